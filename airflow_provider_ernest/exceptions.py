@@ -1,0 +1,122 @@
+"""Every error that this package raises on purpose.
+
+The tree (indentation is inheritance)::
+
+    ErnestError                     anything of ours; says what is wrong and what to change
+      InvalidParameterError         a parameter's value cannot work (also a ValueError)
+      InvalidDocumentError          a document from XCom or the store cannot be read (also a ValueError)
+      MissingResourceError          something the user named does not exist: input, application, connection
+      DesignError                   no experiment design satisfies the bounds and the budget
+      FitError                      the observations do not determine a model
+        TooFewObservationsError     fewer observations than the terms need
+      InadequateModelError          the model's cross-validation error exceeds the threshold
+      InfeasibleGoalError           no configuration reaches the deadline or the budget
+      ClusterError                  a cluster could not be started, reached or stopped
+        ClusterStartError           it did not become ready
+        ClusterLostError            it ended while it was needed
+      SampleRunError                a sample run failed or did not run as designed
+      StoreError                    the model store cannot be read or written
+
+Errors for which another attempt with the same input cannot help have ``retryable = False``: the
+operators then fail the task at once instead of paying for its retries.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+
+class ErnestError(Exception):
+    """Base of all errors of this package.
+
+    Args:
+        message: what is wrong, with the offending value.
+        remedy: what the user can change, as a sentence.
+    """
+
+    retryable: ClassVar[bool] = False
+
+    def __init__(self, message: str, *, remedy: str = "") -> None:
+        super().__init__(f"{message} {remedy}".rstrip())
+        self.message = message
+        self.remedy = remedy
+
+
+class InvalidParameterError(ErnestError, ValueError):
+    """A parameter has a value that cannot work.
+
+    Args:
+        parameter: the parameter's name as the user wrote it.
+        value: its value.
+        problem: why it cannot work, as the rest of a sentence that begins with the value.
+        remedy: what to write instead, as a sentence.
+    """
+
+    def __init__(self, parameter: str, value: object, problem: str, *, remedy: str = "") -> None:
+        super().__init__(f"{parameter}={value!r} {problem}.", remedy=remedy)
+        self.parameter = parameter
+        self.value = value
+
+
+class InvalidDocumentError(ErnestError, ValueError):
+    """A document does not have the form that its type demands."""
+
+
+class MissingResourceError(ErnestError):
+    """An input path, an application or a connection that the user named does not exist."""
+
+
+class DesignError(ErnestError):
+    """No experiment design satisfies the bounds and the budget."""
+
+
+class FitError(ErnestError):
+    """The observations do not determine a model."""
+
+
+class TooFewObservationsError(FitError):
+    """There are fewer observations than the terms of the model need."""
+
+
+class InadequateModelError(ErnestError):
+    """The model's cross-validation error is above the user's threshold."""
+
+
+class InfeasibleGoalError(ErnestError):
+    """No allowed configuration meets the deadline or the budget.
+
+    Args:
+        message: the goal and why it cannot be met.
+        best: the best value that can be reached, in the unit of the goal (seconds or dollars).
+        remedy: what to change.
+    """
+
+    def __init__(self, message: str, *, best: float, remedy: str = "") -> None:
+        super().__init__(message, remedy=remedy)
+        self.best = best
+
+
+class ClusterError(ErnestError):
+    """A cluster could not be started, reached or stopped."""
+
+    retryable = True
+
+
+class ClusterStartError(ClusterError):
+    """A cluster did not become ready."""
+
+
+class ClusterLostError(ClusterError):
+    """A cluster ended while it was needed."""
+
+
+class SampleRunError(ErnestError):
+    """A sample run failed, or did not run on the machines or the input that it was designed for."""
+
+    retryable = True
+
+
+class StoreError(ErnestError):
+    """The model store cannot be read or written."""
+
+    retryable = True
