@@ -6,10 +6,10 @@ host: all that is known of it travels in its `ClusterHandle`, by XCom.
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass
 from typing import Protocol
 
-from airflow_provider_ernest.exceptions import ClusterError
 from airflow_provider_ernest.model.documents import Document
 
 
@@ -49,6 +49,14 @@ class ClusterHandle(Document):
     expires_at: str | None = None
     directory: str | None = None
 
+    def spark_conf(self) -> dict[str, str]:
+        """Properties that an application needs on these machines, whoever submits it."""
+        conf = {"spark.executor.memory": f"{min(m.memory_megabytes for m in self.machines)}m"}
+        if self.kind == "local":
+            # Executors share the driver's machine, and must find the same Python packages.
+            conf["spark.pyspark.python"] = sys.executable
+        return conf
+
 
 class Cluster(Protocol):
     """What a kind of cluster can do. Both verbs may be repeated."""
@@ -58,11 +66,3 @@ class Cluster(Protocol):
 
     def terminate(self) -> str:
         """End it; nothing to do is a success. Returns what was done, for the log."""
-
-
-def unknown_kind(kind: str) -> ClusterError:
-    """The error for a handle that no module of this package started."""
-    return ClusterError(
-        f"No cluster module of this package starts clusters of kind {kind!r}.",
-        remedy="Pass the output of a cluster operator of this package unchanged.",
-    )

@@ -69,7 +69,9 @@ def _positive(**values: float) -> None:
 
 def _not_negative(**values: float) -> None:
     for name, value in values.items():
-        _require(math.isfinite(value) and value >= 0, f"{name}={value!r} is not a finite number of at least 0.")
+        _require(
+            math.isfinite(value) and value >= 0, f"{name}={value!r} is not a finite number of at least 0."
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

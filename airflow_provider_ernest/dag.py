@@ -1,0 +1,41 @@
+"""A DAG of nothing but the sizing steps and the production task behind them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import DAG
+
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from airflow.sdk import BaseOperator
+
+
+def ernest_dag(
+    dag_id: str,
+    *,
+    production: Callable[[ErnestTaskGroup], BaseOperator],
+    ernest: Mapping[str, Any],
+    production_on_same_cluster: bool = False,
+    **dag_options: Any,
+) -> DAG:
+    """Build a DAG that sizes a production task and then runs it.
+
+    Args:
+        dag_id: name of the DAG.
+        production: makes the production task; it is given the task group, whose ``config`` it reads.
+        ernest: the arguments of `ErnestTaskGroup`.
+        production_on_same_cluster: the production task runs on the cluster that the group started, which
+            then ends only after it.
+        dag_options: further arguments of Airflow's DAG, such as schedule or default_args.
+    """
+    with DAG(dag_id, **dag_options) as dag:
+        group = ErnestTaskGroup(**ernest)
+        task = production(group)
+        group >> task
+        if production_on_same_cluster:
+            task >> group.teardown
+    return dag

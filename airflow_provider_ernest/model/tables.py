@@ -1,0 +1,82 @@
+"""Documents as lines of text: the same in task logs, in the demo and in benchmarks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from airflow_provider_ernest.model.documents import Decision, Design, Model, Observation
+
+
+def design_table(design: Design) -> list[str]:
+    """The runs to be made, and how good the choice is."""
+    lines = [
+        f"{design.criterion}-optimal design: {len(design.experiments)} runs out of {design.candidates} "
+        "candidates",
+        f"cost {design.cost:.1f} of {design.budget:.1f} {design.cost_unit}, "
+        f"{design.efficiency:.0%} as efficient as the relaxed optimum",
+        "run  machines    scale  partitions  weight    cost",
+    ]
+    lines += [
+        f"{run.index:3d}  {run.machines:8d}  {run.scale:7.2%}  {run.partitions:10d}  {run.weight:6.2f}  "
+        f"{run.cost:6.1f}"
+        for run in design.experiments
+    ]
+    return lines
+
+
+def observations_table(observations: Iterable[Observation]) -> list[str]:
+    """What each run really did."""
+    lines = ["run  machines    scale  seconds  start-up  waited  tasks  application"]
+    for run in sorted(observations, key=lambda run: run.index):
+        tasks = run.metrics.tasks if run.metrics else 0
+        lines.append(
+            f"{run.index:3d}  {run.machines:8d}  {run.scale:7.2%}  {run.seconds:7.1f}  "
+            f"{run.startup_seconds:8.1f}  {run.waited_seconds:6.1f}  {tasks:5d}  {run.application_id or ''}"
+        )
+    return lines
+
+
+def model_table(model: Model) -> list[str]:
+    """The terms with what they mean, and each observation against its prediction from the others."""
+    validation = model.validation
+    lines = [f"{term.coefficient:12.4f} s x {term.name:18s} {term.meaning}" for term in model.terms]
+    lines.append("run  machines    scale  seconds  predicted from the others    error")
+    lines += [
+        f"{fold.index:3d}  {fold.machines:8d}  {fold.scale:7.2%}  {fold.seconds:7.1f}  "
+        f"{fold.predicted_seconds:25.1f}  {fold.error_percent:+6.1f}%"
+        for fold in validation.folds
+    ]
+    lines.append(
+        f"leave-one-out error: median {validation.median_error_percent:.1f} %, largest "
+        f"{validation.max_error_percent:.1f} %; a start-up of {model.startup_seconds:.1f} s comes on top"
+    )
+    return lines
+
+
+def decision_table(decision: Decision) -> list[str]:
+    """All configurations considered, and the one chosen."""
+    lines = [f"goal: {decision.goal}"]
+    if decision.alternatives:
+        lines.append("machines  predicted seconds    dollars")
+    for alternative in decision.alternatives:
+        remarks = (
+            "" if alternative.feasible else "misses the goal",
+            "<- chosen" if alternative.machines == decision.config.machines else "",
+            f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
+        )
+        lines.append(
+            f"{alternative.machines:8d}  {alternative.seconds:17.1f}  {alternative.cost:9.5f}  "
+            + "  ".join(remark for remark in remarks if remark)
+        )
+    if decision.predicted_seconds is None:
+        lines.append(f"fallback: {decision.config.machines} machines, without a prediction")
+    else:
+        lines.append(
+            f"{decision.config.machines} machines: {decision.predicted_seconds:.1f} s for "
+            f"{decision.predicted_cost:.5f} $; leave-one-out error of the model "
+            f"{decision.error_percent:.1f} % (median), {decision.max_error_percent:.1f} % (largest)"
+        )
+    return [line.rstrip() for line in lines]

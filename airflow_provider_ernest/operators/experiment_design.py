@@ -1,0 +1,151 @@
+"""The first step: which sample runs to make."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.rendered import (
+    number,
+    optional_number,
+    optional_whole_number,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.model.documents import Design
+    from airflow_provider_ernest.specification import Number
+
+
+COST_OPTIONS = ("full_seconds_on_one_machine", "run_overhead_seconds", "price_per_hour")
+
+
+class ExperimentDesignOperator(BaseOperator):
+    """Choose a few cheap sample runs by A-optimal experiment design (Ernest, section 3.2).
+
+    Returns the list of experiments, to map `SampleRunOperator` over, and pushes the whole `Design`
+    document under the key ``design``.
+
+    Args:
+        max_machines, min_machines: machines of a sample run.
+        max_scale, min_scale: share of the input that a sample run reads.
+        partitions: partitions of the whole input; a run has at least one for each of its cores.
+        cores_per_machine: cores of a machine.
+        budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
+        cost: "relative_time" (scale/machines relative to the cheapest, the paper's), "seconds",
+            "machine_seconds" or "dollars".
+        cost_options: what the cost needs to know, see `COST_OPTIONS`.
+        min_runs, max_runs: how many runs; None for defaults that suit the number of terms.
+        terms: names of the model's terms; None for Ernest's four.
+        observed: `Observation` documents of runs already made: they count, at no cost.
+        iterations: iterations to train with, for iterative jobs.
+
+    Raises:
+        InvalidParameterError, DesignError: the bounds or the budget cannot work (fails without retry).
+    """
+
+    template_fields: Sequence[str] = (
+        "max_machines",
+        "min_machines",
+        "max_scale",
+        "min_scale",
+        "partitions",
+        "cores_per_machine",
+        "budget",
+        "cost",
+        "cost_options",
+        "min_runs",
+        "max_runs",
+        "observed",
+        "iterations",
+    )
+    ui_color = "#cfe8e4"
+
+    def __init__(
+        self,
+        *,
+        max_machines: Number,
+        partitions: Number,
+        min_machines: Number = 1,
+        max_scale: Number = 0.1,
+        min_scale: Number = 0.01,
+        cores_per_machine: Number = 1,
+        budget: Number | None = None,
+        cost: str = "relative_time",
+        cost_options: Mapping[str, Number] | None = None,
+        min_runs: Number | None = None,
+        max_runs: Number | None = None,
+        terms: Sequence[str] | None = None,
+        observed: Any = None,
+        iterations: Number | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.max_machines = max_machines
+        self.min_machines = min_machines
+        self.max_scale = max_scale
+        self.min_scale = min_scale
+        self.partitions = partitions
+        self.cores_per_machine = cores_per_machine
+        self.budget = budget
+        self.cost = cost
+        self.cost_options = cost_options
+        self.min_runs = min_runs
+        self.max_runs = max_runs
+        self.terms = terms
+        self.observed = observed
+        self.iterations = iterations
+
+    def execute(self, context: Context) -> list[dict[str, Any]]:
+        """Solve for the design, log it as a table, and hand it on."""
+        from airflow_provider_ernest.model.tables import design_table
+
+        with no_vain_retries():
+            design = self._design()
+        for line in design_table(design):
+            self.log.info("%s", line)
+        context["ti"].xcom_push(key="design", value=design.to_dict())
+        return [experiment.to_dict() for experiment in design.experiments]
+
+    def _design(self) -> Design:
+        from airflow_provider_ernest.model.candidates import enumerate_candidates
+        from airflow_provider_ernest.model.design import plan_design
+        from airflow_provider_ernest.model.documents import Observation
+        from airflow_provider_ernest.model.terms import ERNEST
+
+        candidates = enumerate_candidates(
+            min_machines=whole_number("min_machines", self.min_machines),
+            max_machines=whole_number("max_machines", self.max_machines),
+            min_scale=number("min_scale", self.min_scale),
+            max_scale=number("max_scale", self.max_scale),
+            partitions=whole_number("partitions", self.partitions),
+            cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
+        )
+        return plan_design(
+            candidates=candidates,
+            terms=tuple(self.terms) if self.terms else ERNEST,
+            budget=optional_number("budget", self.budget),
+            cost=self.cost,
+            **self._cost_options(),
+            min_runs=optional_whole_number("min_runs", self.min_runs),
+            max_runs=optional_whole_number("max_runs", self.max_runs),
+            observed=[Observation.from_dict(document) for document in self.observed or ()],
+            iterations=optional_whole_number("iterations", self.iterations),
+        )
+
+    def _cost_options(self) -> dict[str, float]:
+        from airflow_provider_ernest.exceptions import InvalidParameterError
+
+        options = self.cost_options or {}
+        for name in options:
+            if name not in COST_OPTIONS:
+                raise InvalidParameterError(
+                    "cost_options", name, "is unknown", remedy=f"Use {', '.join(COST_OPTIONS)}."
+                )
+        return {name: number(name, value) for name, value in options.items()}

@@ -1,0 +1,72 @@
+"""Where things are kept: models, event logs, staged samples, the state of local clusters.
+
+Each kind below AIRFLOW_HOME/ernest unless the section ``[ernest]`` of Airflow's configuration names
+another place for it: ``store``, ``event_logs``, ``staging``, ``clusters``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+    from airflow.sdk.io import ObjectStoragePath
+
+
+def configured(kind: str) -> str:
+    """The place configured for a kind of things, or its default."""
+    from airflow.sdk.configuration import conf
+
+    default = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser() / "ernest" / kind
+    return str(conf.get("ernest", kind, fallback="") or default)
+
+
+def folder(kind: str) -> Path:
+    """The local folder for a kind of things."""
+    return Path(configured(kind)).expanduser().absolute()
+
+
+def store_root(root: str | None = None) -> Path | ObjectStoragePath:
+    """The root of the model store: the argument where given, else as configured; local or any URL."""
+    root = root or configured("store")
+    if "://" not in root:
+        return Path(root).expanduser().absolute()
+    from airflow.sdk.io import ObjectStoragePath
+
+    return ObjectStoragePath(root)
+
+
+def event_logs(context: Context) -> Path:
+    """A fresh folder for the event logs of this attempt of this task."""
+    logs = folder("event_logs") / attempt_path(context)
+    logs.mkdir(parents=True, exist_ok=True)
+    return logs
+
+
+def staging(context: Context) -> Path:
+    """A folder for the sample of this attempt of this task; not created."""
+    return folder("staging") / attempt_path(context)
+
+
+def attempt_path(context: Context) -> Path:
+    """Unique for this attempt of this task instance, and safe in file systems and Hadoop paths."""
+    instance = context["ti"]
+    map_index = getattr(instance, "map_index", None)
+    mapped = f"-{map_index}" if map_index is not None and map_index >= 0 else ""
+    return run_path(context) / f"{path_name(instance.task_id)}{mapped}-try{instance.try_number}"
+
+
+def run_path(context: Context) -> Path:
+    """Unique for this DAG run, and safe in file systems and Hadoop paths."""
+    instance = context["ti"]
+    return Path(path_name(instance.dag_id)) / path_name(instance.run_id)
+
+
+def path_name(text: str) -> str:
+    """A readable file name for any text, distinct for distinct texts. Hadoop paths bear no colon."""
+    safe = re.sub(r"[^A-Za-z0-9_.-]", "-", text).lstrip(".")[:100]
+    return safe if safe == text else f"{safe}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"

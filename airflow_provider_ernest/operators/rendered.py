@@ -1,0 +1,50 @@
+"""Template fields back to numbers: Jinja renders every number as text unless a DAG renders natively."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
+
+def number(parameter: str, value: Any) -> float:
+    """A finite number.
+
+    Raises:
+        InvalidParameterError: the value is none, or neither a number nor the text of one.
+    """
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = math.nan
+    if not math.isfinite(result) or isinstance(value, bool):
+        raise InvalidParameterError(
+            parameter,
+            value,
+            "is not a finite number",
+            remedy="Give a number or a template that renders to one.",
+        )
+    return result
+
+
+def whole_number(parameter: str, value: Any) -> int:
+    """A whole number.
+
+    Raises:
+        InvalidParameterError: the value is not one.
+    """
+    result = number(parameter, value)
+    if result != int(result):
+        raise InvalidParameterError(parameter, value, "is not a whole number")
+    return int(result)
+
+
+def optional_number(parameter: str, value: Any) -> float | None:
+    """A finite number, or None where none (or an empty or "None" text, as Jinja renders it) is given."""
+    return None if value in (None, "", "None") else number(parameter, value)
+
+
+def optional_whole_number(parameter: str, value: Any) -> int | None:
+    """A whole number, or None where none is given."""
+    return None if value in (None, "", "None") else whole_number(parameter, value)

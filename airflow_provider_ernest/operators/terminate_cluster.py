@@ -1,0 +1,40 @@
+"""Teardown: end a cluster, whichever operator of this package started it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_ernest.operators.failures import no_vain_retries
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow.sdk import Context
+
+
+class TerminateClusterOperator(BaseOperator):
+    """End a cluster; use it ``.as_teardown(setups=create)``.
+
+    It may run any number of times: a cluster that has ended already is a success.
+
+    Args:
+        cluster: the `ClusterHandle` document, output of the operator that started the cluster.
+    """
+
+    template_fields: Sequence[str] = ("cluster",)
+    ui_color = "#e4dcf2"
+
+    def __init__(self, *, cluster: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cluster = cluster
+
+    def execute(self, context: Context) -> None:
+        """End the cluster and say what was done."""
+        from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.clusters.kinds import reopen
+
+        with no_vain_retries():
+            handle = ClusterHandle.from_dict(self.cluster)
+            self.log.info("Spark %s: %s", handle.name, reopen(handle).terminate())

@@ -1,0 +1,204 @@
+"""Processes by identity: no signal to a reused pid, no child that outlives its parent unnoticed."""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import psutil
+
+log = logging.getLogger(__name__)
+
+# From <linux/prctl.h>.
+_PR_SET_PDEATHSIG = 1
+_PR_SET_CHILD_SUBREAPER = 36
+
+# A start time is counted from the boot, and the kernel's idea of when that was moves with the clock's
+# corrections: the same process can look up to a second or two younger or older to another reader.
+_CLOCK_TOLERANCE_SECONDS = 2.0
+_POLL_SECONDS = 0.05
+# After SIGKILL only the kernel can hold a process back; longer than this means a broken device.
+_KILL_WAIT_SECONDS = 5.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProcessIdentity:
+    """A process that cannot be mistaken for a later one with the same pid.
+
+    Attributes:
+        pid: its number, which the system gives to another process once it has ended.
+        created_at: when it was created, in seconds since the epoch.
+    """
+
+    pid: int
+    created_at: float
+
+    @classmethod
+    def of(cls, pid: int) -> ProcessIdentity:
+        """The identity of the process that has this pid now.
+
+        Raises:
+            ProcessLookupError: there is none.
+        """
+        try:
+            return cls(pid=pid, created_at=psutil.Process(pid).create_time())
+        except psutil.NoSuchProcess as error:
+            raise ProcessLookupError(f"No process has pid {pid}.") from error
+
+    def is_alive(self) -> bool:
+        """Whether it still runs. A zombie, ended but not yet waited for, does not."""
+        return self._find() is not None
+
+    def signal(self, signum: int) -> bool:
+        """Send it a signal; never to another process that has got its pid.
+
+        Returns:
+            Whether there was a process to send it to.
+        """
+        process = self._find()
+        if process is None:
+            return False
+        try:
+            process.send_signal(signum)
+        except psutil.NoSuchProcess:
+            return False
+        return True
+
+    def _find(self) -> psutil.Process | None:
+        try:
+            process = psutil.Process(self.pid)
+            if abs(process.create_time() - self.created_at) > _CLOCK_TOLERANCE_SECONDS:
+                return None
+            return None if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD) else process
+        except psutil.NoSuchProcess:
+            return None
+
+
+def die_with_parent(signum: int = signal.SIGKILL) -> Callable[[], None]:
+    """What a new process must do so that the kernel ends it together with this one.
+
+    The kernel sends the signal when the *thread* that created the process ends: start it from the
+    main thread. It is not passed on to the new process's own children. On anything but Linux nothing
+    is done.
+
+    Args:
+        signum: the signal that the new process gets.
+
+    Returns:
+        A function for the ``preexec_fn`` of `subprocess.Popen`.
+    """
+    if sys.platform != "linux":
+        log.debug("%s cannot tie a process to its parent; it may outlive it.", sys.platform)
+        return lambda: None
+    # Between fork and exec other threads' locks may be held forever: load everything beforehand.
+    libc = ctypes.CDLL(None, use_errno=True)
+    expected_parent = os.getpid()
+
+    def tie_to_parent() -> None:
+        if libc.prctl(_PR_SET_PDEATHSIG, int(signum), 0, 0, 0) != 0:
+            raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG) failed")
+        if os.getppid() != expected_parent:  # it ended before the call above: no signal will come
+            os._exit(1)
+
+    return tie_to_parent
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of those of its descendants whose own parents end (Linux only).
+
+    They stay visible to `descendants`. This process must then wait for them, or they stay zombies.
+    """
+    if sys.platform != "linux":
+        log.debug("%s has no child sub-reapers; orphans are found by other means.", sys.platform)
+        return
+    if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
+
+
+def descendants(pid: int) -> list[ProcessIdentity]:
+    """The running children of a process, their children and so on; none if it has ended."""
+    try:
+        children = psutil.Process(pid).children(recursive=True)
+    except psutil.NoSuchProcess:
+        return []
+    found = []
+    for child in children:
+        try:
+            identity = ProcessIdentity.of(child.pid)
+        except ProcessLookupError:
+            continue
+        if identity.is_alive():
+            found.append(identity)
+    return found
+
+
+def find_by_environment(variable: str, value: str) -> list[ProcessIdentity]:
+    """The running processes of this user that were started with this environment variable."""
+    user = os.getuid()
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.uids().real == user and process.environ().get(variable) == value:
+                found.append(ProcessIdentity.of(process.pid))
+        except (psutil.NoSuchProcess, psutil.AccessDenied, ProcessLookupError):
+            continue  # it has ended meanwhile, or is protected and so none that we have started
+    return [process for process in found if process.is_alive()]
+
+
+def end_processes(processes: Iterable[ProcessIdentity], *, grace_seconds: float) -> list[int]:
+    """End processes: SIGTERM, and SIGKILL for what is left, with its descendants, after the grace.
+
+    They are not waited for in the sense of ``waitpid``: their parents still get the exit codes.
+
+    Args:
+        processes: what to end.
+        grace_seconds: how long they may take to end by themselves.
+
+    Returns:
+        The pids of those that this call ended.
+    """
+    signalled = [process for process in processes if process.signal(signal.SIGTERM)]
+    remaining = _wait_for_end(signalled, grace_seconds)
+    if remaining:
+        for process in list(remaining):
+            remaining.extend(child for child in descendants(process.pid) if child not in remaining)
+        for process in remaining:
+            if process.signal(signal.SIGKILL) and process not in signalled:
+                signalled.append(process)
+        remaining = _wait_for_end(remaining, _KILL_WAIT_SECONDS)
+    for process in remaining:
+        log.warning("Process %d did not end within %g s of SIGKILL.", process.pid, _KILL_WAIT_SECONDS)
+    return [process.pid for process in signalled if process not in remaining]
+
+
+def end_process_tree(pid: int, *, grace_seconds: float) -> list[int]:
+    """End a process and all of its descendants; see `end_processes`.
+
+    Args:
+        pid: the root of the tree. It must be known to be the one meant: a pid alone is no identity.
+        grace_seconds: how long they may take to end by themselves.
+
+    Returns:
+        The pids of the processes ended, the root first; empty if it had ended before.
+    """
+    try:
+        root = ProcessIdentity.of(pid)
+    except ProcessLookupError:
+        return []
+    return end_processes([root, *descendants(pid)], grace_seconds=grace_seconds)
+
+
+def _wait_for_end(processes: list[ProcessIdentity], timeout_seconds: float) -> list[ProcessIdentity]:
+    """Wait until all have ended; returns those that have not after the time."""
+    deadline = time.monotonic() + timeout_seconds
+    while True:
+        alive = [process for process in processes if process.is_alive()]
+        if not alive or time.monotonic() >= deadline:
+            return alive
+        time.sleep(_POLL_SECONDS)

@@ -1,0 +1,58 @@
+"""What Airflow reads of this provider."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def _folder_option(description: str, kind: str) -> dict[str, Any]:
+    return {
+        "description": f"{description} Default: AIRFLOW_HOME/ernest/{kind}.",
+        "version_added": "0.1.0",
+        "type": "string",
+        "example": f"/var/lib/ernest/{kind}",
+        "default": "",
+    }
+
+
+def get_provider_info() -> dict[str, Any]:
+    """Name, modules and configuration of the provider, in the form of Airflow's provider schema."""
+    store = _folder_option("Root of the model store: a path or any URL of Airflow's object storage.", "store")
+    return {
+        "package-name": "airflow-provider-ernest",
+        "name": "Ernest",
+        "description": "Sizes Spark clusters by optimal experiment design and a small explainable model.",
+        "integrations": [
+            {
+                "integration-name": "Ernest",
+                "external-doc-url": "https://www.usenix.org/conference/nsdi16/technical-sessions/presentation/venkataraman",
+                "tags": ["service"],
+            }
+        ],
+        "operators": [
+            {
+                "integration-name": "Ernest",
+                "python-modules": [
+                    "airflow_provider_ernest.operators.experiment_design",
+                    "airflow_provider_ernest.operators.local_cluster",
+                    "airflow_provider_ernest.operators.sample_run",
+                    "airflow_provider_ernest.operators.fit_model",
+                    "airflow_provider_ernest.operators.choose_config",
+                    "airflow_provider_ernest.operators.terminate_cluster",
+                ],
+            }
+        ],
+        "config": {
+            "ernest": {
+                "description": "Where airflow-provider-ernest keeps things.",
+                "options": {
+                    "store": store,
+                    "event_logs": _folder_option("Event logs of sample and production runs.", "event_logs"),
+                    "staging": _folder_option(
+                        "Samples while their run lasts; machines and Airflow workers must see it.", "staging"
+                    ),
+                    "clusters": _folder_option("State and logs of local clusters.", "clusters"),
+                },
+            }
+        },
+    }

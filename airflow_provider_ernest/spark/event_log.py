@@ -1,0 +1,192 @@
+"""Reading what a run really did from the event log that Spark wrote of it.
+
+The time that counts is clean: from the moment at which the last of the run's machines had
+registered to the application's end. What comes before (start of the driver, waiting for machines
+that another run still held) says nothing about the job.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.model.documents import RunMetrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+IN_PROGRESS_SUFFIX = ".inprogress"
+_EVENTS = tuple(
+    f'{{"Event":"SparkListener{name}"'.encode()
+    for name in ("ApplicationStart", "ApplicationEnd", "EnvironmentUpdate", "ExecutorAdded", "TaskEnd")
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Executor:
+    """An executor as it registered with the driver.
+
+    Attributes:
+        host: address of its machine.
+        worker: address of the worker daemon (host:port) that runs it, the host where none is known.
+        cores: the cores it brought.
+        added_at: when it registered, seconds since the epoch.
+    """
+
+    host: str
+    worker: str
+    cores: int
+    added_at: float
+
+
+@dataclass(kw_only=True)
+class RunRecord:
+    """One application as its event log tells it. Times are seconds since the epoch."""
+
+    application_id: str = ""
+    name: str = ""
+    master: str = ""
+    started_at: float = 0.0
+    ended_at: float | None = None
+    executors: list[Executor] = field(default_factory=list)
+    tasks: int = 0
+    executor_run_seconds: float = 0.0
+    garbage_collection_seconds: float = 0.0
+    input_bytes: int = 0
+    shuffle_read_bytes: int = 0
+    spilled_bytes: int = 0
+
+    @property
+    def machines(self) -> list[Executor]:
+        """The first executor of each distinct worker, in the order in which they registered."""
+        first: dict[str, Executor] = {}
+        for executor in sorted(self.executors, key=lambda executor: executor.added_at):
+            first.setdefault(executor.worker, executor)
+        return list(first.values())
+
+    def ready_at(self, machines: int) -> float:
+        """When the last of the first `machines` machines had registered.
+
+        Raises:
+            SampleRunError: fewer ever did, or the job was run inside the driver.
+        """
+        present = self.machines
+        if self.master.startswith("local"):
+            raise SampleRunError(
+                f"Application {self.application_id} ran inside its driver (master {self.master!r}), not on "
+                "the cluster.",
+                remedy="Remove .master(...) from the application: it overrides what spark-submit is told.",
+            )
+        if len(present) < machines:
+            raise SampleRunError(
+                f"Application {self.application_id} was designed for {machines} machines, and {len(present)} "
+                f"registered ({', '.join(executor.worker for executor in present) or 'none'}).",
+                remedy="See whether the cluster has lost machines, or whether the application itself sets "
+                "spark.cores.max or spark.executor.cores.",
+            )
+        return present[machines - 1].added_at
+
+    def run_seconds(self, machines: int) -> float:
+        """Clean run time: from all machines being there to the application's end.
+
+        Raises:
+            SampleRunError: the log has no end, or fewer machines registered.
+        """
+        if self.ended_at is None:
+            raise SampleRunError(f"The event log of application {self.application_id} has no end.")
+        return self.ended_at - self.ready_at(machines)
+
+    def metrics(self) -> RunMetrics:
+        """The sums over all tasks as a document."""
+        return RunMetrics(
+            tasks=self.tasks,
+            slots=sum(executor.cores for executor in self.machines),
+            executor_run_seconds=self.executor_run_seconds,
+            garbage_collection_seconds=self.garbage_collection_seconds,
+            input_bytes=self.input_bytes,
+            shuffle_read_bytes=self.shuffle_read_bytes,
+            spilled_bytes=self.spilled_bytes,
+        )
+
+
+def find_event_log(directory: Path) -> Path | None:
+    """The event log in a directory that was made for one run; None while Spark has not begun it."""
+    logs = sorted(path for path in directory.glob("*") if not path.name.startswith("."))
+    return logs[-1] if logs else None
+
+
+def application_id_of(event_log: Path) -> str:
+    """The application that an event log is of: Spark names the file after it."""
+    return event_log.name.removesuffix(IN_PROGRESS_SUFFIX)
+
+
+def read_run(event_log: Path) -> RunRecord:
+    """Read a plain, single-file event log (what `sizing.event_log_conf` makes Spark write).
+
+    Lines that are no JSON, as in a log whose driver was killed while writing, are passed over.
+
+    Raises:
+        SampleRunError: there is no such file.
+    """
+    import msgspec
+
+    record = RunRecord()
+    decoder = msgspec.json.Decoder()
+    for line in _relevant_lines(event_log):
+        try:
+            event = decoder.decode(line)
+        except msgspec.DecodeError:
+            continue
+        _apply(record, event)
+    return record
+
+
+def _relevant_lines(event_log: Path) -> Iterator[bytes]:
+    try:
+        with event_log.open("rb") as lines:
+            # Parsing costs far more than looking at the prefix, and most lines are of no use here.
+            yield from (line for line in lines if line.startswith(_EVENTS))
+    except OSError as error:
+        raise SampleRunError(f"Cannot read the event log {event_log}: {error}.") from error
+
+
+def _apply(record: RunRecord, event: dict[str, Any]) -> None:
+    kind = event["Event"]
+    if kind == "SparkListenerTaskEnd":
+        _add_task(record, event.get("Task Metrics") or {})
+    elif kind == "SparkListenerExecutorAdded":
+        record.executors.append(_executor(event))
+    elif kind == "SparkListenerApplicationStart":
+        record.application_id = event.get("App ID", "")
+        record.name = event.get("App Name", "")
+        record.started_at = event["Timestamp"] / 1000
+    elif kind == "SparkListenerApplicationEnd":
+        record.ended_at = event["Timestamp"] / 1000
+    else:
+        record.master = event.get("Spark Properties", {}).get("spark.master", "")
+
+
+def _executor(event: dict[str, Any]) -> Executor:
+    info = event["Executor Info"]
+    # The log page is served by the worker daemon: its address tells two workers of one host apart.
+    log_urls = info.get("Log Urls") or {}
+    address = urlsplit(log_urls.get("stderr", "")).netloc
+    return Executor(
+        host=info["Host"],
+        worker=address or info["Host"],
+        cores=info["Total Cores"],
+        added_at=event["Timestamp"] / 1000,
+    )
+
+
+def _add_task(record: RunRecord, metrics: dict[str, Any]) -> None:
+    shuffle = metrics.get("Shuffle Read Metrics", {})
+    record.tasks += 1
+    record.executor_run_seconds += metrics.get("Executor Run Time", 0) / 1000
+    record.garbage_collection_seconds += metrics.get("JVM GC Time", 0) / 1000
+    record.input_bytes += metrics.get("Input Metrics", {}).get("Bytes Read", 0)
+    record.shuffle_read_bytes += shuffle.get("Remote Bytes Read", 0) + shuffle.get("Local Bytes Read", 0)
+    record.spilled_bytes += metrics.get("Disk Bytes Spilled", 0)

@@ -1,0 +1,92 @@
+"""The files of an input, listed and read wherever fsspec can: local, S3 and the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.exceptions import MissingResourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputFile:
+    """One file of the input, by its path relative to the input's folder."""
+
+    path: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputListing:
+    """The files that Spark would read of an input.
+
+    Attributes:
+        folder: the input's folder (its parent where the input is one file), in the user's scheme.
+        files: sorted by path; none is empty or hidden.
+    """
+
+    folder: str
+    files: tuple[InputFile, ...]
+
+    @property
+    def total_bytes(self) -> int:
+        """Size of the whole input."""
+        return sum(file.size_bytes for file in self.files)
+
+
+def list_input(input_path: str) -> InputListing:
+    """List an input: recursively, without the files that Hadoop passes over.
+
+    Args:
+        input_path: a file or folder, local or of any fsspec scheme (s3a is listed as s3).
+
+    Raises:
+        MissingResourceError: the path does not exist, or holds no file with any content.
+    """
+    filesystem, root = _filesystem(input_path)
+    if not filesystem.exists(root):
+        raise MissingResourceError(
+            f"The input path {input_path!r} does not exist.",
+            remedy="Correct input_path, or create the data first.",
+        )
+    is_folder = filesystem.isdir(root)
+    base = PurePosixPath(root) if is_folder else PurePosixPath(root).parent
+    files = tuple(
+        InputFile(path=str(relative), size_bytes=int(info["size"]))
+        for path, info in sorted(filesystem.find(root, detail=True).items())
+        if info["size"] and not _is_hidden(relative := PurePosixPath(path).relative_to(base))
+    )
+    if not files:
+        raise MissingResourceError(
+            f"The input path {input_path!r} holds no file with content.",
+            remedy="Correct input_path, or create the data first.",
+        )
+    folder = input_path.rstrip("/")
+    return InputListing(folder=folder if is_folder else folder.rpartition("/")[0], files=files)
+
+
+def rows(input_path: str, listing: InputListing, *, header: bool) -> Iterator[tuple[bytes, bytes]]:
+    """All rows in order, as pairs: the header line of the row's file (empty without headers), the row."""
+    filesystem, root = _filesystem(input_path)
+    base = PurePosixPath(root) if filesystem.isdir(root) else PurePosixPath(root).parent
+    for file in listing.files:
+        with filesystem.open(str(base / file.path), "rb") as lines:
+            header_line = lines.readline() if header else b""
+            for row in lines:
+                yield header_line, row if row.endswith(b"\n") else row + b"\n"
+
+
+def _filesystem(path: str) -> tuple[Any, str]:
+    import fsspec
+
+    # Hadoop calls "s3a" what everybody else calls "s3".
+    filesystem, root = fsspec.url_to_fs(f"s3://{path[6:]}" if path.startswith("s3a://") else path)
+    return filesystem, root
+
+
+def _is_hidden(path: PurePosixPath) -> bool:
+    return any(part.startswith(("_", ".")) for part in path.parts)

@@ -1,0 +1,131 @@
+"""The state of a Spark standalone master, as it tells it at ``/json/`` of its web page."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_ernest.exceptions import ClusterLostError
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegisteredWorker:
+    """A worker that the master knows.
+
+    Attributes:
+        id: Spark's id of it.
+        host: its address.
+        port: of its RPC endpoint.
+        cores: that it offers.
+        memory_megabytes: that it offers.
+        alive: whether the master counts on it; a worker that is lost stays listed for a while.
+    """
+
+    id: str
+    host: str
+    port: int
+    cores: int
+    memory_megabytes: int
+    alive: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActiveApplication:
+    """An application that runs or waits for cores.
+
+    Attributes:
+        id: Spark's id of it.
+        name: as its driver named it.
+        cores: granted so far, summed over its executors.
+        state: the master's word, "RUNNING" or "WAITING" mostly.
+        started_at: when it registered, in seconds since the epoch.
+    """
+
+    id: str
+    name: str
+    cores: int
+    state: str
+    started_at: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class MasterState:
+    """What the master knows.
+
+    Attributes:
+        master_url: spark://host:port.
+        workers: all that are registered, dead ones included.
+        applications: those that have not ended.
+    """
+
+    master_url: str
+    workers: tuple[RegisteredWorker, ...]
+    applications: tuple[ActiveApplication, ...]
+
+    @property
+    def workers_alive(self) -> tuple[RegisteredWorker, ...]:
+        """The workers that can take executors."""
+        return tuple(worker for worker in self.workers if worker.alive)
+
+
+def read_state(web_url: str, *, timeout_seconds: float) -> MasterState:
+    """Ask a Spark standalone master for its state.
+
+    Proxies of the environment are not used: a cluster is reached directly, or not at all.
+
+    Args:
+        web_url: http address of the master's page.
+        timeout_seconds: how long each step of the exchange may take.
+
+    Raises:
+        ClusterLostError: it cannot be reached in that time, or answers with something else.
+    """
+    address = f"{web_url.rstrip('/')}/json/"
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    try:
+        with opener.open(address, timeout=timeout_seconds) as response:
+            body = response.read()
+    except (OSError, http.client.HTTPException) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise ClusterLostError(
+            f"The Spark master does not answer at {address}: {reason or type(error).__name__}.",
+            remedy="Look in the cluster's logs for why it ended, and start it again.",
+        ) from error
+    try:
+        return _parse(json.loads(body))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ClusterLostError(
+            f"What answers at {address} is no Spark standalone master: {type(error).__name__}: {error}.",
+            remedy="Another server may have taken the address since; start the cluster again.",
+        ) from error
+
+
+def _parse(data: dict[str, Any]) -> MasterState:
+    return MasterState(
+        master_url=str(data["url"]),
+        workers=tuple(
+            RegisteredWorker(
+                id=str(worker["id"]),
+                host=str(worker["host"]),
+                port=int(worker["port"]),
+                cores=int(worker["cores"]),
+                memory_megabytes=int(worker["memory"]),
+                alive=worker["state"] == "ALIVE",
+            )
+            for worker in data["workers"]
+        ),
+        applications=tuple(
+            ActiveApplication(
+                id=str(application["id"]),
+                name=str(application["name"]),
+                cores=int(application["cores"]),
+                state=str(application["state"]),
+                started_at=int(application["starttime"]) / 1000.0,
+            )
+            for application in data["activeapps"]
+        ),
+    )

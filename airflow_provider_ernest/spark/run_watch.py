@@ -1,0 +1,179 @@
+"""Following a run from beside spark-submit: progress for the log, time spent waiting, limits."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.exceptions import ClusterLostError
+from airflow_provider_ernest.spark.event_log import application_id_of, find_event_log
+from airflow_provider_ernest.spark.master import read_state
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+    from typing import Any, Self
+
+POLL_SECONDS = 1.0
+REPORT_SECONDS = 10.0
+CLUSTER_LOST_SECONDS = 15.0
+"""So long may the master be silent: a driver whose cluster has died would wait for ever."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """How long a run may wait for its machines, and how long it may take once it has them."""
+
+    wait_seconds: float
+    run_seconds: float | None = None
+
+
+class RunWatch:
+    """Watches one run in a thread of its own while the main thread is in spark-submit.
+
+    Use it as a context manager around the submission. When a limit is passed or the cluster is lost
+    it calls `end`, once, and keeps the reason in `ended_because`.
+
+    Args:
+        directory: the folder that the run's event log is written to; only this run writes there.
+        cores: the cores that the run asks for.
+        web_url: the standalone master's page; None where there is none, then waiting cannot be told
+            from starting.
+        limits: when to end the run.
+        end: ends the run's processes; called from the watching thread.
+        log: the logger that progress goes to.
+    """
+
+    def __init__(
+        self,
+        *,
+        directory: Path,
+        cores: int,
+        web_url: str | None,
+        limits: RunLimits,
+        end: Callable[[], object],
+        log: Any,
+    ) -> None:
+        self.waited_seconds = 0.0
+        self.application_id: str | None = None
+        self.ended_because: str | None = None
+        self._directory = directory
+        self._cores = cores
+        self._web_url = web_url
+        self._limits = limits
+        self._end = end
+        self._log = log
+        self._progress = EventLogProgress()
+        self._waiting_since: float | None = None
+        self._granted_at: float | None = None
+        self._master_seen_at = time.monotonic()
+        self._reported_at = time.monotonic()
+        self._stopped = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name="ernest-run-watch", daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start watching."""
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop watching."""
+        self._stopped.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        started_at = time.monotonic()
+        while not self._stopped.wait(POLL_SECONDS):
+            self._look_at_event_log()
+            self._look_at_master()
+            reason = self._reason_to_end(time.monotonic() - started_at)
+            if reason is not None:
+                self.ended_because = reason
+                self._log.error("Ending the run: %s", reason)
+                self._end()
+                return
+            self._report()
+
+    def _look_at_event_log(self) -> None:
+        event_log = find_event_log(self._directory)
+        if event_log is None:
+            return
+        if self.application_id is None:
+            self.application_id = application_id_of(event_log)
+            self._log.info("Spark application %s, event log %s", self.application_id, event_log)
+        self._progress.read(event_log)
+
+    def _look_at_master(self) -> None:
+        if self._web_url is None:
+            self._granted_at = self._granted_at or (time.monotonic() if self._progress.tasks else None)
+            return
+        try:
+            state = read_state(self._web_url, timeout_seconds=5.0)
+        except ClusterLostError:
+            return
+        now = self._master_seen_at = time.monotonic()
+        granted = next((app.cores for app in state.applications if app.id == self.application_id), None)
+        if granted is None or self._granted_at is not None:
+            return
+        if granted >= self._cores:
+            self._granted_at = now
+            self.waited_seconds = now - self._waiting_since if self._waiting_since is not None else 0.0
+        elif self._waiting_since is None:
+            self._waiting_since = now
+            self._log.info("Waiting for machines: other runs hold some of them")
+
+    def _reason_to_end(self, watched_seconds: float) -> str | None:
+        now = time.monotonic()
+        if self._web_url is not None and now - self._master_seen_at > CLUSTER_LOST_SECONDS:
+            return (
+                f"the cluster's master at {self._web_url} has not answered for {CLUSTER_LOST_SECONDS:.0f} s"
+            )
+        if self._granted_at is None:
+            if watched_seconds > self._limits.wait_seconds:
+                return f"it did not get its {self._cores} cores within {self._limits.wait_seconds:.0f} s"
+        elif self._limits.run_seconds is not None and now - self._granted_at > self._limits.run_seconds:
+            return f"it took longer than run_timeout_seconds={self._limits.run_seconds:.0f}"
+        return None
+
+    def _report(self) -> None:
+        now = time.monotonic()
+        if now - self._reported_at < REPORT_SECONDS:
+            return
+        self._reported_at = now
+        if self._granted_at is not None:
+            self._log.info("Running for %.0f s: %s", now - self._granted_at, self._progress)
+        elif self._waiting_since is not None:
+            self._log.info("Waiting for machines for %.0f s", now - self._waiting_since)
+        else:
+            self._log.info("Starting the driver")
+
+
+class EventLogProgress:
+    """Counts stages and tasks in an event log that is still being written."""
+
+    def __init__(self) -> None:
+        self.stages = 0
+        self.tasks = 0
+        self._read_bytes = 0
+
+    def read(self, event_log: Path) -> None:
+        """Read on from where the last call ended; a file that is renamed meanwhile is read next time."""
+        try:
+            with event_log.open("rb") as lines:
+                lines.seek(self._read_bytes)
+                for line in lines:
+                    if not line.endswith(b"\n"):
+                        break
+                    self._read_bytes += len(line)
+                    self.stages += line.startswith(b'{"Event":"SparkListenerStageCompleted"')
+                    self.tasks += line.startswith(b'{"Event":"SparkListenerTaskEnd"')
+        except FileNotFoundError:
+            return
+
+    def __str__(self) -> str:
+        return f"{self.stages} stages and {self.tasks} tasks finished"

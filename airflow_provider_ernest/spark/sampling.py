@@ -1,0 +1,218 @@
+"""Samples of a job's input, so that the unmodified job reads only a share of it.
+
+Three ways (Ernest, sections 3.2 and 4.2):
+
+``files``
+    A seeded random subset of the input's files. Nothing is copied: a local input becomes a folder of
+    links, a remote one a path pattern that names the chosen files. The right way for sparse or skewed data.
+``first_rows``
+    The first rows of line-oriented files, copied. For inputs of a few large files, if order says nothing.
+``argument``
+    Nothing is staged; the application takes the share (``{{ sample.scale }}``) itself.
+
+The scale of a sample is measured in bytes of what was really chosen, not taken from the request.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.spark.input_files import InputFile, InputListing, list_input, rows
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.model.documents import Experiment
+
+METHODS = ("files", "first_rows", "argument")
+_COLUMNAR = (".parquet", ".orc", ".avro")
+_COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".zip", ".xz")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """What `{{ sample.… }}` offers in the application's arguments.
+
+    Attributes:
+        input: path or path pattern of the sample.
+        scale: the share of the input, by bytes, that it holds.
+        machines: how many machines the run has.
+        partitions: how many files or pieces the sample has.
+        iterations: iterations to train with, for iterative jobs.
+    """
+
+    input: str
+    scale: float
+    machines: int
+    partitions: int
+    iterations: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StagedInput:
+    """A sample ready to be read: its path, the share of the input's bytes in it, its number of files."""
+
+    path: str
+    scale: float
+    partitions: int
+
+
+def take_sample(
+    experiment: Experiment,
+    input_path: str,
+    *,
+    method: str,
+    header: bool,
+    minimum_files: int,
+    seed: str,
+    staging: Path,
+) -> Sample:
+    """Take the sample that an experiment asks for.
+
+    Args:
+        experiment: tells the share and the number of partitions.
+        input_path: the production input.
+        method: one of `METHODS`.
+        header: each file begins with a header line ("first_rows" only).
+        minimum_files: at least so many files ("files" only).
+        seed: the same seed takes the same sample.
+        staging: a folder that does not exist yet, for what has to be written.
+
+    Raises:
+        InvalidParameterError: an unknown method, or one that does not suit the input.
+        MissingResourceError: the input does not exist or is empty.
+    """
+    if method == "files":
+        staged = stage_files(
+            input_path, scale=experiment.scale, minimum_files=minimum_files, seed=seed, staging=staging
+        )
+    elif method == "first_rows":
+        staged = stage_first_rows(
+            input_path, scale=experiment.scale, pieces=experiment.partitions, header=header, staging=staging
+        )
+    elif method == "argument":
+        list_input(input_path)
+        staged = StagedInput(path=input_path, scale=experiment.scale, partitions=experiment.partitions)
+    else:
+        raise InvalidParameterError(
+            "sampling", method, "is no way of sampling", remedy=f"Use one of {', '.join(METHODS)}."
+        )
+    return Sample(
+        input=staged.path,
+        scale=staged.scale,
+        machines=experiment.machines,
+        partitions=staged.partitions,
+        iterations=experiment.iterations,
+    )
+
+
+def stage_files(
+    input_path: str, *, scale: float, minimum_files: int, seed: str, staging: Path
+) -> StagedInput:
+    """Choose a random subset of the input's files and make it readable under one path.
+
+    Args:
+        input_path: the target input.
+        scale: the share of its bytes to choose.
+        minimum_files: at least so many files, so that every core has one.
+        seed: the same seed chooses the same files.
+        staging: a folder for links; used for local inputs only.
+
+    Raises:
+        MissingResourceError: the input does not exist or is empty.
+        InvalidParameterError: the input has fewer files than `minimum_files`.
+    """
+    listing = list_input(input_path)
+    if len(listing.files) < minimum_files:
+        raise InvalidParameterError(
+            "input_path",
+            input_path,
+            f"has {len(listing.files)} files, and a run of this design needs {minimum_files}",
+            remedy="Split the input into more files, or sample by first_rows.",
+        )
+    chosen = _choose(listing, scale=scale, minimum_files=minimum_files, seed=seed)
+    is_local = "://" not in input_path or input_path.startswith("file://")
+    return StagedInput(
+        path=_link(listing.folder, chosen, staging) if is_local else _pattern(listing.folder, chosen),
+        scale=sum(file.size_bytes for file in chosen) / listing.total_bytes,
+        partitions=len(chosen),
+    )
+
+
+def stage_first_rows(
+    input_path: str, *, scale: float, pieces: int, header: bool, staging: Path
+) -> StagedInput:
+    """Copy the first rows of line-oriented files, in as many pieces as the sample should have partitions.
+
+    Args:
+        input_path: the target input, of text files (CSV, JSON lines, logs).
+        scale: the share of its bytes to copy.
+        pieces: number of files to write.
+        header: each file begins with a header line, which every piece gets.
+        staging: the folder to write to; the machines must see it.
+
+    Raises:
+        MissingResourceError: the input does not exist or is empty.
+        InvalidParameterError: the files are not line-oriented text.
+    """
+    listing = list_input(input_path)
+    for file in listing.files:
+        if file.path.lower().endswith(_COLUMNAR + _COMPRESSED):
+            raise InvalidParameterError(
+                "sampling",
+                "first_rows",
+                f"cannot cut {file.path}, which is no plain text",
+                remedy="Use 'files'.",
+            )
+    staging.mkdir(parents=True, exist_ok=True)
+    remaining_rows = rows(input_path, listing, header=header)
+    piece_bytes = scale * listing.total_bytes / pieces
+    copied_bytes = 0
+    for number in range(pieces):
+        with (staging / f"part-{number:05d}{PurePosixPath(listing.files[0].path).suffix}").open(
+            "wb"
+        ) as piece:
+            for header_line, row in remaining_rows:
+                if piece.tell() == 0:
+                    piece.write(header_line)
+                piece.write(row)
+                copied_bytes += len(row)
+                if copied_bytes >= (number + 1) * piece_bytes:
+                    break
+    return StagedInput(path=str(staging), scale=copied_bytes / listing.total_bytes, partitions=pieces)
+
+
+def _choose(listing: InputListing, *, scale: float, minimum_files: int, seed: str) -> list[InputFile]:
+    # A seed of text: Random hashes it the same way in every process, unlike hash().
+    order = random.Random(seed).sample(listing.files, len(listing.files))  # noqa: S311 - guards nothing
+    wanted_bytes = scale * listing.total_bytes
+    chosen: list[InputFile] = []
+    chosen_bytes = 0
+    for file in order:
+        # Stop where the next file would lead further away from what is wanted than it brings nearer.
+        if len(chosen) >= minimum_files and chosen_bytes + file.size_bytes / 2 > wanted_bytes:
+            break
+        chosen.append(file)
+        chosen_bytes += file.size_bytes
+    return chosen
+
+
+def _link(folder: str, files: list[InputFile], staging: Path) -> str:
+    source = Path(folder.removeprefix("file://")).resolve()
+    for file in files:
+        link = staging / file.path
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(source / file.path)
+    return str(staging)
+
+
+def _pattern(folder: str, files: list[InputFile]) -> str:
+    """A Hadoop path pattern that matches exactly these files."""
+    names = ",".join(_escape(file.path) for file in files)
+    return f"{folder}/{{{names}}}" if len(files) > 1 else f"{folder}/{names}"
+
+
+def _escape(path: str) -> str:
+    return "".join(f"\\{character}" if character in "\\{}[]*?,^" else character for character in path)

@@ -1,0 +1,49 @@
+"""The Spark properties that make an application run on exactly so many machines."""
+
+from __future__ import annotations
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
+
+def sizing_conf(
+    *, machines: int, cores_per_machine: int, machines_wait_seconds: float = 1800.0
+) -> dict[str, str]:
+    """Properties for a run on `machines` machines with one executor each.
+
+    They serve a standalone master (``spark.cores.max``) and YARN or Kubernetes
+    (``spark.executor.instances``) alike. No task starts before all machines are there, since Spark
+    would otherwise begin with the first and the time would be that of no known machine count.
+    ``spark.locality.wait`` is 0 because a small sample lies on one host and Spark's default of 3 s
+    would keep the work there: four machines were slower than one.
+
+    Args:
+        machines: how many machines, at least 1.
+        cores_per_machine: cores of each; its executor takes them all.
+        machines_wait_seconds: how long Spark waits for machines before it starts with fewer.
+
+    Raises:
+        InvalidParameterError: a count below 1.
+    """
+    for parameter, value in (("machines", machines), ("cores_per_machine", cores_per_machine)):
+        if value < 1:
+            raise InvalidParameterError(parameter, value, "is not a number of at least 1")
+    return {
+        "spark.cores.max": str(machines * cores_per_machine),
+        "spark.executor.cores": str(cores_per_machine),
+        "spark.executor.instances": str(machines),
+        "spark.dynamicAllocation.enabled": "false",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{max(1, round(machines_wait_seconds))}s",
+        "spark.locality.wait": "0s",
+    }
+
+
+def event_log_conf(directory: str) -> dict[str, str]:
+    """Properties that make Spark write one plain event log file into `directory`."""
+    return {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": directory,
+        "spark.eventLog.rolling.enabled": "false",
+        "spark.eventLog.compress": "false",
+        "spark.eventLog.includeTaskMetricsAccumulators": "false",
+    }

@@ -1,0 +1,145 @@
+"""spark-submit through the spark provider's hook, to a cluster whose address is known only at run time."""
+
+from __future__ import annotations
+
+import inspect
+import signal
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+from airflow.providers.common.compat.sdk import AirflowException, AirflowNotFoundException, Connection
+
+from airflow_provider_ernest.exceptions import (
+    InvalidParameterError,
+    MissingResourceError,
+    SampleRunError,
+)
+from airflow_provider_ernest.processes import die_with_parent, end_process_tree
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+KILL_GRACE_SECONDS = 3.0
+"""How long a driver may take to deregister its application before it is killed; Airflow gives about 5 s."""
+
+_OURS = frozenset({"self", "conf", "conn_id", "application_args", "name"})
+
+
+class ErnestSubmitHook(SparkSubmitHook):
+    """The provider's hook, ended with its task and pointed at a master by address or by connection.
+
+    Args:
+        master_url: address of a master that has no Airflow connection, such as spark://10.0.0.7:7077.
+        spark_conn_id: the Airflow connection of the master. Exactly one of the two is given.
+        options: further arguments of `SparkSubmitHook`, such as java_class, jars or py_files.
+
+    Raises:
+        InvalidParameterError: both or neither of the two, or an option that the hook does not know.
+        MissingResourceError: there is no such connection. The stock hook would submit to YARN then.
+    """
+
+    def __init__(
+        self,
+        *,
+        master_url: str | None = None,
+        spark_conn_id: str | None = None,
+        conf: Mapping[str, str],
+        application_args: list[str],
+        name: str,
+        options: Mapping[str, Any] | None = None,
+    ) -> None:
+        if (master_url is None) == (spark_conn_id is None):
+            raise InvalidParameterError(
+                "spark_conn_id", spark_conn_id, "must be given exactly where no cluster is given"
+            )
+        self._master_url = master_url
+        if spark_conn_id is not None:
+            require_connection(spark_conn_id)
+        options = dict(options or {})
+        _check_options(options)
+        super().__init__(
+            conf=dict(conf),
+            conn_id=spark_conn_id or "",
+            application_args=application_args,
+            name=name,
+            **options,
+        )
+
+    def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]
+        """The master's connection, made up where only its address is known."""
+        if self._master_url is None:
+            return super().get_connection(conn_id)
+        return Connection(conn_id=conn_id, conn_type="spark", host=self._master_url)
+
+    def run(self, application: str) -> None:
+        """Submit and wait. Must be called from the task's main thread.
+
+        The driver ends with this process, however that ends: Spark's own exit code is what counts,
+        since log and master report success after a killed driver too.
+
+        Raises:
+            SampleRunError: the application ended with another exit code than 0.
+        """
+        try:
+            # The kernel sends the signal when the *thread* that started the process ends.
+            self.submit(application, preexec_fn=die_with_parent(signal.SIGTERM), start_new_session=True)
+        except AirflowException as error:
+            raise SampleRunError(
+                f"{application} failed: {error}", remedy="The driver's output is in this task's log."
+            ) from error
+
+    def end(self) -> list[int]:
+        """End driver and spark-submit; returns the ids of the processes ended. May be repeated."""
+        process = self._submit_sp
+        if process is None or process.poll() is not None:
+            return []
+        return end_process_tree(process.pid, grace_seconds=KILL_GRACE_SECONDS)
+
+
+def require_connection(spark_conn_id: str) -> Connection:
+    """The Spark connection of that name.
+
+    Raises:
+        MissingResourceError: there is none.
+    """
+    try:
+        return SparkSubmitHook.get_connection(spark_conn_id)
+    except AirflowNotFoundException as error:
+        raise MissingResourceError(
+            f"There is no Airflow connection {spark_conn_id!r}.",
+            remedy=f"Add it (airflow connections add {spark_conn_id} --conn-type spark --conn-host "
+            "spark://HOST --conn-port 7077): without it, Airflow would silently submit to YARN.",
+        ) from error
+
+
+def master_address(spark_conn_id: str) -> tuple[str, int]:
+    """Host and port of the standalone master that a connection points at.
+
+    Raises:
+        MissingResourceError: there is no such connection.
+        InvalidParameterError: it does not name a standalone master with its port.
+    """
+    connection = require_connection(spark_conn_id)
+    scheme, _, host = (connection.host or "").rpartition("://")
+    host, _, port_in_host = host.partition(":")
+    port = connection.port or (int(port_in_host) if port_in_host.isdigit() else None)
+    if connection.conn_type != "spark" or scheme not in ("", "spark") or not host or not port:
+        raise InvalidParameterError(
+            "spark_conn_id",
+            spark_conn_id,
+            "does not point at a standalone master with its port",
+            remedy="Its host and port must be those of spark://HOST:PORT.",
+        )
+    return host, port
+
+
+def _check_options(options: Mapping[str, Any]) -> None:
+    known = set(inspect.signature(SparkSubmitHook.__init__).parameters) - _OURS
+    for option in options:
+        if option not in known:
+            raise InvalidParameterError(
+                "submit_options",
+                option,
+                "is no argument of SparkSubmitHook that can be set here",
+                remedy=f"Known are: {', '.join(sorted(known))}.",
+            )

@@ -1,0 +1,110 @@
+"""What the user of an Ernest task group states: the job, its input, the bounds of the search, the goal.
+
+Plain data, light to import, since DAG files build them. Texts may hold Jinja templates where the
+operators' fields do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+Number = float | str
+"""A number, or a template that renders to one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SparkJob:
+    """The application to size: the same one, with the same arguments, as in production.
+
+    Attributes:
+        name: names the job in the model store; models are kept per job and instance type.
+        application: path of the JAR or .py file.
+        application_args: its arguments. ``{{ sample.input }}``, ``{{ sample.scale }}``,
+            ``{{ sample.machines }}``, ``{{ sample.partitions }}`` and ``{{ sample.iterations }}`` stand for
+            what the sample run at hand reads.
+        conf: Spark properties of samples and production alike.
+        submit_options: further arguments of `SparkSubmitHook`: java_class, jars, py_files, packages, ...
+        iterations: iterations of the production run, for iterative jobs.
+        sample_iterations: iterations to train with (the paper: 5 % of them).
+    """
+
+    name: str
+    application: str
+    application_args: Sequence[str] = ()
+    conf: Mapping[str, str] = field(default_factory=dict)
+    submit_options: Mapping[str, Any] = field(default_factory=dict)
+    iterations: int | None = None
+    sample_iterations: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SampledInput:
+    """The production input and the way to take samples of it.
+
+    Attributes:
+        path: file or folder that scale 1.0 stands for.
+        partitions: the number of partitions (files, blocks) that Spark reads of it.
+        sampling: "files", "first_rows" or "argument"; see `spark.sampling`.
+        header: each file begins with a header line ("first_rows" only).
+        seed: the same seed takes the same samples.
+    """
+
+    path: str
+    partitions: Number
+    sampling: str = "files"
+    header: bool = False
+    seed: int = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignBounds:
+    """What the sample runs may be.
+
+    Attributes:
+        max_machines, min_machines: machines of a sample run.
+        max_scale, min_scale: share of the input that a sample run reads.
+        budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
+        cost: "relative_time" (the paper's scale/machines), "seconds", "machine_seconds" or "dollars";
+            see `model.costs`.
+        cost_options: what the cost needs to know, such as full_seconds_on_one_machine.
+        min_runs, max_runs: how many runs; None for defaults that suit the number of terms.
+    """
+
+    max_machines: Number
+    min_machines: Number = 1
+    max_scale: Number = 0.1
+    min_scale: Number = 0.01
+    budget: Number | None = None
+    cost: str = "relative_time"
+    cost_options: Mapping[str, Number] = field(default_factory=dict)
+    min_runs: Number | None = None
+    max_runs: Number | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizingGoal:
+    """What the production run must keep to, and what it may be given.
+
+    Attributes:
+        deadline_seconds: choose the cheapest configuration that ends in time. Either this
+        budget_dollars: or the fastest one that costs no more.
+        price_per_hour: dollars for one machine and hour.
+        max_machines, min_machines: machines that the production run may have.
+        scale: the production input relative to the one that was sampled; above 1 when data has grown.
+        fallback_machines: taken, with a loud warning, where training failed or the goal is out of reach;
+            None to fail instead.
+        max_error_percent: the median leave-one-out error above which a model is inadequate.
+        on_inadequate: "fail" or "warn".
+    """
+
+    price_per_hour: Number
+    max_machines: Number
+    min_machines: Number = 1
+    deadline_seconds: Number | None = None
+    budget_dollars: Number | None = None
+    scale: Number = 1.0
+    fallback_machines: Number | None = None
+    max_error_percent: Number = 25.0
+    on_inadequate: str = "fail"

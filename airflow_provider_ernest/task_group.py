@@ -1,0 +1,167 @@
+"""The whole chain of sizing steps as one task group, to put ahead of a production task."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import TaskGroup, XComArg
+
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
+from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.local import LocalClusterSpec
+    from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+
+
+class ErnestTaskGroup(TaskGroup):
+    """Design, cluster, sample runs, model, decision: everything ahead of the production task.
+
+    .. code-block:: python
+
+        ernest = ErnestTaskGroup(job=..., input=..., bounds=..., cluster=..., goal=...)
+        production = SparkSubmitOperator(..., conf=ernest.config["spark_conf"])
+        ernest >> production  # production runs elsewhere
+        ernest >> production >> ernest.teardown  # production runs on the same cluster
+
+    Args:
+        job: the application to size.
+        input: the production input and how to sample it.
+        bounds: what the sample runs may be.
+        cluster: the cluster to start for the sample runs.
+        goal: what the production run must keep to.
+        spark_conn_id: Airflow connection at whose address the cluster listens, for a stock operator that
+            runs production on the same cluster; None where there is none.
+        parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
+            of their own, more of them shorten the training.
+        run_timeout_seconds: how long a sample run may take once it has its machines.
+        run_retries: how often a failed sample run is tried again.
+        store: root of the model store; None for ``[ernest] store``.
+        terms: names of the model's terms; None for Ernest's four.
+        group_id: name of the group.
+        group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
+
+    Attributes:
+        config: the decision's XComs: ``config["spark_conf"]``, ``["machines"]``, ``["predicted_seconds"]``,
+            ``["predicted_cost"]``, ``["config"]``.
+        teardown: the task that ends the cluster.
+    """
+
+    def __init__(
+        self,
+        *,
+        job: SparkJob,
+        input: SampledInput,  # noqa: A002 - the word that fits
+        bounds: DesignBounds,
+        cluster: LocalClusterSpec,
+        goal: SizingGoal,
+        spark_conn_id: str | None = None,
+        parallel_runs: int = 1,
+        run_timeout_seconds: float | None = None,
+        run_retries: int = 1,
+        store: str | None = None,
+        terms: tuple[str, ...] | None = None,
+        group_id: str = "ernest",
+        **group_options: Any,
+    ) -> None:
+        super().__init__(group_id=group_id, **group_options)
+        with self:
+            design = self._design(job, input, bounds, cluster, terms)
+            create = LocalClusterOperator(
+                task_id="create_cluster", spark_conn_id=spark_conn_id, **_operator_fields(cluster)
+            )
+            runs = SampleRunOperator.partial(
+                task_id="sample_run",
+                application=job.application,
+                application_args=list(job.application_args),
+                conf=dict(job.conf),
+                submit_options=dict(job.submit_options),
+                input_path=input.path,
+                sampling=input.sampling,
+                header=input.header,
+                seed=input.seed,
+                cluster=create.output,
+                run_timeout_seconds=run_timeout_seconds,
+                retries=run_retries,
+                max_active_tis_per_dagrun=parallel_runs,
+                map_index_template="{{ task.experiment['machines'] }} machines, "
+                "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %",
+            ).expand(experiment=design.output)
+            fit = self._fit(job, input, goal, runs.output, XComArg(design, key="design"), store)
+            choose = self._choose(job, goal, fit.output, create.output)
+            terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
+            terminate.as_teardown(setups=create)
+            design >> create >> runs >> fit >> choose >> terminate
+        self.config: Any = choose.output
+        self.teardown = terminate
+
+    @staticmethod
+    def _design(
+        job: SparkJob,
+        sampled: SampledInput,
+        bounds: DesignBounds,
+        cluster: LocalClusterSpec,
+        terms: tuple[str, ...] | None,
+    ) -> ExperimentDesignOperator:
+        return ExperimentDesignOperator(
+            task_id="design",
+            partitions=sampled.partitions,
+            cores_per_machine=cluster.cores_per_machine,
+            iterations=job.sample_iterations,
+            terms=terms,
+            **asdict(bounds),
+        )
+
+    @staticmethod
+    def _fit(
+        job: SparkJob,
+        sampled: SampledInput,
+        goal: SizingGoal,
+        observations: XComArg,
+        design: XComArg,
+        store: str | None,
+    ) -> FitModelOperator:
+        return FitModelOperator(
+            task_id="fit_model",
+            observations=observations,
+            design=design,
+            job=job.name,
+            application=job.application,
+            input_path=sampled.path,
+            max_error_percent=goal.max_error_percent,
+            on_inadequate=goal.on_inadequate,
+            store=store,
+            # The runs that succeeded may suffice; without a design there is nothing to fit.
+            trigger_rule="all_done_min_one_success",
+        )
+
+    @staticmethod
+    def _choose(job: SparkJob, goal: SizingGoal, model: XComArg, cluster: XComArg) -> ChooseConfigOperator:
+        return ChooseConfigOperator(
+            task_id="choose_config",
+            model=model,
+            cluster=cluster,
+            price_per_hour=goal.price_per_hour,
+            max_machines=goal.max_machines,
+            min_machines=goal.min_machines,
+            deadline_seconds=goal.deadline_seconds,
+            budget_dollars=goal.budget_dollars,
+            scale=goal.scale,
+            iterations=job.iterations,
+            fallback_machines=goal.fallback_machines,
+            conf=dict(job.conf),
+            # Only a stated fallback may go on after a failed training.
+            trigger_rule="all_success" if goal.fallback_machines is None else "all_done",
+        )
+
+
+def _operator_fields(cluster: LocalClusterSpec) -> dict[str, Any]:
+    """The specification's fields as the operator names them: it takes the port from its connection."""
+    fields = asdict(cluster)
+    del fields["master_port"]
+    return fields

@@ -1,0 +1,80 @@
+"""Sizes a Spark job on one machine: sample runs, a model, a decision, and the production run behind it.
+
+The job joins the 336,776 flights that left New York in 2013 with the weather at their departure
+(``jobs/enrich_flights.py``), an ordinary Spark application that knows nothing of Ernest. It needs an
+Airflow connection ``ernest_local`` of the form ``spark://127.0.0.1:PORT`` with a free port: the local
+cluster listens there, so that the stock ``SparkSubmitOperator`` finds it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import DAG, Param, task
+
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+JOBS = Path(__file__).parent / "jobs"
+DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "~/ernest-example")).expanduser()
+CONNECTION = "ernest_local"
+INPUT_FILES = 336
+
+with DAG(
+    "example_ernest_local",
+    schedule=None,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={
+        "deadline_seconds": Param(90, type="number", description="The production run must end within."),
+        "price_per_hour": Param(0.35, type="number", description="Dollars for one machine and hour."),
+    },
+) as dag:
+
+    @task
+    def prepare_input() -> None:
+        """Write the flights as one file for each partition."""
+        import runpy
+
+        runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
+
+    # [START ernest]
+    job = SparkJob(
+        name="enrich_flights",
+        application=str(JOBS / "enrich_flights.py"),
+        application_args=[
+            "{{ sample.input }}",
+            f"{DATA}/samples/{{{{ ti.map_index }}}}",
+            "--weather-csv",
+            f"{DATA}/weather.csv",
+        ],
+        conf={
+            "spark.ui.enabled": "false",
+            # Quick to start: on two cores, compiling would take longer than these short tasks run.
+            "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        },
+    )
+    ernest = ErnestTaskGroup(
+        job=job,
+        input=SampledInput(path=f"{DATA}/flights", partitions=INPUT_FILES),
+        bounds=DesignBounds(max_machines=4, max_scale=0.1, min_scale=0.025, max_runs=7),
+        cluster=LocalClusterSpec(machines=6),
+        goal=SizingGoal(
+            deadline_seconds="{{ params.deadline_seconds }}",
+            price_per_hour="{{ params.price_per_hour }}",
+            max_machines=6,
+        ),
+        spark_conn_id=CONNECTION,
+    )
+    production = SparkSubmitOperator(
+        task_id="enrich_all_flights",
+        conn_id=CONNECTION,
+        application=job.application,
+        application_args=[f"{DATA}/flights", f"{DATA}/report", "--weather-csv", f"{DATA}/weather.csv"],
+        conf=ernest.config["spark_conf"],
+    )
+    prepare_input() >> ernest >> production >> ernest.teardown
+    # [END ernest]

@@ -1,0 +1,9 @@
+"""Shared by all tests: an Airflow home of their own, before anything imports Airflow."""
+
+import os
+import tempfile
+
+# Airflow reads its home on import; tests must not see a developer's own.
+os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="ernest-airflow-home-"))
+os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
+os.environ.setdefault("AIRFLOW__USAGE_DATA_COLLECTION__ENABLED", "False")

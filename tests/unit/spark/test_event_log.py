@@ -1,0 +1,111 @@
+"""The reader against hand-written logs; tests/integration reads what real Spark wrote."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.spark.event_log import find_event_log, read_run
+
+
+def executor(number: int, *, at: float, port: int) -> dict:
+    return {
+        "Event": "SparkListenerExecutorAdded",
+        "Timestamp": round(at * 1000),
+        "Executor ID": str(number),
+        "Executor Info": {
+            "Host": "127.0.1.1",
+            "Total Cores": 1,
+            "Log Urls": {"stderr": f"http://127.0.1.1:{port}/logPage/?executorId={number}&logType=stderr"},
+        },
+    }
+
+
+def events(*executors: dict, master: str = "spark://127.0.0.1:7077") -> list[dict]:
+    return [
+        {"Event": "SparkListenerLogStart", "Spark Version": "4.2.0"},
+        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.master": master}},
+        {"Event": "SparkListenerApplicationStart", "App Name": "job", "App ID": "app-1", "Timestamp": 100_000},
+        *executors,
+        {
+            "Event": "SparkListenerTaskEnd",
+            "Task Metrics": {
+                "Executor Run Time": 1500,
+                "JVM GC Time": 250,
+                "Disk Bytes Spilled": 7,
+                "Input Metrics": {"Bytes Read": 11},
+                "Shuffle Read Metrics": {"Remote Bytes Read": 2, "Local Bytes Read": 3},
+            },
+        },
+        {"Event": "SparkListenerTaskEnd", "Task Metrics": None},
+        {"Event": "SparkListenerApplicationEnd", "Timestamp": 160_000},
+    ]
+
+
+def write(path: Path, log: list[dict], *, tail: str = "") -> Path:
+    path.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in log) + tail)
+    return path
+
+
+def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
+    log = write(
+        tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=112, port=2))
+    )
+
+    run = read_run(log)
+
+    assert run.run_seconds(2) == pytest.approx(48)
+    assert run.run_seconds(1) == pytest.approx(57)
+    assert run.metrics().to_dict() | {"schema": 1} == {
+        "schema": 1,
+        "tasks": 2,
+        "slots": 2,
+        "executor_run_seconds": 1.5,
+        "garbage_collection_seconds": 0.25,
+        "input_bytes": 11,
+        "shuffle_read_bytes": 5,
+        "spilled_bytes": 7,
+    }
+
+
+def test_two_executors_of_one_worker_are_one_machine(tmp_path: Path):
+    log = write(
+        tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=104, port=1))
+    )
+
+    with pytest.raises(SampleRunError, match=r"designed for 2 machines, and 1 registered \(127.0.1.1:1\)"):
+        read_run(log).run_seconds(2)
+
+
+def test_a_job_that_runs_inside_its_driver_is_told(tmp_path: Path):
+    log = write(tmp_path / "local-1", events(executor(0, at=103, port=1), master="local[2]"))
+
+    with pytest.raises(SampleRunError, match=r"local\[2\].*Remove \.master"):
+        read_run(log).run_seconds(1)
+
+
+def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
+    whole = write(tmp_path / "whole", events(executor(0, at=103, port=1)))
+    content = whole.read_bytes()
+    for length in range(0, len(content), 17):
+        torn = tmp_path / "torn"
+        torn.write_bytes(content[:length])
+        run = read_run(torn)
+        assert run.ended_at is None
+    assert read_run(whole).ended_at == 160.0
+
+
+def test_a_log_without_end_has_no_run_time(tmp_path: Path):
+    log = write(tmp_path / "app-1.inprogress", events(executor(0, at=103, port=1))[:-1])
+
+    with pytest.raises(SampleRunError, match="app-1 has no end"):
+        read_run(log).run_seconds(1)
+
+
+def test_checksum_files_are_no_event_logs(tmp_path: Path):
+    assert find_event_log(tmp_path) is None
+    (tmp_path / ".app-1.inprogress.crc").write_bytes(b"crc")
+    assert find_event_log(tmp_path) is None
+    write(tmp_path / "app-1.inprogress", [])
+    assert find_event_log(tmp_path) == tmp_path / "app-1.inprogress"
