@@ -15,7 +15,7 @@ from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.local import LocalClusterSpec
+    from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
     from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 
 

@@ -103,7 +103,7 @@ class LocalClusterOperator(BaseOperator):
             self._cluster.terminate()
 
     def _spec(self) -> LocalClusterSpec:
-        from airflow_provider_ernest.clusters.local import LocalClusterSpec
+        from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 
         return LocalClusterSpec(
             machines=whole_number("machines", self.machines),

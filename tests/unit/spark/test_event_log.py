@@ -26,7 +26,12 @@ def events(*executors: dict, master: str = "spark://127.0.0.1:7077") -> list[dic
     return [
         {"Event": "SparkListenerLogStart", "Spark Version": "4.2.0"},
         {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.master": master}},
-        {"Event": "SparkListenerApplicationStart", "App Name": "job", "App ID": "app-1", "Timestamp": 100_000},
+        {
+            "Event": "SparkListenerApplicationStart",
+            "App Name": "job",
+            "App ID": "app-1",
+            "Timestamp": 100_000,
+        },
         *executors,
         {
             "Event": "SparkListenerTaskEnd",
@@ -49,9 +54,7 @@ def write(path: Path, log: list[dict], *, tail: str = "") -> Path:
 
 
 def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
-    log = write(
-        tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=112, port=2))
-    )
+    log = write(tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=112, port=2)))
 
     run = read_run(log)
 
@@ -70,9 +73,7 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
 
 
 def test_two_executors_of_one_worker_are_one_machine(tmp_path: Path):
-    log = write(
-        tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=104, port=1))
-    )
+    log = write(tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=104, port=1)))
 
     with pytest.raises(SampleRunError, match=r"designed for 2 machines, and 1 registered \(127.0.1.1:1\)"):
         read_run(log).run_seconds(2)

@@ -35,7 +35,7 @@ def test_lists_what_hadoop_would_read(parts: Path):
 def test_subset_of_files_holds_the_share_of_bytes_that_it_says(parts: Path, tmp_path: Path):
     staged = stage_files(str(parts), scale=0.25, minimum_files=2, seed="7/0", staging=tmp_path / "sample")
 
-    read = [path for path in Path(staged.path).rglob("*.csv")]
+    read = list(Path(staged.path).rglob("*.csv"))
     assert len(read) == staged.partitions
     assert sum(path.stat().st_size for path in read) / list_input(str(parts)).total_bytes == staged.scale
     assert staged.scale == pytest.approx(0.25, abs=0.02)
@@ -83,18 +83,14 @@ def test_remote_inputs_become_a_hadoop_pattern():
 
 
 def test_first_rows_come_in_order_with_headers_in_so_many_pieces(parts: Path, tmp_path: Path):
-    staged = stage_first_rows(
-        str(parts), scale=0.1, pieces=4, header=True, staging=tmp_path / "sample"
-    )
+    staged = stage_first_rows(str(parts), scale=0.1, pieces=4, header=True, staging=tmp_path / "sample")
 
     pieces = sorted(Path(staged.path).iterdir())
     assert len(pieces) == 4
     lines = [piece.read_text().splitlines() for piece in pieces]
     assert all(piece[0] == "file,row" for piece in lines)
     rows = [row for piece in lines for row in piece[1:]]
-    source = [
-        row for path in sorted(parts.rglob("part-*.csv")) for row in path.read_text().splitlines()[1:]
-    ]
+    source = [row for path in sorted(parts.rglob("part-*.csv")) for row in path.read_text().splitlines()[1:]]
     assert rows == source[: len(rows)]
     assert staged.scale == pytest.approx(0.1, rel=0.05)
 
@@ -124,7 +120,7 @@ def test_argument_stages_nothing(parts: Path, tmp_path: Path):
 
 @pytest.mark.parametrize("method", ["files", "first_rows", "argument"])
 def test_missing_input_is_named(method: str, tmp_path: Path):
-    with pytest.raises(MissingResourceError, match="no-such-folder.*does not exist"):
+    with pytest.raises(MissingResourceError, match=r"no-such-folder.*does not exist"):
         take_sample(
             experiment(0.05),
             str(tmp_path / "no-such-folder"),

@@ -1,0 +1,61 @@
+# The same few commands on a laptop and in CI. `make help` lists them.
+PYTHON ?= python3.11
+VENV ?= .venv
+BIN := $(VENV)/bin
+# The stock operators look for spark-submit on PATH.
+export PATH := $(abspath $(BIN)):$(PATH)
+
+.DEFAULT_GOAL := help
+.PHONY: help install java demo test check unit integration format benchmarks constraints clean
+
+help: ## list the commands
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+
+install: $(VENV)/.installed ## build the virtual environment from pinned versions
+
+$(VENV)/.installed: pyproject.toml constraints.txt
+	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not there; install it or set PYTHON=..." >&2; exit 1; }
+	@echo "Building $(VENV) from constraints.txt (some minutes where nothing is cached)"
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	@touch $@
+
+java:
+	@.ci/ensure_java
+
+demo: install java ## the whole loop: real Airflow, real Spark, a decision (DEMO_EXIT=1 stops at the end)
+	@$(BIN)/python -m benchmarks.demo $(if $(filter 1,$(DEMO_EXIT)),--exit)
+
+test: check unit integration ## everything, with a real Spark cluster and a real DAG run
+
+check: install ## ruff, mypy --strict, import contracts
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+unit: install ## tests that start neither Spark nor Airflow
+	$(BIN)/python -m pytest tests/unit airflow_provider_ernest/model
+
+integration: install java ## tests with a real Spark cluster and a real Airflow
+	$(BIN)/python -m pytest tests/integration
+
+format: install ## format the code
+	$(BIN)/ruff check --fix-only --quiet .
+	$(BIN)/ruff format .
+
+benchmarks: install ## design time and import time
+	$(BIN)/python -m benchmarks.design_time
+	$(BIN)/python -m benchmarks.import_time
+
+constraints: ## pin the newest compatible versions anew
+	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	build/constraints/bin/pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@# pyspark and pyspark-client hold the same files: one version for both.
+	build/constraints/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
+		"pyspark==$$(build/constraints/bin/pip show pyspark-client | sed -n 's/^Version: //p')"
+	build/constraints/bin/pip freeze --exclude-editable --exclude airflow-provider-ernest > constraints.txt
+	rm -rf build/constraints
+
+clean: ## remove what the other commands made
+	rm -rf $(VENV) .demo build dist

@@ -1,0 +1,61 @@
+"""What a DAG file pays for importing this package, over what airflow.sdk costs anyway.
+
+Each figure is CPU time of a fresh interpreter; the limit that the project sets itself is 50 ms.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+
+LIMIT_MILLISECONDS = 50.0
+MEASURE = """
+import time, importlib, sys
+import airflow.sdk
+start = time.process_time()
+importlib.import_module(sys.argv[1])
+print(1000 * (time.process_time() - start))
+"""
+MODULES = {
+    "airflow_provider_ernest.specification": "what the user states",
+    "airflow_provider_ernest.operators.sample_run": "one operator",
+    "airflow_provider_ernest.task_group": "the task group with all operators",
+    "airflow_provider_ernest.dag": "the DAG factory, and so everything",
+    "airflow.providers.apache.spark.operators.spark_submit": "for comparison: the stock operator",
+}
+
+
+def cpu_milliseconds(module: str, repetitions: int) -> list[float]:
+    """CPU time of importing a module after airflow.sdk, in fresh interpreters; the first is a warm-up."""
+    times = [
+        float(
+            subprocess.run(
+                [sys.executable, "-c", MEASURE, module], capture_output=True, text=True, check=True
+            ).stdout.split()[-1]
+        )
+        for _ in range(repetitions + 1)
+    ]
+    return times[1:]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--repetitions", type=int, default=5, help="counted runs of each import (default 5)")
+    repetitions = parser.parse_args().repetitions
+    print(
+        f"CPU milliseconds over airflow.sdk, {repetitions} fresh interpreters each; "
+        f"limit for ours: {LIMIT_MILLISECONDS:.0f}"
+    )
+    print(f"{'module':56s}  {'min':>6s}  {'median':>6s}  {'max':>6s}  what")
+    for module, meaning in MODULES.items():
+        times = cpu_milliseconds(module, repetitions)
+        print(
+            f"{module:56s}  {min(times):6.1f}  {statistics.median(times):6.1f}  {max(times):6.1f}  {meaning}"
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+
+
+def wait_until(condition: Callable[[], Any], *, seconds: float, what: str) -> Any:
+    """Wait for a condition, bounded; returns what it returned."""
+    deadline = time.monotonic() + seconds
+    while True:
+        result = condition()
+        if result:
+            return result
+        assert time.monotonic() < deadline, f"{what} did not come about within {seconds:.0f} s"
+        time.sleep(0.1)
+
+
+def processes_mentioning(text: str) -> list[psutil.Process]:
+    """Live processes that have a text in their command line."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.status() != psutil.STATUS_ZOMBIE and any(text in word for word in process.cmdline()):
+                found.append(process)
+        except psutil.Error:
+            continue
+    return found
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterHandle]:
+    """A real Spark cluster of three one-core workers, shared by the tests of a module."""
+    directory = tmp_path_factory.mktemp("cluster") / "shared"
+    local = LocalCluster(
+        LocalClusterSpec(machines=3, memory_megabytes_per_machine=512), name="shared", directory=directory
+    )
+    handle = local.start()
+    try:
+        yield handle
+    finally:
+        local.terminate()
+        assert not processes_mentioning(str(directory)), "nothing of the cluster is left"
+
+
+@pytest.fixture
+def input_files(tmp_path: Path) -> Path:
+    """An input of 24 files of 100 lines."""
+    folder = tmp_path / "input"
+    folder.mkdir()
+    for number in range(24):
+        (folder / f"part-{number:05d}.txt").write_text("".join(f"{number} {line}\n" for line in range(100)))
+    return folder

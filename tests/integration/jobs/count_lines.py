@@ -1,0 +1,38 @@
+"""A small Spark application for the tests: counts lines, and may hold its tasks or its driver up."""
+
+import argparse
+import sys
+import time
+
+from pyspark import SparkConf, SparkContext
+
+parser = argparse.ArgumentParser()
+parser.add_argument("input")
+parser.add_argument("--hold-task-seconds", type=float, default=0.0, help="each task waits so long")
+parser.add_argument("--hold-driver-seconds", type=float, default=0.0, help="the driver waits in plain Python")
+parser.add_argument("--fail", action="store_true", help="end with a Python exception")
+parser.add_argument("--master", help="what users should not do: choose the master in the code")
+parser.add_argument("--expect", action="append", default=[], help="FOUND=WANTED pairs; unequal ones fail")
+options = parser.parse_args()
+for pair in options.expect:
+    found, wanted = pair.split("=", 1)
+    if found != wanted:
+        raise SystemExit(f"the argument is {found!r}, and {wanted!r} was expected")
+
+conf = SparkConf()
+if options.master:
+    conf.setMaster(options.master)
+context = SparkContext(conf=conf)
+
+
+def count(lines):
+    time.sleep(options.hold_task_seconds)
+    yield sum(1 for _ in lines)
+
+
+total = context.textFile(options.input).mapPartitions(count).sum()
+sys.stdout.write(f"lines: {total}\n")
+if options.fail:
+    raise RuntimeError("failing as asked")
+time.sleep(options.hold_driver_seconds)
+context.stop()

@@ -1,0 +1,244 @@
+"""Sample runs on a real Spark cluster, through the operator that Airflow runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.model.documents import Experiment, Observation
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.spark.master import read_state
+from tests.integration.conftest import processes_mentioning, wait_until
+
+pytestmark = pytest.mark.spark
+
+APPLICATION = Path(__file__).parent / "jobs" / "count_lines.py"
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+class TaskInstance:
+    """What an operator sees of its task instance."""
+
+    dag_id = "nightly"
+    run_id = "manual__2026-01-01T00:00:00+00:00"
+    task_id = "ernest.sample_run"
+    try_number = 1
+
+    def __init__(self, map_index: int) -> None:
+        self.map_index = map_index
+
+
+@pytest.fixture(autouse=True)
+def airflow_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
+    return tmp_path / "airflow"
+
+
+def sample_run(
+    cluster: ClusterHandle,
+    input_path: Path,
+    *arguments: str,
+    index: int = 0,
+    machines: int = 2,
+    scale: float = 0.25,
+    **changes: Any,
+) -> SampleRunOperator:
+    experiment = Experiment(index=index, machines=machines, scale=scale, partitions=round(24 * scale))
+    fields = {
+        "application": str(APPLICATION),
+        "application_args": ["{{ sample.input }}", *arguments],
+        "input_path": str(input_path),
+        "cluster": cluster.to_dict(),
+        "conf": CONF,
+        **changes,
+    }
+    return SampleRunOperator(task_id="sample_run", experiment=experiment.to_dict(), **fields)
+
+
+def observe(operator: SampleRunOperator, map_index: int = 0) -> Observation:
+    return Observation.from_dict(operator.execute({"ti": TaskInstance(map_index)}))
+
+
+def test_runs_the_sample_on_exactly_so_many_machines(cluster, input_files, airflow_home):
+    arguments = [
+        "--expect={{ sample.scale }}=0.25",
+        "--expect={{ sample.machines }}=2",
+        "--expect={{ sample.partitions }}=6",
+        "--expect={{ ti.task_id }}=ernest.sample_run",
+    ]
+    observation = observe(sample_run(cluster, input_files, *arguments))
+
+    assert len(set(observation.hosts)) == 2
+    assert observation.machines == 2
+    assert observation.scale == pytest.approx(0.25, abs=0.01)
+    assert observation.metrics.tasks == 6
+    assert observation.metrics.slots == 2
+    assert observation.waited_seconds == 0
+    assert Path(observation.event_log).is_file()
+    assert observation.application_id in observation.event_log
+    assert not list((airflow_home / "ernest" / "staging").rglob("part-*")), "the staged sample is removed"
+    assert len(list(input_files.iterdir())) == 24, "the input is untouched"
+
+
+def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
+    """Two runs of two machines on a cluster of three: one must wait, and neither is measured longer."""
+    observations: dict[int, Observation] = {}
+
+    def run(index: int) -> None:
+        operator = sample_run(cluster, input_files, "--hold-task-seconds=2", index=index)
+        observations[index] = observe(operator, map_index=index)
+
+    # Processes die with the thread that started them, so each thread lives until its run has ended.
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=180)
+
+    waited = sorted(observations[index].waited_seconds for index in range(2))
+    assert waited[0] == 0
+    assert waited[1] > 0
+    for observation in observations.values():
+        # Six tasks of two seconds on two machines are three waves; waiting would add as much again.
+        assert 6 <= observation.seconds < 6 + observation.startup_seconds + waited[1] / 2
+
+
+def test_a_failing_application_is_told_by_its_exit_code(cluster, input_files, airflow_home):
+    with pytest.raises(SampleRunError, match=r"count_lines\.py failed.*Error code is: 1"):
+        observe(sample_run(cluster, input_files, "--fail"))
+    assert not list((airflow_home / "ernest" / "staging").rglob("part-*"))
+
+
+def test_an_application_that_chooses_its_own_master_is_told(cluster, input_files):
+    with pytest.raises(SampleRunError, match=r"local\[2\].*Remove \.master"):
+        observe(sample_run(cluster, input_files, "--master=local[2]"))
+
+
+def test_a_run_that_takes_too_long_is_ended(cluster, input_files):
+    operator = sample_run(cluster, input_files, "--hold-driver-seconds=600", run_timeout_seconds=4)
+    with pytest.raises(SampleRunError, match="longer than run_timeout_seconds=4"):
+        observe(operator)
+    assert not processes_mentioning(str(input_files.parent)), "neither driver nor executors are left"
+
+
+def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_files):
+    with pytest.raises(AirflowFailException, match=r"machines=4 is more than cluster shared has \(3\)"):
+        observe(sample_run(cluster, input_files, machines=4))
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"application": "/no/such/job.jar"}, "/no/such/job.jar"),
+        ({"input_path": "/no/such/input"}, "/no/such/input"),
+        ({"submit_options": {"num_executor": 2}}, "num_executor"),
+        ({"cluster": None, "spark_conn_id": "nowhere"}, "no Airflow connection 'nowhere'.*YARN"),
+        ({"cluster": None}, "spark_conn_id"),
+    ],
+)
+def test_what_does_not_exist_is_named_before_anything_is_submitted(cluster, input_files, changes, named):
+    with pytest.raises(AirflowFailException, match=named):
+        observe(sample_run(cluster, input_files, **changes))
+
+
+RUN_IN_A_PROCESS = """
+import json, sys
+sys.path.insert(0, sys.argv[2])
+from tests.integration.test_sample_run import TaskInstance
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+SampleRunOperator(task_id="sample_run", **json.loads(sys.argv[1])).execute({"ti": TaskInstance(0)})
+"""
+
+
+@pytest.mark.parametrize("held_up", ["--hold-task-seconds=600", "--hold-driver-seconds=600"])
+def test_a_sigkilled_task_takes_its_spark_application_with_it(cluster, input_files, held_up, airflow_home):
+    operator = sample_run(cluster, input_files, held_up)
+    fields = {
+        name: getattr(operator, name)
+        for name in ("experiment", "application", "application_args", "input_path", "cluster", "conf")
+    }
+    root = Path(__file__).parents[2]
+    task = subprocess.Popen([sys.executable, "-c", RUN_IN_A_PROCESS, json.dumps(fields), str(root)])
+    try:
+        wait_until(
+            lambda: read_state(cluster.web_url, timeout_seconds=5).applications,
+            seconds=90,
+            what="the application on the cluster",
+        )
+    finally:
+        os.kill(task.pid, signal.SIGKILL)
+        task.wait()
+
+    wait_until(
+        lambda: not read_state(cluster.web_url, timeout_seconds=5).applications,
+        seconds=30,
+        what="the end of the application",
+    )
+    wait_until(lambda: not processes_mentioning(str(APPLICATION)), seconds=30, what="the end of the driver")
+
+
+def test_a_killed_task_takes_its_spark_application_with_it(cluster, input_files):
+    operator = sample_run(cluster, input_files, "--hold-task-seconds=600")
+
+    def kill_when_running() -> None:
+        wait_until(
+            lambda: read_state(cluster.web_url, timeout_seconds=5).applications,
+            seconds=90,
+            what="the application on the cluster",
+        )
+        operator.on_kill()
+
+    killer = threading.Thread(target=kill_when_running)
+    killer.start()
+    with pytest.raises(SampleRunError):
+        observe(operator)
+    killer.join()
+    assert not processes_mentioning(str(APPLICATION))
+    wait_until(
+        lambda: not read_state(cluster.web_url, timeout_seconds=5).applications,
+        seconds=30,
+        what="the end of the application",
+    )
+
+
+def test_a_run_whose_cluster_dies_ends_too(input_files, tmp_path):
+    local = LocalCluster(
+        LocalClusterSpec(machines=1, memory_megabytes_per_machine=512),
+        name="doomed",
+        directory=tmp_path / "doomed",
+    )
+    handle = local.start()
+
+    def end_cluster_when_running() -> None:
+        try:
+            wait_until(
+                lambda: read_state(handle.web_url, timeout_seconds=5).applications,
+                seconds=90,
+                what="the application on the cluster",
+            )
+        finally:
+            local.terminate()
+
+    ender = threading.Thread(target=end_cluster_when_running)
+    ender.start()
+    with pytest.raises(SampleRunError):
+        observe(sample_run(handle, input_files, "--hold-driver-seconds=600", machines=1))
+    ender.join()
+    assert not processes_mentioning(str(APPLICATION))

@@ -1,0 +1,97 @@
+import math
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from tests.unit.operators.conftest import seconds
+
+
+def choose_operator(model, **changes) -> ChooseConfigOperator:
+    fields = {"price_per_hour": 0.35, "max_machines": 8, "deadline_seconds": 60, **changes}
+    return ChooseConfigOperator(task_id="choose", model=model, **fields)
+
+
+def cluster(machines: int) -> dict:
+    return ClusterHandle(
+        kind="local",
+        name="nightly",
+        master_url="spark://127.0.0.1:7077",
+        web_url="http://127.0.0.1:8080",
+        machines=tuple(
+            Machine(worker_id=f"w{i}", host=f"127.0.1.{i + 1}", cores=1, memory_megabytes=900)
+            for i in range(machines)
+        ),
+    ).to_dict()
+
+
+def test_cheapest_within_the_deadline_start_up_included(context, ti, model):
+    decision = choose_operator(model).execute(context)
+
+    in_time = [m for m in range(1, 9) if seconds(m, 1.0) + 5.0 <= 60]
+    cheapest = min(in_time, key=lambda m: m * (seconds(m, 1.0) + 5.0))
+    assert decision["config"]["machines"] == cheapest
+    assert ti.pushed["machines"] == cheapest
+    assert ti.pushed["predicted_seconds"] == pytest.approx(seconds(cheapest, 1.0) + 5.0, rel=1e-3)
+    billed_seconds = math.ceil(ti.pushed["predicted_seconds"])
+    assert ti.pushed["predicted_cost"] == pytest.approx(cheapest * 0.35 * billed_seconds / 3600)
+
+
+def test_spark_conf_is_ready_for_a_stock_operator(context, ti, model):
+    choose_operator(model, conf={"spark.cores.max": "99", "spark.ui.enabled": "false"}).execute(context)
+
+    conf = ti.pushed["spark_conf"]
+    assert conf["spark.cores.max"] == str(ti.pushed["machines"]), "what sizes the run wins"
+    assert conf["spark.ui.enabled"] == "false"
+    assert all(isinstance(value, str) for value in conf.values())
+
+
+def test_on_a_running_cluster_its_memory_and_event_logs_are_asked_for(context, ti, model):
+    choose_operator(model, cluster=cluster(8)).execute(context)
+
+    assert ti.pushed["spark_conf"]["spark.executor.memory"] == "900m"
+    assert ti.pushed["spark_conf"]["spark.eventLog.enabled"] == "true"
+
+
+def test_more_machines_than_the_cluster_has_are_refused(context, model):
+    with pytest.raises(AirflowFailException, match="max_machines=8 is outside the 1 to 4 machines"):
+        choose_operator(model, cluster=cluster(4)).execute(context)
+
+
+def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model):
+    best = min(seconds(m, 1.0) + 5.0 for m in range(1, 9))
+    with pytest.raises(AirflowFailException, match=f"InfeasibleGoalError: .*{best:.0f}"):
+        choose_operator(model, deadline_seconds=5).execute(context)
+
+
+def test_a_deadline_out_of_reach_takes_the_stated_fallback(context, ti, model, capsys):
+    decision = choose_operator(model, deadline_seconds="5", fallback_machines="6").execute(context)
+
+    assert decision["config"]["machines"] == 6
+    assert ti.pushed["spark_conf"]["spark.cores.max"] == "6"
+    assert "FALLBACK to 6 machines" in capsys.readouterr().out
+    assert decision["fallback_reason"]
+
+
+def test_without_a_model_only_a_stated_fallback_goes_on(context, ti):
+    with pytest.raises(AirflowFailException, match=r"no model.*fallback_machines"):
+        choose_operator(None).execute(context)
+    choose_operator(None, fallback_machines=3).execute(context)
+    assert ti.pushed["machines"] == 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"budget_dollars": 1}, "deadline_seconds"),
+        ({"deadline_seconds": None}, "deadline_seconds"),
+        ({"deadline_seconds": "soon"}, "deadline_seconds='soon'"),
+        ({"price_per_hour": "nan"}, "price_per_hour"),
+        ({"max_machines": 0}, "machines"),
+        ({"fallback_machines": 20}, "fallback_machines=20"),
+    ],
+)
+def test_goals_that_cannot_be_are_named(context, model, changes, named):
+    with pytest.raises(AirflowFailException, match=named):
+        choose_operator(model, **changes).execute(context)

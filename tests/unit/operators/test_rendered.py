@@ -1,0 +1,36 @@
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.rendered import (
+    number,
+    optional_number,
+    optional_whole_number,
+    whole_number,
+)
+
+
+@pytest.mark.parametrize(("value", "expected"), [(3, 3.0), ("3.5", 3.5), (" 1e-2 ", 0.01)])
+def test_numbers_survive_rendering_as_text(value, expected):
+    assert number("budget", value) == expected
+
+
+@pytest.mark.parametrize("value", ["", "ten", None, float("nan"), "inf", True, [1]])
+def test_what_is_no_number_is_named(value):
+    with pytest.raises(InvalidParameterError, match=r"^budget="):
+        number("budget", value)
+
+
+def test_half_a_machine_is_refused():
+    assert whole_number("machines", "4") == 4
+    with pytest.raises(InvalidParameterError, match=r"machines='2\.5' is not a whole number"):
+        whole_number("machines", "2.5")
+
+
+@pytest.mark.parametrize("value", [None, "", "None"])
+def test_nothing_stays_nothing_after_rendering(value):
+    assert optional_number("deadline_seconds", value) is None
+    assert optional_whole_number("max_runs", value) is None
+
+
+def test_zero_is_not_nothing():
+    assert optional_number("deadline_seconds", 0) == 0.0

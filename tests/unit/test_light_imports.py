@@ -1,0 +1,39 @@
+"""What a DAG file pays for importing this package."""
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("numpy", "scipy", "cvxpy", "pandas", "boto3", "botocore", "pyspark", "psutil", "fsspec.core")
+
+IMPORTS = """
+import airflow.sdk, sys
+before = set(sys.modules)
+from airflow_provider_ernest.dag import ernest_dag
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
+from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+print(*sorted(set(sys.modules) - before))
+"""
+
+
+@pytest.fixture(scope="module")
+def loaded_by_us() -> set[str]:
+    """Modules that importing everything a DAG file uses adds to those of airflow.sdk."""
+    done = subprocess.run([sys.executable, "-c", IMPORTS], capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+def test_a_dag_file_loads_nothing_heavy(loaded_by_us: set[str]):
+    assert not [name for name in loaded_by_us if name.startswith(HEAVY)]
+
+
+def test_a_dag_file_loads_the_operators(loaded_by_us: set[str]):
+    assert "airflow_provider_ernest.operators.sample_run" in loaded_by_us
