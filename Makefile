@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java demo test check unit integration format benchmarks constraints clean
+.PHONY: help install java demo test check documentation unit integration format benchmarks constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -28,11 +28,14 @@ demo: install java ## the whole loop: real Airflow, real Spark, a decision (DEMO
 
 test: check unit integration ## everything, with a real Spark cluster and a real DAG run
 
-check: install ## ruff, mypy --strict, import contracts
+check: install documentation ## ruff, mypy --strict, import contracts, documentation
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+documentation: install ## build the pages of docs/ into build/docs; a broken link fails
+	$(BIN)/sphinx-build --quiet --fail-on-warning docs build/docs
 
 unit: install ## tests that start neither Spark nor Airflow
 	$(BIN)/python -m pytest tests/unit airflow_provider_ernest/model
