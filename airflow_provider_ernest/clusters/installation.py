@@ -1,0 +1,123 @@
+"""The Java and the Spark of this host that a local cluster is made of."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
+
+MIN_JAVA = 17
+
+_JAVA_TIMEOUT_SECONDS = 30.0
+_JAVA_REMEDY = f"Install a Java runtime of at least version {MIN_JAVA} and set JAVA_HOME to its directory."
+_SPARK_REMEDY = "Install it together with this package: pip install 'airflow-provider-ernest[local]'."
+
+
+def find_java() -> Path:
+    """The ``java`` program: that of JAVA_HOME where it is set, else the one on the PATH.
+
+    Raises:
+        MissingResourceError: there is none, or it does not run, or is too old for Spark.
+    """
+    home = os.environ.get("JAVA_HOME")
+    found = str(Path(home, "bin", "java")) if home else shutil.which("java")
+    if not found or not os.access(found, os.X_OK):
+        where = f"JAVA_HOME={home!r} has no program bin/java" if home else "There is no java on the PATH"
+        raise MissingResourceError(f"{where}; Spark needs one.", remedy=_JAVA_REMEDY)
+    version = _java_version(found)
+    major = re.search(r'version "(?:1\.)?(\d+)', version)
+    if major is None or int(major[1]) < MIN_JAVA:
+        raise MissingResourceError(
+            f"{found} is no Java that Spark can run on: it says {version!r}.", remedy=_JAVA_REMEDY
+        )
+    return Path(found)
+
+
+def _java_version(java: str) -> str:
+    try:
+        answer = subprocess.run(
+            [java, "-version"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_JAVA_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingResourceError(f"{java} does not run: {error}.", remedy=_JAVA_REMEDY) from error
+    if answer.returncode != 0:
+        raise MissingResourceError(
+            f"{java} -version failed with exit code {answer.returncode}: {answer.stderr.strip()!r}.",
+            remedy=_JAVA_REMEDY,
+        )
+    return answer.stderr.strip()
+
+
+def find_spark_home() -> Path:
+    """The directory of the installed pyspark package, which holds Spark itself.
+
+    Raises:
+        MissingResourceError: pyspark is not installed, or without Spark's JARs.
+    """
+    package = importlib.util.find_spec("pyspark")
+    if package is None or not package.submodule_search_locations:
+        raise MissingResourceError("The Python package pyspark is not installed.", remedy=_SPARK_REMEDY)
+    home = Path(package.submodule_search_locations[0])
+    if not any(home.glob("jars/spark-core_*.jar")):
+        raise MissingResourceError(
+            f"{home} holds no JARs of Spark: pyspark-client is installed there without pyspark.",
+            remedy=_SPARK_REMEDY,
+        )
+    return home
+
+
+def scala_version(spark_home: Path) -> str:
+    """The Scala version of a Spark installation: "2.13" where there is a spark-core_2.13-4.0.0.jar."""
+    return next(spark_home.glob("jars/spark-core_*.jar")).name.removeprefix("spark-core_").partition("-")[0]
+
+
+def daemon_command(java: Path, spark_home: Path, environment: Mapping[str, str]) -> list[str]:
+    """The command line of a Spark daemon up to the name of its class.
+
+    It comes from Spark's own launcher, the program that ``spark-class`` asks too: the Java module
+    options that Spark needs differ between its versions.
+
+    Args:
+        java: the program to ask with.
+        spark_home: the installation.
+        environment: what the daemon will run with; the launcher reads SPARK_HOME, SPARK_CONF_DIR,
+            SPARK_SCALA_VERSION, SPARK_DAEMON_MEMORY and SPARK_DAEMON_JAVA_OPTS of it.
+
+    Raises:
+        ClusterStartError: the launcher failed.
+    """
+    launcher = next(iter(spark_home.glob("jars/spark-launcher_*.jar")), None)
+    if launcher is None:
+        raise ClusterStartError(f"{spark_home} holds no spark-launcher JAR.", remedy=_SPARK_REMEDY)
+    daemon_class = "org.apache.spark.deploy.worker.Worker"
+    try:
+        answer = subprocess.run(
+            [str(java), "-cp", str(launcher), "org.apache.spark.launcher.Main", daemon_class],
+            env=dict(environment),
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=_JAVA_TIMEOUT_SECONDS,
+            check=True,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        output = getattr(error, "stderr", None) or ""
+        raise ClusterStartError(f"Spark's launcher failed: {error} {output}".rstrip()) from error
+    # Its answer begins with an empty line; a NUL ends each argument.
+    command = [argument.strip("\n") for argument in answer.stdout.split("\0")]
+    command = [argument for argument in command if argument]
+    if not command or command[-1] != daemon_class:
+        raise ClusterStartError(f"Spark's launcher gave no command of a daemon: {answer.stdout!r}.")
+    return command[:-1]

@@ -1,0 +1,232 @@
+"""A Spark standalone cluster on the own host, for trying things out and for tests.
+
+It is a real one: a master and one worker process for each machine, each with an address of its own, so
+that what executors exchange passes through sockets. What it cannot show is more CPU than the host has.
+Master and workers listen on loopback addresses only; but whoever has an account on the host can submit
+to them and so run code as the user of the Airflow worker.
+
+All tasks that use a local cluster must run on one host.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.directory import ClusterDirectory, KeeperOrder
+
+__all__ = ["LocalCluster", "LocalClusterSpec"]
+
+log = logging.getLogger(__name__)
+
+KIND = "local"
+
+DIRECTORY_VARIABLE = "ERNEST_LOCAL_CLUSTER"
+"""All processes of a cluster carry its directory in this environment variable."""
+
+# The keeper itself counts the start's time; this is for its own start and its cleaning up.
+_KEEPER_SECONDS = 30.0
+_STOP_SECONDS = 30.0
+_SWEEP_GRACE_SECONDS = 3.0
+_POLL_SECONDS = 0.1
+
+# They separate the entries of Java's class path and of Spark's list of directories.
+_FORBIDDEN_IN_PATHS = ":,*"
+
+
+class LocalCluster:
+    """A local cluster, as seen by whoever starts or ends it; its life is the keeper's matter.
+
+    Args:
+        spec: what to start.
+        name: of the cluster.
+        directory: of its own; holds state and logs, and tells which cluster is meant.
+
+    Raises:
+        InvalidParameterError: a directory that Spark cannot use.
+    """
+
+    def __init__(self, spec: LocalClusterSpec, *, name: str, directory: Path) -> None:
+        self.spec = spec
+        self.name = name
+        self.directory = Path(directory).absolute()
+        if any(character in str(directory) for character in _FORBIDDEN_IN_PATHS):
+            raise InvalidParameterError(
+                "directory",
+                str(directory),
+                f"contains one of {_FORBIDDEN_IN_PATHS!r}, which neither Java nor Spark allow in paths",
+            )
+
+    @classmethod
+    def from_handle(cls, handle: ClusterHandle) -> LocalCluster:
+        """The cluster that a handle stands for, to end it from another process.
+
+        Raises:
+            ClusterError: the handle is that of another kind of cluster.
+        """
+        if handle.kind != KIND or handle.directory is None:
+            raise ClusterError(
+                f"Cluster {handle.name} of kind {handle.kind!r} is no local cluster with a directory.",
+                remedy="Pass the output of the task that started the local cluster unchanged.",
+            )
+        spec = LocalClusterSpec(
+            machines=len(handle.machines),
+            cores_per_machine=handle.cores_per_machine,
+            memory_megabytes_per_machine=handle.machines[0].memory_megabytes,
+        )
+        return cls(spec, name=handle.name, directory=Path(handle.directory))
+
+    def start(self) -> ClusterHandle:
+        """Start the cluster and wait until all of its machines are there.
+
+        A cluster that already runs in the directory, as that of an earlier try of the task, is taken
+        over if it has the same specification; otherwise it is ended first. What a failed start has
+        started is ended.
+
+        Raises:
+            MissingResourceError: Java or Spark is missing.
+            ClusterStartError: it did not become ready; with the end of the log that tells why.
+        """
+        directory = self._files()
+        directory.create()
+        state = directory.read_state()
+        if state and state.handle and state.spec == self.spec and state.keeper.is_alive():
+            log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)
+            return state.handle
+        log.info("Before the start of cluster %s: %s", self.name, self.terminate())
+        order = self._make_order()
+        self._require_free_port()
+        directory.forget_reason()
+        directory.write_order(order)
+        try:
+            self._launch_keeper(directory)
+            return self._wait_until_ready(directory)
+        except BaseException:
+            log.info("The start of cluster %s failed: %s", self.name, self.terminate())
+            raise
+
+    def terminate(self) -> str:
+        """End the cluster, whatever is left of it. Repeatable, and possible from any process of the user.
+
+        Returns:
+            What was done, for the log.
+        """
+        from airflow_provider_ernest.clusters.cpu_share import remove_group
+        from airflow_provider_ernest.processes import end_processes, find_by_environment
+
+        directory = self._files()
+        began = time.monotonic()
+        state = directory.read_state()
+        done = []
+        if state is not None and state.keeper.signal(signal.SIGTERM):
+            while state.keeper.is_alive() and time.monotonic() - began < _STOP_SECONDS:
+                time.sleep(_POLL_SECONDS)
+            done.append(f"ended its keeper {state.keeper.pid}")
+        marked = find_by_environment(DIRECTORY_VARIABLE, str(self.directory))
+        left = end_processes(marked, grace_seconds=_SWEEP_GRACE_SECONDS)
+        if left:
+            done.append(f"ended left-over processes {left}")
+        if state is not None:
+            for group in state.cpu_groups:
+                remove_group(Path(group))
+            if not done:
+                done.append(f"cleaned up after its keeper {state.keeper.pid}, which had died,")
+        directory.remove_scratch()
+        directory.remove_state()
+        if not done:
+            reason = self.why_stopped()
+            return "nothing to do, no cluster runs" + (f"; the last one ended: {reason}" if reason else "")
+        return f"{', '.join(done)} in {time.monotonic() - began:.1f} s"
+
+    def why_stopped(self) -> str | None:
+        """Why the cluster ended; None while it runs or where it could not be written down."""
+        return self._files().read_reason()
+
+    def _files(self) -> ClusterDirectory:
+        from airflow_provider_ernest.clusters.directory import ClusterDirectory
+
+        return ClusterDirectory(self.directory)
+
+    def _make_order(self) -> KeeperOrder:
+        from airflow_provider_ernest.clusters.directory import KeeperOrder
+        from airflow_provider_ernest.clusters.installation import find_java, find_spark_home
+        from airflow_provider_ernest.processes import ProcessIdentity
+
+        return KeeperOrder(
+            name=self.name,
+            spec=self.spec,
+            java=str(find_java()),
+            spark_home=str(find_spark_home()),
+            starter=ProcessIdentity.of(os.getpid()),
+        )
+
+    def _require_free_port(self) -> None:
+        from airflow_provider_ernest.clusters.daemons import MASTER_HOST
+
+        if self.spec.master_port == 0:
+            return
+        try:
+            socket.create_server((MASTER_HOST, self.spec.master_port)).close()
+        except OSError as error:
+            raise ClusterStartError(
+                f"Port {self.spec.master_port} of {MASTER_HOST} is not free: {error.strerror or error}.",
+                remedy="Choose another master_port, or 0 for any free one, or end what listens there.",
+            ) from error
+
+    def _launch_keeper(self, directory: ClusterDirectory) -> None:
+        from airflow_provider_ernest.clusters.directory import tail
+
+        environment = {**os.environ, DIRECTORY_VARIABLE: str(self.directory)}
+        package_root = Path(__file__).parents[2]
+        if package_root.name not in ("site-packages", "dist-packages"):  # a source tree: not found otherwise
+            earlier = environment.get("PYTHONPATH")
+            environment["PYTHONPATH"] = os.pathsep.join([str(package_root), *([earlier] if earlier else [])])
+        with directory.keeper_log.open("ab") as output:
+            launched = subprocess.run(
+                [sys.executable, "-m", "airflow_provider_ernest.clusters.keeper", str(self.directory)],
+                env=environment,
+                cwd=self.directory,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+                timeout=_KEEPER_SECONDS,
+                check=False,
+            )
+        if launched.returncode != 0:
+            raise ClusterStartError(f"The cluster's keeper did not start.\n{tail(directory.keeper_log)}")
+
+    def _wait_until_ready(self, directory: ClusterDirectory) -> ClusterHandle:
+        from airflow_provider_ernest.clusters.directory import tail
+        from airflow_provider_ernest.clusters.keeper import progress
+
+        began = time.monotonic()
+        registered = 0
+        while True:
+            state = directory.read_state()
+            if state is None or not state.keeper.is_alive():
+                reason = directory.read_reason() or f"its keeper died.\n{tail(directory.keeper_log)}"
+                raise ClusterStartError(f"Cluster {self.name} did not start: {reason}")
+            elapsed = time.monotonic() - began
+            if state.workers_registered != registered:
+                registered = state.workers_registered
+                log.info("Cluster %s: %s", self.name, progress(state, elapsed))
+            if state.handle is not None:
+                return state.handle
+            if elapsed > self.spec.start_timeout_seconds + _KEEPER_SECONDS:
+                raise ClusterStartError(
+                    f"Cluster {self.name} was not ready after {elapsed:.0f} s.\n{tail(directory.keeper_log)}"
+                )
+            time.sleep(_POLL_SECONDS)

@@ -1,0 +1,404 @@
+"""Real clusters: how they start, what they run, and above all how they end."""
+
+import contextlib
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.cpu_share import CpuGroup, find_cpu_controller
+from airflow_provider_ernest.clusters.directory import ClusterDirectory
+from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
+from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
+from airflow_provider_ernest.spark.master import read_state
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.skipif(sys.platform != "linux", reason="needs Linux: addresses 127.0.1.i, prctl"),
+]
+
+# The longest that anything here may take on a host that is busy with other things.
+PATIENCE_SECONDS = 240
+MEMORY_MEGABYTES = 512
+
+# Runs one job after the other in one driver: for each line with an order, a context of its own in
+# which each of `machines` tasks tells where it ran.
+DRIVER = """
+import json, os, sys, time
+from pyspark import SparkConf, SparkContext
+
+def where(seconds):
+    time.sleep(seconds)
+    return os.environ["SPARK_LOCAL_HOSTNAME"], os.getppid()
+
+for line in sys.stdin:
+    order = json.loads(line)
+    machines, seconds = order["machines"], order["seconds"]
+    conf = SparkConf().setMaster(order["master_url"]).setAppName("where").setAll({
+        "spark.cores.max": str(machines), "spark.executor.cores": "1", "spark.executor.memory": "480m",
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.scheduler.maxRegisteredResourcesWaitingTime": "200s",
+        "spark.locality.wait": "0s", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+    }.items())
+    with SparkContext(conf=conf) as context:
+        answer = context.parallelize([seconds] * machines, machines).map(where).collect()
+    print("ANSWER " + json.dumps(answer), flush=True)
+"""
+
+
+def wait_until(condition, what, seconds=PATIENCE_SECONDS):
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        assert time.monotonic() < deadline, f"not within {seconds} s: {what}"
+        time.sleep(0.1)
+    return result
+
+
+def processes_of(directory, *, running=""):
+    """The processes that carry the directory in environment or command line and run this program."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.NoSuchProcess, psutil.AccessDenied):
+            if process.pid == os.getpid() or process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            command = " ".join(process.cmdline())
+            marked = str(directory) in process.environ().values() or str(directory) in command
+            if marked and running in command:
+                found.append(process)
+    return found
+
+
+def make_cluster(directory, **spec):
+    spec = {
+        "machines": 1,
+        "memory_megabytes_per_machine": MEMORY_MEGABYTES,
+        "time_to_live_seconds": 600,
+    } | spec
+    return LocalCluster(
+        LocalClusterSpec(start_timeout_seconds=PATIENCE_SECONDS, **spec), name="test", directory=directory
+    )
+
+
+@pytest.fixture
+def directory(tmp_path):
+    """For a test's own cluster: whatever the test does, nothing may be left of it."""
+    directory = tmp_path / "cluster"
+    yield directory
+    left = processes_of(directory)
+    make_cluster(directory).terminate()
+    assert left == []
+
+
+class Driver:
+    """A real Spark driver in another process."""
+
+    def __init__(self):
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", DRIVER],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"},
+            start_new_session=True,
+        )
+
+    def submit(self, handle, *, machines, seconds):
+        order = {"master_url": handle.master_url, "machines": machines, "seconds": seconds}
+        self.process.stdin.write(json.dumps(order) + "\n")
+        self.process.stdin.flush()
+
+    def answer(self):
+        patience = threading.Timer(PATIENCE_SECONDS, self.process.kill)
+        patience.start()
+        try:
+            for line in self.process.stdout:
+                if line.startswith("ANSWER "):
+                    return json.loads(line.removeprefix("ANSWER "))
+        finally:
+            patience.cancel()
+        raise AssertionError("the driver ended without an answer")
+
+    def end(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.communicate(timeout=60)
+
+
+@pytest.fixture(scope="module")
+def driver():
+    driver = Driver()
+    yield driver
+    driver.end()
+
+
+@pytest.fixture(scope="module")
+def cpu_share():
+    """0.9 where control groups can be made here."""
+    try:
+        find_cpu_controller()
+    except ClusterStartError:
+        return None
+    return 0.9
+
+
+@pytest.fixture(scope="module")
+def shared(tmp_path_factory, cpu_share):
+    """A cluster of three machines for the tests that leave it as it is.
+
+    It is started by a process in a session of its own, as an Airflow task is, with pipes for its
+    output; then all of that session is killed.
+    """
+    directory = tmp_path_factory.mktemp("shared") / "cluster"
+    cluster = make_cluster(directory, machines=3, cpu_share=cpu_share)
+    code = f"""
+import json, os, signal, sys
+from pathlib import Path
+from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
+spec = LocalClusterSpec.from_dict(json.loads({json.dumps(cluster.spec.to_dict())!r}))
+handle = LocalCluster(spec, name="test", directory=Path({str(directory)!r})).start()
+print(json.dumps(handle.to_dict()), flush=True)
+os.killpg(0, signal.SIGKILL)
+"""
+    # It only returns when no process holds the pipes any more.
+    starter = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        start_new_session=True,
+        env={**os.environ, "AIRFLOW_CONN_SECRET": "secret", "SPARK_WORKER_CORES": "7"},
+        check=False,
+    )
+    assert starter.returncode == -signal.SIGKILL, starter.stderr
+    yield cluster, ClusterHandle.from_dict(json.loads(starter.stdout))
+    cluster.terminate()
+    assert processes_of(directory) == []
+
+
+def test_the_handle_tells_all_of_a_cluster_that_outlives_its_starter(shared):
+    cluster, handle = shared
+    state = read_state(handle.web_url, timeout_seconds=30)
+    assert state.master_url == handle.master_url
+    assert re.fullmatch(r"spark://127\.0\.0\.1:\d+", handle.master_url)
+    assert [machine.host for machine in handle.machines] == ["127.0.1.1", "127.0.1.2", "127.0.1.3"]
+    assert {machine.worker_id for machine in handle.machines} == {worker.id for worker in state.workers_alive}
+    assert {(machine.cores, machine.memory_megabytes) for machine in handle.machines} == {
+        (1, MEMORY_MEGABYTES)
+    }
+    assert (handle.kind, handle.name, handle.cores_per_machine) == ("local", "test", 1)
+    assert handle.directory == str(cluster.directory)
+    assert handle.expires_at is not None
+    assert state.applications == ()
+
+
+def test_a_second_start_takes_the_running_cluster_over(shared):
+    cluster, handle = shared
+    before = {process.pid for process in processes_of(cluster.directory)}
+    assert make_cluster(cluster.directory, machines=3, cpu_share=cluster.spec.cpu_share).start() == handle
+    assert {process.pid for process in processes_of(cluster.directory)} == before
+
+
+def test_daemons_listen_on_loopback_only_and_do_not_see_the_starters_settings(shared):
+    cluster, _ = shared
+    daemons = processes_of(cluster.directory, running="org.apache.spark.deploy")
+    assert len(daemons) == 4
+    for daemon in daemons:
+        assert {
+            connection.laddr.ip.removeprefix("::ffff:")
+            for connection in daemon.net_connections("inet")
+            if connection.status == psutil.CONN_LISTEN
+        } <= {"127.0.0.1", "127.0.1.1", "127.0.1.2", "127.0.1.3"}
+        assert not {"AIRFLOW_CONN_SECRET", "SPARK_WORKER_CORES"} & daemon.environ().keys()
+
+
+def test_an_application_on_two_of_three_machines_runs_on_two_hosts_under_their_quotas(
+    shared, driver, cpu_share
+):
+    cluster, handle = shared
+    driver.submit(handle, machines=2, seconds=3)
+
+    def executors():
+        return processes_of(cluster.directory, running="CoarseGrainedExecutorBackend")
+
+    running = wait_until(lambda: len(executors()) == 2 and executors(), "two executors")
+    groups = [CpuGroup(Path(group), find_cpu_controller().version) for group in quota_groups(cluster)]
+    limited = [executor for executor in running if any(executor.pid in group.pids() for group in groups)]
+    hosts = {host for host, _ in driver.answer()}
+    assert len(hosts) == 2
+    assert hosts <= {machine.host for machine in handle.machines}
+    if cpu_share is None:
+        pytest.skip("the quota's part needs a writable cpu controller of the control groups")
+    assert limited == running
+    assert [group.share() for group in groups] == [cpu_share] * 3
+
+
+def quota_groups(cluster):
+    return ClusterDirectory(cluster.directory).read_state().cpu_groups
+
+
+def test_a_dead_worker_ends_the_cluster_with_its_groups(shared):
+    """The last test of the shared cluster."""
+    cluster, _ = shared
+    groups = [Path(group) for group in quota_groups(cluster)]
+    assert all(group.is_dir() for group in groups)
+    (worker,) = processes_of(cluster.directory, running="127.0.1.2")
+    worker.kill()
+    wait_until(lambda: not processes_of(cluster.directory), "the end of the other processes")
+    assert cluster.why_stopped() == "worker-2 died"
+    assert not any(group.exists() for group in groups)
+    assert "nothing to do" in cluster.terminate()
+    assert "worker-2 died" in cluster.terminate()
+
+
+def test_a_killed_keeper_takes_daemons_and_running_executors_with_it(directory):
+    cluster = make_cluster(directory)
+    handle = cluster.start()
+    driver = Driver()
+    try:
+        driver.submit(handle, machines=1, seconds=600)
+        wait_until(lambda: processes_of(directory, running="pyspark.daemon"), "the executor's Python")
+        assert processes_of(directory, running="CoarseGrainedExecutorBackend")
+        assert ClusterDirectory(directory).read_state().keeper.signal(signal.SIGKILL)
+        wait_until(lambda: not processes_of(directory), "the end of all processes", seconds=60)
+    finally:
+        driver.end()
+    assert cluster.why_stopped() is None
+    assert "cleaned up" in cluster.terminate()
+    assert "nothing to do" in cluster.terminate()
+    assert not ClusterDirectory(directory).scratch.exists()
+    assert len(list(directory.glob("logs/executors/**/stderr"))) == 1
+
+
+def test_another_specification_starts_anew_and_another_process_terminates(directory, caplog):
+    caplog.set_level("INFO")
+    first = make_cluster(directory).start()
+    second = make_cluster(directory, machines=2).start()
+    assert second.master_url != first.master_url
+    assert len(second.machines) == 2
+    assert "workers registered 2 of 2 after" in caplog.text
+    assert len(processes_of(directory, running="org.apache.spark.deploy.master.Master")) == 1
+    code = (
+        "import json, sys;"
+        "from airflow_provider_ernest.clusters.base import ClusterHandle;"
+        "from airflow_provider_ernest.clusters.local import LocalCluster;"
+        "print(LocalCluster.from_handle(ClusterHandle.from_dict(json.load(sys.stdin))).terminate())"
+    )
+    other = subprocess.run(
+        [sys.executable, "-c", code],
+        input=json.dumps(second.to_dict()),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+        check=True,
+    )
+    assert "ended its keeper" in other.stdout
+    assert processes_of(directory) == []
+    assert not ClusterDirectory(directory).scratch.exists()
+    assert (directory / "logs" / "master.log").stat().st_size > 0
+    assert "nothing to do" in LocalCluster.from_handle(second).terminate()
+
+
+def test_idleness_counts_from_the_end_of_the_last_application(directory, driver):
+    limit = 15
+    cluster = make_cluster(directory, idle_limit_seconds=limit)
+    driver.submit(cluster.start(), machines=1, seconds=limit + 3)
+    assert (
+        driver.answer() is not None
+    )  # it outlasted the limit: an application, though it waits, is no idleness
+    ended_at = time.monotonic()
+    wait_until(lambda: not processes_of(directory), "the end of the cluster")
+    # The keeper may have seen the application for the last time a moment before its end.
+    assert time.monotonic() - ended_at > limit - 3
+    assert cluster.why_stopped() == f"no application was active for {limit} s"
+    assert "no application was active" in cluster.terminate()
+
+
+def test_a_cluster_ends_with_its_time_to_live(directory):
+    cluster = make_cluster(directory, time_to_live_seconds=1)
+    cluster.start()
+    wait_until(lambda: not processes_of(directory), "the end of the cluster")
+    assert cluster.why_stopped() == "its time to live of 1 s was over"
+
+
+def test_a_worker_that_cannot_start_fails_the_start_with_its_log(directory):
+    # Spark counts megabytes in 32 bits: this overflows to a negative number, which the worker refuses.
+    with pytest.raises(ClusterStartError, match=r"(?s)worker-1 ended with exit code.*Memory"):
+        make_cluster(directory, memory_megabytes_per_machine=3_000_000_000).start()
+    assert processes_of(directory) == []
+
+
+def test_a_start_that_takes_too_long_fails_and_leaves_nothing(directory):
+    spec = LocalClusterSpec(machines=2, start_timeout_seconds=0.5)
+    with pytest.raises(ClusterStartError, match="in time"):
+        LocalCluster(spec, name="test", directory=directory).start()
+    assert processes_of(directory) == []
+
+
+def test_a_java_that_cannot_run_spark_fails_the_start_and_leaves_nothing(directory, tmp_path, monkeypatch):
+    java = tmp_path / "java" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(
+        '#!/bin/sh\n[ "$1" = -version ] && echo \'java version "17"\' >&2 && exit\necho broken >&2\nexit 3\n'
+    )
+    java.chmod(0o755)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "java"))
+    with pytest.raises(ClusterStartError, match=r"(?s)launcher failed.*broken"):
+        make_cluster(directory).start()
+    assert processes_of(directory) == []
+
+
+def test_a_missing_java_is_told_before_anything_starts(directory, tmp_path, monkeypatch):
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
+    with pytest.raises(MissingResourceError, match="JAVA_HOME"):
+        make_cluster(directory).start()
+    assert not ClusterDirectory(directory).keeper_log.exists()
+
+
+def test_a_port_that_is_taken_is_named_before_anything_starts(directory):
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with pytest.raises(ClusterStartError, match=f"Port {port} .*Choose another master_port"):
+            make_cluster(directory, master_port=port).start()
+    assert not ClusterDirectory(directory).keeper_log.exists()
+
+
+def test_a_starter_killed_during_the_start_leaves_nothing(directory):
+    code = f"""
+from pathlib import Path
+from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
+LocalCluster(LocalClusterSpec(machines=2), name="test", directory=Path({str(directory)!r})).start()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], start_new_session=True) as starter:
+        wait_until(
+            lambda: processes_of(directory, running="org.apache.spark.deploy.worker.Worker"), "a worker"
+        )
+        os.killpg(starter.pid, signal.SIGKILL)
+    wait_until(lambda: not processes_of(directory), "the end of all processes")
+    assert "ended before it was ready" in make_cluster(directory).why_stopped()
+
+
+def test_a_cluster_terminated_while_it_starts_fails_the_start(directory):
+    code = f"""
+from pathlib import Path
+from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
+LocalCluster(LocalClusterSpec(machines=2), name="test", directory=Path({str(directory)!r})).start()
+"""
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as starter:
+        wait_until(
+            lambda: processes_of(directory, running="org.apache.spark.deploy.master.Master"), "a master"
+        )
+        assert "ended its keeper" in make_cluster(directory).terminate()
+        _, errors = starter.communicate(timeout=PATIENCE_SECONDS)
+    assert starter.returncode == 1
+    assert "ClusterStartError" in errors
+    assert "SIGTERM" in errors
+    assert processes_of(directory) == []

@@ -1,0 +1,110 @@
+import json
+import logging
+import os
+
+import pytest
+
+from airflow_provider_ernest.clusters.directory import ClusterDirectory, ClusterState, KeeperOrder, tail
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import ClusterError
+from airflow_provider_ernest.processes import ProcessIdentity
+
+
+@pytest.fixture
+def directory(tmp_path):
+    directory = ClusterDirectory(tmp_path / "cluster")
+    directory.create()
+    return directory
+
+
+@pytest.fixture
+def state(cluster_handle):
+    return ClusterState(
+        keeper=ProcessIdentity.of(os.getpid()),
+        spec=LocalClusterSpec(machines=2, cpu_share=0.5),
+        workers_registered=2,
+        handle=cluster_handle,
+        cpu_groups=("/sys/fs/cgroup/cpu/a",),
+    )
+
+
+def test_the_state_survives_the_file(directory, state):
+    directory.write_state(state)
+    assert directory.read_state() == state
+    directory.remove_state()
+    directory.remove_state()
+    assert directory.read_state() is None
+
+
+def test_the_order_survives_the_file(directory):
+    order = KeeperOrder(
+        name="c",
+        spec=LocalClusterSpec(machines=1),
+        java="/usr/bin/java",
+        spark_home="/opt/spark",
+        starter=ProcessIdentity.of(os.getpid()),
+    )
+    directory.write_order(order)
+    assert directory.read_order() == order
+
+
+@pytest.mark.parametrize("share_of_the_file", [0.0, 0.3, 0.99])
+def test_a_torn_state_file_is_no_cluster_and_no_crash(directory, state, share_of_the_file, caplog):
+    directory.write_state(state)
+    text = directory.state_file.read_text()
+    directory.state_file.write_text(text[: int(len(text) * share_of_the_file)])
+    with caplog.at_level(logging.WARNING):
+        assert directory.read_state() is None
+    assert str(directory.state_file) in caplog.text
+
+
+def test_a_state_file_of_a_newer_version_is_no_cluster_and_no_crash(directory, state):
+    directory.state_file.write_text(json.dumps(state.to_dict() | {"schema": 99}))
+    assert directory.read_state() is None
+
+
+def test_a_reader_never_sees_half_a_state(directory, state):
+    directory.write_state(state)
+    assert [file.name for file in directory.path.iterdir() if "state" in file.name] == ["state.json"]
+
+
+def test_only_one_keeper_can_hold_the_directory(directory):
+    with directory.locked(), pytest.raises(ClusterError, match="Another keeper"), directory.locked():
+        pytest.fail("two keepers hold the directory")
+    with directory.locked():
+        pass
+
+
+def test_the_scratch_files_go_and_the_executors_logs_stay(directory):
+    executor = directory.work / "2" / "app-1" / "0"
+    executor.mkdir(parents=True)
+    (executor / "stderr").write_text("why it failed")
+    (executor / "stdout").write_text("")
+    (executor / "job.jar").write_text("large")
+    directory.remove_scratch()
+    directory.remove_scratch()
+    assert not directory.scratch.exists()
+    kept = [file for file in (directory.logs / "executors").rglob("*") if file.is_file()]
+    assert [file.read_text() for file in kept] == ["why it failed"]
+
+
+def test_the_directory_belongs_to_the_user_alone(directory):
+    assert directory.path.stat().st_mode & 0o077 == 0
+
+
+def test_a_directory_that_cannot_be_made_is_named(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(ClusterError, match="file/cluster"):
+        ClusterDirectory(tmp_path / "file" / "cluster").create()
+
+
+def test_the_tail_of_a_log_names_its_file(tmp_path):
+    log_file = tmp_path / "master.log"
+    assert "cannot be read" in tail(log_file)
+    log_file.write_text("")
+    assert "is empty" in tail(log_file)
+    log_file.write_text("first\nsecond\nthird\n")
+    text = tail(log_file, lines=2)
+    assert text.endswith("second\nthird")
+    assert str(log_file) in text
+    assert "first" not in text

@@ -1,0 +1,85 @@
+import subprocess
+import sys
+
+import pytest
+
+from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
+from airflow_provider_ernest.exceptions import ClusterError, InvalidDocumentError, InvalidParameterError
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("machines", 0),
+        ("machines", -1),
+        ("machines", 255),  # there are no more addresses 127.0.1.i
+        ("machines", 2.0),
+        ("machines", True),
+        ("machines", "4"),
+        ("cores_per_machine", 0),
+        ("memory_megabytes_per_machine", 100),
+        ("cpu_share", 0),
+        ("cpu_share", float("nan")),
+        ("cpu_share", 1.5),  # more than the one core that the worker offers
+        ("time_to_live_seconds", 0),
+        ("time_to_live_seconds", float("inf")),
+        ("idle_limit_seconds", -3),
+        ("idle_limit_seconds", "900"),
+        ("master_port", 80),
+        ("master_port", 70000),
+        ("start_timeout_seconds", 0),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused_by_its_name(field, value):
+    values = {"machines": 2, field: value}
+    with pytest.raises(InvalidParameterError, match=f"{field}=") as error:
+        LocalClusterSpec(**values)
+    assert error.value.parameter == field
+
+
+def test_the_specification_survives_json():
+    spec = LocalClusterSpec(machines=3, cpu_share=0.5, idle_limit_seconds=7)
+    assert LocalClusterSpec.from_dict(spec.to_dict()) == spec
+
+
+def test_a_bad_value_in_a_document_is_named_too():
+    with pytest.raises(InvalidDocumentError, match="machines=0"):
+        LocalClusterSpec.from_dict({"machines": 0})
+
+
+def test_a_dag_file_that_imports_the_cluster_loads_nothing_heavy():
+    heavy = ["psutil", "pyspark", "py4j", "numpy", "airflow", "urllib.request"]
+    code = (
+        "import sys, airflow_provider_ernest.clusters.local;"
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    answer = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert answer.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("name", ["manual__2026-01-01T00:00:00", "a,b", "all*"])
+def test_a_directory_that_would_split_the_class_path_is_refused(tmp_path, name):
+    with pytest.raises(InvalidParameterError, match="directory="):
+        LocalCluster(LocalClusterSpec(machines=1), name="c", directory=tmp_path / name)
+
+
+def test_terminating_what_never_ran_is_a_success(tmp_path):
+    cluster = LocalCluster(LocalClusterSpec(machines=1), name="c", directory=tmp_path / "never")
+    assert "nothing to do" in cluster.terminate()
+    assert "nothing to do" in cluster.terminate()
+
+
+def test_a_handle_of_another_kind_is_refused(cluster_handle):
+    from dataclasses import replace
+
+    with pytest.raises(ClusterError, match="kind 'ec2'"):
+        LocalCluster.from_handle(replace(cluster_handle, kind="ec2"))
+
+
+def test_a_handle_leads_back_to_its_cluster(cluster_handle):
+    cluster = LocalCluster.from_handle(cluster_handle)
+    assert cluster.name == cluster_handle.name
+    assert str(cluster.directory) == cluster_handle.directory
+    assert cluster.spec.machines == len(cluster_handle.machines)
