@@ -53,8 +53,10 @@ class ClusterHandle(Document):
         """Properties that an application needs on these machines, whoever submits it."""
         conf = {"spark.executor.memory": f"{min(m.memory_megabytes for m in self.machines)}m"}
         if self.kind == "local":
-            # Executors share the driver's machine, and must find the same Python packages.
+            # Executors share the driver's machine: they must find the same Python packages, and
+            # nobody else must find the driver.
             conf["spark.pyspark.python"] = sys.executable
+            conf["spark.driver.host"] = conf["spark.driver.bindAddress"] = "127.0.0.1"
         return conf
 
 

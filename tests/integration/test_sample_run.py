@@ -54,6 +54,7 @@ def airflow_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def sample_run(
     cluster: ClusterHandle,
     input_path: Path,
+    /,
     *arguments: str,
     index: int = 0,
     machines: int = 2,
