@@ -34,6 +34,7 @@ from airflow_provider_ernest.processes import ProcessIdentity
 log = logging.getLogger(__name__)
 
 TAIL_LINES = 20
+STATE_FILE = "state.json"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +85,7 @@ class ClusterDirectory:
     def __init__(self, path: Path) -> None:
         self.path = path
         self.order_file = path / "order.json"
-        self.state_file = path / "state.json"
+        self.state_file = path / STATE_FILE
         self.reason_file = path / "stopped"
         self.keeper_log = path / "keeper.log"
         self.logs = path / "logs"

@@ -88,6 +88,18 @@ class LocalCluster:
         )
         return cls(spec, name=handle.name, directory=Path(handle.directory))
 
+    @classmethod
+    def running_below(cls, folder: Path) -> list[LocalCluster]:
+        """The clusters that have directories below a folder and have not been ended, to end them."""
+        from airflow_provider_ernest.clusters.directory import STATE_FILE, ClusterDirectory
+
+        found = []
+        for state_file in sorted(folder.rglob(STATE_FILE)):
+            state = ClusterDirectory(state_file.parent).read_state()
+            if state is not None:
+                found.append(cls(state.spec, name=state_file.parent.name, directory=state_file.parent))
+        return found
+
     def start(self) -> ClusterHandle:
         """Start the cluster and wait until all of its machines are there.
 

@@ -115,6 +115,7 @@ class ExperimentDesignOperator(BaseOperator):
 
     def _design(self) -> Design:
         from airflow_provider_ernest.model.candidates import enumerate_candidates
+        from airflow_provider_ernest.model.costs import resolve_cost
         from airflow_provider_ernest.model.design import plan_design
         from airflow_provider_ernest.model.documents import Observation
         from airflow_provider_ernest.model.terms import ERNEST
@@ -127,12 +128,13 @@ class ExperimentDesignOperator(BaseOperator):
             partitions=whole_number("partitions", self.partitions),
             cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
         )
+        cost, cost_unit = resolve_cost(self.cost, **self._cost_options())
         return plan_design(
             candidates=candidates,
             terms=tuple(self.terms) if self.terms else ERNEST,
             budget=optional_number("budget", self.budget),
-            cost=self.cost,
-            **self._cost_options(),
+            cost=cost,
+            cost_unit=cost_unit,
             min_runs=optional_whole_number("min_runs", self.min_runs),
             max_runs=optional_whole_number("max_runs", self.max_runs),
             observed=[Observation.from_dict(document) for document in self.observed or ()],

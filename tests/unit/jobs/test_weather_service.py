@@ -1,0 +1,97 @@
+"""The look-up service answers with the real weather and never outlives who started it."""
+
+import csv
+import http.client
+import json
+import statistics
+import subprocess
+import sys
+from collections.abc import Iterator
+from urllib.parse import urlsplit
+
+import psutil
+import pytest
+import weather_service
+from prepare_flights import data_file
+
+COMMAND = [sys.executable, weather_service.__file__, str(data_file("weather.csv")), "--latency-seconds", "0"]
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+
+
+@pytest.fixture
+def connection(process: subprocess.Popen[str]) -> Iterator[http.client.HTTPConnection]:
+    connection = http.client.HTTPConnection(urlsplit(process.stdout.readline().strip()).netloc, timeout=30)
+    yield connection
+    connection.close()
+
+
+def ask(connection: http.client.HTTPConnection, body: str, path: str = "/weather") -> tuple[int, object]:
+    connection.request("POST", path, body)
+    response = connection.getresponse()
+    return response.status, json.loads(response.read())
+
+
+def test_answers_with_the_recorded_weather(connection):
+    with data_file("weather.csv").open(newline="") as file:
+        recorded = [row for row in csv.DictReader(file) if row["wind_speed"] != "NA" and row["temp"] != "NA"]
+    for rows in (recorded[:25], recorded[-25:]):  # two requests over one connection
+        status, answer = ask(connection, json.dumps([f"{row['origin']} {row['time_hour']}" for row in rows]))
+        assert status == 200
+        assert answer == [[float(row["temp"]), float(row["wind_speed"])] for row in rows]
+
+
+def test_says_null_for_what_was_not_recorded(connection):
+    with data_file("weather.csv").open(newline="") as file:
+        row = next(row for row in csv.DictReader(file) if row["wind_speed"] == "NA")
+    keys = [f"{row['origin']} {row['time_hour']}", "EWR 1912-04-15T02:20:00Z"]
+    assert ask(connection, json.dumps(keys)) == (200, [[float(row["temp"]), None], None])
+
+
+@pytest.mark.parametrize("body", ["", "EWR", '{"key": "EWR"}', "[1]"])
+def test_refuses_what_is_no_list_of_keys(connection, body):
+    status, answer = ask(connection, body)
+    assert status == 400
+    assert "JSON list of strings" in answer["error"]
+
+
+def test_knows_no_other_path(connection):
+    assert ask(connection, "[]", path="/tide")[0] == 404
+
+
+def test_ends_when_its_input_does_even_with_a_client_connected(process, connection):
+    assert ask(connection, "[]") == (200, [])
+    process.stdin.close()
+    assert process.wait(timeout=30) == 0
+
+
+def test_ends_when_its_parent_is_killed():
+    start = (
+        "import subprocess, sys\n"
+        "service = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE)\n"
+        "service.stdout.readline()\n"
+        "print(service.pid, flush=True)\n"
+        "service.wait()\n"
+    )
+    command = [sys.executable, "-c", start, *COMMAND]
+    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as parent:
+        service = psutil.Process(int(parent.stdout.readline()))
+        parent.kill()
+        service.wait(timeout=30)
+    assert not service.is_running()
+
+
+def test_the_same_request_waits_the_same_time():
+    def service(seed: int) -> weather_service.WeatherService:
+        return weather_service.WeatherService(weather={}, latency_seconds=0.0125, seed=seed)
+
+    bodies = [json.dumps([f"EWR {number}"]).encode() for number in range(5000)]
+    latencies = [service(1).latency_of(body) for body in bodies]
+    assert latencies == [service(1).latency_of(body) for body in bodies]
+    assert latencies != [service(2).latency_of(body) for body in bodies]
+    assert statistics.mean(latencies) == pytest.approx(0.0125, rel=0.02)
+    assert min(latencies) > 0

@@ -1,0 +1,89 @@
+"""The runs that a design may choose from: whole partitions, and enough of them for all cores."""
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
+from airflow_provider_ernest.model.candidates import Candidates, enumerate_candidates
+
+BOUNDS = {"max_machines": 16, "min_scale": 0.01, "max_scale": 0.1, "partitions": 1000}
+
+
+def test_every_candidate_lies_within_the_bounds_and_fills_its_cores():
+    candidates = enumerate_candidates(**BOUNDS, min_machines=2, cores_per_machine=4)
+
+    assert set(candidates.machines.tolist()) == set(range(2, 17))
+    assert candidates.scale.min() >= 0.01
+    assert candidates.scale.max() == pytest.approx(0.1)
+    assert np.all(candidates.partitions >= 4 * candidates.machines)
+    assert len(candidates) == len(candidates.machines) == len(candidates.scale) == len(candidates.partitions)
+
+
+def test_scales_are_whole_partitions_and_each_run_comes_once():
+    candidates = enumerate_candidates(max_machines=3, min_scale=0.05, max_scale=0.5, partitions=30)
+
+    np.testing.assert_allclose(candidates.scale * 30, candidates.partitions)
+    points = set(zip(candidates.machines.tolist(), candidates.partitions.tolist(), strict=True))
+    assert len(points) == len(candidates)
+    assert set(candidates.partitions.tolist()) == set(range(2, 16))
+
+
+def test_bounds_that_are_whole_partitions_are_kept_in_spite_of_binary_fractions():
+    candidates = enumerate_candidates(max_machines=1, min_scale=0.07, max_scale=0.29, partitions=100)
+
+    assert candidates.partitions.min() == 7
+    assert candidates.partitions.max() == 29
+
+
+@pytest.mark.parametrize("steps", [1, 2, 5])
+def test_no_more_scales_than_asked_for(steps):
+    candidates = enumerate_candidates(**BOUNDS, scale_steps=steps)
+
+    assert len(np.unique(candidates.scale)) == steps
+    assert candidates.scale.max() == pytest.approx(0.1)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"max_machines": 0}, "max_machines=0"),
+        ({"min_machines": 17}, "max_machines=16 is less than min_machines=17"),
+        ({"min_machines": 1.5}, "min_machines=1.5"),
+        ({"min_scale": 0.0}, "min_scale=0.0"),
+        ({"min_scale": float("nan")}, "min_scale=nan"),
+        ({"max_scale": float("inf")}, "max_scale=inf"),
+        ({"max_scale": 1.5}, "max_scale=1.5 is more than the whole input"),
+        ({"min_scale": 0.2}, "Raise max_scale to 0.2"),
+        ({"partitions": 0}, "partitions=0"),
+        ({"cores_per_machine": -1}, "cores_per_machine=-1"),
+        ({"scale_steps": 0}, "scale_steps=0"),
+    ],
+)
+def test_bounds_that_cannot_be_are_named(change, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        enumerate_candidates(**{**BOUNDS, **change})
+
+
+def test_the_bound_to_raise_is_named_and_raising_it_works():
+    bounds = {"max_machines": 4, "min_scale": 0.01, "max_scale": 0.02, "partitions": 100}
+    with pytest.raises(DesignError, match=r"Raise max_scale to 0\.04 or more"):
+        enumerate_candidates(**bounds, cores_per_machine=4)
+
+    assert len(enumerate_candidates(**{**bounds, "max_scale": 0.04}, cores_per_machine=4)) == 1
+
+
+def test_an_input_of_too_few_partitions_is_named():
+    with pytest.raises(DesignError, match="Store the input in at least 16 partitions"):
+        enumerate_candidates(
+            min_machines=2, max_machines=4, min_scale=0.1, max_scale=1.0, partitions=8, cores_per_machine=8
+        )
+
+
+def test_no_whole_partition_between_the_scales():
+    with pytest.raises(DesignError, match=r"Raise max_scale to 0\.0666667 or more"):
+        enumerate_candidates(max_machines=2, min_scale=0.04, max_scale=0.06, partitions=30)
+
+
+def test_columns_that_do_not_belong_together_are_refused():
+    with pytest.raises(InvalidParameterError, match="lengths"):
+        Candidates(machines=np.array([1, 2]), scale=np.array([0.1]), partitions=np.array([1, 2]))

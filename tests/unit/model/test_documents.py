@@ -1,0 +1,156 @@
+"""Documents survive the way through XCom and the store, and refuse what does not fit."""
+
+import json
+import math
+
+import pytest
+
+from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
+from airflow_provider_ernest.model.documents import (
+    SCHEMA,
+    Alternative,
+    Configuration,
+    Decision,
+    Design,
+    Experiment,
+    FittedTerm,
+    Fold,
+    Model,
+    Observation,
+    RunMetrics,
+    Validation,
+)
+
+EXPERIMENT = Experiment(index=0, machines=4, scale=0.05, partitions=5, weight=0.7, cost=1.25, iterations=2)
+METRICS = RunMetrics(
+    tasks=10,
+    slots=4,
+    executor_run_seconds=12.5,
+    garbage_collection_seconds=0.5,
+    input_bytes=1 << 40,
+    shuffle_read_bytes=7,
+    spilled_bytes=0,
+)
+OBSERVATION = Observation(
+    index=3,
+    machines=4,
+    scale=0.05,
+    seconds=12.5,
+    startup_seconds=3.0,
+    waited_seconds=1.0,
+    instance_type="m5.large",
+    application_id="app-1",
+    hosts=("10.0.0.1", "10.0.0.2"),
+    metrics=METRICS,
+)
+FOLD = Fold(index=3, machines=4, scale=0.05, seconds=10.0, predicted_seconds=12.0)
+VALIDATION = Validation(
+    folds=(FOLD,), residual_sum_of_squares=4.0, median_error_percent=20.0, max_error_percent=20.0
+)
+MODEL = Model(
+    model_id="20260101T000000.000000Z-ab",
+    job='weird "job" / größe',
+    instance_type="m5.large",
+    created_at="2026-01-01T00:00:00+00:00",
+    terms=(FittedTerm(name="1", meaning="fixed work", coefficient=0.1 + 0.2),),
+    weighting="relative",
+    validation=VALIDATION,
+    observations=(OBSERVATION,),
+    warnings=("look out",),
+)
+DOCUMENTS = [
+    Configuration(machines=16, instance_type="r3.xlarge"),
+    EXPERIMENT,
+    Design(
+        experiments=(EXPERIMENT,),
+        terms=("1", "scale/machines"),
+        criterion="A",
+        efficiency=0.9,
+        cost=1.25,
+        budget=2.0,
+        cost_unit="cheapest runs",
+        candidates=320,
+    ),
+    METRICS,
+    OBSERVATION,
+    FOLD,
+    VALIDATION,
+    MODEL,
+    Decision(
+        config=Configuration(machines=16),
+        goal="cheapest within 3,600 s",
+        price_per_hour=0.35,
+        predicted_seconds=3500.0,
+        alternatives=(Alternative(machines=16, instance_type="local", seconds=1.0, cost=2.0, feasible=True),),
+    ),
+]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: type(document).__name__)
+def test_a_document_survives_json(document):
+    through_json = json.loads(json.dumps(document.to_dict(), allow_nan=False))
+
+    assert through_json["schema"] == SCHEMA
+    assert type(document).from_dict(through_json) == document
+
+
+def test_numbers_may_come_as_strings_as_jinja_makes_them():
+    data = {name: str(value) for name, value in EXPERIMENT.to_dict().items() if name != "schema"}
+
+    assert Experiment.from_dict(data) == EXPERIMENT
+
+
+@pytest.mark.parametrize("schema", [SCHEMA + 1, 0, "newest", None])
+def test_another_schema_is_refused_with_the_remedy(schema):
+    with pytest.raises(InvalidDocumentError, match=f"schema {schema}.*Upgrade"):
+        Experiment.from_dict({**EXPERIMENT.to_dict(), "schema": schema})
+
+
+@pytest.mark.parametrize("seconds", [math.nan, "nan", math.inf, "inf", 0, -1.0])
+def test_no_measurement_that_a_model_could_be_poisoned_with(seconds):
+    with pytest.raises(InvalidDocumentError, match="seconds="):
+        Observation.from_dict({**OBSERVATION.to_dict(), "seconds": seconds})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("machines", 0), ("machines", -2), ("scale", 0.0), ("scale", math.nan), ("startup_seconds", -0.1)],
+)
+def test_impossible_observations_are_refused_by_name(field, value):
+    with pytest.raises(InvalidDocumentError, match=f"{field}="):
+        Observation.from_dict({**OBSERVATION.to_dict(), field: value})
+
+
+@pytest.mark.parametrize("data", [None, "text", 3, [EXPERIMENT.to_dict()]])
+def test_what_is_no_mapping_is_refused(data):
+    with pytest.raises(InvalidDocumentError, match="must be a mapping"):
+        Experiment.from_dict(data)
+
+
+def test_a_missing_field_is_named():
+    data = EXPERIMENT.to_dict()
+    del data["scale"]
+
+    with pytest.raises(InvalidDocumentError, match="scale"):
+        Experiment.from_dict(data)
+
+
+def test_text_that_is_no_number_is_refused():
+    with pytest.raises(InvalidDocumentError, match="machines"):
+        Experiment.from_dict({**EXPERIMENT.to_dict(), "machines": "many"})
+
+
+def test_bad_documents_are_errors_of_this_package_and_value_errors():
+    with pytest.raises(ErnestError):
+        Configuration(machines=0)
+    with pytest.raises(ValueError, match="machines=0"):
+        Configuration(machines=0)
+
+
+def test_pairs_cannot_be_passed_by_position():
+    with pytest.raises(TypeError):
+        Experiment(0, 0.05, 4, 5)
+
+
+def test_a_fold_tells_whether_the_prediction_was_too_high():
+    assert FOLD.error_percent == pytest.approx(20.0)

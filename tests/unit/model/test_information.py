@@ -1,0 +1,56 @@
+"""The information matrix and the criterion that designs minimise."""
+
+import math
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.model.information import a_criterion, information_matrix, normalised
+from airflow_provider_ernest.model.terms import ERNEST, basis
+
+
+def test_information_adds_up_over_repetitions_and_observed_runs():
+    rows = np.array([[1.0, 2.0], [3.0, 4.0]])
+    observed = np.array([[5.0, 6.0]])
+
+    information = information_matrix(rows, np.array([2, 1]), observed)
+
+    expected = (
+        2 * np.outer(rows[0], rows[0]) + np.outer(rows[1], rows[1]) + np.outer(observed[0], observed[0])
+    )
+    np.testing.assert_allclose(information, expected)
+
+
+def test_the_criterion_is_the_trace_of_the_inverse():
+    generator = np.random.default_rng(0)
+    for _ in range(20):
+        rows = generator.random((8, 4))
+        information = rows.T @ rows
+        assert a_criterion(information) == pytest.approx(np.trace(np.linalg.inv(information)), rel=1e-6)
+
+
+def test_a_singular_matrix_is_infinitely_bad():
+    rows = basis(ERNEST, machines=[1, 4, 1, 4, 4], scale=[0.1, 0.1, 0.2, 0.2, 0.3])
+
+    assert a_criterion(rows.T @ rows) == math.inf
+    assert a_criterion(np.zeros((3, 3))) == math.inf
+
+
+def test_the_unit_of_a_term_does_not_matter_once_normalised():
+    rows = np.random.default_rng(1).random((30, 3)) + 0.1
+    observed = rows[:2]
+    units = np.array([1.0, 1000.0, 0.001])
+
+    once, observed_once = normalised(rows, observed)
+    again, observed_again = normalised(rows * units, observed * units)
+
+    np.testing.assert_allclose(once, again)
+    np.testing.assert_allclose(observed_once, observed_again)
+    np.testing.assert_allclose(once.mean(axis=0), 1.0)
+
+
+def test_a_term_that_is_zero_everywhere_stays_zero():
+    rows, observed = normalised(np.array([[0.0, 1.0], [0.0, 3.0]]), None)
+
+    assert rows[:, 0].tolist() == [0.0, 0.0]
+    assert observed.shape == (0, 2)

@@ -1,0 +1,141 @@
+"""The estimator against scikit-learn's non-negative least squares, and what it refuses."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LinearRegression
+
+from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.model.regression import ErnestRegression
+from airflow_provider_ernest.model.terms import ERNEST, TERMS, basis
+
+RUNS = {
+    "machines": [1, 2, 4, 8, 16, 1, 4, 16],
+    "scale": [0.1, 0.1, 0.1, 0.1, 0.1, 0.02, 0.02, 0.05],
+    "seconds": [61.0, 33.5, 20.2, 13.9, 12.2, 14.1, 7.9, 9.8],
+}
+
+
+def runs_with(**changes):
+    return {**RUNS, **changes}
+
+
+def noisy_runs(seed):
+    generator = np.random.default_rng(seed)
+    machines = generator.integers(1, 33, size=14)
+    scale = generator.uniform(0.01, 0.5, size=14)
+    true = generator.uniform(0, 50, size=4) * (generator.random(4) < 0.6) + np.array([1.0, 0, 0, 0])
+    seconds = basis(ERNEST, machines=machines, scale=scale) @ true * generator.lognormal(0, 0.1, size=14)
+    return {"machines": machines, "scale": scale, "seconds": seconds}
+
+
+@pytest.mark.parametrize("weighting", ["relative", "absolute"])
+@pytest.mark.parametrize("seed", range(10))
+def test_the_coefficients_of_scikit_learn(weighting, seed):
+    runs = noisy_runs(seed)
+    rows = basis(ERNEST, machines=runs["machines"], scale=runs["scale"])
+    weights = runs["seconds"] ** -2.0 if weighting == "relative" else None
+    oracle = LinearRegression(positive=True, fit_intercept=False).fit(
+        rows, runs["seconds"], sample_weight=weights
+    )
+
+    regression = ErnestRegression(weighting=weighting).fit(**runs)
+
+    np.testing.assert_allclose(regression.coefficients_, oracle.coef_, rtol=1e-6, atol=1e-9)
+
+
+def test_long_runs_do_not_drown_short_ones():
+    # A disturbance of one percent of the long run is half of the short one.
+    machines, scale = [1, 2, 4, 8, 16, 16], [1.0, 1.0, 1.0, 1.0, 1.0, 0.01]
+    true = basis(ERNEST, machines=machines, scale=scale) @ np.array([5.0, 1000.0, 0.0, 0.0])
+    disturbed = true * np.array([1.01, 0.99, 1.01, 0.99, 1.01, 1.0])
+
+    errors = {}
+    for weighting in ("relative", "absolute"):
+        regression = ErnestRegression(weighting=weighting).fit(
+            machines=machines, scale=scale, seconds=disturbed
+        )
+        errors[weighting] = abs(float(regression.predict(machines=16, scale=0.01)[0]) / true[-1] - 1)
+    assert errors["relative"] < errors["absolute"]
+    assert errors["relative"] < 0.03
+
+
+def test_no_coefficient_is_negative_where_plain_least_squares_would_have_one():
+    runs = runs_with(seconds=[20.0, 18.0, 15.0, 12.0, 1.0, 15.0, 11.0, 1.2])
+    rows = basis(ERNEST, machines=runs["machines"], scale=runs["scale"])
+    assert np.linalg.lstsq(rows, np.array(runs["seconds"]), rcond=None)[0].min() < 0
+
+    assert ErnestRegression().fit(**runs).coefficients_.min() >= 0
+
+
+def test_all_known_terms_are_recovered_from_exact_runs():
+    terms = tuple(TERMS)
+    true = np.arange(1.0, len(terms) + 1)
+    machines, scale = (grid.ravel() for grid in np.meshgrid([1, 2, 3, 5, 8, 13, 21], [0.05, 0.2, 0.6, 1.0]))
+    seconds = basis(terms, machines=machines, scale=scale) @ true
+
+    regression = ErnestRegression(terms=terms).fit(machines=machines, scale=scale, seconds=seconds)
+
+    np.testing.assert_allclose(regression.coefficients_, true, rtol=1e-6)
+
+
+def test_fit_returns_the_estimator_and_the_constructor_only_stores():
+    regression = ErnestRegression(terms=("1", "scale"), weighting="absolute")
+
+    assert regression.terms == ("1", "scale")
+    assert not hasattr(regression, "coefficients_")
+    assert regression.fit(machines=[1, 1], scale=[0.1, 0.2], seconds=[2.0, 3.0]) is regression
+    assert regression.predict(machines=7, scale=[0.3, 0.4]).tolist() == pytest.approx([4.0, 5.0])
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"seconds": [61.0, math.nan, 20.2, 13.9, 12.2, 14.1, 7.9, 9.8]}, r"seconds\[1\]=nan"),
+        ({"seconds": [61.0, 33.5, 20.2, 13.9, 12.2, 14.1, 7.9, 0.0]}, r"seconds\[7\]=0.0"),
+        ({"seconds": [-61.0, 33.5, 20.2, 13.9, 12.2, 14.1, 7.9, 1.0]}, r"seconds\[0\]=-61.0"),
+        ({"seconds": [math.inf] * 8}, r"seconds\[0\]=inf"),
+        ({"machines": [1, 2, 4, 8, 0, 1, 4, 16]}, r"machines\[4\]=0.0"),
+        ({"scale": [0.1, 0.1, 0.1, 0.1, 0.1, 0.02, 0.0, 0.05]}, r"scale\[6\]=0.0"),
+        ({"seconds": [1.0, 2.0]}, "has 2 values for 8 runs"),
+        ({"scale": [0.1, 0.2]}, "2 values where machines has 8"),
+    ],
+)
+def test_values_that_would_poison_the_fit_are_named_with_their_position(changes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        ErnestRegression().fit(**runs_with(**changes))
+
+
+def test_too_few_runs_name_both_numbers():
+    few = {name: column[:3] for name, column in RUNS.items()}
+
+    with pytest.raises(TooFewObservationsError, match="3 observations cannot determine 4 terms"):
+        ErnestRegression().fit(**few)
+
+
+def test_no_runs_at_all():
+    with pytest.raises(TooFewObservationsError, match="0 observations"):
+        ErnestRegression().fit(machines=[], scale=[], seconds=[])
+
+
+def test_runs_on_one_machine_count_name_the_terms_and_the_remedy():
+    with pytest.raises(FitError, match=r'"1", "log\(machines\)", "machines" apart.*at least 3') as caught:
+        ErnestRegression().fit(machines=[4] * 6, scale=[0.1, 0.2, 0.3, 0.4, 0.5, 0.6], seconds=[5.0] * 6)
+
+    assert not isinstance(caught.value, TooFewObservationsError)
+
+
+def test_an_unknown_weighting_lists_the_known_ones():
+    with pytest.raises(InvalidParameterError, match='"relative", "absolute"'):
+        ErnestRegression(weighting="log").fit(**RUNS)
+
+
+def test_predicting_before_fitting():
+    with pytest.raises(FitError, match="Call fit first"):
+        ErnestRegression().predict(machines=1, scale=1.0)
+
+
+def test_machines_and_scale_cannot_be_swapped_by_position():
+    with pytest.raises(TypeError):
+        ErnestRegression().fit([1, 2], [0.1, 0.2], [1.0, 2.0])

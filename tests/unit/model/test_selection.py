@@ -1,0 +1,62 @@
+"""The greedy selection is the cheapest that determines all terms, as trying all of them shows."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.model.information import a_criterion, information_matrix
+from airflow_provider_ernest.model.selection import cheapest_selection, missing_directions
+
+NONE_OBSERVED = np.empty((0, 3))
+
+
+def cheapest_by_trying_all(rows, costs, runs, repetitions, observed):
+    pool = np.repeat(np.arange(len(rows)), repetitions)
+    best = np.inf
+    for chosen in itertools.combinations(pool, runs):
+        counts = np.bincount(chosen, minlength=len(rows))
+        if np.isfinite(a_criterion(information_matrix(rows, counts, observed))):
+            best = min(best, counts @ costs)
+    return best
+
+
+@pytest.mark.parametrize("repetitions", [1, 2])
+@pytest.mark.parametrize("observed_runs", [0, 1, 2])
+def test_no_cheaper_selection_exists(repetitions, observed_runs):
+    generator = np.random.default_rng(10 * repetitions + observed_runs)
+    for _ in range(15):
+        # Few distinct values, so that many subsets are singular and the cheapest runs often will not do.
+        rows = generator.integers(0, 3, size=(7, 3)).astype(float) + np.array([1e-3, 0, 0])
+        costs = generator.integers(1, 20, size=7).astype(float)
+        observed = rows[:observed_runs]
+        counts = cheapest_selection(rows, costs, runs=4, max_repetitions=repetitions, observed_rows=observed)
+        expected = cheapest_by_trying_all(rows, costs, 4, repetitions, observed)
+        if counts is None:
+            assert expected == np.inf
+        else:
+            assert counts.sum() == 4
+            assert counts.max() <= repetitions
+            assert counts @ costs == pytest.approx(expected)
+
+
+def test_there_may_be_none():
+    on_a_line = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [3.0, 6.0, 9.0]])
+    costs = np.ones(3)
+
+    assert (
+        cheapest_selection(on_a_line, costs, runs=3, max_repetitions=9, observed_rows=NONE_OBSERVED) is None
+    )
+    assert (
+        cheapest_selection(np.eye(3), costs, runs=2, max_repetitions=9, observed_rows=NONE_OBSERVED) is None
+    )
+    assert (
+        cheapest_selection(np.eye(3), costs, runs=4, max_repetitions=1, observed_rows=NONE_OBSERVED) is None
+    )
+
+
+def test_observed_runs_reduce_what_is_missing():
+    assert missing_directions(NONE_OBSERVED) == 3
+    assert missing_directions(np.array([[1.0, 1.0, 1.0]])) == 2
+    assert missing_directions(np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]])) == 2
+    assert missing_directions(np.eye(3)) == 0

@@ -1,0 +1,269 @@
+"""The model store: append-only, whole files only, hostile names."""
+
+import errno
+import json
+import logging
+import os
+import stat
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from upath import UPath
+
+from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training import train
+
+from .paper import observe, seconds_of
+
+MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]
+OBSERVATIONS = observe(
+    machines=MACHINES, scale=SCALE, seconds=seconds_of("pca", machines=MACHINES, scale=SCALE)
+)
+
+
+def a_model(job="pca", instance_type="m5.large"):
+    return train(OBSERVATIONS, job=job, instance_type=instance_type)
+
+
+@pytest.fixture(params=["local path", "file URL", "object store"])
+def root(request, tmp_path):
+    """The roots that users have: Airflow's ObjectStoragePath has the methods of a UPath."""
+    if request.param == "local path":
+        yield tmp_path / "models"
+    elif request.param == "file URL":
+        yield UPath(f"file://{tmp_path}/models")
+    else:
+        bucket = UPath(f"memory://bucket-{tmp_path.name}")
+        yield bucket / "models"
+        if bucket.exists():
+            bucket.rmdir(recursive=True)
+
+
+def test_what_was_saved_is_read_back(root):
+    store, model = ModelStore(root), a_model()
+
+    path = store.save(model)
+
+    assert store.load("pca", "m5.large", model.model_id) == model
+    assert store.latest("pca", "m5.large") == model
+    assert path.name == f"{model.model_id}.json"
+
+
+def test_the_history_is_in_order_of_time(root):
+    store = ModelStore(root)
+    models = [a_model() for _ in range(5)]
+    for model in (models[3], models[0], models[4], models[1], models[2]):
+        store.save(model)
+
+    assert store.history("pca", "m5.large") == models
+    assert store.latest("pca", "m5.large") == models[-1]
+
+
+def test_jobs_and_instance_types_are_kept_apart(root):
+    store = ModelStore(root)
+    mine, others = a_model(), [a_model(instance_type="m5.xlarge"), a_model(job="sort")]
+    for model in (mine, *others):
+        store.save(model)
+
+    assert store.history("pca", "m5.large") == [mine]
+
+
+def test_an_empty_store_has_no_models(root):
+    store = ModelStore(root)
+
+    assert store.history("pca", "m5.large") == []
+    assert store.latest("pca", "m5.large") is None
+    with pytest.raises(StoreError, match="no readable model 2026"):
+        store.load("pca", "m5.large", "2026")
+
+
+def test_saving_again_is_allowed_and_overwriting_is_not(root):
+    store, model = ModelStore(root), a_model()
+    path = store.save(model)
+    before = path.read_text()
+
+    assert store.save(model) == path
+    with pytest.raises(StoreError, match=model.model_id):
+        store.save(replace(model, startup_seconds=1.0))
+
+    assert path.read_text() == before
+
+
+def test_torn_and_foreign_files_do_not_hide_the_good_ones(root, caplog):
+    store = ModelStore(root)
+    old, new = a_model(), a_model()
+    folder = store.save(old).parent
+    whole = store.save(new).read_text()
+    (folder / "99991231T000000.000000Z-torn.json").write_text(whole[: len(whole) // 2])
+    (folder / "99991231T000001.000000Z-other.json").write_text('{"schema": 1, "hello": "world"}')
+    (folder / "99991231T000002.000000Z-newer.json").write_text(
+        json.dumps({**json.loads(whole), "schema": 999})
+    )
+    (folder / "notes.txt").write_bytes(b"\xff\xfe not even text")
+
+    with caplog.at_level(logging.WARNING):
+        assert store.history("pca", "m5.large") == [old, new]
+        assert store.latest("pca", "m5.large") == new
+
+    for name in ("torn.json", "other.json", "newer.json", "notes.txt"):
+        assert any(name in record.getMessage() for record in caplog.records)
+
+
+def test_a_model_of_another_job_in_the_folder_is_skipped(root, caplog):
+    """As on file systems that do not tell upper from lower case."""
+    store, mine = ModelStore(root), a_model()
+    folder = store.save(mine).parent
+    (folder / "99991231T000000.000000Z-x.json").write_text(json.dumps(a_model(job="PCA").to_dict()))
+
+    with caplog.at_level(logging.WARNING):
+        assert store.latest("pca", "m5.large") == mine
+    assert "'PCA'" in caplog.text
+
+
+HOSTILE = [
+    "..",
+    ".",
+    "../../escape",
+    "/etc/passwd",
+    "a/b",
+    "a\\b",
+    "a\0b",
+    ".hidden",
+    "größe 💥",
+    "%2E%2E",
+    "x" * 5000,
+    "x" * 4999,
+]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_names_stay_inside_the_store(tmp_path, name):
+    root = tmp_path / "deep" / "models"
+    store, model = ModelStore(root), a_model(job=name, instance_type=name)
+
+    path = store.save(model)
+
+    assert path.resolve().is_relative_to(root.resolve())
+    assert len(path.relative_to(root).parts) == 3
+    assert store.history(name, name) == [model]
+    assert [entry.name for entry in tmp_path.iterdir()] == ["deep"]
+
+
+def test_hostile_names_do_not_collide(tmp_path):
+    store = ModelStore(tmp_path)
+    models = [a_model(job=name) for name in HOSTILE]
+    folders = {store.save(model).parent for model in models}
+
+    assert len(folders) == len(HOSTILE)
+    assert [store.history(model.job, "m5.large") for model in models] == [[model] for model in models]
+
+
+@pytest.mark.parametrize("which", ["job", "instance_type"])
+def test_empty_names_are_refused(tmp_path, which):
+    names = {"job": "pca", "instance_type": "m5.large", which: ""}
+
+    with pytest.raises(InvalidParameterError, match=which):
+        ModelStore(tmp_path).history(**names)
+    with pytest.raises(InvalidParameterError, match=which):
+        ModelStore(tmp_path).save(a_model(**names))
+
+
+def test_many_writers_at_once_lose_nothing(root):
+    store = ModelStore(root)
+    models = [a_model() for _ in range(24)]
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        list(pool.map(store.save, models))
+
+    assert store.history("pca", "m5.large") == models
+    assert all(not path.name.startswith(".") for path in store.save(models[0]).parent.iterdir())
+
+
+def test_of_writers_of_one_id_one_wins_whole(tmp_path):
+    model = a_model()
+    rivals = [replace(model, startup_seconds=float(second)) for second in range(8)]
+
+    def save(rival):
+        try:
+            ModelStore(tmp_path).save(rival)
+        except StoreError:
+            return False
+        return True
+
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        won = list(pool.map(save, rivals))
+
+    assert won.count(True) == 1
+    assert ModelStore(tmp_path).history("pca", "m5.large") == [rivals[won.index(True)]]
+
+
+def test_a_model_that_could_not_be_read_back_is_not_written(tmp_path):
+    model = a_model()
+    poisoned = replace(model, startup_seconds=float("nan"))
+
+    with pytest.raises(StoreError, match="could not be read back"):
+        ModelStore(tmp_path).save(poisoned)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_file_is_for_people_too(tmp_path):
+    path = ModelStore(tmp_path).save(a_model())
+
+    text = path.read_text(encoding="utf-8")
+    assert '\n  "job": "pca",\n' in text
+    assert json.loads(text)["terms"][0]["meaning"] == "fixed work"
+
+
+def test_files_are_as_readable_as_the_users_mask_allows(tmp_path):
+    path = ModelStore(tmp_path).save(a_model())
+
+    mask = os.umask(0)
+    os.umask(mask)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~mask
+
+
+def test_a_root_that_is_a_file_is_a_store_error(tmp_path):
+    in_the_way = tmp_path / "models"
+    in_the_way.write_text("")
+
+    with pytest.raises(StoreError, match="models"):
+        ModelStore(in_the_way).save(a_model())
+
+
+def test_a_folder_that_is_a_file_is_a_store_error(tmp_path):
+    (tmp_path / "pca").mkdir()
+    (tmp_path / "pca" / "m5.large").write_text("")
+
+    with pytest.raises(StoreError, match="cannot be read"):
+        ModelStore(tmp_path).history("pca", "m5.large")
+
+
+def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
+    def refuse(self, target):
+        raise PermissionError(errno.EPERM, "Operation not permitted", str(self))
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+    store, model = ModelStore(tmp_path), a_model()
+
+    folder = store.save(model).parent
+
+    assert store.history("pca", "m5.large") == [model]
+    assert [path.name for path in folder.iterdir()] == [f"{model.model_id}.json"]
+    with pytest.raises(StoreError, match="exists"):
+        store.save(replace(model, startup_seconds=1.0))
+
+
+def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
+    def refuse(descriptor):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    store, model = ModelStore(tmp_path), a_model()
+    folder = store.save(model).parent
+    monkeypatch.setattr(os, "fsync", refuse)
+
+    with pytest.raises(StoreError, match="No space left"):
+        store.save(a_model())
+    assert [path.name for path in folder.iterdir()] == [f"{model.model_id}.json"]
