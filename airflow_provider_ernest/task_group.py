@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import TaskGroup, XComArg
@@ -17,6 +18,16 @@ from airflow_provider_ernest.operators.terminate_cluster import TerminateCluster
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
     from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+
+
+RETRY_DELAY = timedelta(seconds=15)
+"""Airflow's five minutes would be paid for: the cluster waits meanwhile."""
+
+
+RUN_NAME = (
+    "{{ task.experiment['machines'] }} machine{{ '' if task.experiment['machines'] == 1 else 's' }}, "
+    "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
+)
 
 
 class ErnestTaskGroup(TaskGroup):
@@ -88,9 +99,9 @@ class ErnestTaskGroup(TaskGroup):
                 cluster=create.output,
                 run_timeout_seconds=run_timeout_seconds,
                 retries=run_retries,
+                retry_delay=RETRY_DELAY,
                 max_active_tis_per_dagrun=parallel_runs,
-                map_index_template="{{ task.experiment['machines'] }} machines, "
-                "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %",
+                map_index_template=RUN_NAME,
             ).expand(experiment=design.output)
             fit = self._fit(job, input, goal, runs.output, XComArg(design, key="design"), store)
             choose = self._choose(job, goal, fit.output, create.output)
@@ -112,6 +123,7 @@ class ErnestTaskGroup(TaskGroup):
             task_id="design",
             partitions=sampled.partitions,
             cores_per_machine=cluster.cores_per_machine,
+            available_machines=cluster.machines,
             iterations=job.sample_iterations,
             terms=terms,
             **asdict(bounds),

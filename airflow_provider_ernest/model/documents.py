@@ -26,7 +26,8 @@ class Document:
         """The document as JSON-compatible builtins, with its schema number."""
         import msgspec
 
-        return {"schema": self.schema, **msgspec.to_builtins(self)}
+        # By way of JSON, since its lists stay lists in XCom, where tuples become objects of Airflow's own.
+        return {"schema": self.schema, **msgspec.json.decode(msgspec.json.encode(self))}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

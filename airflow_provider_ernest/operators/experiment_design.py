@@ -37,6 +37,7 @@ class ExperimentDesignOperator(BaseOperator):
         max_scale, min_scale: share of the input that a sample run reads.
         partitions: partitions of the whole input; a run has at least one for each of its cores.
         cores_per_machine: cores of a machine.
+        available_machines: machines of the cluster that the runs will have; None where it sets no limit.
         budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
         cost: "relative_time" (scale/machines relative to the cheapest, the paper's), "seconds",
             "machine_seconds" or "dollars".
@@ -57,6 +58,7 @@ class ExperimentDesignOperator(BaseOperator):
         "min_scale",
         "partitions",
         "cores_per_machine",
+        "available_machines",
         "budget",
         "cost",
         "cost_options",
@@ -76,6 +78,7 @@ class ExperimentDesignOperator(BaseOperator):
         max_scale: Number = 0.1,
         min_scale: Number = 0.01,
         cores_per_machine: Number = 1,
+        available_machines: Number | None = None,
         budget: Number | None = None,
         cost: str = "relative_time",
         cost_options: Mapping[str, Number] | None = None,
@@ -93,6 +96,7 @@ class ExperimentDesignOperator(BaseOperator):
         self.min_scale = min_scale
         self.partitions = partitions
         self.cores_per_machine = cores_per_machine
+        self.available_machines = available_machines
         self.budget = budget
         self.cost = cost
         self.cost_options = cost_options
@@ -122,7 +126,7 @@ class ExperimentDesignOperator(BaseOperator):
 
         candidates = enumerate_candidates(
             min_machines=whole_number("min_machines", self.min_machines),
-            max_machines=whole_number("max_machines", self.max_machines),
+            max_machines=self._max_machines(),
             min_scale=number("min_scale", self.min_scale),
             max_scale=number("max_scale", self.max_scale),
             partitions=whole_number("partitions", self.partitions),
@@ -140,6 +144,21 @@ class ExperimentDesignOperator(BaseOperator):
             observed=[Observation.from_dict(document) for document in self.observed or ()],
             iterations=optional_whole_number("iterations", self.iterations),
         )
+
+    def _max_machines(self) -> int:
+        from airflow_provider_ernest.exceptions import InvalidParameterError
+
+        max_machines = whole_number("max_machines", self.max_machines)
+        available = optional_whole_number("available_machines", self.available_machines)
+        if available is not None and max_machines > available:
+            # Before the cluster is started, not after it has been paid for.
+            raise InvalidParameterError(
+                "max_machines",
+                max_machines,
+                f"is more than the cluster will have ({available})",
+                remedy="Lower max_machines of the bounds, or start a larger cluster.",
+            )
+        return max_machines
 
     def _cost_options(self) -> dict[str, float]:
         from airflow_provider_ernest.exceptions import InvalidParameterError

@@ -11,6 +11,7 @@ parser.add_argument("input")
 parser.add_argument("--hold-task-seconds", type=float, default=0.0, help="each task waits so long")
 parser.add_argument("--hold-driver-seconds", type=float, default=0.0, help="the driver waits in plain Python")
 parser.add_argument("--fail", action="store_true", help="end with a Python exception")
+parser.add_argument("--fail-if", help="VALUE:BAD,BAD,...: fail where VALUE is one of them")
 parser.add_argument("--master", help="what users should not do: choose the master in the code")
 parser.add_argument("--expect", action="append", default=[], help="FOUND=WANTED pairs; unequal ones fail")
 options = parser.parse_args()
@@ -32,7 +33,8 @@ def count(lines):
 
 total = context.textFile(options.input).mapPartitions(count).sum()
 sys.stdout.write(f"lines: {total}\n")
-if options.fail:
+value, _, bad = (options.fail_if or "").partition(":")
+if options.fail or (value and value in bad.split(",")):
     raise RuntimeError("failing as asked")
 time.sleep(options.hold_driver_seconds)
 context.stop()

@@ -154,3 +154,11 @@ def test_pairs_cannot_be_passed_by_position():
 
 def test_a_fold_tells_whether_the_prediction_was_too_high():
     assert FOLD.error_percent == pytest.approx(20.0)
+
+
+def test_documents_hold_only_what_json_and_xcom_hold_unchanged():
+    """Airflow wraps tuples in objects of its own, which its REST API then shows."""
+    document = Observation(index=0, machines=1, scale=0.1, seconds=2.0, hosts=("a", "b")).to_dict()
+
+    assert document["hosts"] == ["a", "b"]
+    assert json.loads(json.dumps(document)) == document

@@ -46,6 +46,7 @@ def test_runs_already_made_need_not_be_made_again(context, observations):
         ({"cost": "favours"}, "cost='favours'"),
         ({"cost_options": {"price": 1}}, "cost_options='price'"),
         ({"partitions": 3}, "partitions"),
+        ({"available_machines": 3}, r"max_machines=4 is more than the cluster will have \(3\)"),
     ],
 )
 def test_bounds_that_cannot_work_fail_without_retry_and_say_which(context, changes, named):

@@ -1,0 +1,74 @@
+"""DAGs of the integration tests: what an Ernest DAG does when runs fail, hang, or cannot reach the goal."""
+
+from __future__ import annotations
+
+import os
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.dag import ernest_dag
+from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]
+INPUT = os.environ["ERNEST_TEST_INPUT"]
+CONF = {
+    "spark.ui.enabled": "false",
+    "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+}
+
+
+def production(ernest: ErnestTaskGroup) -> SparkSubmitOperator:
+    return SparkSubmitOperator(
+        task_id="production",
+        conn_id="ernest_test",
+        application=APPLICATION,
+        application_args=[INPUT],
+        conf=ernest.config["spark_conf"],
+    )
+
+
+def sizing(dag_id: str, *arguments: str, goal: SizingGoal, **changes):
+    return ernest_dag(
+        dag_id,
+        schedule=None,
+        production=production,
+        production_on_same_cluster=True,
+        ernest={
+            "job": SparkJob(
+                name=dag_id,
+                application=APPLICATION,
+                application_args=["{{ sample.input }}", *arguments],
+                conf=CONF,
+            ),
+            "input": SampledInput(path=INPUT, partitions=24),
+            "bounds": DesignBounds(max_machines=4, min_scale=0.2, max_scale=0.6, max_runs=7),
+            "cluster": LocalClusterSpec(machines=4, memory_megabytes_per_machine=512),
+            "goal": goal,
+            "spark_conn_id": "ernest_test",
+            **changes,
+        },
+    )
+
+
+# Five partitions on four machines always fail, on one machine at the first try; the deadline is too short.
+some_fail = sizing(
+    "some_runs_fail",
+    "--fail-if={{ sample.machines }}/{{ sample.partitions }}/{{ ti.try_number }}:4/5/1,4/5/2,1/5/1",
+    goal=SizingGoal(
+        deadline_seconds=0.5,
+        price_per_hour=1.0,
+        max_machines=4,
+        fallback_machines=2,
+        on_inadequate="warn",
+    ),
+)
+
+hangs = sizing(
+    "runs_hang",
+    "--hold-task-seconds=600",
+    goal=SizingGoal(deadline_seconds=60, price_per_hour=1.0, max_machines=4),
+    run_retries=0,
+)

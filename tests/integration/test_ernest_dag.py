@@ -1,0 +1,131 @@
+"""Whole DAG runs in a real Airflow with a real Spark cluster."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.model.documents import Decision, Design, Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.spark.event_log import find_event_log, read_run
+from benchmarks.demo.airflow_server import AirflowServer, free_ports
+from benchmarks.demo.api import AirflowApi, TaskInstance
+from benchmarks.demo.progress import follow_run
+from tests.integration.conftest import processes_mentioning, wait_until
+
+pytestmark = [pytest.mark.airflow, pytest.mark.spark]
+
+ROOT = Path(__file__).parents[2]
+FILES = 24
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowServer]:
+    home = tmp_path_factory.mktemp("ernest-dags")
+    dags = home / "dags"
+    shutil.copytree(ROOT / "dags", dags)
+    shutil.copytree(ROOT / "tests" / "integration" / "dags", dags / "tests")
+    input_folder = home / "input"
+    input_folder.mkdir()
+    for number in range(FILES):
+        (input_folder / f"part-{number:05d}.txt").write_text("a line of some length\n" * 100)
+    example_port, test_port = free_ports(2)
+    environment = {
+        "AIRFLOW_CONN_ERNEST_LOCAL": f"spark://127.0.0.1:{example_port}",
+        "AIRFLOW_CONN_ERNEST_TEST": f"spark://127.0.0.1:{test_port}",
+        "ERNEST_EXAMPLE_DATA": str(home / "data"),
+        "ERNEST_TEST_APPLICATION": str(ROOT / "tests" / "integration" / "jobs" / "count_lines.py"),
+        "ERNEST_TEST_INPUT": str(input_folder),
+    }
+    with AirflowServer(home / "airflow", dags, environment=environment) as running:
+        yield running
+    assert not processes_mentioning(str(home)), "nothing is left running"
+
+
+@pytest.fixture
+def api(server: AirflowServer) -> Iterator[AirflowApi]:
+    with server.api() as client:
+        yield client
+
+
+def run(api: AirflowApi, dag_id: str) -> tuple[str, list[TaskInstance]]:
+    api.wait_for_dag(dag_id)
+    api.unpause(dag_id)
+    run_id = api.trigger(dag_id)
+    return run_id, follow_run(api, dag_id, run_id, timeout_seconds=900)
+
+
+def log_of(api: AirflowApi, dag_id: str, run_id: str, task: TaskInstance) -> str:
+    return "\n".join(api.task_log(dag_id, run_id, task))
+
+
+def clusters_of(server: AirflowServer) -> str:
+    return str(server.home / "ernest" / "clusters")
+
+
+def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: AirflowServer):
+    run_id, tasks = run(api, "example_ernest_local")
+
+    assert {task.state for task in tasks} == {"success"}
+
+    def xcom(task: str, key: str = "return_value"):
+        return api.xcom("example_ernest_local", run_id, f"ernest.{task}", key=key)
+
+    design = Design.from_dict(xcom("design", "design"))
+    model = Model.from_dict(xcom("fit_model"))
+    decision = Decision.from_dict(xcom("choose_config"))
+    assert len(model.observations) == len(design.experiments)
+    assert ModelStore(server.home / "ernest" / "store").latest("enrich_flights", "local") == model
+    assert model.validation.median_error_percent < 25
+
+    production = read_run(find_event_log(Path(xcom("choose_config", "spark_conf")["spark.eventLog.dir"])))
+    assert len(production.machines) == decision.config.machines, "production ran on the chosen machines"
+    actual = production.run_seconds(decision.config.machines)
+    # Two cores shared with Airflow: the demo shows how close it comes, this that it is a prediction at all.
+    assert actual / 1.5 < decision.run_seconds < actual * 1.5
+    assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"
+
+
+def test_failed_runs_are_retried_named_and_the_fallback_is_taken(api: AirflowApi, server: AirflowServer):
+    dag_id = "some_runs_fail"
+    run_id, tasks = run(api, dag_id)
+
+    task_of = {(task.task_id, task.map_index): task for task in tasks}
+    run_of = {task.name: task for task in tasks if task.task_id == "ernest.sample_run"}
+    lost, retried = run_of.pop("4 machines, 20.83 %"), run_of["1 machine, 20.83 %"]
+    assert (lost.state, lost.try_number) == ("failed", 2)
+    assert (retried.state, retried.try_number) == ("success", 2)
+    assert {task.state for task in run_of.values()} == {"success"}
+    fit_log = log_of(api, dag_id, run_id, task_of["ernest.fit_model", -1])
+    assert f"Run {lost.map_index} (4 machines, 20.83 % of the input) is missing" in fit_log
+    assert len(api.xcom(dag_id, run_id, "ernest.fit_model")["observations"]) == len(run_of)
+
+    decision = Decision.from_dict(api.xcom(dag_id, run_id, "ernest.choose_config"))
+    assert decision.config.machines == 2
+    assert "0.5 s" in decision.fallback_reason
+    assert "FALLBACK to 2 machines" in log_of(api, dag_id, run_id, task_of["ernest.choose_config", -1])
+    assert task_of["production", -1].state == "success"
+    assert api.run_state(dag_id, run_id) == "success"
+    assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"
+
+
+def test_a_run_marked_failed_leaves_nothing_running(api: AirflowApi, server: AirflowServer):
+    dag_id = "runs_hang"
+    api.wait_for_dag(dag_id)
+    api.unpause(dag_id)
+    run_id = api.trigger(dag_id)
+    wait_until(
+        lambda: processes_mentioning("--hold-task-seconds=600"), seconds=240, what="the first sample run"
+    )
+
+    api.mark_failed(dag_id, run_id)
+
+    wait_until(
+        lambda: not processes_mentioning("--hold-task-seconds=600"), seconds=60, what="the end of the run"
+    )
+    wait_until(
+        lambda: not processes_mentioning(clusters_of(server)), seconds=120, what="the end of the cluster"
+    )
