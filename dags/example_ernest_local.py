@@ -66,6 +66,8 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=6,
+            # Runs on a laptop disturb each other more than machines of their own would.
+            on_inadequate="warn",
         ),
         spark_conn_id=CONNECTION,
     )

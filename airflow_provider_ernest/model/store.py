@@ -195,11 +195,11 @@ def _create(path: Any, text: str) -> None:
 
 def _local_path(path: Any) -> Path | None:
     """The path on the local file system that a path object stands for, None where on another storage."""
-    if isinstance(path, Path):
-        return path
-    if getattr(path, "protocol", None) in {"", "file", "local"}:
-        return Path(path.path)
-    return None
+    protocol = getattr(path, "protocol", None)
+    if protocol is None:
+        return path if isinstance(path, Path) else None
+    # Object store paths, too, were of pathlib's classes before universal_pathlib 0.3.
+    return Path(path.path) if protocol in {"", "file", "local"} else None
 
 
 def _create_locally(path: Path, text: str) -> None:

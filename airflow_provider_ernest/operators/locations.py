@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def configured(kind: str) -> str:
     """The place configured for a kind of things, or its default."""
-    from airflow.sdk.configuration import conf
+    from airflow.providers.common.compat.sdk import conf
 
     default = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser() / "ernest" / kind
     return str(conf.get("ernest", kind, fallback="") or default)

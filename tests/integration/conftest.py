@@ -57,5 +57,7 @@ def input_files(tmp_path: Path) -> Path:
     folder = tmp_path / "input"
     folder.mkdir()
     for number in range(24):
-        (folder / f"part-{number:05d}.txt").write_text("".join(f"{number:02d} {line:02d}\n" for line in range(100)))
+        (folder / f"part-{number:05d}.txt").write_text(
+            "".join(f"{number:02d} {line:02d}\n" for line in range(100))
+        )
     return folder
