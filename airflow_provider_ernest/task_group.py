@@ -104,7 +104,7 @@ class ErnestTaskGroup(TaskGroup):
                 map_index_template=RUN_NAME,
             ).expand(experiment=design.output)
             fit = self._fit(job, input, goal, runs.output, XComArg(design, key="design"), store)
-            choose = self._choose(job, goal, fit.output, create.output)
+            choose = self._choose(job, goal, fit.output, create.task_id)
             terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
             terminate.as_teardown(setups=create)
             design >> create >> runs >> fit >> choose >> terminate
@@ -153,11 +153,13 @@ class ErnestTaskGroup(TaskGroup):
         )
 
     @staticmethod
-    def _choose(job: SparkJob, goal: SizingGoal, model: XComArg, cluster: XComArg) -> ChooseConfigOperator:
+    def _choose(job: SparkJob, goal: SizingGoal, model: XComArg, cluster_task: str) -> ChooseConfigOperator:
         return ChooseConfigOperator(
             task_id="choose_config",
             model=model,
-            cluster=cluster,
+            # Not as an XComArg, which would put this task directly after the setup: Airflow forbids that to
+            # a task that may go on after failures.
+            cluster=f"{{{{ ti.xcom_pull(task_ids='{cluster_task}') | tojson }}}}",
             price_per_hour=goal.price_per_hour,
             max_machines=goal.max_machines,
             min_machines=goal.min_machines,

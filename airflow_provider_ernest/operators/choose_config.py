@@ -10,6 +10,7 @@ from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.operators.rendered import (
     number,
+    optional_document,
     optional_number,
     optional_whole_number,
     whole_number,
@@ -44,7 +45,8 @@ class ChooseConfigOperator(BaseOperator):
         fallback_machines: taken, with a warning, where there is no model or the goal is out of reach; None
             to fail. With it, set ``trigger_rule="all_done"``.
         cluster: `ClusterHandle` document of the cluster that production runs on, if it is there already:
-            no more machines than it has are chosen.
+            no more machines than it has are chosen. As JSON text, too: a task with another trigger rule than
+            ``all_success`` must not come directly after a setup task, and an XComArg would put it there.
         cores_per_machine: cores of a machine, where there is no `cluster` to tell.
         conf: further Spark properties for ``spark_conf``; what sizes the run wins over them.
 
@@ -106,7 +108,8 @@ class ChooseConfigOperator(BaseOperator):
         from airflow_provider_ernest.model.tables import decision_table
 
         with no_vain_retries():
-            handle = ClusterHandle.from_dict(self.cluster) if self.cluster else None
+            cluster = optional_document("cluster", self.cluster)
+            handle = ClusterHandle.from_dict(cluster) if cluster else None
             decision = self._decide(handle)
             spark_conf = self._spark_conf(decision.config.machines, handle, context)
         for line in decision_table(decision):

@@ -1,7 +1,8 @@
-"""Template fields back to numbers: Jinja renders every number as text unless a DAG renders natively."""
+"""Template fields back to values: Jinja renders everything as text unless a DAG renders natively."""
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -48,3 +49,21 @@ def optional_number(parameter: str, value: Any) -> float | None:
 def optional_whole_number(parameter: str, value: Any) -> int | None:
     """A whole number, or None where none is given."""
     return None if value in (None, "", "None") else whole_number(parameter, value)
+
+
+def optional_document(parameter: str, value: Any) -> dict[str, Any] | None:
+    """A document as a mapping, given as one or as JSON text; None where none is given.
+
+    Raises:
+        InvalidParameterError: the text is no JSON object.
+    """
+    if isinstance(value, str):
+        try:
+            value = json.loads(value) if value else None
+        except ValueError:
+            raise InvalidParameterError(
+                parameter, value, "is no JSON", remedy="Render documents with the filter tojson."
+            ) from None
+    if value is not None and not isinstance(value, dict):
+        raise InvalidParameterError(parameter, value, "is no document")
+    return value

@@ -84,8 +84,10 @@ class ErnestSubmitHook(SparkSubmitHook):
             # The kernel sends the signal when the *thread* that started the process ends.
             self.submit(application, preexec_fn=die_with_parent(signal.SIGTERM), start_new_session=True)
         except AirflowException as error:
+            exit_code = self._submit_sp.returncode if self._submit_sp else None
             raise SampleRunError(
-                f"{application} failed: {error}", remedy="The driver's output is in this task's log."
+                f"{application} failed: spark-submit ended with exit code {exit_code}.",
+                remedy="The driver's output is in this task's log, above.",
             ) from error
 
     def end(self) -> list[int]:

@@ -122,7 +122,7 @@ def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
 
 
 def test_a_failing_application_is_told_by_its_exit_code(cluster, input_files, airflow_home):
-    with pytest.raises(SampleRunError, match=r"count_lines\.py failed.*Error code is: 1"):
+    with pytest.raises(SampleRunError, match=r"count_lines\.py failed: spark-submit ended with exit code 1"):
         observe(sample_run(cluster, input_files, "--fail"))
     assert not list((airflow_home / "ernest" / "staging").rglob("part-*"))
 

@@ -3,6 +3,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.rendered import (
     number,
+    optional_document,
     optional_number,
     optional_whole_number,
     whole_number,
@@ -34,3 +35,19 @@ def test_nothing_stays_nothing_after_rendering(value):
 
 def test_zero_is_not_nothing():
     assert optional_number("deadline_seconds", 0) == 0.0
+
+
+@pytest.mark.parametrize("value", [{"machines": 2}, '{"machines": 2}'])
+def test_documents_come_as_mappings_or_as_json(value):
+    assert optional_document("cluster", value) == {"machines": 2}
+
+
+@pytest.mark.parametrize("value", [None, "", "null"])
+def test_no_document_stays_none(value):
+    assert optional_document("cluster", value) is None
+
+
+@pytest.mark.parametrize("value", ["{'machines': 2}", "[1]", 3])
+def test_what_is_no_document_is_named(value):
+    with pytest.raises(InvalidParameterError, match=r"^cluster="):
+        optional_document("cluster", value)
