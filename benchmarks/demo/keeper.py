@@ -1,0 +1,74 @@
+"""Runs a command and everything below it for as long as somebody wants it.
+
+``python -m benchmarks.demo.keeper DIRECTORY COMMAND ...`` ends the command when standard input ends,
+which also happens when the process at its other end is killed. What the command's processes leave
+behind is adopted, so that it can be ended, too.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+
+from airflow_provider_ernest.processes import adopt_orphans, descendants, die_with_parent, end_processes
+
+_POLL_SECONDS = 0.5
+# The command gets this long to end by itself, and then what is left of it a little more.
+_COMMAND_GRACE_SECONDS = 20.0
+_REST_GRACE_SECONDS = 5.0
+# What ends may start something at the last moment.
+_ROUNDS = 3
+
+
+def keep(directory: str, *command: str) -> int:
+    """Run a command until it or standard input ends; then end all that it has started.
+
+    Args:
+        directory: where to run it.
+        command: its name and arguments.
+
+    Returns:
+        The exit code of the command.
+    """
+    adopt_orphans()
+    stop_signals: list[int] = []
+    # A shell starts background jobs with SIGINT ignored, which children inherit; a handler they do not.
+    for signum in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(signum, lambda number, _frame: stop_signals.append(number))
+    # On SIGINT `airflow standalone` stops its components; of SIGTERM it dies without them.
+    process = subprocess.Popen(
+        command, cwd=directory, stdin=subprocess.DEVNULL, preexec_fn=die_with_parent(signal.SIGINT)
+    )
+    while process.poll() is None and not stop_signals:
+        if select.select([sys.stdin], [], [], _POLL_SECONDS)[0]:
+            break
+        _reap_adopted(process.pid)
+    process.send_signal(signal.SIGINT)
+    try:
+        process.wait(timeout=_COMMAND_GRACE_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+    for _round in range(_ROUNDS):
+        end_processes(descendants(os.getpid()), grace_seconds=_REST_GRACE_SECONDS)
+    code = process.wait()
+    _reap_adopted()
+    return code
+
+
+def _reap_adopted(own_child: int | None = None) -> None:
+    """Wait for adopted processes that have ended, so that nobody takes them for alive."""
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return
+        if ended is None or ended.si_pid == own_child:
+            return
+        os.waitpid(ended.si_pid, 0)
+
+
+if __name__ == "__main__":
+    sys.exit(keep(*sys.argv[1:]))
