@@ -227,6 +227,7 @@ class SampleRunOperator(BaseOperator):
         submitted_at = time.time()
         with RunWatch(
             directory=directory,
+            machines=experiment.machines,
             cores=experiment.machines * cores,
             web_url=handle.web_url if handle else None,
             limits=limits,

@@ -21,6 +21,9 @@ POLL_SECONDS = 1.0
 REPORT_SECONDS = 10.0
 CLUSTER_LOST_SECONDS = 15.0
 """So long may the master be silent: a driver whose cluster has died would wait for ever."""
+REGISTER_SECONDS = 120.0
+"""So long may granted machines take to register: where an executor's JVM cannot start, for a wrong option
+say, the master starts another one, again and again, and the driver would wait for ever."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +42,8 @@ class RunWatch:
 
     Args:
         directory: the folder that the run's event log is written to; only this run writes there.
-        cores: the cores that the run asks for.
+        machines: the machines that the run asks for.
+        cores: the cores that it asks for, on all of them.
         web_url: the standalone master's page; None where there is none, then waiting cannot be told
             from starting.
         limits: when to end the run.
@@ -51,6 +55,7 @@ class RunWatch:
         self,
         *,
         directory: Path,
+        machines: int,
         cores: int,
         web_url: str | None,
         limits: RunLimits,
@@ -61,6 +66,7 @@ class RunWatch:
         self.application_id: str | None = None
         self.ended_because: str | None = None
         self._directory = directory
+        self._machines = machines
         self._cores = cores
         self._web_url = web_url
         self._limits = limits
@@ -136,6 +142,11 @@ class RunWatch:
         if self._granted_at is None:
             if watched_seconds > self._limits.wait_seconds:
                 return f"it did not get its {self._cores} cores within {self._limits.wait_seconds:.0f} s"
+        elif self._progress.executors < self._machines and now - self._granted_at > REGISTER_SECONDS:
+            return (
+                f"{self._progress.executors} of its {self._machines} machines registered within "
+                f"{REGISTER_SECONDS:.0f} s; see the executors' stderr on the workers (a wrong JVM option?)"
+            )
         elif self._limits.run_seconds is not None and now - self._granted_at > self._limits.run_seconds:
             return f"it took longer than run_timeout_seconds={self._limits.run_seconds:.0f}"
         return None
@@ -154,9 +165,10 @@ class RunWatch:
 
 
 class EventLogProgress:
-    """Counts stages and tasks in an event log that is still being written."""
+    """Counts executors, stages and tasks in an event log that is still being written."""
 
     def __init__(self) -> None:
+        self.executors = 0
         self.stages = 0
         self.tasks = 0
         self._read_bytes = 0
@@ -170,6 +182,7 @@ class EventLogProgress:
                     if not line.endswith(b"\n"):
                         break
                     self._read_bytes += len(line)
+                    self.executors += line.startswith(b'{"Event":"SparkListenerExecutorAdded"')
                     self.stages += line.startswith(b'{"Event":"SparkListenerStageCompleted"')
                     self.tasks += line.startswith(b'{"Event":"SparkListenerTaskEnd"')
         except FileNotFoundError:

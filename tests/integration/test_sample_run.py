@@ -20,6 +20,7 @@ from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.model.documents import Experiment, Observation
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.spark import run_watch
 from airflow_provider_ernest.spark.master import read_state
 from tests.integration.conftest import processes_mentioning, wait_until
 
@@ -137,6 +138,15 @@ def test_a_run_that_takes_too_long_is_ended(cluster, input_files):
     with pytest.raises(SampleRunError, match="longer than run_timeout_seconds=4"):
         observe(operator)
     assert not processes_mentioning(str(input_files.parent)), "neither driver nor executors are left"
+
+
+def test_executors_that_cannot_start_end_the_run(cluster, input_files, monkeypatch):
+    """Spark itself would start them again and again, and the run would never end."""
+    monkeypatch.setattr(run_watch, "REGISTER_SECONDS", 8.0)
+    conf = {**CONF, "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:+UseG1GC"}
+    with pytest.raises(SampleRunError, match="0 of its 2 machines registered within 8 s"):
+        observe(sample_run(cluster, input_files, conf=conf))
+    assert not processes_mentioning(str(APPLICATION))
 
 
 def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_files):
