@@ -38,10 +38,10 @@ documentation: install ## build the pages of docs/ into build/docs; a broken lin
 	$(BIN)/sphinx-build --quiet --fail-on-warning docs build/docs
 
 unit: install ## tests that start neither Spark nor Airflow
-	$(BIN)/python -m pytest tests/unit airflow_provider_ernest/model
+	$(BIN)/python -m pytest --doctest-modules tests/unit airflow_provider_ernest/model
 
 integration: install java ## tests with a real Spark cluster and a real Airflow
-	$(BIN)/python -m pytest tests/integration
+	$(BIN)/python -m pytest --durations=10 tests/integration
 
 format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
