@@ -54,9 +54,6 @@ benchmarks: install ## design time and import time
 constraints: ## pin the newest compatible versions anew
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	@# pyspark and pyspark-client hold the same files: one version for both.
-	build/constraints/bin/pip install --quiet --disable-pip-version-check --force-reinstall --no-deps \
-		"pyspark==$$(build/constraints/bin/pip show pyspark-client | sed -n 's/^Version: //p')"
 	build/constraints/bin/pip freeze --exclude-editable --exclude airflow-provider-ernest > constraints.txt
 	rm -rf build/constraints
 

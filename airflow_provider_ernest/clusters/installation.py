@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import re
 import shutil
@@ -11,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
+
+log = logging.getLogger(__name__)
 
 MIN_JAVA = 17
 
@@ -75,7 +78,22 @@ def find_spark_home() -> Path:
             f"{home} holds no JARs of Spark: pyspark-client is installed there without pyspark.",
             remedy=_SPARK_REMEDY,
         )
+    _warn_of_mixed_versions(home)
     return home
+
+
+def _warn_of_mixed_versions(home: Path) -> None:
+    """pyspark and pyspark-client hold the same Python files, and only pyspark has the JARs."""
+    stated = re.search(r"""__version__[^=]*=\s*["']([^"']+)""", (home / "version.py").read_text())
+    python_version = stated[1] if stated else "unknown"
+    if not any(home.glob(f"jars/spark-core_*-{python_version}.jar")):
+        jar = next(home.glob("jars/spark-core_*.jar")).name
+        log.warning(
+            "Spark's Python files are of version %s, but its JARs are others (%s): pyspark and pyspark-client, "
+            "which the spark provider brings, overwrite each other's files. Install both in one version.",
+            python_version,
+            jar,
+        )
 
 
 def scala_version(spark_home: Path) -> str:

@@ -45,5 +45,7 @@ def event_log_conf(directory: str) -> dict[str, str]:
         "spark.eventLog.dir": directory,
         "spark.eventLog.rolling.enabled": "false",
         "spark.eventLog.compress": "false",
+        # In KiB; the default of 100 would hide the progress of short runs until their end.
+        "spark.eventLog.buffer.kb": "1",
         "spark.eventLog.includeTaskMetricsAccumulators": "false",
     }
