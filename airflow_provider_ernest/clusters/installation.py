@@ -83,14 +83,14 @@ def find_spark_home() -> Path:
 
 
 def _warn_of_mixed_versions(home: Path) -> None:
-    """pyspark and pyspark-client hold the same Python files, and only pyspark has the JARs."""
+    """Tell of JARs that the Python files beside them do not belong to."""
     stated = re.search(r"""__version__[^=]*=\s*["']([^"']+)""", (home / "version.py").read_text())
     python_version = stated[1] if stated else "unknown"
     if not any(home.glob(f"jars/spark-core_*-{python_version}.jar")):
         jar = next(home.glob("jars/spark-core_*.jar")).name
         log.warning(
-            "Spark's Python files are of version %s, but its JARs are others (%s): pyspark and pyspark-client, "
-            "which the spark provider brings, overwrite each other's files. Install both in one version.",
+            "Spark's Python files are of version %s, its JARs of another (%s): pyspark and pyspark-client, "
+            "which the spark provider brings, hold the same files. Install both in one version.",
             python_version,
             jar,
         )
