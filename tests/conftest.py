@@ -3,7 +3,8 @@
 import os
 import tempfile
 
-# Airflow reads its home on import; tests must not see a developer's own.
-os.environ.setdefault("AIRFLOW_HOME", tempfile.mkdtemp(prefix="ernest-airflow-home-"))
+# Airflow reads its home on import; tests must not see a developer's own. Removed with this object, at the end.
+_home = tempfile.TemporaryDirectory(prefix="ernest-airflow-home-")
+os.environ.setdefault("AIRFLOW_HOME", _home.name)
 os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
 os.environ.setdefault("AIRFLOW__USAGE_DATA_COLLECTION__ENABLED", "False")
