@@ -3,7 +3,7 @@
 import os
 import tempfile
 
-# Airflow reads its home on import; tests must not see a developer's own. Removed with this object, at the end.
+# Airflow reads its home on import; tests must not see the own one of a developer. Removed at the end.
 _home = tempfile.TemporaryDirectory(prefix="ernest-airflow-home-")
 os.environ.setdefault("AIRFLOW_HOME", _home.name)
 os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
