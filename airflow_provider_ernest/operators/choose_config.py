@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.exceptions import ErnestError
-    from airflow_provider_ernest.model.documents import Decision
+    from airflow_provider_ernest.model.documents import Configuration, Decision
     from airflow_provider_ernest.specification import Number
 
 
@@ -127,7 +127,7 @@ class ChooseConfigOperator(BaseOperator):
     def _decide(self, handle: ClusterHandle | None) -> Decision:
         from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
         from airflow_provider_ernest.model.choice import choose
-        from airflow_provider_ernest.model.documents import Model
+        from airflow_provider_ernest.model.documents import Configuration, Model
 
         goal = self._goal()
         machines = self._allowed_machines(handle)
@@ -151,7 +151,9 @@ class ChooseConfigOperator(BaseOperator):
         except (InfeasibleGoalError, MissingResourceError) as error:
             if fallback is None:
                 raise
-            return self._fall_back(fallback, goal.describe(), error)
+            instance_type = handle.instance_type if handle else "unknown"
+            config = Configuration(machines=fallback, instance_type=instance_type)
+            return self._fall_back(config, goal.describe(), error)
 
     def _goal(self) -> Any:
         from airflow_provider_ernest.model.choice import Goal
@@ -179,16 +181,16 @@ class ChooseConfigOperator(BaseOperator):
             remedy="Correct it, or allow or start more machines.",
         )
 
-    def _fall_back(self, machines: int, goal: str, error: ErnestError) -> Decision:
-        from airflow_provider_ernest.model.documents import Configuration, Decision
+    def _fall_back(self, config: Configuration, goal: str, error: ErnestError) -> Decision:
+        from airflow_provider_ernest.model.documents import Decision
 
-        self.log.warning("FALLBACK to %d machines: %s", machines, error)
+        self.log.warning("FALLBACK to %d machines: %s", config.machines, error)
         return Decision(
-            config=Configuration(machines=machines),
+            config=config,
             goal=goal,
             price_per_hour=number("price_per_hour", self.price_per_hour),
             fallback_reason=str(error),
-            warnings=(f"The stated fallback of {machines} machines was taken: {error}",),
+            warnings=(f"The stated fallback of {config.machines} machines was taken: {error}",),
         )
 
     def _spark_conf(self, machines: int, handle: ClusterHandle | None, context: Context) -> dict[str, str]:
