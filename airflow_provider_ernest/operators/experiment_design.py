@@ -132,6 +132,15 @@ class ExperimentDesignOperator(BaseOperator):
             partitions=whole_number("partitions", self.partitions),
             cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
         )
+        largest = int(candidates.machines.max())
+        if largest < self._max_machines():
+            self.log.warning(
+                "No sample run can have more than %d machines: at max_scale=%s the input's %s partitions do not "
+                "give every core one. Raise max_scale or split the input into more partitions.",
+                largest,
+                self.max_scale,
+                self.partitions,
+            )
         cost, cost_unit = resolve_cost(self.cost, **self._cost_options())
         return plan_design(
             candidates=candidates,

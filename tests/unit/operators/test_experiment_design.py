@@ -35,6 +35,12 @@ def test_runs_already_made_need_not_be_made_again(context, observations):
     assert len(continued) < len(anew)
 
 
+def test_machines_that_no_sample_is_large_enough_for_are_told(context, capsys):
+    design_operator(max_machines=30, partitions=200).execute(context)
+
+    assert "No sample run can have more than 20 machines" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
