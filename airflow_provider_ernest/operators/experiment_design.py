@@ -135,8 +135,8 @@ class ExperimentDesignOperator(BaseOperator):
         largest = int(candidates.machines.max())
         if largest < self._max_machines():
             self.log.warning(
-                "No sample run can have more than %d machines: at max_scale=%s the input's %s partitions do not "
-                "give every core one. Raise max_scale or split the input into more partitions.",
+                "No sample run can have more than %d machines: at max_scale=%s the input's %s partitions "
+                "do not give every core one. Raise max_scale or split the input into more partitions.",
                 largest,
                 self.max_scale,
                 self.partitions,
