@@ -7,6 +7,7 @@ came of it: the design, the observations, the model, the decision, and predictio
 from __future__ import annotations
 
 import argparse
+import contextlib
 import io
 import shutil
 import signal
@@ -116,8 +117,10 @@ def _outcome(api: AirflowApi, run_id: str, tasks: list[TaskInstance]) -> Outcome
 
 def _stay_up(server: AirflowServer) -> None:
     print(f"\nThe Airflow UI is at {server.url} (user admin, password {server.password}).")
-    print("Press Ctrl-C to stop it; nothing is left running then.", flush=True)
-    signal.pause()
+    print("Press Ctrl-C to stop it; nothing is left running then.")
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.pause()
+    print("\nStopping.")
 
 
 def _interrupt(_signal: int, _frame: object) -> NoReturn:
