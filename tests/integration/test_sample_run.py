@@ -99,6 +99,18 @@ def test_runs_the_sample_on_exactly_so_many_machines(cluster, input_files, airfl
     assert len(list(input_files.iterdir())) == 24, "the input is untouched"
 
 
+def test_a_master_that_is_there_already_is_reached_by_its_connection(cluster, input_files, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", cluster.master_url)
+    conf = {**CONF, "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
+    operator = sample_run(cluster, input_files, cluster=None, spark_conn_id="spark_there", conf=conf)
+
+    observation = observe(operator)
+
+    assert len(set(observation.hosts)) == 2
+    assert observation.instance_type == "spark_there"
+    assert observation.seconds > 0
+
+
 def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
     """Two runs of two machines on a cluster of three: one must wait, and neither is measured longer."""
     observations: dict[int, Observation] = {}
