@@ -45,14 +45,15 @@ class SampledInput:
 
     Attributes:
         path: file or folder that scale 1.0 stands for.
-        partitions: the number of partitions (files, blocks) that Spark reads of it.
+        partitions: the number of partitions (files, blocks) that Spark reads of it; None for its number of
+            files.
         sampling: "files", "first_rows" or "argument"; see `spark.sampling`.
         header: each file begins with a header line ("first_rows" only).
         seed: the same seed takes the same samples.
     """
 
     path: str
-    partitions: Number
+    partitions: Number | None = None
     sampling: str = "files"
     header: bool = False
     seed: int = 0

@@ -122,6 +122,7 @@ class ErnestTaskGroup(TaskGroup):
         return ExperimentDesignOperator(
             task_id="design",
             partitions=sampled.partitions,
+            input_path=sampled.path,
             cores_per_machine=cluster.cores_per_machine,
             available_machines=cluster.machines,
             iterations=job.sample_iterations,

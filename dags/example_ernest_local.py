@@ -59,7 +59,7 @@ with DAG(
     )
     ernest = ErnestTaskGroup(
         job=job,
-        input=SampledInput(path=f"{DATA}/flights", partitions=INPUT_FILES),
+        input=SampledInput(path=f"{DATA}/flights"),
         bounds=DesignBounds(max_machines=4, max_scale=0.1, min_scale=0.025, max_runs=7),
         cluster=LocalClusterSpec(machines=6),
         goal=SizingGoal(

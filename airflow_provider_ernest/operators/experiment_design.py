@@ -35,7 +35,9 @@ class ExperimentDesignOperator(BaseOperator):
     Args:
         max_machines, min_machines: machines of a sample run.
         max_scale, min_scale: share of the input that a sample run reads.
-        partitions: partitions of the whole input; a run has at least one for each of its cores.
+        partitions: partitions of the whole input; a run has at least one for each of its cores. None for the
+            number of files of `input_path`.
+        input_path: the production input; that it is there is checked now, before a cluster is paid for.
         cores_per_machine: cores of a machine.
         available_machines: machines of the cluster that the runs will have; None where it sets no limit.
         budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
@@ -49,6 +51,7 @@ class ExperimentDesignOperator(BaseOperator):
 
     Raises:
         InvalidParameterError, DesignError: the bounds or the budget cannot work (fails without retry).
+        MissingResourceError: there is no such input.
     """
 
     template_fields: Sequence[str] = (
@@ -57,6 +60,7 @@ class ExperimentDesignOperator(BaseOperator):
         "max_scale",
         "min_scale",
         "partitions",
+        "input_path",
         "cores_per_machine",
         "available_machines",
         "budget",
@@ -73,7 +77,8 @@ class ExperimentDesignOperator(BaseOperator):
         self,
         *,
         max_machines: Number,
-        partitions: Number,
+        partitions: Number | None = None,
+        input_path: str | None = None,
         min_machines: Number = 1,
         max_scale: Number = 0.1,
         min_scale: Number = 0.01,
@@ -95,6 +100,7 @@ class ExperimentDesignOperator(BaseOperator):
         self.max_scale = max_scale
         self.min_scale = min_scale
         self.partitions = partitions
+        self.input_path = input_path
         self.cores_per_machine = cores_per_machine
         self.available_machines = available_machines
         self.budget = budget
@@ -124,12 +130,13 @@ class ExperimentDesignOperator(BaseOperator):
         from airflow_provider_ernest.model.documents import Observation
         from airflow_provider_ernest.model.terms import ERNEST
 
+        partitions = self._partitions()
         candidates = enumerate_candidates(
             min_machines=whole_number("min_machines", self.min_machines),
             max_machines=self._max_machines(),
             min_scale=number("min_scale", self.min_scale),
             max_scale=number("max_scale", self.max_scale),
-            partitions=whole_number("partitions", self.partitions),
+            partitions=partitions,
             cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
         )
         largest = int(candidates.machines.max())
@@ -139,7 +146,7 @@ class ExperimentDesignOperator(BaseOperator):
                 "do not give every core one. Raise max_scale or split the input into more partitions.",
                 largest,
                 self.max_scale,
-                self.partitions,
+                partitions,
             )
         cost, cost_unit = resolve_cost(self.cost, **self._cost_options())
         return plan_design(
@@ -153,6 +160,18 @@ class ExperimentDesignOperator(BaseOperator):
             observed=[Observation.from_dict(document) for document in self.observed or ()],
             iterations=optional_whole_number("iterations", self.iterations),
         )
+
+    def _partitions(self) -> int:
+        from airflow_provider_ernest.exceptions import InvalidParameterError
+        from airflow_provider_ernest.spark.input_files import list_input
+
+        files = len(list_input(self.input_path).files) if self.input_path else None
+        partitions = optional_whole_number("partitions", self.partitions) or files
+        if partitions is None:
+            raise InvalidParameterError(
+                "partitions", partitions, "is missing", remedy="Give it, or an input_path whose files count."
+            )
+        return partitions
 
     def _max_machines(self) -> int:
         from airflow_provider_ernest.exceptions import InvalidParameterError

@@ -35,6 +35,21 @@ def test_runs_already_made_need_not_be_made_again(context, observations):
     assert len(continued) < len(anew)
 
 
+def test_partitions_are_counted_where_they_are_not_given(ti, context, tmp_path):
+    for number in range(150):
+        (tmp_path / f"part-{number}").write_text("a row\n")
+    design_operator(partitions=None, input_path=str(tmp_path)).execute(context)
+    counted = ti.pushed["design"]
+    design_operator(partitions=150).execute(context)
+
+    assert counted == ti.pushed["design"]
+
+
+def test_a_missing_input_is_named_before_a_cluster_is_started(context, tmp_path):
+    with pytest.raises(AirflowFailException, match=r"MissingResourceError: .*nowhere.* does not exist"):
+        design_operator(input_path=str(tmp_path / "nowhere")).execute(context)
+
+
 def test_machines_that_no_sample_is_large_enough_for_are_told(context, capsys):
     design_operator(max_machines=30, partitions=200).execute(context)
 
@@ -52,6 +67,7 @@ def test_machines_that_no_sample_is_large_enough_for_are_told(context, capsys):
         ({"cost": "favours"}, "cost='favours'"),
         ({"cost_options": {"price": 1}}, "cost_options='price'"),
         ({"partitions": 3}, "partitions"),
+        ({"partitions": None}, "partitions=None is missing"),
         ({"available_machines": 3}, r"max_machines=4 is more than the cluster will have \(3\)"),
     ],
 )
