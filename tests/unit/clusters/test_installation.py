@@ -1,6 +1,7 @@
+import sys
+
 import pytest
 
-from airflow_provider_ernest.clusters import installation
 from airflow_provider_ernest.clusters.installation import find_java, find_spark_home
 from airflow_provider_ernest.exceptions import MissingResourceError
 
@@ -78,8 +79,7 @@ def test_python_files_and_jars_of_two_versions_are_told(tmp_path, monkeypatch, c
     (tmp_path / "pyspark" / "version.py").write_text("__version__: str = '4.2.0'\n")
     (tmp_path / "pyspark" / "jars" / f"spark-core_2.13-{jar_version}.jar").write_bytes(b"")
     monkeypatch.syspath_prepend(tmp_path)
-    # Airflow, where another test module imports it, disables the loggers that were there before it.
-    monkeypatch.setattr(installation.log, "disabled", False)
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)  # another test module may have imported it
 
     find_spark_home()
 
