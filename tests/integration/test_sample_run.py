@@ -21,6 +21,7 @@ from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.model.documents import Experiment, Observation
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.spark import run_watch
+from airflow_provider_ernest.spark.event_log import read_run
 from airflow_provider_ernest.spark.master import read_state
 from tests.integration.conftest import processes_mentioning, wait_until
 
@@ -126,12 +127,13 @@ def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
     for thread in threads:
         thread.join(timeout=180)
 
-    waited = sorted(observations[index].waited_seconds for index in range(2))
-    assert waited[0] == 0
-    assert waited[1] > 0
-    for observation in observations.values():
-        # Six tasks of two seconds on two machines are three waves; waiting would add as much again.
-        assert 6 <= observation.seconds < 6 + observation.startup_seconds + waited[1] / 2
+    first, second = sorted(observations.values(), key=lambda observation: observation.waited_seconds)
+    first_run, second_run = (read_run(Path(each.event_log)) for each in (first, second))
+    assert first.waited_seconds == 0
+    assert second.waited_seconds > 0
+    assert second_run.ready_at(2) > first_run.ended_at, "it got its second machine when the first run ended"
+    assert second_run.started_at < first_run.ended_at, "and had been waiting for it"
+    assert second.seconds == pytest.approx(second_run.ended_at - second_run.ready_at(2))
 
 
 def test_a_failing_application_is_told_by_its_exit_code(cluster, input_files, airflow_home):
