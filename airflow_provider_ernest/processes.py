@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from dataclasses import dataclass
 
 import psutil
@@ -25,6 +25,8 @@ _CLOCK_TOLERANCE_SECONDS = 2.0
 _POLL_SECONDS = 0.05
 # After SIGKILL only the kernel can hold a process back; longer than this means a broken device.
 _KILL_WAIT_SECONDS = 5.0
+# What ends may start something at the last moment.
+_END_ROUNDS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,6 +123,27 @@ def adopt_orphans() -> None:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_CHILD_SUBREAPER) failed")
 
 
+def reap_adopted(own: Container[int]) -> int | None:
+    """Wait for adopted orphans that have ended, so that nobody takes them for alive.
+
+    Args:
+        own: the pids of the children that this process itself has started; they are left for it to wait for.
+
+    Returns:
+        One of its own that has ended; None where none has.
+    """
+    while True:
+        try:
+            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+        except ChildProcessError:
+            return None
+        if ended is None:
+            return None
+        if ended.si_pid in own:
+            return ended.si_pid
+        os.waitpid(ended.si_pid, 0)
+
+
 def descendants(pid: int) -> list[ProcessIdentity]:
     """The running children of a process, their children and so on; none if it has ended."""
     try:
@@ -192,6 +215,15 @@ def end_process_tree(pid: int, *, grace_seconds: float) -> list[int]:
     except ProcessLookupError:
         return []
     return end_processes([root, *descendants(pid)], grace_seconds=grace_seconds)
+
+
+def end_descendants(*, grace_seconds: float) -> None:
+    """End all that this process has started, and what that starts while it ends; see `end_processes`."""
+    for _ in range(_END_ROUNDS):
+        remaining = descendants(os.getpid())
+        if not remaining:
+            return
+        end_processes(remaining, grace_seconds=grace_seconds)
 
 
 def _wait_for_end(processes: list[ProcessIdentity], timeout_seconds: float) -> list[ProcessIdentity]:

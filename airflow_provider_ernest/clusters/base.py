@@ -12,6 +12,9 @@ from typing import Protocol
 
 from airflow_provider_ernest.model.documents import Document
 
+LOCAL = "local"
+"""The kind of cluster that shares the Airflow worker's own machine; see `clusters.local`."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Machine(Document):
@@ -52,7 +55,7 @@ class ClusterHandle(Document):
     def spark_conf(self) -> dict[str, str]:
         """Properties that an application needs on these machines, whoever submits it."""
         conf = {"spark.executor.memory": f"{min(m.memory_megabytes for m in self.machines)}m"}
-        if self.kind == "local":
+        if self.kind == LOCAL:
             # Executors share the driver's machine: they must find the same Python packages, and
             # nobody else must find the driver.
             conf["spark.pyspark.python"] = sys.executable

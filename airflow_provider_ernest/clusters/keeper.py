@@ -19,12 +19,12 @@ from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle, Machine
 from airflow_provider_ernest.clusters.cpu_share import CpuGroup, find_cpu_controller, remove_group
 from airflow_provider_ernest.clusters.daemons import Daemon, DaemonLauncher, wait_for_web_url
 from airflow_provider_ernest.clusters.directory import ClusterDirectory, ClusterState, KeeperOrder
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
-from airflow_provider_ernest.processes import ProcessIdentity, adopt_orphans, descendants, end_processes
+from airflow_provider_ernest.processes import ProcessIdentity, adopt_orphans, end_descendants, reap_adopted
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
 log = logging.getLogger(__name__)
@@ -33,7 +33,6 @@ DAEMON_GRACE_SECONDS = 5.0
 """How long master, workers and executors may take to end by themselves."""
 
 _STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_END_ROUNDS = 3
 _START_POLL_SECONDS = 0.2
 _WATCH_POLL_SECONDS = 1.0
 _MASTER_TIMEOUT_SECONDS = 5.0
@@ -148,7 +147,7 @@ class Keeper:
     def _make_handle(self, state: MasterState) -> ClusterHandle:
         workers = sorted(state.workers_alive, key=lambda worker: int(worker.host.rpartition(".")[2]))
         return ClusterHandle(
-            kind="local",
+            kind=LOCAL,
             name=self._order.name,
             master_url=state.master_url,
             web_url=self._web_url,
@@ -171,26 +170,15 @@ class Keeper:
         active_at = time.monotonic()
         while True:
             time.sleep(_WATCH_POLL_SECONDS)
-            dead = self._reap()
+            dead = reap_adopted(self._daemons)
             if dead is not None:
-                return f"{dead.name} died"
+                return f"{self._daemons[dead].name} died"
             if self._elapsed() >= self._spec.time_to_live_seconds:
                 return f"its time to live of {self._spec.time_to_live_seconds:g} s was over"
             if self._has_applications():
                 active_at = time.monotonic()
             elif time.monotonic() - active_at >= self._spec.idle_limit_seconds:
                 return f"no application was active for {self._spec.idle_limit_seconds:g} s"
-
-    def _reap(self) -> Daemon | None:
-        """Wait for ended orphans that this process has adopted; return a daemon that has ended."""
-        while self._daemons:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-            if ended is None:
-                return None
-            if ended.si_pid in self._daemons:
-                return self._daemons[ended.si_pid]
-            os.waitpid(ended.si_pid, 0)
-        return None
 
     def _has_applications(self) -> bool:
         try:
@@ -205,11 +193,7 @@ class Keeper:
         for signum in _STOP_SIGNALS:
             signal.signal(signum, signal.SIG_IGN)
         log.info("Ending the cluster: %s", reason)
-        for _ in range(_END_ROUNDS):
-            remaining = descendants(os.getpid())
-            if not remaining:
-                break
-            end_processes(remaining, grace_seconds=DAEMON_GRACE_SECONDS)
+        end_descendants(grace_seconds=DAEMON_GRACE_SECONDS)
         for daemon in self._daemons.values():
             daemon.process.poll()
         for group in self._state.cpu_groups:

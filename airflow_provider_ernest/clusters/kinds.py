@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.clusters.base import LOCAL
 from airflow_provider_ernest.exceptions import ClusterError
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ def reopen(handle: ClusterHandle) -> Cluster:
     Raises:
         ClusterError: no module of this package starts clusters of that kind.
     """
-    if handle.kind == "local":
+    if handle.kind == LOCAL:
         from airflow_provider_ernest.clusters.local import LocalCluster
 
         return LocalCluster.from_handle(handle)

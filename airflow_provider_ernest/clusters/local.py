@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.clusters.base import LOCAL
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
 
@@ -30,8 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["LocalCluster", "LocalClusterSpec"]
 
 log = logging.getLogger(__name__)
-
-KIND = "local"
 
 DIRECTORY_VARIABLE = "ERNEST_LOCAL_CLUSTER"
 """All processes of a cluster carry its directory in this environment variable."""
@@ -76,7 +75,7 @@ class LocalCluster:
         Raises:
             ClusterError: the handle is that of another kind of cluster.
         """
-        if handle.kind != KIND or handle.directory is None:
+        if handle.kind != LOCAL or handle.directory is None:
             raise ClusterError(
                 f"Cluster {handle.name} of kind {handle.kind!r} is no local cluster with a directory.",
                 remedy="Pass the output of the task that started the local cluster unchanged.",

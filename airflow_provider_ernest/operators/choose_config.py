@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.exceptions import ErnestError
+    from airflow_provider_ernest.model.choice import Goal
     from airflow_provider_ernest.model.documents import Configuration, Decision
     from airflow_provider_ernest.specification import Number
 
@@ -155,7 +156,7 @@ class ChooseConfigOperator(BaseOperator):
             config = Configuration(machines=fallback, instance_type=instance_type)
             return self._fall_back(config, goal.describe(), error)
 
-    def _goal(self) -> Any:
+    def _goal(self) -> Goal:
         from airflow_provider_ernest.model.choice import Goal
 
         return Goal(
@@ -194,6 +195,7 @@ class ChooseConfigOperator(BaseOperator):
         )
 
     def _spark_conf(self, machines: int, handle: ClusterHandle | None, context: Context) -> dict[str, str]:
+        from airflow_provider_ernest.clusters.base import LOCAL
         from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 
         cores = (
@@ -202,7 +204,7 @@ class ChooseConfigOperator(BaseOperator):
         return {
             **(handle.spark_conf() if handle else {}),
             # Only a driver on this machine can write into a folder of it.
-            **(event_log_conf(str(event_logs(context))) if handle and handle.kind == "local" else {}),
+            **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
             **(self.conf or {}),
             **sizing_conf(machines=machines, cores_per_machine=cores),
         }

@@ -130,17 +130,18 @@ class ExperimentDesignOperator(BaseOperator):
         from airflow_provider_ernest.model.documents import Observation
         from airflow_provider_ernest.model.terms import ERNEST
 
+        max_machines = self._max_machines()
         partitions = self._partitions()
         candidates = enumerate_candidates(
             min_machines=whole_number("min_machines", self.min_machines),
-            max_machines=self._max_machines(),
+            max_machines=max_machines,
             min_scale=number("min_scale", self.min_scale),
             max_scale=number("max_scale", self.max_scale),
             partitions=partitions,
             cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
         )
         largest = int(candidates.machines.max())
-        if largest < self._max_machines():
+        if largest < max_machines:
             self.log.warning(
                 "No sample run can have more than %d machines: at max_scale=%s the input's %s partitions "
                 "do not give every core one. Raise max_scale or split the input into more partitions.",

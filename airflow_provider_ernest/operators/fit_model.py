@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.documents import Model, Observation
+    from airflow_provider_ernest.model.documents import Design, Model, Observation
     from airflow_provider_ernest.specification import Number
 
 
@@ -92,14 +92,17 @@ class FitModelOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Fit, validate, store, judge."""
+        from airflow_provider_ernest.model.documents import Design
         from airflow_provider_ernest.model.store import ModelStore
         from airflow_provider_ernest.model.tables import model_table
 
         with no_vain_retries():
             self._check_on_inadequate()
             observations = self._observations()
-            self._name_missing(observations)
-            model = self._train(observations)
+            design = Design.from_dict(self.design) if self.design else None
+            if design is not None:
+                self._name_missing(design, observations)
+            model = self._train(observations, designed_for=design.terms if design else None)
             stored_at = ModelStore(store_root(self.store)).save(model)
             self.log.info("Model %s is stored at %s", model.model_id, stored_at)
             context["ti"].xcom_push(key="stored_at", value=str(stored_at))
@@ -121,13 +124,9 @@ class FitModelOperator(BaseOperator):
 
         return [Observation.from_dict(document) for document in self.observations or () if document]
 
-    def _name_missing(self, observations: Iterable[Observation]) -> None:
-        if not self.design:
-            return
-        from airflow_provider_ernest.model.documents import Design
-
+    def _name_missing(self, design: Design, observations: Iterable[Observation]) -> None:
         observed = {observation.index for observation in observations}
-        for run in Design.from_dict(self.design).experiments:
+        for run in design.experiments:
             if run.index not in observed:
                 self.log.warning(
                     "Run %d (%d machines, %.2f %% of the input) is missing: it failed or was skipped. "
@@ -137,12 +136,11 @@ class FitModelOperator(BaseOperator):
                     100 * run.scale,
                 )
 
-    def _train(self, observations: list[Observation]) -> Model:
+    def _train(self, observations: list[Observation], *, designed_for: tuple[str, ...] | None) -> Model:
         from airflow_provider_ernest.model.terms import ERNEST
         from airflow_provider_ernest.model.training import train
         from airflow_provider_ernest.spark.artifact import sha256_of
 
-        designed_for = (self.design or {}).get("terms")
         types = sorted({observation.instance_type for observation in observations})
         return train(
             observations,

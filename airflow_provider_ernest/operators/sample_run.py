@@ -122,7 +122,8 @@ class SampleRunOperator(BaseOperator):
             experiment = Experiment.from_dict(self.experiment)
             handle = self._cluster_for(experiment)
             require_application(self.application)
-            with self._staged(experiment, staging(context)) as sample:
+            cores = self._cores(handle)
+            with self._staged(experiment, cores, staging(context)) as sample:
                 self.log.info(
                     "Run %d: %d machines, %.2f %% of the input in %d partitions",
                     experiment.index,
@@ -132,7 +133,7 @@ class SampleRunOperator(BaseOperator):
                 )
                 names = cast("Context", {**context, "sample": sample})
                 arguments = self.render_template(list(self.application_args), names)
-                observation = self._observe(experiment, sample, handle, arguments, event_logs(context))
+                observation = self._observe(experiment, sample, handle, cores, arguments, event_logs(context))
         self.log.info(
             "Run %d took %.1f s on %s (start-up %.1f s, waited %.1f s for machines)",
             observation.index,
@@ -165,7 +166,7 @@ class SampleRunOperator(BaseOperator):
         return handle
 
     @contextmanager
-    def _staged(self, experiment: Experiment, folder: Path) -> Iterator[Sample]:
+    def _staged(self, experiment: Experiment, cores: int, folder: Path) -> Iterator[Sample]:
         from airflow_provider_ernest.spark.sampling import take_sample
 
         shutil.rmtree(folder, ignore_errors=True)
@@ -175,16 +176,16 @@ class SampleRunOperator(BaseOperator):
                 self.input_path,
                 method=self.sampling,
                 header=self.header,
-                minimum_files=experiment.machines * self._cores(),
+                minimum_files=experiment.machines * cores,
                 seed=f"{whole_number('seed', self.seed)}/{experiment.index}",
                 staging=folder,
             )
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
-    def _cores(self) -> int:
-        if self.cluster:
-            return whole_number("cores_per_machine", self.cluster["cores_per_machine"])
+    def _cores(self, handle: ClusterHandle | None) -> int:
+        if handle is not None:
+            return handle.cores_per_machine
         return whole_number("cores_per_machine", self.cores_per_machine)
 
     def _observe(
@@ -192,6 +193,7 @@ class SampleRunOperator(BaseOperator):
         experiment: Experiment,
         sample: Sample,
         handle: ClusterHandle | None,
+        cores: int,
         arguments: list[str],
         directory: Path,
     ) -> Observation:
@@ -202,7 +204,6 @@ class SampleRunOperator(BaseOperator):
         from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
         wait_seconds = number("wait_timeout_seconds", self.wait_timeout_seconds)
-        cores = self._cores()
         self._hook = ErnestSubmitHook(
             master_url=handle.master_url if handle else None,
             spark_conn_id=None if handle else self.spark_conn_id,

@@ -53,8 +53,7 @@ def list_input(input_path: str) -> InputListing:
             f"The input path {input_path!r} does not exist.",
             remedy="Correct input_path, or create the data first.",
         )
-    is_folder = filesystem.isdir(root)
-    base = PurePosixPath(root) if is_folder else PurePosixPath(root).parent
+    base = _folder_of(filesystem, root)
     files = tuple(
         InputFile(path=str(relative), size_bytes=int(info["size"]))
         for path, info in sorted(filesystem.find(root, detail=True).items())
@@ -66,13 +65,14 @@ def list_input(input_path: str) -> InputListing:
             remedy="Correct input_path, or create the data first.",
         )
     folder = input_path.rstrip("/")
+    is_folder = base == PurePosixPath(root)
     return InputListing(folder=folder if is_folder else folder.rpartition("/")[0], files=files)
 
 
 def rows(input_path: str, listing: InputListing, *, header: bool) -> Iterator[tuple[bytes, bytes]]:
     """All rows in order, as pairs: the header line of the row's file (empty without headers), the row."""
     filesystem, root = _filesystem(input_path)
-    base = PurePosixPath(root) if filesystem.isdir(root) else PurePosixPath(root).parent
+    base = _folder_of(filesystem, root)
     for file in listing.files:
         with filesystem.open(str(base / file.path), "rb") as lines:
             header_line = lines.readline() if header else b""
@@ -86,6 +86,12 @@ def _filesystem(path: str) -> tuple[Any, str]:
     # Hadoop calls "s3a" what everybody else calls "s3".
     filesystem, root = fsspec.url_to_fs(f"s3://{path[6:]}" if path.startswith("s3a://") else path)
     return filesystem, root
+
+
+def _folder_of(filesystem: Any, root: str) -> PurePosixPath:
+    """The input's folder: itself, or the one that its only file lies in."""
+    path = PurePosixPath(root)
+    return path if filesystem.isdir(root) else path.parent
 
 
 def _is_hidden(path: PurePosixPath) -> bool:

@@ -7,20 +7,17 @@ behind is adopted, so that it can be ended, too.
 
 from __future__ import annotations
 
-import os
 import select
 import signal
 import subprocess
 import sys
 
-from airflow_provider_ernest.processes import adopt_orphans, descendants, die_with_parent, end_processes
+from airflow_provider_ernest.processes import adopt_orphans, die_with_parent, end_descendants, reap_adopted
 
 _POLL_SECONDS = 0.5
 # The command gets this long to end by itself, and then what is left of it a little more.
 _COMMAND_GRACE_SECONDS = 20.0
 _REST_GRACE_SECONDS = 5.0
-# What ends may start something at the last moment.
-_ROUNDS = 3
 
 
 def keep(directory: str, *command: str) -> int:
@@ -45,29 +42,16 @@ def keep(directory: str, *command: str) -> int:
     while process.poll() is None and not stop_signals:
         if select.select([sys.stdin], [], [], _POLL_SECONDS)[0]:
             break
-        _reap_adopted(process.pid)
+        reap_adopted({process.pid})
     process.send_signal(signal.SIGINT)
     try:
         process.wait(timeout=_COMMAND_GRACE_SECONDS)
     except subprocess.TimeoutExpired:
         process.kill()
-    for _round in range(_ROUNDS):
-        end_processes(descendants(os.getpid()), grace_seconds=_REST_GRACE_SECONDS)
+    end_descendants(grace_seconds=_REST_GRACE_SECONDS)
     code = process.wait()
-    _reap_adopted()
+    reap_adopted(())
     return code
-
-
-def _reap_adopted(own_child: int | None = None) -> None:
-    """Wait for adopted processes that have ended, so that nobody takes them for alive."""
-    while True:
-        try:
-            ended = os.waitid(os.P_ALL, 0, os.WEXITED | os.WNOHANG | os.WNOWAIT)
-        except ChildProcessError:
-            return
-        if ended is None or ended.si_pid == own_child:
-            return
-        os.waitpid(ended.si_pid, 0)
 
 
 if __name__ == "__main__":
