@@ -1,0 +1,160 @@
+"""Whole numbers of machines of several types, searched exactly (for `optex_composition`).
+
+A composition matters only through its number of machines, price and speed. One that has no more
+machines, is no dearer and no slower than another stays so whatever is added to both: the other need not
+be followed further. The search adds machines in packs of 1, 2, 4, ..., which make up every number. After
+each pack it keeps the compositions that no other beats in this way, and of them those that can still come
+within the goal at no more than a composition already known, were all that is left to add as cheap as its
+cheapest type. Five types with up to 100 machines each have 10^10 compositions: in trials with random
+prices, speeds and goals a few thousand of them were looked at as a rule, and two million at worst, where
+all types were worth their price to within one per cent.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.model.choice import TOLERANCE
+from airflow_provider_ernest.model.parameters import FloatArray, IntArray
+
+SEGMENTS = 64
+"""Pieces that the speed still to be added is cut into for the bound on the cost; more are tighter, slower."""
+
+RESOLUTION = 1e-9
+"""Prices and speeds that differ by less than this share of the smallest are equal."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompositionProblem:
+    """The job and the types in numbers: k types, `prices` in dollars per second, `most` machines of each."""
+
+    fixed_seconds: float
+    sharing_seconds: float
+    work_seconds: float
+    prices: FloatArray
+    speeds: FloatArray
+    most: IntArray
+
+    def seconds(self, machines: FloatArray, speed: FloatArray) -> FloatArray:
+        """Of runs on so many machines with so much speed together; the speed must be above 0."""
+        return self.fixed_seconds + self.sharing_seconds * machines + self.work_seconds / speed
+
+    def seconds_and_cost(self, counts: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Of compositions that have machines, shape (n, k)."""
+        seconds = self.seconds(counts.sum(axis=1).astype(np.float64), counts @ self.speeds)
+        return seconds, seconds * (counts @ self.prices)
+
+
+def starting_compositions(problem: CompositionProblem) -> IntArray:
+    """Compositions to begin with, shape (n, k): the fastest and the cheapest of all are among them.
+
+    The fastest takes the fastest types first, whatever its number of machines. The cheapest is one
+    machine: of the types in any composition, the one with most speed for its price costs less alone.
+    All pairs of types are there because the best composition seldom has more.
+    """
+    types = len(problem.most)
+    by_speed = np.argsort(-problem.speeds, kind="stable")
+    fastest = np.zeros((int(problem.most.sum()), types), dtype=np.int64)
+    fastest[np.arange(len(fastest)), np.repeat(by_speed, problem.most[by_speed])] = 1
+    found = [np.cumsum(fastest, axis=0), np.eye(types, dtype=np.int64)]
+    for pair in itertools.combinations(range(types), 2):
+        grid = np.indices(tuple(problem.most[list(pair)] + 1)).reshape(2, -1).T[1:]
+        both = np.zeros((len(grid), types), dtype=np.int64)
+        both[:, pair] = grid
+        found.append(both)
+    return np.concatenate(found)
+
+
+def compositions_within(problem: CompositionProblem, *, most_seconds: float, most_cost: float) -> IntArray:
+    """The compositions within both bounds that no other beats in machines, price and speed, shape (n, k)."""
+    most_seconds, most_cost = most_seconds * (1 + TOLERANCE), most_cost * (1 + TOLERANCE)
+    # Poor value first: what is left to add is then the cheapest there is, which makes the bound close.
+    order = np.argsort(-problem.prices / problem.speeds, kind="stable")
+    packs = [(kind, size) for kind in order.tolist() for size in _packs(int(problem.most[kind]))]
+    counts = np.zeros((1, len(problem.most)), dtype=np.int64)
+    for position, (kind, size) in enumerate(packs):
+        added = counts.copy()
+        added[:, kind] += size
+        counts = np.concatenate([counts, added])
+        left = packs[position + 1 :]
+        counts = counts[_can_come_within(problem, counts, left, most_seconds, most_cost)]
+        counts = counts[_unbeaten(problem, counts)]
+    return counts
+
+
+def _packs(most: int) -> list[int]:
+    """Numbers of which some add up to each number from 0 to `most`, and to no other; large ones first."""
+    sizes: list[int] = []
+    while most:
+        sizes.append(min(most, 2 ** len(sizes)))
+        most -= sizes[-1]
+    return sizes[::-1]
+
+
+def _can_come_within(
+    problem: CompositionProblem,
+    counts: IntArray,
+    left: list[tuple[int, int]],
+    most_seconds: float,
+    most_cost: float,
+) -> IntArray:
+    """Positions of the compositions that may come within both bounds when packs of what is left are added."""
+    machines = counts.sum(axis=1).astype(np.float64)
+    speed, price = counts @ problem.speeds, counts @ problem.prices
+    if not left:
+        # Only the empty composition has no speed, and it is none.
+        seconds = problem.seconds(machines, np.maximum(speed, problem.speeds.min()))
+        return np.flatnonzero((machines > 0) & (seconds <= most_seconds) & (seconds * price <= most_cost))
+    kinds = sorted({kind for kind, _ in left})
+    dollars_per_speed = float((problem.prices[kinds] / problem.speeds[kinds]).min())
+    fastest = float(problem.speeds[kinds].max())
+    reachable = speed + sum(size * problem.speeds[kind] for kind, size in left)
+    # Of the speeds from the least that the deadline asks for to all that there is, piece by piece: price
+    # and sharing are bounded by the lower end of a piece, the work that spreads by the upper.
+    spare = most_seconds - problem.seconds(machines, np.full_like(speed, np.inf))
+    spare = np.maximum(spare, np.maximum(problem.work_seconds / reachable, np.finfo(float).tiny))
+    least_speed = np.maximum(speed, problem.work_seconds / spare)
+    hopeful = np.zeros(len(counts), dtype=bool)
+    ends = np.linspace(0.0, 1.0, SEGMENTS + 1) ** 2
+    for low, high in itertools.pairwise(ends.tolist()):
+        added = least_speed - speed + (reachable - least_speed) * low
+        upper = least_speed + (reachable - least_speed) * high
+        seconds = problem.seconds(machines + added / fastest, upper)
+        cost = (price + dollars_per_speed * added) * seconds
+        hopeful |= (seconds <= most_seconds) & (cost <= most_cost)
+    return np.flatnonzero(hopeful)
+
+
+def _unbeaten(problem: CompositionProblem, counts: IntArray) -> IntArray:
+    """Positions of the compositions that no other beats: with no more machines, no dearer, no slower.
+
+    Without sharing the number of machines does not matter, and is left out.
+    """
+    machines = counts.sum(axis=1) * (problem.sharing_seconds > 0)
+    # Whole multiples of the resolution, so that sums which differ by rounding alone are equal.
+    price, speed = (
+        np.rint(counts @ (column / (column.min() * RESOLUTION)))
+        for column in (problem.prices, problem.speeds)
+    )
+    order = np.lexsort((counts.sum(axis=1), -speed, price, machines))
+    machines, price, speed = machines[order], price[order], speed[order]
+    unbeaten = np.zeros(len(order), dtype=bool)
+    # The staircase of those kept so far: the highest speed for each price.
+    stairs_price, stairs_speed = np.array([-1.0]), np.array([-1.0])
+    starts = np.flatnonzero(np.diff(machines, prepend=-1))
+    for start, end in itertools.pairwise([*starts.tolist(), len(order)]):
+        of_price, of_speed = price[start:end], speed[start:end]
+        highest = stairs_speed[np.searchsorted(stairs_price, of_price, side="right") - 1]
+        before = np.maximum.accumulate(np.concatenate([[-1.0], of_speed[:-1]]))
+        kept = of_speed > np.maximum(highest, before)
+        unbeaten[start:end] = kept
+        all_price = np.concatenate([stairs_price, of_price[kept]])
+        all_speed = np.concatenate([stairs_speed, of_speed[kept]])
+        by_price = np.lexsort((-all_speed, all_price))
+        all_price, all_speed = all_price[by_price], all_speed[by_price]
+        rising = np.diff(np.maximum.accumulate(all_speed), prepend=-2.0) > 0
+        stairs_price, stairs_speed = all_price[rising], all_speed[rising]
+    return order[unbeaten]

@@ -1,0 +1,291 @@
+"""The extended Amdahl model, against batch least squares and points that follow the law."""
+
+import json
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import (
+    FitError,
+    InvalidDocumentError,
+    InvalidParameterError,
+    TooFewObservationsError,
+)
+from airflow_provider_ernest.model.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.model.amdahl_state import AmdahlState
+from airflow_provider_ernest.model.documents import Observation
+
+
+def law(x, processors, *, coefficients=(10.0, 20.0), alpha=0.9):
+    sequential = np.polynomial.polynomial.polyval(x, coefficients)
+    return (alpha / processors + 1 - alpha) * sequential
+
+
+def learnt(points, *, degree=1):
+    """A model of points (x, processors, seconds)."""
+    model = ExtendedAmdahl(degree=degree)
+    for x, processors, seconds in points:
+        model.add(x=float(x), processors=processors, seconds=float(seconds))
+    return model
+
+
+def points_of_law(xs, processors, **law_of):
+    return [(x, p, law(x, p, **law_of)) for x in xs for p in processors]
+
+
+def noisy_polynomial(*, degree, most, seed, count=200):
+    generator = np.random.default_rng(seed)
+    xs = generator.uniform(most * 1e-6, most, size=count)
+    coefficients = generator.uniform(1, 10, size=degree + 1) / most ** np.arange(degree + 1)
+    return xs, np.polynomial.polynomial.polyval(xs, coefficients) * generator.lognormal(0, 0.1, size=count)
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("most", [1.0, 37.0, 1e6])
+@pytest.mark.parametrize("degree", [0, 1, 2, 3])
+def test_the_batch_least_squares_of_all_points(degree, most, seed):
+    xs, seconds = noisy_polynomial(degree=degree, most=most, seed=seed)
+    oracle = np.polyfit(xs, seconds, degree)
+
+    model = learnt([(x, 1, t) for x, t in zip(xs, seconds, strict=True)], degree=degree)
+
+    asked = np.linspace(most / 100, most, 50)
+    np.testing.assert_allclose(model.predict(x=asked, processors=1), np.polyval(oracle, asked), rtol=1e-9)
+    # In seconds at the largest x, for coefficients of different powers have different units.
+    in_seconds = most ** np.arange(degree + 1)
+    largest = np.abs(oracle[::-1] * in_seconds).max()
+    np.testing.assert_allclose(
+        model.coefficients * in_seconds, oracle[::-1] * in_seconds, rtol=0, atol=1e-9 * largest
+    )
+
+
+@pytest.mark.parametrize("degree", [2, 3])
+def test_predictors_that_grow_from_one_to_a_million_stay_stable(degree):
+    """The unit of the sums changes again and again as larger values come."""
+    xs = np.geomspace(1.0, 1e6, 400)
+    coefficients = [5.0, 2e-5, 3e-11, 4e-17][: degree + 1]
+    seconds = np.polynomial.polynomial.polyval(xs, coefficients)
+
+    model = learnt([(x, 1, t) for x, t in zip(xs, seconds, strict=True)], degree=degree)
+
+    np.testing.assert_allclose(model.predict(x=xs, processors=1), seconds, rtol=1e-9)
+
+
+def test_predictors_of_any_size():
+    """No power of a predictor value overflows, be it counted in bits or in share of the input."""
+    xs = [1.0, 1e80, 2e80, 5e80]
+    coefficients = (4.0, 3e-80, 2e-160)
+
+    model = learnt(points_of_law(xs, [1, 8], coefficients=coefficients), degree=2)
+
+    assert model.alpha == pytest.approx(0.9)
+    assert model.predict(x=1e81, processors=4) == pytest.approx([law(1e81, 4, coefficients=coefficients)])
+
+
+def test_the_order_of_the_points_does_not_matter():
+    points = points_of_law([1.0, 700.0, 2.0, 31.0], [1, 4, 16])
+    points = [(x, p, t * factor) for (x, p, t), factor in zip(points, np.linspace(0.9, 1.1, 12), strict=True)]
+
+    forward, backward = learnt(points), learnt(points[::-1])
+
+    assert forward.alpha == pytest.approx(backward.alpha, rel=1e-9)
+    np.testing.assert_allclose(forward.coefficients, backward.coefficients, rtol=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.3, 0.95, 1.0])
+def test_alpha_and_unseen_points_are_recovered(alpha):
+    coefficients = (3.0, 0.5, 0.02)
+    model = learnt(
+        points_of_law([1.0, 5.0, 20.0, 50.0], [1, 2, 8], coefficients=coefficients, alpha=alpha), degree=2
+    )
+
+    assert model.alpha == pytest.approx(alpha, abs=1e-9)
+    assert model.predict(x=[30.0, 80.0], processors=[4, 64]) == pytest.approx(
+        [
+            law(30.0, 4, coefficients=coefficients, alpha=alpha),
+            law(80.0, 64, coefficients=coefficients, alpha=alpha),
+        ]
+    )
+
+
+@pytest.mark.parametrize("base", [2, 3, 6])
+def test_without_points_on_one_processor_the_lowest_count_stands_in(base):
+    model = learnt(points_of_law([1.0, 5.0, 20.0], [base, 12]))
+
+    assert model.alpha == pytest.approx(0.9)
+    assert model.predict(x=10.0, processors=[1, base, 40]) == pytest.approx(
+        [law(10.0, 1), law(10.0, base), law(10.0, 40)]
+    )
+
+
+def test_a_lower_count_starts_the_polynomial_anew():
+    model = learnt([(x, 4, 1000.0) for x in (1.0, 2.0, 3.0)])
+    for x, processors, seconds in points_of_law([1.0, 5.0], [1]):
+        model.add(x=x, processors=processors, seconds=seconds)
+
+    np.testing.assert_allclose(model.coefficients, [10.0, 20.0], rtol=1e-9)
+
+
+def test_alpha_averages_the_highest_points_and_ignores_lower_ones():
+    sequential = points_of_law([1.0, 5.0, 20.0], [1])
+    highest = law(20.0, 16)
+
+    model = learnt(
+        [
+            *sequential,
+            (20.0, 16, 0.9 * highest),
+            (20.0, 8, 999.0),
+            (5.0, 16, 999.0),
+            (20.0, 16, 1.1 * highest),
+        ]
+    )
+
+    assert model.alpha == pytest.approx(0.9)
+    assert model.state.highest_points == 2
+
+
+def test_alpha_is_the_running_average_of_the_single_alphas():
+    times = [60.0, 80.0, 100.0]
+    model = learnt([*points_of_law([1.0, 5.0, 20.0], [1]), *((20.0, 16, t) for t in times)])
+
+    single = [(1 - t / law(20.0, 1)) * 16 / 15 for t in times]
+    assert model.alpha == pytest.approx(np.mean(single))
+
+
+@pytest.mark.parametrize(
+    "higher", [(20.0, 32), (25.0, 16), (1.0, 17)], ids=["processors", "x", "more processors"]
+)
+def test_a_higher_point_starts_the_average_anew(higher):
+    x, processors = higher
+    model = learnt([*points_of_law([1.0, 5.0, 20.0], [1]), (20.0, 16, 300.0), (20.0, 16, 310.0)])
+    assert model.alpha < 0.3
+
+    model.add(x=x, processors=processors, seconds=law(x, processors))
+
+    assert model.alpha == pytest.approx(0.9)
+    assert model.state.highest_points == 1
+
+
+def test_alpha_stays_within_its_bounds():
+    sequential = points_of_law([1.0, 5.0, 20.0], [1])
+
+    assert learnt([*sequential, (20.0, 8, 500.0)]).alpha == 0.0
+    superlinear = learnt([*sequential, (20.0, 8, 1.0)])
+    assert superlinear.alpha == 1.0
+    assert superlinear.predict(x=20.0, processors=1000)[0] > 0
+
+
+def test_what_is_remembered_does_not_grow():
+    generator = np.random.default_rng(0)
+    model = ExtendedAmdahl(degree=3)
+
+    def numbers():
+        state = model.state.to_dict()
+        return sum(len(value) if isinstance(value, list) else 1 for value in state.values())
+
+    sizes = []
+    for index in range(2000):
+        x = float(generator.uniform(1, 1e6))
+        model.add(x=x, processors=int(generator.integers(1, 5)), seconds=1 + x)
+        if index in (50, 1999):
+            sizes.append(numbers())
+
+    assert sizes[0] == sizes[1] < 30
+
+
+def test_a_model_goes_on_where_it_was_stored():
+    points = points_of_law([1.0, 700.0, 2.0, 31.0], [1, 4, 16])
+    points = [(x, p, t * factor) for (x, p, t), factor in zip(points, np.linspace(0.9, 1.1, 12), strict=True)]
+    whole, first = learnt(points), learnt(points[:5])
+
+    stored = json.loads(json.dumps(first.state.to_dict()))
+    second = ExtendedAmdahl(degree=1, state=AmdahlState.from_dict(stored))
+    for x, processors, seconds in points[5:]:
+        second.add(x=float(x), processors=processors, seconds=float(seconds))
+
+    assert second.state == whole.state
+
+
+def test_observations_are_points():
+    model = ExtendedAmdahl(degree=1)
+    for index, (x, p, t) in enumerate(points_of_law([0.05, 0.1], [1, 8])):
+        model.update(Observation(index=index, machines=p, scale=x, seconds=t))
+
+    assert model.predict(x=1.0, processors=32) == pytest.approx([law(1.0, 32)])
+
+
+def test_too_few_predictor_values_name_how_many():
+    model = learnt([(2.0, 1, 5.0), (2.0, 1, 5.1), (4.0, 1, 7.0), (9.0, 4, 1.0)], degree=2)
+
+    with pytest.raises(
+        TooFewObservationsError, match=r"2 different predictor values on 1 processors .* which needs 3"
+    ):
+        model.predict(x=1.0, processors=1)
+
+
+def test_nothing_learnt_yet():
+    model = ExtendedAmdahl(degree=1)
+
+    with pytest.raises(TooFewObservationsError, match="no point yet"):
+        model.predict(x=1.0, processors=1)
+    with pytest.raises(TooFewObservationsError, match="no point yet"):
+        _ = model.alpha
+
+
+def test_predictor_values_that_are_nearly_one():
+    model = learnt([(1e6 + x, 1, 5.0) for x in range(10)], degree=3)
+
+    with pytest.raises(FitError, match="too close together"):
+        model.predict(x=1e6, processors=1)
+
+
+def test_points_on_one_processor_count_do_not_tell_alpha():
+    model = learnt(points_of_law([1.0, 5.0], [1]))
+
+    assert model.predict(x=2.0, processors=1) == pytest.approx([50.0])
+    with pytest.raises(FitError, match="All points were on 1 processors"):
+        model.predict(x=2.0, processors=[1, 4])
+
+
+def test_a_polynomial_below_zero_is_not_a_time():
+    model = learnt([(10.0, 1, 1.0), (20.0, 1, 21.0)])
+
+    with pytest.raises(FitError, match=r"gives -17 s at x=1"):
+        model.predict(x=1.0, processors=1)
+
+
+@pytest.mark.parametrize(
+    ("point", "named"),
+    [
+        ({"x": 0.0}, r"x=0\.0"),
+        ({"x": float("nan")}, "x=nan"),
+        ({"processors": 0}, "processors=0"),
+        ({"processors": 1.5}, r"processors=1\.5"),
+        ({"seconds": -1.0}, r"seconds=-1\.0"),
+        ({"seconds": float("inf")}, "seconds=inf"),
+    ],
+)
+def test_points_that_cannot_be_leave_the_model_as_it_was(point, named):
+    model = learnt(points_of_law([1.0, 5.0], [1, 4]))
+    before = model.state
+
+    with pytest.raises(InvalidParameterError, match=named):
+        model.add(**{"x": 1.0, "processors": 1, "seconds": 1.0, **point})
+
+    assert model.state == before
+
+
+def test_a_state_of_another_degree():
+    state = learnt(points_of_law([1.0, 5.0], [1, 4])).state
+
+    with pytest.raises(InvalidParameterError, match="degree=2 is not that of the state, 1"):
+        ExtendedAmdahl(degree=2, state=state)
+    with pytest.raises(InvalidDocumentError, match="power_sums"):
+        AmdahlState.from_dict({**state.to_dict(), "degree": 2})
+
+
+def test_columns_of_different_lengths():
+    model = learnt(points_of_law([1.0, 5.0], [1, 4]))
+
+    with pytest.raises(InvalidParameterError, match="does not fit 3 processor counts"):
+        model.predict(x=[1.0, 2.0], processors=[1, 2, 3])

@@ -1,0 +1,142 @@
+"""The closed form of OptEx: its phases, their sum, and what they grow with."""
+
+import math
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.model.optex import REGRESSORS, JobProfile, PhaseSeconds, phases, predict
+
+# Tinit and Tprep are those of the paper's Table II; the other numbers are round ones of our own.
+PROFILE = JobProfile(
+    initialisation_seconds=20.0,
+    preparation_seconds=13.0,
+    baseline_variable_sharing_seconds=0.5,
+    variable_sharing_coefficient=0.2,
+    baseline_communication_seconds=60.0,
+    communication_coefficient=1.5,
+    unit_task_seconds=(4.0, 30.0, 6.0),
+    baseline_unit_tasks=3,
+    baseline_scale=0.25,
+)
+
+
+def profile_with(**changes):
+    fields = {name: getattr(PROFILE, name) for name in PROFILE.__dataclass_fields__}
+    return JobProfile(**{**fields, **changes})
+
+
+def test_the_phases_by_hand():
+    # C = 0.1 s, B = 40 s, A = 360 s for the whole input.
+    of_run = phases(PROFILE, machines=8, iterations=5, scale=1.0)
+
+    assert of_run.initialisation_seconds == 20.0
+    assert of_run.preparation_seconds == 13.0
+    assert of_run.variable_sharing_seconds == pytest.approx(8 * 5 * 0.1)
+    assert of_run.computation_seconds == pytest.approx(5 * 40 / 8)
+    assert of_run.communication_seconds == pytest.approx(360 / 8)
+    assert of_run.total_seconds == pytest.approx(20 + 13 + 4 + 25 + 45)
+
+
+@pytest.mark.parametrize("machines", [1, 3, 20, 100])
+@pytest.mark.parametrize("iterations", [1, 10])
+@pytest.mark.parametrize("scale", [0.05, 1.0, 3.0])
+def test_the_phases_add_up_to_the_prediction(machines, iterations, scale):
+    of_run = phases(PROFILE, machines=machines, iterations=iterations, scale=scale)
+
+    (predicted,) = predict(PROFILE, machines=machines, iterations=iterations, scale=scale)
+
+    assert of_run.total_seconds == pytest.approx(predicted, rel=1e-12)
+
+
+def test_variable_sharing_is_proportional_to_machines_times_iterations():
+    def sharing(machines, iterations):
+        return phases(PROFILE, machines=machines, iterations=iterations).variable_sharing_seconds
+
+    assert sharing(10, 7) == pytest.approx(70 * sharing(1, 1))
+    assert sharing(7, 10) == pytest.approx(sharing(10, 7))
+
+
+def test_the_time_falls_with_the_machines_and_rises_again():
+    machines = np.arange(1, 401)
+    seconds = predict(PROFILE, machines=machines, iterations=10)
+    lowest = math.sqrt((10 * 40 + 360) / (10 * 0.1))
+
+    at = int(machines[np.argmin(seconds)])
+
+    assert at in (math.floor(lowest), math.ceil(lowest))
+    assert np.all(np.diff(seconds[:at]) < 0)
+    assert np.all(np.diff(seconds[at:]) > 0)
+
+
+def test_coefficients_are_in_the_order_of_the_regressors():
+    assert dict(zip(REGRESSORS, PROFILE.coefficients.tolist(), strict=True)) == pytest.approx(
+        {"1": 33.0, "iterations*machines": 0.1, "iterations/machines": 40.0, "scale/machines": 360.0}
+    )
+
+
+def test_faster_machines_shorten_what_spreads_and_nothing_else():
+    usual = phases(PROFILE, machines=4)
+    fast = phases(PROFILE, machines=4, total_speed=8.0)
+
+    assert fast.computation_seconds == pytest.approx(usual.computation_seconds / 2)
+    assert fast.communication_seconds == pytest.approx(usual.communication_seconds / 2)
+    assert fast.variable_sharing_seconds == usual.variable_sharing_seconds
+    assert fast.initialisation_seconds == usual.initialisation_seconds
+
+
+def test_many_runs_at_once():
+    seconds = predict(PROFILE, machines=[1, 2, 4], scale=[0.1, 0.2, 0.3], iterations=[3, 2, 1])
+
+    assert seconds.shape == (3,)
+    for position, (m, s, i) in enumerate([(1, 0.1, 3), (2, 0.2, 2), (4, 0.3, 1)]):
+        assert seconds[position] == pytest.approx(
+            phases(PROFILE, machines=m, scale=s, iterations=i).total_seconds
+        )
+
+
+def test_the_profile_survives_storage():
+    assert JobProfile.from_dict(PROFILE.to_dict()) == PROFILE
+    of_run = phases(PROFILE, machines=3)
+    assert PhaseSeconds.from_dict(of_run.to_dict()) == of_run
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"initialisation_seconds": -1.0}, r"initialisation_seconds=-1\.0"),
+        ({"preparation_seconds": math.nan}, "preparation_seconds=nan"),
+        ({"variable_sharing_coefficient": math.inf}, "variable_sharing_coefficient=inf"),
+        ({"unit_task_seconds": (1.0, -2.0, 3.0)}, r"unit_task_seconds\[1\]=-2\.0"),
+        ({"baseline_scale": 0.0}, r"baseline_scale=0\.0"),
+        ({"baseline_unit_tasks": 4}, "baseline_unit_tasks=4 is not the number of unit_task_seconds, 3"),
+    ],
+)
+def test_profiles_that_cannot_be(changes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        profile_with(**changes)
+
+
+def test_a_stored_profile_that_cannot_be():
+    with pytest.raises(InvalidDocumentError, match="preparation_seconds"):
+        JobProfile.from_dict({**PROFILE.to_dict(), "preparation_seconds": -5.0})
+
+
+@pytest.mark.parametrize(
+    ("run", "named"),
+    [
+        ({"machines": 0}, "machines=0"),
+        ({"machines": 2, "iterations": 0}, "iterations=0"),
+        ({"machines": 2, "scale": math.nan}, "scale=nan"),
+        ({"machines": 2, "total_speed": 0.0}, r"total_speed=0\.0"),
+    ],
+)
+def test_runs_that_cannot_be(run, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        phases(PROFILE, **run)
+
+
+def test_columns_of_different_lengths():
+    with pytest.raises(InvalidParameterError, match="has 2 values for 3 runs"):
+        predict(PROFILE, machines=[1, 2, 3], iterations=[1, 2])
