@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
+from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     IntArray,
@@ -18,6 +20,9 @@ from airflow_provider_ernest.model.parameters import (
 
 ROUNDING_TOLERANCE = 1e-9
 """Shares like 0.07 are not exact: 0.07 * 100 is 7.000000000000001 partitions."""
+
+SAME_SCALE = 0.01
+"""What a run really read may differ from what it was to read by this share."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +113,21 @@ def enumerate_candidates(
     return Candidates(
         machines=machine_column, scale=partition_column / partitions, partitions=partition_column
     )
+
+
+def times_made(candidates: Candidates, observed: Sequence[Observation]) -> IntArray:
+    """How often each candidate was run, shape (n,).
+
+    Args:
+        candidates: the n runs that could be made.
+        observed: the runs that were.
+    """
+    made = np.zeros(len(candidates), dtype=np.int64)
+    for run in observed:
+        made += (candidates.machines == run.machines) & np.isclose(
+            candidates.scale, run.scale, rtol=SAME_SCALE, atol=0.0
+        )
+    return made
 
 
 def _partition_bounds(*, min_scale: float, max_scale: float, partitions: int) -> tuple[int, int]:

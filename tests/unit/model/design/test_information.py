@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.information import a_criterion, information_matrix, normalised
+from airflow_provider_ernest.model.design.information import a_criterion, information_matrix, normalised
 from airflow_provider_ernest.model.terms import ERNEST, basis
 
 

@@ -7,15 +7,23 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.model.information import a_criterion, information_matrix
-from airflow_provider_ernest.model.parameters import FloatArray, positive_number, rounded_up, whole_number
-from airflow_provider_ernest.model.selection import cheapest_selection, missing_directions
+from airflow_provider_ernest.model.design.problem import DesignProblem
+from airflow_provider_ernest.model.design.selection import INDEPENDENT, cheapest_selection, missing_directions
+from airflow_provider_ernest.model.parameters import IntArray, positive_number, rounded_up, whole_number
 
 MORE_RUNS_THAN_TERMS = 2
-"""Leaving one run out must leave more than as many runs as terms: else nothing checks the fit."""
+"""Leaving one run out must leave more than as many runs as terms: else nothing checks the fit.
+
+The terms are those that the runs must determine: all of them, or for Bayesian criteria the three of
+`problem.CORE_TERMS` and one of the others, since some of them will be there. So a design makes six runs
+at least, as for Ernest's four terms; with five, errors in simulation were larger.
+"""
 
 SPARE_RUNS = 4
 """Runs beyond the number of terms that a design makes at most unless told otherwise."""
+
+INDEPENDENCE = (INDEPENDENT, 1e-4, 1e-3, 1e-2)
+"""How much runs must differ, one after the other, until their information matrix is regular in numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +49,8 @@ class Limits:
 
 
 def resolve_limits(
-    rows: FloatArray,
-    costs: FloatArray,
+    problem: DesignProblem,
     *,
-    observed_rows: FloatArray,
     budget: float | None,
     unit: str,
     min_runs: int | None,
@@ -54,28 +60,33 @@ def resolve_limits(
     """The user's limits with defaults in the place of None, if runs exist that respect them.
 
     Args:
-        rows: the candidates' normalised term values, shape (n, p).
-        costs: their costs, shape (n,).
-        observed_rows: normalised term values of the runs already made, shape (m, p).
+        problem: the candidates, with q terms that the runs must determine, and m runs already made.
         budget: by default `max_runs` times the mean cost, or the least that can work if that is more.
         unit: of costs and budget, for messages.
-        min_runs: by default p + 2 - m, but at least what determines the terms and at most `max_runs`.
-        max_runs: by default p + 4 - m, but at least what determines the terms.
+        min_runs: by default q + 2 - m, one more where the model may have further terms, but at least what
+            determines the terms and at most `max_runs`.
+        max_runs: by default two more than that.
         max_repetitions: how often the same run may be made.
 
     Raises:
         InvalidParameterError: a limit cannot be.
         DesignError: no runs respect them; the message names the least budget that works.
     """
-    needed = max(1, missing_directions(observed_rows))
-    possible = len(rows) * whole_number("max_repetitions", max_repetitions)
+    costs = problem.costs
+    needed = max(1, missing_directions(problem.required_known_rows))
+    possible = len(costs) * whole_number("max_repetitions", max_repetitions)
+    made, required = problem.required_known_rows.shape
+    expected = min(required + 1, problem.rows.shape[1])
     min_runs, max_runs = _run_numbers(
-        min_runs, max_runs, needed=needed, possible=possible, spare=rows.shape[1] - len(observed_rows)
+        min_runs,
+        max_runs,
+        needed=needed,
+        possible=possible,
+        usual_least=expected + MORE_RUNS_THAN_TERMS - made,
+        usual_most=expected + SPARE_RUNS - made,
     )
-    cheapest = cheapest_selection(
-        rows, costs, runs=min_runs, max_repetitions=max_repetitions, observed_rows=observed_rows
-    )
-    if cheapest is None or not np.isfinite(a_criterion(information_matrix(rows, cheapest, observed_rows))):
+    cheapest = cheapest_regular(problem, runs=min_runs, max_repetitions=max_repetitions)
+    if cheapest is None:
         raise DesignError(
             f"No {min_runs} of the candidates determine all terms with certainty.",
             remedy="Widen the bounds of machines and scale, or name fewer terms.",
@@ -98,13 +109,39 @@ def resolve_limits(
     return limits
 
 
+def cheapest_regular(problem: DesignProblem, *, runs: int, max_repetitions: int) -> IntArray | None:
+    """The cheapest so many runs that determine the terms with certainty, or None where none do.
+
+    The very cheapest may differ so little (one scale; 29, 30, 31 and 32 machines) that their
+    information matrix is singular in numbers though not in theory: then runs that differ more.
+    """
+    for independent in INDEPENDENCE:
+        counts = cheapest_selection(
+            problem.required_rows,
+            problem.costs,
+            runs=runs,
+            max_repetitions=max_repetitions,
+            observed_rows=problem.required_known_rows,
+            independent=independent,
+        )
+        if counts is not None and np.isfinite(problem.value(counts)):
+            return counts
+    return None
+
+
 def _run_numbers(
-    min_runs: int | None, max_runs: int | None, *, needed: int, possible: int, spare: int
+    min_runs: int | None,
+    max_runs: int | None,
+    *,
+    needed: int,
+    possible: int,
+    usual_least: int,
+    usual_most: int,
 ) -> tuple[int, int]:
-    """The fewest and the most runs; `spare` is the number of terms less that of the runs already made."""
+    """The fewest and the most runs: what the user asks for, else the usual, in the bounds of what can be."""
     asked = 0 if min_runs is None else whole_number("min_runs", min_runs)
     if max_runs is None:
-        max_runs = min(max(spare + SPARE_RUNS, needed, asked), possible)
+        max_runs = min(max(usual_most, needed, asked), possible)
     if whole_number("max_runs", max_runs) < needed:
         raise InvalidParameterError(
             "max_runs",
@@ -121,5 +158,5 @@ def _run_numbers(
             remedy=f"Lower it to {most}, or raise max_runs or max_repetitions, or widen the bounds.",
         )
     if min_runs is None:
-        asked = min(spare + MORE_RUNS_THAN_TERMS, most)
+        asked = min(usual_least, most)
     return max(asked, needed), max_runs

@@ -8,6 +8,7 @@ that can work.
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from airflow_provider_ernest.model.parameters import FloatArray, IntArray
 
@@ -22,6 +23,7 @@ def greedy_selection(
     runs: int,
     max_repetitions: int,
     observed_rows: FloatArray,
+    independent: float = INDEPENDENT,
 ) -> IntArray | None:
     """The most preferred runs that, with those already made, determine all terms.
 
@@ -31,12 +33,13 @@ def greedy_selection(
         runs: how many runs to pick.
         max_repetitions: how often the same candidate may be picked.
         observed_rows: term values of the runs already made, shape (m, p).
+        independent: the share of a row that must not be a combination of those picked before.
 
     Returns:
         How often each candidate is picked, shape (n,), or None where so many runs cannot determine
         the terms.
     """
-    essential = _independent(rows, preference, observed_rows)
+    essential = _independent(rows, preference, observed_rows, independent)
     if essential is None or len(essential) > runs or runs > len(rows) * max_repetitions:
         return None
     counts = np.zeros(len(rows), dtype=np.int64)
@@ -47,12 +50,23 @@ def greedy_selection(
 
 
 def cheapest_selection(
-    rows: FloatArray, costs: FloatArray, *, runs: int, max_repetitions: int, observed_rows: FloatArray
+    rows: FloatArray,
+    costs: FloatArray,
+    *,
+    runs: int,
+    max_repetitions: int,
+    observed_rows: FloatArray,
+    independent: float = INDEPENDENT,
 ) -> IntArray | None:
     """The cheapest so many runs that determine all terms; see `greedy_selection`."""
     by_cost = np.argsort(costs, kind="stable")
     return greedy_selection(
-        rows, by_cost, runs=runs, max_repetitions=max_repetitions, observed_rows=observed_rows
+        rows,
+        by_cost,
+        runs=runs,
+        max_repetitions=max_repetitions,
+        observed_rows=observed_rows,
+        independent=independent,
     )
 
 
@@ -61,17 +75,31 @@ def missing_directions(observed_rows: FloatArray) -> int:
     return int(observed_rows.shape[1] - len(_directions(observed_rows)))
 
 
-def _independent(rows: FloatArray, preference: IntArray, observed_rows: FloatArray) -> list[int] | None:
+def completing(rows: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
+    """Which rows, of shape (n, p), each determine all p terms together with the others, of shape (m, p)."""
+    directions = _directions(others)
+    missing = others.shape[1] - len(directions)
+    if missing == 0:
+        return np.ones(len(rows), dtype=np.bool_)
+    if missing > 1:
+        return np.zeros(len(rows), dtype=np.bool_)
+    remainder = np.linalg.norm(_without(rows, directions), axis=1)
+    return np.asarray(remainder > INDEPENDENT * np.linalg.norm(rows, axis=1), dtype=np.bool_)
+
+
+def _independent(
+    rows: FloatArray, preference: IntArray, observed_rows: FloatArray, independent: float
+) -> list[int] | None:
     """The first rows in the order of preference that complete the observed ones to full rank."""
     lengths = np.linalg.norm(rows, axis=1)
     remainder = _without(rows, _directions(observed_rows))
     chosen: list[int] = []
     for _ in range(missing_directions(observed_rows)):
         lengths_left = np.linalg.norm(remainder, axis=1)
-        independent = preference[(lengths_left > INDEPENDENT * lengths)[preference]]
-        if not independent.size:
+        possible = preference[(lengths_left > independent * lengths)[preference]]
+        if not possible.size:
             return None
-        first = int(independent[0])
+        first = int(possible[0])
         chosen.append(first)
         remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
     return chosen

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.model.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates, times_made
+
+from ..paper import observe
 
 BOUNDS = {"max_machines": 16, "min_scale": 0.01, "max_scale": 0.1, "partitions": 1000}
 
@@ -87,3 +89,14 @@ def test_no_whole_partition_between_the_scales():
 def test_columns_that_do_not_belong_together_are_refused():
     with pytest.raises(InvalidParameterError, match="lengths"):
         Candidates(machines=np.array([1, 2]), scale=np.array([0.1]), partitions=np.array([1, 2]))
+
+
+def test_runs_made_are_told_by_what_they_nearly_read():
+    """A sample of 5 % may really read 5.02 %, but not 6 %."""
+    candidates = enumerate_candidates(max_machines=2, min_scale=0.05, max_scale=0.06, partitions=100)
+    points = list(zip(candidates.machines.tolist(), candidates.scale.tolist(), strict=True))
+    observed = observe(machines=[2, 2, 1, 3], scale=[0.0502, 0.05, 0.06, 0.05], seconds=[1.0] * 4)
+
+    made = dict(zip(points, times_made(candidates, observed).tolist(), strict=True))
+
+    assert made == {(1, 0.05): 0, (2, 0.05): 2, (1, 0.06): 1, (2, 0.06): 0}

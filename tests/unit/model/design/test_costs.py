@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.candidates import Candidates
-from airflow_provider_ernest.model.costs import (
+from airflow_provider_ernest.model.design.candidates import Candidates
+from airflow_provider_ernest.model.design.costs import (
     Dollars,
     ExpectedSeconds,
     MachineSeconds,
+    RelativeTime,
+    in_seconds,
     relative_time,
     resolve_cost,
 )
@@ -21,6 +23,38 @@ PRIOR = {"full_seconds_on_one_machine": 3600.0, "run_overhead_seconds": 30.0}
 
 def test_the_papers_cost_is_relative_to_the_cheapest_run():
     assert relative_time(RUNS).tolist() == pytest.approx([16.0, 4.0, 1.0])
+
+
+def test_an_overhead_makes_tiny_runs_dear():
+    assert RelativeTime(run_overhead=2.0)(RUNS).tolist() == pytest.approx([18.0, 6.0, 3.0])
+    cost, unit = resolve_cost("relative_time", run_overhead=2.0)
+    assert cost(RUNS).tolist() == pytest.approx([18.0, 6.0, 3.0])
+    assert unit == "cheapest runs"
+    with pytest.raises(InvalidParameterError, match="run_overhead=-1"):
+        RelativeTime(run_overhead=-1)
+
+
+def test_runs_that_are_no_candidates_cost_in_the_same_unit():
+    tiny = Candidates(machines=np.array([16]), scale=np.array([0.05]), partitions=np.array([8]))
+
+    assert relative_time.relative_to(RUNS, runs=tiny).tolist() == pytest.approx([0.5])
+
+
+def test_a_cost_knows_its_unit_and_the_seconds_it_is_made_of():
+    dollars = Dollars(**PRIOR, price_per_hour=0.36)
+    resolved, unit = resolve_cost(dollars)
+
+    assert unit == "dollars"
+    assert resolve_cost(resolved) == (resolved, "dollars")
+    assert in_seconds(resolved) is dollars
+    assert dollars.seconds(machines=RUNS.machines, scale=RUNS.scale).tolist() == pytest.approx(
+        [390, 120, 52.5]
+    )
+    assert dollars.of_seconds(machines=np.array([10]), seconds=np.array([3600.0])).tolist() == pytest.approx(
+        [3.6]
+    )
+    assert in_seconds(relative_time) is None
+    assert in_seconds(lambda candidates: candidates.scale) is None
 
 
 def test_an_hours_work_on_a_tenth_of_the_data():
@@ -47,8 +81,9 @@ def test_costs_by_name(name, unit, expected):
 
 
 def test_a_cost_of_the_users_own():
-    cost, _ = resolve_cost(lambda candidates: candidates.machines * 2.0)
+    cost, unit = resolve_cost(lambda candidates: candidates.machines * 2.0)
 
+    assert unit == "cost units"
     assert cost(RUNS).tolist() == [2.0, 8.0, 32.0]
 
 

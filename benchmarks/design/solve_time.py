@@ -1,20 +1,18 @@
-"""How long does it take to solve for an experiment design, and is it the same design?
+"""How long does it take to solve for a design, and is it the same optimum?
 
 The relaxed problem of Ernest (section 3.2) in two formulations of the same objective: that of the
 published implementation, which adds up a cvxpy expression over a Python list of matrices for each
 term, and ours, a single expression. Both are solved by the same solver with the same tolerances in
 this process; CPU seconds are those of all threads, after a warm-up.
-
-    python -m benchmarks.design_time
 """
 
 from __future__ import annotations
 
-import argparse
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from statistics import median
 from typing import TypeVar
 
@@ -22,19 +20,25 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.atoms.matrix_frac import matrix_frac
 
-from airflow_provider_ernest.model.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.model.costs import relative_time
-from airflow_provider_ernest.model.design import optimal_weights
-from airflow_provider_ernest.model.information import a_criterion, information_matrix, normalised
-from airflow_provider_ernest.model.limits import Limits
+from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.model.design.costs import relative_time
+from airflow_provider_ernest.model.design.criteria import CRITERIA
+from airflow_provider_ernest.model.design.information import a_criterion, information_matrix, normalised
+from airflow_provider_ernest.model.design.plan import plan_design
+from airflow_provider_ernest.model.design.problem import classic_problem
+from airflow_provider_ernest.model.design.relaxation import optimal_weights, plain_bounds
+from airflow_provider_ernest.model.design.targets import Targets
+from airflow_provider_ernest.model.documents import Design
 from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.rounding import round_design
 from airflow_provider_ernest.model.terms import ERNEST, basis
 
 Result = TypeVar("Result")
 
-SIZES: tuple[tuple[int, int], ...] = ((16, 20), (32, 40), (100, 100))
-"""Machines and scales: 320, 1,280 and 10,000 candidates."""
+SIZES: tuple[tuple[int, int], ...] = ((5, 10), (16, 20), (32, 40), (100, 100))
+"""Machines and scales: 50, 320, 1,280 and 10,000 candidates."""
+
+QUICK_SIZES = 2
+"""How many of them are measured in a hurry."""
 
 ORIGINAL_UP_TO = 2_000
 """Candidates up to which the original formulation is solved; its time grows faster than their number."""
@@ -46,15 +50,13 @@ REPETITIONS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One line of the table; the original's numbers are None where it was skipped."""
+    """The relaxed problem in both formulations; the original's numbers are None where it was skipped."""
 
     candidates: int
     original_seconds: float | None
     seconds: float
     original_objective: float | None
     objective: float
-    rounding_seconds: float
-    efficiency: float
 
 
 def original_weights(design_rows: FloatArray, costs: FloatArray, *, budget: float) -> FloatArray:
@@ -104,10 +106,7 @@ def candidates_of(*, machines: int, scales: int) -> Candidates:
 
 
 def measure(candidates: Candidates) -> Measurement:
-    """Solve both formulations without a bound on the runs, then round our design with one.
-
-    The budget is the default of `plan_design`.
-    """
+    """Solve both formulations of the paper's problem, at a budget of eight runs of mean cost."""
     rows = basis(ERNEST, machines=candidates.machines, scale=candidates.scale)
     costs = relative_time(candidates)
     budget = RUNS * float(costs.mean())
@@ -115,12 +114,8 @@ def measure(candidates: Candidates) -> Measurement:
     if len(candidates) <= ORIGINAL_UP_TO:
         weights, original_seconds = _timed(lambda: original_weights(rows, costs, budget=budget))
         original_objective = objective_of(rows, weights)
-    weights, seconds = _timed(lambda: optimal_weights(rows, costs, budget=budget))
-    bounded = optimal_weights(rows, costs, budget=budget, max_runs=RUNS)
-    normalised_rows, none_observed = normalised(rows, None)
-    limits = Limits(budget=budget, min_runs=len(ERNEST) + 2, max_runs=RUNS)
-    counts, rounding_seconds = _timed(
-        lambda: round_design(normalised_rows, costs, bounded, limits=limits, observed_rows=none_observed)
+    weights, seconds = _timed(
+        lambda: optimal_weights(classic_problem(rows, costs), plain_bounds(costs, budget=budget))
     )
     return Measurement(
         candidates=len(candidates),
@@ -128,19 +123,52 @@ def measure(candidates: Candidates) -> Measurement:
         seconds=seconds,
         original_objective=original_objective,
         objective=objective_of(rows, weights),
-        rounding_seconds=rounding_seconds,
-        efficiency=objective_of(rows, bounded) / objective_of(rows, counts.astype(np.float64)),
     )
 
 
-def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
-    """The result, and the median CPU seconds of some repetitions."""
-    seconds = []
-    for _ in range(REPETITIONS):
-        before = time.process_time()
-        result = work()
-        seconds.append(time.process_time() - before)
-    return result, median(seconds)
+def whole_designs(candidates: Candidates) -> Iterator[tuple[str, float, Design]]:
+    """Each criterion, the CPU seconds to its design, relaxed problem and rounding, and the design."""
+    most = int(candidates.machines.max())
+    targets = Targets(machines=(most, 2 * most, 4 * most))
+    for criterion in CRITERIA:
+        design, seconds = _timed(
+            partial(
+                plan_design,
+                candidates=candidates,
+                criterion=criterion,
+                targets=targets,
+                min_runs=RUNS,
+                max_runs=RUNS,
+            )
+        )
+        yield criterion, seconds, design
+
+
+def report(*, quick: bool) -> Iterator[str]:
+    """The lines of both tables."""
+    grids = [
+        candidates_of(machines=machines, scales=scales)
+        for machines, scales in (SIZES[:QUICK_SIZES] if quick else SIZES)
+    ]
+    measure(candidates_of(machines=4, scales=5))  # warm-up: imports, caches, the solver's library
+    yield "CPU seconds to solve the relaxed A-optimal design; objectives are traces of inverse information"
+    yield (
+        f"{'candidates':>10}  {'original':>10}  {'ours':>7}  {'ratio':>6}  {'original obj':>12}  "
+        f"{'our obj':>12}  {'difference':>10}"
+    )
+    for candidates in grids:
+        yield _line(measure(candidates))
+    yield (
+        f"The original formulation is skipped above {ORIGINAL_UP_TO:,} candidates. Efficiencies below are of "
+        f"{RUNS} whole runs against the relaxed optimum that they could not pass."
+    )
+    yield ""
+    yield "CPU seconds to a design of whole runs, and its efficiency"
+    yield f"{'candidates':>10}" + "".join(f"  {criterion:>15}" for criterion in CRITERIA)
+    for candidates in grids:
+        yield f"{len(candidates):10,d}" + "".join(
+            f"  {seconds:8.2f} {design.efficiency:6.1%}" for _, seconds, design in whole_designs(candidates)
+        )
 
 
 def _line(measurement: Measurement) -> str:
@@ -153,37 +181,14 @@ def _line(measurement: Measurement) -> str:
         ratio = original / measurement.seconds
         compared = f"{original:10.2f}  {measurement.seconds:7.3f}  {ratio:5.0f}x  {objective:12.6f}"
         difference = f"{abs(measurement.objective / objective - 1):10.1e}"
-    return (
-        f"{measurement.candidates:10,d}  {compared}  {measurement.objective:12.6f}  {difference}  "
-        f"{measurement.rounding_seconds:8.3f}  {measurement.efficiency:10.1%}"
-    )
+    return f"{measurement.candidates:10,d}  {compared}  {measurement.objective:12.6f}  {difference}"
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure and print."""
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.design_time", description=(__doc__ or "").partition("\n\n")[0]
-    )
-    parser.add_argument(
-        "--only-small", action="store_true", help="measure 320 candidates only, for a look within seconds"
-    )
-    options = parser.parse_args(arguments)
-    measure(candidates_of(machines=4, scales=5))  # warm-up: imports, caches, the solver's library
-    print(
-        "CPU seconds to solve the relaxed A-optimal design; objectives are traces of the inverse information"
-    )
-    print(
-        f"{'candidates':>10}  {'original':>10}  {'ours':>7}  {'ratio':>6}  {'original obj':>12}  "
-        f"{'our obj':>12}  {'difference':>10}  {'rounding':>8}  {'efficiency':>10}"
-    )
-    for machines, scales in SIZES[:1] if options.only_small else SIZES:
-        print(_line(measure(candidates_of(machines=machines, scales=scales))), flush=True)
-    print(
-        f"The original formulation is skipped above {ORIGINAL_UP_TO:,} candidates. Rounding makes at most "
-        f"{RUNS} whole runs; efficiency is against the relaxed optimum with that bound. On many machines it "
-        "is low because that optimum takes fractions of runs that are dearer than the whole budget."
-    )
-
-
-if __name__ == "__main__":
-    main()
+def _timed(work: Callable[[], Result]) -> tuple[Result, float]:
+    """The result, and the median CPU seconds of some repetitions."""
+    seconds = []
+    for _ in range(REPETITIONS):
+        before = time.process_time()
+        result = work()
+        seconds.append(time.process_time() - before)
+    return result, median(seconds)

@@ -1,0 +1,1 @@
+"""Which sample runs to make: optimal experiment design, from candidates to whole runs."""

@@ -1,0 +1,76 @@
+"""The comparison of designs: every way keeps the budget, and the tables hold what was measured."""
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import FitError
+from airflow_provider_ernest.model.design.candidates import enumerate_candidates
+from airflow_provider_ernest.model.design.costs import relative_time
+from airflow_provider_ernest.model.design.targets import Targets
+from benchmarks.design import __main__ as program
+from benchmarks.design import prediction, trials
+from benchmarks.design.rivals import CHEAPEST, CHOICES, Task
+
+CANDIDATES = enumerate_candidates(
+    max_machines=8, min_scale=0.01, max_scale=0.1, partitions=1000, scale_steps=5
+)
+TASK = Task(
+    candidates=CANDIDATES, cost=relative_time, budget=60.0, runs=7, targets=Targets(machines=(16, 32))
+)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_every_way_keeps_the_budget_and_all_but_one_the_number_of_runs(name):
+    chosen = CHOICES[name](TASK, np.random.default_rng(0))
+
+    assert 0 < relative_time(CANDIDATES)[chosen].sum() <= 60.0 * (1 + 1e-6)
+    assert len(set(chosen.tolist())) == len(chosen)
+    assert name == CHEAPEST or len(chosen) <= 7
+
+
+def test_cheapest_first_leaves_nothing_that_it_could_have_had():
+    costs = relative_time(CANDIDATES)
+    chosen = CHOICES[CHEAPEST](TASK, np.random.default_rng(0))
+    rest = np.delete(costs, chosen)
+
+    assert costs[chosen].max() <= rest.min()
+    assert costs[chosen].sum() + rest.min() > 60.0
+
+
+def test_exact_runs_of_an_optimal_design_are_predicted_exactly(monkeypatch):
+    monkeypatch.setattr(trials, "NOISE", 0.0)
+    predictor = prediction.Predictor(predict=prediction.ernest_terms)
+    monkeypatch.setattr(prediction, "PREDICTORS", {"Ernest's terms": predictor})
+    trial = next(iter(trials.with_the_papers_cost(repetitions=1)))
+
+    results = prediction.compare([trial])
+
+    assert results["A-optimal"][0].errors_percent["Ernest's terms"].max() < 1e-3
+    assert len(results["random"]) == prediction.RANDOM_DESIGNS
+    assert all(result.spent <= 1 + 1e-6 for of_name in results.values() for result in of_name)
+
+
+def test_the_table_shows_every_way_and_says_what_was_refused(monkeypatch):
+    def refuses_few(train, machines, scale):
+        if len(train) < 7:
+            raise FitError("too few")
+        return prediction.ernest_terms(train, machines, scale)
+
+    for module in (prediction, program):
+        monkeypatch.setattr(module, "PREDICTORS", {"refuses few": prediction.Predictor(predict=refuses_few)})
+    results = prediction.compare([next(iter(trials.with_machine_seconds(repetitions=2)))])
+
+    lines = list(program._table("A title", results))
+
+    assert "A title" in lines[0]
+    assert [line.split("  ")[0] for line in lines[3 : 3 + len(CHOICES)]] == [
+        name[:24].strip() for name in CHOICES
+    ]
+    assert "+0%" in lines[3]
+    assert any(line.endswith("-") for line in lines)
+    assert "refused" in lines[-1]
+
+
+def test_a_wrong_folder_shows_at_once(tmp_path, capsys):
+    assert program.main(["--c3o", str(tmp_path / "nowhere")]) == 2
+    assert "nowhere" in capsys.readouterr().err

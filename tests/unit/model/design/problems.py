@@ -1,0 +1,53 @@
+"""Small design problems for the tests, small enough to try all designs."""
+
+import itertools
+
+import numpy as np
+
+from airflow_provider_ernest.model.design.candidates import enumerate_candidates
+from airflow_provider_ernest.model.design.costs import relative_time
+from airflow_provider_ernest.model.design.expectations import half_fixed
+from airflow_provider_ernest.model.design.information import a_criterion
+from airflow_provider_ernest.model.design.limits import Limits
+from airflow_provider_ernest.model.design.problem import design_problem
+from airflow_provider_ernest.model.design.targets import Targets
+
+FEW_TERMS = ("1", "scale/machines", "machines")
+MORE_TERMS = ("1", "scale", "scale/machines", "log(machines)", "machines")
+
+
+def small_problem(criterion="A", *, max_machines=4, steps=3, observed=()):
+    candidates = enumerate_candidates(
+        max_machines=max_machines, min_scale=0.02, max_scale=0.1, partitions=500, scale_steps=steps
+    )
+    return design_problem(
+        candidates=candidates,
+        costs=relative_time(candidates),
+        terms=MORE_TERMS if criterion.startswith("bayesian") else FEW_TERMS,
+        criterion=criterion,
+        observed=observed,
+        targets=Targets(machines=(8, 16)),
+        expected_seconds=None if criterion == "A" else half_fixed(candidates),
+    )
+
+
+def limits_of(problem, *, budget_runs, max_runs, min_runs=4, repetitions=1):
+    return Limits(
+        budget=budget_runs * float(problem.costs.mean()),
+        min_runs=min_runs,
+        max_runs=max_runs,
+        max_repetitions=repetitions,
+    )
+
+
+def all_designs(problem, limits):
+    """Every allowed design that tells the terms that it must."""
+    pool = np.repeat(np.arange(len(problem.costs)), limits.max_repetitions)
+    for runs in range(limits.min_runs, limits.max_runs + 1):
+        for chosen in set(itertools.combinations(pool.tolist(), runs)):
+            counts = np.bincount(chosen, minlength=len(problem.costs))
+            if counts @ problem.costs > limits.highest_cost:
+                continue
+            required = np.vstack([problem.required_known_rows, problem.required_rows[counts > 0]])
+            if np.isfinite(a_criterion(required.T @ required)):
+                yield counts

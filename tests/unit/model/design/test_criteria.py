@@ -1,0 +1,112 @@
+"""The criteria against their definitions, and exchanges against doing them."""
+
+import math
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.design.criteria import CRITERIA, Criterion
+
+TARGET_ROWS = np.random.default_rng(7).random((5, 4))
+
+
+def criterion(name):
+    return Criterion.named(name, terms=4, target_rows=TARGET_ROWS)
+
+
+def random_information(generator, runs=9):
+    rows = generator.random((runs, 4)) + 0.1
+    return rows, rows.T @ rows
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_values_are_those_of_the_definitions(seed):
+    _, information = random_information(np.random.default_rng(seed))
+    covariance = np.linalg.inv(information)
+
+    assert criterion("A").value(information) == pytest.approx(np.trace(covariance))
+    assert criterion("D").value(information) == pytest.approx(np.linalg.det(covariance) ** (1 / 4))
+    of_predictions = [row @ covariance @ row for row in TARGET_ROWS]
+    assert criterion("I").value(information) == pytest.approx(np.mean(of_predictions))
+
+
+def test_the_i_criterion_is_the_mean_variance_of_predictions_in_simulation():
+    generator = np.random.default_rng(1)
+    rows, information = random_information(generator)
+    truth = np.array([1.0, 2.0, 0.5, 3.0])
+    seconds = rows @ truth + 0.1 * generator.standard_normal((20_000, len(rows)))
+    predictions = np.linalg.lstsq(rows, seconds.T, rcond=None)[0].T @ TARGET_ROWS.T
+
+    assert predictions.var(axis=0).mean() == pytest.approx(0.01 * criterion("I").value(information), rel=0.05)
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_a_singular_matrix_is_infinitely_bad(name):
+    assert criterion(name).value(np.diag([1.0, 1.0, 1.0, 0.0])) == math.inf
+    assert criterion(name).value(np.zeros((4, 4))) == math.inf
+
+
+@pytest.mark.parametrize("name", ["A", "I"])
+def test_what_the_solver_minimises_is_the_criterion(name):
+    generator = np.random.default_rng(3)
+    _, information = random_information(generator)
+    to_whitened = generator.random((4, 4)) + np.eye(4)
+
+    expression, constraints = criterion(name).relaxed(
+        cp.Constant(to_whitened.T @ information @ to_whitened), to_whitened
+    )
+
+    assert not constraints
+    assert expression.value == pytest.approx(criterion(name).value(information))
+
+
+def test_what_the_solver_minimises_for_d_is_the_root_of_the_determinant():
+    _, information = random_information(np.random.default_rng(4))
+    expression, constraints = criterion("D").relaxed(cp.Constant(information), np.eye(4))
+    problem = cp.Problem(cp.Minimize(expression), constraints)
+    problem.solve(solver=cp.CLARABEL)
+
+    assert -1 / problem.value == pytest.approx(criterion("D").value(information), rel=1e-5)
+
+
+@pytest.mark.parametrize("name", ["A", "D", "I"])
+def test_the_gain_of_each_exchange_is_what_the_exchange_brings(name):
+    generator = np.random.default_rng(5)
+    rows, information = random_information(generator)
+    entering = np.vstack([generator.random((6, 4)), rows[:1]])
+    leaving = np.vstack([np.zeros(4), rows])
+    function = criterion(name)
+
+    gains = function.gains_of_swapping(np.linalg.inv(information), entering, leaving)
+
+    for i, comes in enumerate(entering):
+        for j, goes in enumerate(leaving):
+            after = information + np.outer(comes, comes) - np.outer(goes, goes)
+            if name == "D":
+                expected = np.linalg.det(after) / np.linalg.det(information) - 1
+            else:
+                expected = function.value(information) - function.value(after)
+            assert gains[i, j] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["A", "D", "I"])
+def test_an_exchange_that_loses_a_term_is_no_gain(name):
+    rows = np.eye(4)
+
+    gains = criterion(name).gains_of_swapping(np.eye(4), rows[:1], rows)
+
+    assert gains[0, 1:].tolist() == [0.0, 0.0, 0.0]
+
+
+@pytest.mark.parametrize("name", ["E", "bayesian", "a", "Bayesian D"])
+def test_an_unknown_name_lists_the_known_ones(name):
+    with pytest.raises(InvalidParameterError, match=r'is not a known criterion.*"bayesian I"'):
+        Criterion.named(name, terms=4)
+
+
+@pytest.mark.parametrize("name", ["I", "bayesian I"])
+def test_predictions_nobody_named_cannot_be_bettered(name):
+    with pytest.raises(InvalidParameterError, match=r"targets=None is missing.*or use D"):
+        Criterion.named(name, terms=4)

@@ -1,0 +1,111 @@
+"""What a design is reckoned with: relative rows, belief, and what must be told apart."""
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import DesignError
+from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.model.design.problem import design_problem
+from airflow_provider_ernest.model.design.targets import Targets
+from airflow_provider_ernest.model.terms import basis
+
+from ..paper import observe
+
+CANDIDATES = enumerate_candidates(
+    max_machines=6, min_scale=0.02, max_scale=0.1, partitions=100, scale_steps=5
+)
+TERMS = ("1", "scale", "scale/machines", "machines")
+TARGETS = Targets(machines=(8, 12))
+
+
+def expected_seconds(*, machines, scale):
+    return 3.0 + 40 * scale / machines
+
+
+def problem(criterion, **other):
+    defaults = {
+        "candidates": CANDIDATES,
+        "costs": np.ones(len(CANDIDATES)),
+        "terms": TERMS,
+        "targets": TARGETS,
+        "expected_seconds": expected_seconds,
+    }
+    return design_problem(criterion=criterion, **{**defaults, **other})
+
+
+def relative_rows(machines, scale):
+    machines, scale = np.asarray(machines, dtype=float), np.asarray(scale, dtype=float)
+    rows = basis(TERMS, machines=machines, scale=scale)
+    return rows / expected_seconds(machines=machines, scale=scale)[:, None]
+
+
+def test_i_is_the_mean_relative_variance_of_the_predictions():
+    """By the textbook's formula for weighted least squares, in the user's own units."""
+    counts = np.zeros(len(CANDIDATES), dtype=int)
+    counts[[0, 5, 11, 18, 23]] = 1
+    rows = relative_rows(CANDIDATES.machines[counts > 0], CANDIDATES.scale[counts > 0])
+    targets = relative_rows([8, 12], [1.0, 1.0])
+    covariance = np.linalg.inv(rows.T @ rows)
+
+    value = problem("I").value(counts)
+
+    assert value == pytest.approx(np.mean(np.sum((targets @ covariance) * targets, axis=1)))
+
+
+def test_belief_counts_like_a_run_for_each_term():
+    """Of ridge regression: noise sigma, coefficients of size tau, precision (sigma/tau)^2."""
+    counts = np.zeros(len(CANDIDATES), dtype=int)
+    counts[[0, 11]] = 1
+    candidate_rows = relative_rows(CANDIDATES.machines, CANDIDATES.scale)
+    rows, targets = candidate_rows[counts > 0], relative_rows([8, 12], [1.0, 1.0])
+    size = 1 / np.maximum(candidate_rows.mean(axis=0), targets.mean(axis=0))
+    covariance = np.linalg.inv(rows.T @ rows + 0.04 * np.diag(1 / size**2))
+
+    value = problem("bayesian I", prior_precision=0.04).value(counts)
+
+    assert value == pytest.approx(np.mean(np.sum((targets @ covariance) * targets, axis=1)))
+
+
+def test_without_runs_belief_is_all_there_is():
+    """A term that may take all of the run's time: the relative error of each is 100 % of it."""
+    nothing = np.zeros(len(CANDIDATES))
+    noise = 0.1
+
+    value = problem("bayesian I", prior_precision=noise**2).value(nothing)
+
+    assert noise * np.sqrt(value) == pytest.approx(np.sqrt(len(TERMS)), rel=0.5)
+
+
+def test_runs_made_are_information_at_no_cost():
+    counts = np.zeros(len(CANDIDATES), dtype=int)
+    counts[[0, 5, 11, 18, 23]] = 1
+    observed = observe(
+        machines=CANDIDATES.machines[counts > 0].tolist(),
+        scale=CANDIDATES.scale[counts > 0].tolist(),
+        seconds=[1.0] * 5,
+    )
+
+    made = problem("bayesian I", observed=observed)
+
+    nothing = np.zeros(len(CANDIDATES))
+    assert made.value(nothing) == pytest.approx(problem("bayesian I").value(counts))
+    assert made.required_known_rows.shape == (5, 3)
+
+
+def test_what_must_be_told_apart_is_what_the_candidates_allow():
+    assert problem("bayesian D").required_rows.shape[1] == 3
+    assert problem("D").required_rows.shape[1] == len(TERMS)
+    tied = Candidates(
+        machines=np.array([1, 2, 3]), scale=np.array([0.1, 0.2, 0.3]), partitions=np.array([1, 2, 3])
+    )
+    assert problem("bayesian D", candidates=tied, costs=np.ones(3)).required_rows.shape[1] == 2
+
+
+def test_what_an_observed_run_varies_need_not_vary_again():
+    one = enumerate_candidates(min_machines=4, max_machines=4, min_scale=0.02, max_scale=0.1, partitions=100)
+    costs = np.ones(len(one))
+    elsewhere = observe(machines=[2], scale=0.1, seconds=[3.0])
+
+    assert problem("bayesian I", candidates=one, costs=costs, observed=elsewhere).known_rows.shape[0] == 5
+    with pytest.raises(DesignError, match="one number of machines, 4"):
+        problem("bayesian I", candidates=one, costs=costs)

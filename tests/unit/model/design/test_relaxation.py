@@ -1,0 +1,98 @@
+"""The relaxed problem against other formulations of it, and its bounds against all whole designs."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import DesignError
+from airflow_provider_ernest.model.design.costs import relative_time
+from airflow_provider_ernest.model.design.criteria import CRITERIA
+from airflow_provider_ernest.model.design.problem import classic_problem
+from airflow_provider_ernest.model.design.relaxation import optimal_weights, plain_bounds, whole_run_bounds
+from airflow_provider_ernest.model.terms import ERNEST, basis
+from benchmarks.design.solve_time import candidates_of, objective_of, original_weights
+
+from .problems import all_designs, limits_of, small_problem
+
+GRID = candidates_of(machines=8, scales=6)
+ROWS = basis(ERNEST, machines=GRID.machines, scale=GRID.scale)
+COSTS = relative_time(GRID)
+
+
+@pytest.mark.parametrize("share_of_all", [0.02, 0.1, 0.5])
+def test_the_same_optimum_as_the_formulation_of_the_original(share_of_all):
+    budget = share_of_all * float(COSTS.sum())
+
+    ours = optimal_weights(classic_problem(ROWS, COSTS), plain_bounds(COSTS, budget=budget))
+    original = original_weights(ROWS, COSTS, budget=budget)
+
+    assert objective_of(ROWS, ours) == pytest.approx(objective_of(ROWS, original), rel=1e-4)
+    assert ours @ COSTS <= budget * (1 + 1e-6)
+    assert ours.min() >= 0
+    assert ours.max() <= 1
+
+
+def textbook_objective(name, problem, information):
+    """The criterion as cvxpy's manual would have it, and what makes a value comparable with ours."""
+    if name.endswith("D"):
+        return -cp.log_det(information), lambda value: np.exp(value / problem.rows.shape[1])
+    loadings = problem.criterion.loadings
+    terms = [cp.matrix_frac(column, information) for column in loadings.T]
+    return cp.sum(terms), lambda value: value
+
+
+@pytest.mark.parametrize("name", CRITERIA)
+def test_the_same_optimum_as_the_textbook_formulation(name):
+    problem = small_problem(name, max_machines=6, steps=5)
+    bounds = plain_bounds(problem.costs, budget=40.0, max_runs=5, max_repetitions=2)
+    weights = cp.Variable(len(problem.costs))
+    information = problem.rows.T @ cp.diag(weights) @ problem.rows + problem.known_rows.T @ problem.known_rows
+    objective, comparable = textbook_objective(name, problem, information)
+    within = [weights >= 0, weights <= 2, problem.costs @ weights <= 40, cp.sum(weights) <= 5]
+    textbook = cp.Problem(cp.Minimize(objective), within)
+    textbook.solve(solver=cp.CLARABEL)
+
+    ours = optimal_weights(problem, bounds)
+
+    assert problem.value(ours) == pytest.approx(comparable(textbook.value), rel=1e-4)
+    assert problem.costs @ ours <= 40 * (1 + 1e-6)
+    assert ours.sum() <= 5 * (1 + 1e-6)
+
+
+def test_a_bound_on_the_runs_bounds_the_weights():
+    weights = optimal_weights(classic_problem(ROWS, COSTS), plain_bounds(COSTS, budget=1e6, max_runs=5))
+
+    assert weights.sum() == pytest.approx(5, rel=1e-5)
+
+
+def test_candidates_that_determine_nothing_are_refused_before_solving():
+    rows = basis(ERNEST, machines=[1, 2, 1, 2], scale=[0.1, 0.1, 0.2, 0.2])
+
+    with pytest.raises(DesignError, match="singular"):
+        optimal_weights(classic_problem(rows, np.ones(4)), plain_bounds(np.ones(4), budget=4))
+
+
+@pytest.mark.parametrize("budget_runs", [1.0, 1.5, 2.5, 4.0])
+@pytest.mark.parametrize("repetitions", [1, 2])
+def test_every_allowed_whole_design_keeps_the_tighter_bounds(budget_runs, repetitions):
+    problem = small_problem()
+    limits = limits_of(problem, budget_runs=budget_runs, max_runs=5, repetitions=repetitions)
+    bounds = whole_run_bounds(problem.costs, limits)
+
+    for counts in all_designs(problem, limits):
+        assert np.all(counts <= bounds.most)
+        assert np.all(bounds.shares @ counts <= 1 + 1e-6)
+
+
+def test_runs_that_the_budget_cannot_pay_for_get_no_weight():
+    problem = small_problem(max_machines=12, steps=10)
+    limits = limits_of(problem, budget_runs=2.0, max_runs=8)
+    unaffordable = problem.costs > limits.budget - np.sort(problem.costs)[:3].sum()
+    assert unaffordable.any()
+
+    tight = optimal_weights(problem, whole_run_bounds(problem.costs, limits))
+    loose = optimal_weights(problem, plain_bounds(problem.costs, budget=limits.budget, max_runs=8))
+
+    assert not tight[unaffordable].any()
+    assert loose[unaffordable].any()
+    assert problem.value(tight) > problem.value(loose)

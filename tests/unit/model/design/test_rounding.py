@@ -1,0 +1,73 @@
+"""Rounding against trying all designs, where there are few enough to try."""
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import DesignError
+from airflow_provider_ernest.model.design.criteria import CRITERIA
+from airflow_provider_ernest.model.design.limits import Limits
+from airflow_provider_ernest.model.design.relaxation import optimal_weights, whole_run_bounds
+from airflow_provider_ernest.model.design.rounding import round_design
+from airflow_provider_ernest.model.design.selection import missing_directions
+
+from ..paper import observe
+from .problems import all_designs, limits_of, small_problem
+
+
+def rounded(problem, limits):
+    weights = optimal_weights(problem, whole_run_bounds(problem.costs, limits))
+    return round_design(problem, weights, limits=limits)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("budget_runs", [2.0, 3.0, 6.0])
+@pytest.mark.parametrize("repetitions", [1, 2])
+def test_nearly_as_good_as_the_best_of_all_designs(criterion, budget_runs, repetitions):
+    problem = small_problem(criterion)
+    limits = limits_of(problem, budget_runs=budget_runs, max_runs=5, repetitions=repetitions)
+
+    counts = rounded(problem, limits)
+
+    assert limits.min_runs <= counts.sum() <= limits.max_runs
+    assert counts.max() <= repetitions
+    assert counts @ problem.costs <= limits.budget
+    best = min(problem.value(each) for each in all_designs(problem, limits))
+    assert problem.value(counts) == pytest.approx(best, rel=0.05)
+
+
+def test_observed_runs_count_in_the_choice():
+    observed = observe(machines=[1, 1, 4], scale=[0.02, 0.1, 0.1], seconds=[1.0, 1.0, 1.0])
+    problem = small_problem(observed=observed)
+    limits = limits_of(problem, budget_runs=3.0, max_runs=4)
+
+    best = min(problem.value(each) for each in all_designs(problem, limits))
+    assert problem.value(rounded(problem, limits)) == pytest.approx(best, rel=0.05)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+@pytest.mark.parametrize("budget_runs", [2.0, 5.0, 20.0])
+def test_no_whole_design_falls_below_the_relaxed_optimum(criterion, budget_runs):
+    problem = small_problem(criterion, max_machines=12, steps=10)
+    limits = limits_of(problem, budget_runs=budget_runs, max_runs=7)
+    weights = optimal_weights(problem, whole_run_bounds(problem.costs, limits))
+    counts = round_design(problem, weights, limits=limits)
+
+    assert problem.value(weights) <= problem.value(counts) * (1 + 1e-6)
+    assert problem.value(weights) >= 0.7 * problem.value(counts)
+
+
+@pytest.mark.parametrize("criterion", ["bayesian A", "bayesian D", "bayesian I"])
+def test_belief_never_stands_in_for_runs_that_vary(criterion):
+    problem = small_problem(criterion, max_machines=12, steps=10)
+    for min_runs in (3, 4):
+        counts = rounded(problem, limits_of(problem, budget_runs=2.0, min_runs=min_runs, max_runs=4))
+
+        assert missing_directions(problem.required_rows[counts > 0]) == 0
+
+
+def test_limits_that_nothing_fits():
+    problem = small_problem()
+    too_tight = Limits(budget=float(problem.costs.min()), min_runs=4, max_runs=5)
+
+    with pytest.raises(DesignError, match="Raise the budget"):
+        round_design(problem, np.zeros(len(problem.costs)), limits=too_tight)
