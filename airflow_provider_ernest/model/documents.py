@@ -121,12 +121,13 @@ class Design(Document):
     Attributes:
         experiments: the runs to make.
         terms: names of the model terms that the design is optimal for.
-        criterion: the optimality criterion that was minimised, "A".
+        criterion: the optimality criterion that was minimised; see `model.criteria`.
         efficiency: criterion of the relaxed optimum over that of the whole runs, 0..1.
         cost: the sum of the runs' expected costs.
         budget: the bound on that sum.
         cost_unit: what cost and budget are measured in.
         candidates: how many (machines, scale) points were considered.
+        weighting: which errors the design is for, "relative" to the run's time or "absolute" in seconds.
     """
 
     experiments: tuple[Experiment, ...]
@@ -137,20 +138,32 @@ class Design(Document):
     budget: float
     cost_unit: str
     candidates: int
+    weighting: str = "absolute"
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunMetrics(Document):
-    """What Spark's event log says of one run; sums over all tasks.
+    """What Spark's event log says of one run; sums over all tasks where nothing else is said.
+
+    None where the log does not tell: logs read by an earlier version of this package, and, for the
+    cache, logs without block updates.
 
     Attributes:
         tasks: finished tasks.
-        slots: tasks that can run at once, cores summed over the executors.
+        slots: tasks that can run at once, cores summed over the executors (over ``spark.task.cpus``).
         executor_run_seconds: time that tasks spent running.
         garbage_collection_seconds: part of it spent in garbage collection.
         input_bytes: bytes read from input (cached blocks included).
         shuffle_read_bytes: bytes fetched by shuffles.
-        spilled_bytes: bytes written to disk for want of memory.
+        spilled_bytes: bytes written to disk for want of execution memory (sorting, aggregation, joins).
+        peak_execution_memory_bytes: the largest that a single task used.
+        storage_memory_bytes: memory of all executors that cached data may take; execution shares it.
+        cache_wanted_bytes: memory that all the data that the job asked Spark to cache would take; 0 where
+            it asked for none. This and the next two are of the moment at which most was wanted.
+        cached_bytes: of it really in memory.
+        cached_on_disk_bytes: bytes put on disk instead (serialised, so often fewer than in memory).
+        dominant_stage_tasks: tasks that could run at once in the stages in which most of the run time
+            goes; the median of the stages weighted by their run seconds.
     """
 
     tasks: int
@@ -160,6 +173,19 @@ class RunMetrics(Document):
     input_bytes: int
     shuffle_read_bytes: int
     spilled_bytes: int
+    peak_execution_memory_bytes: int | None = None
+    storage_memory_bytes: int | None = None
+    cache_wanted_bytes: int | None = None
+    cached_bytes: int | None = None
+    cached_on_disk_bytes: int | None = None
+    dominant_stage_tasks: int | None = None
+
+    @property
+    def cache_share(self) -> float | None:
+        """Share of the wanted cache that lay in memory, 0..1; None where nothing was wanted or is known."""
+        if not self.cache_wanted_bytes or self.cached_bytes is None:
+            return None
+        return min(1.0, self.cached_bytes / self.cache_wanted_bytes)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -198,136 +224,3 @@ class Observation(Document):
         """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
         _positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
         _not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
-
-
-@dataclass(frozen=True, kw_only=True)
-class FittedTerm(Document):
-    """One term of a model with its coefficient, seconds per unit of the term."""
-
-    name: str
-    meaning: str
-    coefficient: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fold(Document):
-    """One fold of the leave-one-out cross-validation: an observation predicted from all the others."""
-
-    index: int
-    machines: int
-    scale: float
-    seconds: float
-    predicted_seconds: float
-
-    @property
-    def error_percent(self) -> float:
-        """Signed error: positive where the prediction is too high."""
-        return 100.0 * (self.predicted_seconds - self.seconds) / self.seconds
-
-
-@dataclass(frozen=True, kw_only=True)
-class Validation(Document):
-    """Leave-one-out cross-validation of a model (Ernest, section 3.3).
-
-    Attributes:
-        folds: one for each observation.
-        residual_sum_of_squares: over the folds, in seconds squared.
-        median_error_percent: median of the folds' absolute percentage errors.
-        max_error_percent: the largest of them.
-    """
-
-    folds: tuple[Fold, ...]
-    residual_sum_of_squares: float
-    median_error_percent: float
-    max_error_percent: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Model(Document):
-    """A fitted model with everything that it came from.
-
-    Attributes:
-        model_id: unique; sorts by time of creation.
-        job: the user's name of the job.
-        instance_type: the type of machine it was trained on.
-        created_at: ISO 8601 with UTC offset.
-        terms: with coefficients; a prediction is the sum of coefficient times term.
-        weighting: "relative" (rows weighted by 1/seconds) or "absolute" (the original).
-        validation: leave-one-out errors.
-        observations: all that it was fitted to.
-        startup_seconds: median start-up of the runs, not part of what the terms predict.
-        artifact: path of the job's JAR or .py file.
-        artifact_sha256: hash of its content.
-        input_path: the target input that scale 1.0 stands for.
-        trained_iterations: iterations of the sample runs, for iterative jobs.
-        warnings: what a user should know before trusting it.
-    """
-
-    model_id: str
-    job: str
-    instance_type: str
-    created_at: str
-    terms: tuple[FittedTerm, ...]
-    weighting: str
-    validation: Validation
-    observations: tuple[Observation, ...]
-    startup_seconds: float = 0.0
-    artifact: str | None = None
-    artifact_sha256: str | None = None
-    input_path: str | None = None
-    trained_iterations: int | None = None
-    warnings: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Alternative(Document):
-    """A configuration that was considered.
-
-    Attributes:
-        seconds: predicted, start-up included.
-        cost: predicted, in dollars.
-        feasible: whether it meets the goal.
-        extrapolates: why the observations do not support it, empty where they do.
-    """
-
-    machines: int
-    instance_type: str
-    seconds: float
-    cost: float
-    feasible: bool
-    extrapolates: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Decision(Document):
-    """The configuration chosen, why, and what else was possible.
-
-    Attributes:
-        config: the configuration to run the production job with.
-        predicted_seconds: from submission to end: `run_seconds` + `startup_seconds`.
-        run_seconds: the part from the moment that all machines are there; what the model's terms predict.
-        startup_seconds: the part before.
-        predicted_cost: in dollars, by `price_per_hour` and the billing increment.
-        error_percent: median leave-one-out error of the model: the error to expect.
-        max_error_percent: the largest leave-one-out error.
-        goal: the goal in words.
-        price_per_hour: dollars for one machine and hour.
-        alternatives: all configurations considered, by number of machines.
-        model_id: the model that the prediction comes from.
-        fallback_reason: why the stated fallback was taken instead of a choice by the model.
-        warnings: what a user should know, extrapolation among it.
-    """
-
-    config: Configuration
-    goal: str
-    price_per_hour: float
-    predicted_seconds: float | None = None
-    run_seconds: float | None = None
-    startup_seconds: float | None = None
-    predicted_cost: float | None = None
-    error_percent: float | None = None
-    max_error_percent: float | None = None
-    alternatives: tuple[Alternative, ...] = ()
-    model_id: str | None = None
-    fallback_reason: str | None = None
-    warnings: tuple[str, ...] = ()

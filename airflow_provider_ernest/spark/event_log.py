@@ -14,15 +14,15 @@ from urllib.parse import urlsplit
 
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.model.documents import RunMetrics
+from airflow_provider_ernest.spark.cached_blocks import CachedBlocks
+from airflow_provider_ernest.spark.stage_tasks import StageTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 IN_PROGRESS_SUFFIX = ".inprogress"
-_EVENTS = tuple(
-    f'{{"Event":"SparkListener{name}"'.encode()
-    for name in ("ApplicationStart", "ApplicationEnd", "EnvironmentUpdate", "ExecutorAdded", "TaskEnd")
-)
+_BLOCK_UPDATED = b'{"Event":"SparkListenerBlockUpdated"'
+_CACHED_BLOCK = b'"Block ID":"rdd_'
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,6 +58,10 @@ class RunRecord:
     input_bytes: int = 0
     shuffle_read_bytes: int = 0
     spilled_bytes: int = 0
+    peak_execution_memory_bytes: int | None = None
+    task_cores: int = 1
+    cache: CachedBlocks = field(default_factory=CachedBlocks)
+    stages: StageTasks = field(default_factory=StageTasks)
 
     @property
     def machines(self) -> list[Executor]:
@@ -100,15 +104,22 @@ class RunRecord:
         return self.ended_at - self.ready_at(machines)
 
     def metrics(self) -> RunMetrics:
-        """The sums over all tasks as a document."""
+        """What the model wants to know of the run, as a document."""
+        cache = self.cache.peak if self.cache.told else None
         return RunMetrics(
             tasks=self.tasks,
-            slots=sum(executor.cores for executor in self.machines),
+            slots=sum(executor.cores // self.task_cores for executor in self.machines),
             executor_run_seconds=self.executor_run_seconds,
             garbage_collection_seconds=self.garbage_collection_seconds,
             input_bytes=self.input_bytes,
             shuffle_read_bytes=self.shuffle_read_bytes,
             spilled_bytes=self.spilled_bytes,
+            peak_execution_memory_bytes=self.peak_execution_memory_bytes,
+            storage_memory_bytes=self.cache.storage_memory_bytes or None,
+            cache_wanted_bytes=cache.wanted_bytes if cache else None,
+            cached_bytes=cache.held_bytes if cache else None,
+            cached_on_disk_bytes=cache.disk_bytes if cache else None,
+            dominant_stage_tasks=self.stages.dominant(),
         )
 
 
@@ -135,58 +146,91 @@ def read_run(event_log: Path) -> RunRecord:
 
     record = RunRecord()
     decoder = msgspec.json.Decoder()
-    for line in _relevant_lines(event_log):
+    for line in _relevant_lines(event_log, record):
         try:
             event = decoder.decode(line)
         except msgspec.DecodeError:
             continue
-        _apply(record, event)
+        _HANDLERS[event["Event"]](record, event)
+    record.cache.look()
     return record
 
 
-def _relevant_lines(event_log: Path) -> Iterator[bytes]:
+def _relevant_lines(event_log: Path, record: RunRecord) -> Iterator[bytes]:
     try:
         with event_log.open("rb") as lines:
             # Parsing costs far more than looking at the prefix, and most lines are of no use here.
-            yield from (line for line in lines if line.startswith(_EVENTS))
+            for line in lines:
+                if line.startswith(_BLOCK_UPDATED) and _CACHED_BLOCK not in line:
+                    record.cache.told = True
+                elif line.startswith(_PREFIXES):
+                    yield line
     except OSError as error:
         raise SampleRunError(f"Cannot read the event log {event_log}: {error}.") from error
 
 
-def _apply(record: RunRecord, event: dict[str, Any]) -> None:
-    kind = event["Event"]
-    if kind == "SparkListenerTaskEnd":
-        _add_task(record, event.get("Task Metrics") or {})
-    elif kind == "SparkListenerExecutorAdded":
-        record.executors.append(_executor(event))
-    elif kind == "SparkListenerApplicationStart":
-        record.application_id = event.get("App ID", "")
-        record.name = event.get("App Name", "")
-        record.started_at = event["Timestamp"] / 1000
-    elif kind == "SparkListenerApplicationEnd":
-        record.ended_at = event["Timestamp"] / 1000
-    else:
-        record.master = event.get("Spark Properties", {}).get("spark.master", "")
+def _application_started(record: RunRecord, event: dict[str, Any]) -> None:
+    record.application_id = event.get("App ID", "")
+    record.name = event.get("App Name", "")
+    record.started_at = event["Timestamp"] / 1000
 
 
-def _executor(event: dict[str, Any]) -> Executor:
+def _application_ended(record: RunRecord, event: dict[str, Any]) -> None:
+    record.ended_at = event["Timestamp"] / 1000
+
+
+def _environment_told(record: RunRecord, event: dict[str, Any]) -> None:
+    properties = event.get("Spark Properties", {})
+    record.master = properties.get("spark.master", "")
+    record.task_cores = max(1, int(properties.get("spark.task.cpus", 1)))
+
+
+def _executor_added(record: RunRecord, event: dict[str, Any]) -> None:
     info = event["Executor Info"]
     # The log page is served by the worker daemon: its address tells two workers of one host apart.
     log_urls = info.get("Log Urls") or {}
     address = urlsplit(log_urls.get("stderr", "")).netloc
-    return Executor(
-        host=info["Host"],
-        worker=address or info["Host"],
-        cores=info["Total Cores"],
-        added_at=event["Timestamp"] / 1000,
+    record.executors.append(
+        Executor(
+            host=info["Host"],
+            worker=address or info["Host"],
+            cores=info["Total Cores"],
+            added_at=event["Timestamp"] / 1000,
+        )
     )
 
 
-def _add_task(record: RunRecord, metrics: dict[str, Any]) -> None:
+def _stage_completed(record: RunRecord, event: dict[str, Any]) -> None:
+    record.stages.stage_completed(event["Stage Info"])
+    record.cache.stage_completed(event["Stage Info"])
+
+
+def _task_ended(record: RunRecord, event: dict[str, Any]) -> None:
+    metrics = event.get("Task Metrics") or {}
     shuffle = metrics.get("Shuffle Read Metrics", {})
+    run_seconds = metrics.get("Executor Run Time", 0) / 1000
     record.tasks += 1
-    record.executor_run_seconds += metrics.get("Executor Run Time", 0) / 1000
+    record.stages.task_ended(event.get("Stage ID", -1), run_seconds)
+    record.executor_run_seconds += run_seconds
     record.garbage_collection_seconds += metrics.get("JVM GC Time", 0) / 1000
     record.input_bytes += metrics.get("Input Metrics", {}).get("Bytes Read", 0)
     record.shuffle_read_bytes += shuffle.get("Remote Bytes Read", 0) + shuffle.get("Local Bytes Read", 0)
     record.spilled_bytes += metrics.get("Disk Bytes Spilled", 0)
+    peak = metrics.get("Peak Execution Memory")
+    if peak is not None:
+        record.peak_execution_memory_bytes = max(record.peak_execution_memory_bytes or 0, peak)
+
+
+_HANDLERS: dict[str, Callable[[RunRecord, dict[str, Any]], None]] = {
+    "SparkListenerTaskEnd": _task_ended,
+    "SparkListenerStageCompleted": _stage_completed,
+    "SparkListenerBlockUpdated": lambda record, event: record.cache.block_updated(event),
+    "SparkListenerUnpersistRDD": lambda record, event: record.cache.unpersisted(event),
+    "SparkListenerBlockManagerAdded": lambda record, event: record.cache.executor_added(event),
+    "SparkListenerBlockManagerRemoved": lambda record, event: record.cache.executor_removed(event),
+    "SparkListenerExecutorAdded": _executor_added,
+    "SparkListenerEnvironmentUpdate": _environment_told,
+    "SparkListenerApplicationStart": _application_started,
+    "SparkListenerApplicationEnd": _application_ended,
+}
+_PREFIXES = tuple(f'{{"Event":"{kind}"'.encode() for kind in _HANDLERS)

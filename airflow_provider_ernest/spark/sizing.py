@@ -48,4 +48,6 @@ def event_log_conf(directory: str) -> dict[str, str]:
         # In KiB; the default of 100 would hide the progress of short runs until their end.
         "spark.eventLog.buffer.kb": "1",
         "spark.eventLog.includeTaskMetricsAccumulators": "false",
+        # Else nothing tells how much of a cached data set was in memory; the log grows by some per cent.
+        "spark.eventLog.logBlockUpdates.enabled": "true",
     }

@@ -10,6 +10,7 @@ parser = argparse.ArgumentParser()
 parser.add_argument("input")
 parser.add_argument("--hold-task-seconds", type=float, default=0.0, help="each task waits so long")
 parser.add_argument("--hold-driver-seconds", type=float, default=0.0, help="the driver waits in plain Python")
+parser.add_argument("--cache", action="store_true", help="keep the lines in memory and count them twice")
 parser.add_argument("--fail", action="store_true", help="end with a Python exception")
 parser.add_argument("--fail-if", help="VALUE:BAD,BAD,...: fail where VALUE is one of them")
 parser.add_argument("--master", help="what users should not do: choose the master in the code")
@@ -31,7 +32,10 @@ def count(lines):
     yield sum(1 for _ in lines)
 
 
-total = context.textFile(options.input).mapPartitions(count).sum()
+lines = context.textFile(options.input)
+if options.cache:
+    lines.cache().count()
+total = lines.mapPartitions(count).sum()
 sys.stdout.write(f"lines: {total}\n")
 value, _, bad = (options.fail_if or "").partition(":")
 if options.fail or (value and value in bad.split(",")):

@@ -38,6 +38,7 @@ def events(*executors: dict, master: str = "spark://127.0.0.1:7077") -> list[dic
             "Task Metrics": {
                 "Executor Run Time": 1500,
                 "JVM GC Time": 250,
+                "Peak Execution Memory": 9,
                 "Disk Bytes Spilled": 7,
                 "Input Metrics": {"Bytes Read": 11},
                 "Shuffle Read Metrics": {"Remote Bytes Read": 2, "Local Bytes Read": 3},
@@ -60,7 +61,7 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
 
     assert run.run_seconds(2) == pytest.approx(48)
     assert run.run_seconds(1) == pytest.approx(57)
-    assert run.metrics().to_dict() | {"schema": 1} == {
+    assert run.metrics().to_dict() == {
         "schema": 1,
         "tasks": 2,
         "slots": 2,
@@ -69,6 +70,12 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
         "input_bytes": 11,
         "shuffle_read_bytes": 5,
         "spilled_bytes": 7,
+        "peak_execution_memory_bytes": 9,
+        "storage_memory_bytes": None,
+        "cache_wanted_bytes": None,
+        "cached_bytes": None,
+        "cached_on_disk_bytes": None,
+        "dominant_stage_tasks": None,
     }
 
 

@@ -1,0 +1,1 @@
+"""What Spark reports of the runs, used to foresee changes of regime: cache, spill, idle slots."""

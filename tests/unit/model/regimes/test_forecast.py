@@ -1,0 +1,292 @@
+"""Forecasts of a change of regime, against a simulated Spark whose regimes are known."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.documents import Observation, RunMetrics
+from airflow_provider_ernest.model.regimes.forecast import WIDEST, foresee
+from airflow_provider_ernest.model.regimes.growth import fit_growth
+from airflow_provider_ernest.model.regimes.parallelism import effective_machines
+
+GB = 1_000_000_000
+SLOTS = 4
+STORAGE = 2 * GB
+"""Of each simulated machine."""
+SAMPLES = ((1, 0.025), (2, 0.05), (4, 0.1), (2, 0.1), (4, 0.05))
+
+
+def run(
+    machines: int,
+    scale: float,
+    *,
+    tasks: int | None = None,
+    wanted: float | None = None,
+    spilled: int = 0,
+    execution: int | None = 0,
+) -> Observation:
+    """A run as Spark would report it: what is wanted is cached as far as there is room."""
+    storage = STORAGE * machines
+    metrics = RunMetrics(
+        tasks=100,
+        slots=SLOTS * machines,
+        executor_run_seconds=10.0,
+        garbage_collection_seconds=0.0,
+        input_bytes=1,
+        shuffle_read_bytes=0,
+        spilled_bytes=spilled,
+        peak_execution_memory_bytes=execution,
+        storage_memory_bytes=storage,
+        cache_wanted_bytes=None if wanted is None else round(wanted),
+        cached_bytes=None if wanted is None else round(min(wanted, storage)),
+        cached_on_disk_bytes=None if wanted is None else 0,
+        dominant_stage_tasks=tasks,
+    )
+    return Observation(index=0, machines=machines, scale=scale, seconds=10.0, metrics=metrics)
+
+
+def test_observations_without_metrics_foresee_nothing():
+    bare = [dataclasses.replace(run(m, s, tasks=1, wanted=GB), metrics=None) for m, s in SAMPLES]
+
+    forecast = foresee(bare, machines=64, scale=1.0)
+
+    assert forecast.effective_machines == 64
+    assert (forecast.cache_share, forecast.spills, forecast.warnings) == (None, None, ())
+    assert (forecast.widening, forecast.least_log_spread) == (1.0, 0.0)
+
+
+def test_metrics_of_an_earlier_version_foresee_nothing():
+    old = RunMetrics(
+        tasks=1,
+        slots=4,
+        executor_run_seconds=1.0,
+        garbage_collection_seconds=0.0,
+        input_bytes=1,
+        shuffle_read_bytes=0,
+        spilled_bytes=0,
+    )
+    runs = [Observation(index=0, machines=m, scale=s, seconds=1.0, metrics=old) for m, s in SAMPLES]
+
+    forecast = foresee(runs, machines=64)
+
+    assert (forecast.effective_machines, forecast.cache_share, forecast.warnings) == (64, None, ())
+
+
+@pytest.mark.parametrize("fixed", [0.0, 0.3 * GB])
+def test_names_the_machine_count_at_which_the_cache_breaks(fixed: float):
+    """12 GB (and a fixed part) at scale 1, 2 GB on each machine: 5 machines are too few, 7 hold it."""
+
+    def wanted(scale: float) -> float:
+        return fixed + 12 * GB * scale
+
+    runs = [run(m, s, wanted=wanted(s)) for m, s in SAMPLES]
+    enough = math.ceil(wanted(1.0) / STORAGE)
+
+    for machines in range(1, 17):
+        forecast = foresee(runs, machines=machines, scale=1.0)
+        truth = min(1.0, machines * STORAGE / wanted(1.0))
+        assert forecast.cache_share == pytest.approx(truth, rel=1e-6)
+        assert (forecast.least_log_spread > 0) == (machines < enough)
+        if machines < enough:
+            (warning,) = forecast.warnings
+            assert f"At least {enough} machines would hold it" in warning
+            assert 1.5 <= forecast.widening <= WIDEST
+        else:
+            assert not any("would hold it" in warning for warning in forecast.warnings)
+
+
+def test_the_further_the_cache_is_from_fitting_the_less_is_known():
+    runs = [run(m, s, wanted=12 * GB * s) for m, s in SAMPLES]
+    forecasts = [foresee(runs, machines=machines) for machines in (5, 3, 1)]
+
+    spreads = [forecast.least_log_spread for forecast in forecasts]
+    assert spreads == sorted(spreads)
+    assert spreads[-1] > spreads[0] > 0
+    widenings = [forecast.widening for forecast in forecasts]
+    assert widenings == sorted(widenings)
+
+
+def test_tells_when_the_target_holds_what_the_samples_could_not():
+    """Samples on few machines overflow; the production run on many does not."""
+    runs = [run(1, s, wanted=60 * GB * s) for s in (0.05, 0.075, 0.1)]
+
+    forecast = foresee(runs, machines=40, scale=1.0)
+
+    assert forecast.cache_share == 1.0
+    assert forecast.widening > 1
+    assert "faster than predicted" in forecast.warnings[0]
+
+
+def test_samples_that_have_seen_the_targets_regime_are_no_change():
+    """Half of the cache fits in the runs and at the target: the model has learnt what that costs."""
+    runs = [run(m, m / 8, wanted=32 * GB * m / 8) for m in (1, 2, 4)]
+
+    forecast = foresee(runs, machines=8, scale=1.0)
+
+    assert forecast.cache_share == pytest.approx(0.5)
+    assert forecast.warnings == ()
+    assert (forecast.widening, forecast.least_log_spread) == (1.0, 0.0)
+
+
+def test_memory_is_as_large_as_an_overflowing_run_could_fill_it():
+    """Whole partitions and other users leave a part of the memory empty: here a tenth of it."""
+    partly = run(1, 0.25, wanted=4 * GB)
+    metrics = dataclasses.replace(partly.metrics, cached_bytes=round(0.9 * STORAGE))
+    runs = [run(2, 0.05, wanted=0.8 * GB), dataclasses.replace(partly, metrics=metrics)]
+
+    assert foresee(runs, machines=8, scale=1.0).cache_share == pytest.approx(0.9 * 8 * STORAGE / (16 * GB))
+
+
+def test_a_cache_that_execution_may_displace_is_tight():
+    """14 of 16 GB would be cached, and the tasks use a quarter of the memory themselves."""
+    runs = [run(m, s, tasks=round(640 * s), wanted=14 * GB * s, execution=STORAGE // 16) for m, s in SAMPLES]
+
+    tight, safe = foresee(runs, machines=8), foresee(runs, machines=10)
+
+    assert "tight" in tight.warnings[0]
+    assert "10 machines would be safe" in tight.warnings[0]
+    assert 1 < tight.widening < 1.5
+    assert safe.warnings == ()
+
+
+def test_a_job_that_caches_nothing_has_no_share():
+    assert foresee([run(m, s, wanted=0) for m, s in SAMPLES], machines=2).cache_share is None
+
+
+def test_names_the_machine_count_beyond_which_tasks_run_short():
+    """32 shuffle partitions whatever the input: 8 machines of 4 slots use them up."""
+    runs = [run(m, s, tasks=32) for m, s in SAMPLES]
+
+    assert foresee(runs, machines=8).effective_machines == pytest.approx(8)
+    assert foresee(runs, machines=8).warnings == ()
+    beyond = foresee(runs, machines=16)
+    assert beyond.effective_machines == pytest.approx(8)
+    assert beyond.widening > 1
+    assert "beyond 8 machines stands idle" in beyond.warnings[0]
+    assert "spark.sql.shuffle.partitions of 64 or more" in beyond.warnings[0]
+
+
+def test_tasks_that_grow_with_the_input_do_not_run_short():
+    runs = [run(m, s, tasks=round(640 * s)) for m, s in SAMPLES]
+
+    forecast = foresee(runs, machines=40, scale=1.0)
+
+    assert forecast.effective_machines == pytest.approx(40)
+    assert forecast.warnings == ()
+    assert foresee(runs, machines=40, scale=0.1).effective_machines == pytest.approx(16)
+
+
+def test_tasks_that_grow_with_the_machines_never_run_short():
+    """As where Spark's default parallelism, the cores of all machines, sets their number."""
+    runs = [run(m, s, tasks=SLOTS * m) for m, s in SAMPLES]
+
+    assert foresee(runs, machines=50).effective_machines == pytest.approx(50)
+
+
+def test_no_limit_is_foreseen_from_one_share_of_the_input():
+    """Five tasks on 5 % of the input may be a hundred on all of it."""
+    runs = [run(m, 0.05, tasks=5) for m in (1, 2, 4)]
+
+    assert foresee(runs, machines=25, scale=1.0).effective_machines == pytest.approx(25)
+    assert foresee(runs, machines=25, scale=0.05).effective_machines == pytest.approx(5 / SLOTS)
+
+
+def test_task_counts_that_contradict_one_another_tell_nothing():
+    runs = [run(2, 0.05, tasks=3), run(2, 0.05, tasks=900), run(4, 0.1, tasks=2), run(4, 0.1, tasks=700)]
+
+    assert foresee(runs, machines=64).effective_machines == 64
+
+
+def test_effective_machines_are_never_more_than_there_are():
+    runs = [run(m, s, tasks=8 + round(300 * s)) for m, s in SAMPLES]
+    machines = np.arange(1, 129, dtype=np.float64)
+
+    effective = effective_machines(runs, machines=machines, scale=1.0)
+
+    assert effective.shape == machines.shape
+    assert np.all((effective > 0) & (effective <= machines * (1 + 1e-12)))
+
+
+def test_effective_machines_lie_between_even_and_uneven_tasks():
+    """33 equal tasks on 32 slots take two rounds; with unequal ones hardly longer than 32."""
+    runs = [run(m, s, tasks=33) for m, s in SAMPLES]
+
+    (effective,) = effective_machines(runs, machines=8, scale=1.0)
+
+    assert 33 / 2 / SLOTS < effective < 8
+    assert "last of 2 rounds" in foresee(runs, machines=8).warnings[0]
+
+
+def test_effective_machines_straighten_a_capped_job():
+    """The run time of a capped job is proportional to scale over effective, not over real, machines."""
+    runs = [run(m, s, tasks=16) for m, s in SAMPLES]
+    machines = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
+    truth = 100.0 / np.minimum(machines * SLOTS, 16)
+
+    effective = effective_machines(runs, machines=machines, scale=1.0)
+
+    assert truth * effective == pytest.approx(np.full(5, 100.0 / SLOTS))
+
+
+def test_spilling_is_foreseen_by_the_input_of_a_task():
+    """With 200 partitions each task handles more at a larger scale, whatever the machines."""
+    runs = [run(m, s, tasks=200, spilled=int(s >= 0.1)) for m, s in SAMPLES]
+
+    assert foresee(runs, machines=50, scale=1.0).spills is True
+    assert foresee(runs, machines=50, scale=0.02).spills is False
+    between = foresee(runs, machines=50, scale=0.07)
+    assert between.spills is None
+    assert between.widening > 1
+
+
+def test_spilling_is_foreseen_where_no_run_has_spilled():
+    """30 MB for a task on a tenth of the input: 300 MB on all of it fit into 500 MB, 3 GB do not."""
+    runs = [run(m, s, tasks=200, execution=round(300e6 * s)) for m, s in SAMPLES]
+
+    assert foresee(runs, machines=4, scale=1.0).spills is False
+    spilling = foresee(runs, machines=4, scale=10.0)
+    assert spilling.spills is True
+    assert spilling.widening > 1
+    assert "up to 3.0 GB" in spilling.warnings[0]
+    assert "has 500.0 MB" in spilling.warnings[0]
+
+
+def test_a_target_lighter_than_runs_that_all_spilled_is_told():
+    runs = [run(m, s, tasks=200, spilled=9) for m, s in SAMPLES]
+
+    forecast = foresee(runs, machines=4, scale=0.001)
+
+    assert forecast.spills is None
+    assert "All runs spilled" in forecast.warnings[0]
+
+
+def test_several_changes_widen_together_up_to_a_bound():
+    runs = [run(m, s, tasks=16, wanted=500 * GB * s / 10, execution=round(300e6 * s)) for m, s in SAMPLES]
+
+    forecast = foresee(runs, machines=8, scale=10.0)
+
+    assert len(forecast.warnings) == 3
+    assert forecast.widening == WIDEST
+
+
+@pytest.mark.parametrize(("machines", "scale"), [(0, 1.0), (2, 0.0), (2, math.nan)])
+def test_impossible_targets_are_refused(machines: int, scale: float):
+    with pytest.raises(InvalidParameterError, match="machines" if machines < 1 else "scale"):
+        foresee([], machines=machines, scale=scale)
+
+
+def test_growth_finds_the_coefficients_of_exact_figures():
+    machines, scale = (np.array(column, dtype=np.float64) for column in zip(*SAMPLES, strict=True))
+
+    growth = fit_growth(
+        ("1", "scale", "machines"), machines=machines, scale=scale, values=3 + 500 * scale + 2 * machines
+    )
+
+    assert growth.coefficients == pytest.approx([3, 500, 2])
+    assert growth.at(machines=10.0, scale=1.0) == pytest.approx([523])
+    assert fit_growth(("1", "scale"), machines=machines, scale=np.full(5, 0.1), values=machines) is None
