@@ -7,9 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.model.documents import Alternative, Configuration, Decision, Model
+from airflow_provider_ernest.model.documents import Configuration
 from airflow_provider_ernest.model.parameters import number_not_negative, positive_number, whole_number
-from airflow_provider_ernest.model.prediction import extrapolation, predict_seconds
+from airflow_provider_ernest.model.prediction import extrapolation, predict_interval, predict_seconds
+from airflow_provider_ernest.model.results import Alternative, Decision, Model
+
+LIKELY = 0.8
+NEARLY_CERTAIN = 0.95
 
 TOLERANCE = 1e-9
 """Sums and products are not exact: a run of just one increment is not billed as two, nor misses its goal."""
@@ -105,6 +109,10 @@ def choose(
     minimum = number_not_negative("minimum_billed_seconds", minimum_billed_seconds)
     run_seconds = predict_seconds(model, machines=counts, scale=scale, iterations=iterations)
     run_seconds_of = dict(zip(counts, run_seconds.tolist(), strict=True))
+    likely, nearly_certain = (
+        _intervals(model, counts, level=level, scale=scale, iterations=iterations)
+        for level in (LIKELY, NEARLY_CERTAIN)
+    )
     alternatives = []
     for count in counts:
         seconds = run_seconds_of[count] + model.startup_seconds
@@ -117,6 +125,8 @@ def choose(
                 seconds=seconds,
                 cost=cost,
                 feasible=goal.is_met(seconds=seconds, cost=cost),
+                likely_seconds=likely[count],
+                nearly_certain_seconds=nearly_certain[count],
                 extrapolates=extrapolation(model, machines=count, scale=scale),
             )
         )
@@ -128,6 +138,8 @@ def choose(
         predicted_seconds=chosen.seconds,
         run_seconds=run_seconds_of[chosen.machines],
         startup_seconds=model.startup_seconds,
+        likely_seconds=chosen.likely_seconds,
+        nearly_certain_seconds=chosen.nearly_certain_seconds,
         predicted_cost=chosen.cost,
         error_percent=model.validation.median_error_percent,
         max_error_percent=model.validation.max_error_percent,
@@ -135,6 +147,17 @@ def choose(
         model_id=model.model_id,
         warnings=(*([chosen.extrapolates] if chosen.extrapolates else []), *model.warnings),
     )
+
+
+def _intervals(
+    model: Model, counts: list[int], *, level: float, scale: float, iterations: int | None
+) -> dict[int, tuple[float, float]]:
+    """For each number of machines what the run lies between, start-up included."""
+    low, high = predict_interval(model, machines=counts, level=level, scale=scale, iterations=iterations)
+    return {
+        count: (float(least) + model.startup_seconds, float(most) + model.startup_seconds)
+        for count, least, most in zip(counts, low, high, strict=True)
+    }
 
 
 def _machine_counts(machines: Sequence[int]) -> list[int]:

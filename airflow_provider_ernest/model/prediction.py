@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.documents import Model
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.intervals import widened
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
+    machines_and_scale,
     positive_number,
     whole_number,
 )
-from airflow_provider_ernest.model.terms import basis
+from airflow_provider_ernest.model.predictors import Predictor, new_predictor
+from airflow_provider_ernest.model.regimes.forecast import foresee
+from airflow_provider_ernest.model.regimes.parallelism import effective_machines
+from airflow_provider_ernest.model.results import Model
 
 FURTHEST_SCALE = 20.0
 """How many times the largest observed sample an input may be before a prediction is marked."""
-
-FIXED_TERM = "1"
-"""The term that does not iterate: an iterative job starts up and reads its input once."""
 
 
 def predict_seconds(
@@ -42,7 +46,58 @@ def predict_seconds(
         InvalidParameterError: a value does not fit, or `iterations` is asked of a model that was
             trained without.
     """
-    return np.asarray(_term_seconds(model, machines, scale, iterations).sum(axis=1), dtype=np.float64)
+    return fitted(model).predict(
+        machines=machines,
+        scale=scale,
+        workers=_workers(model.observations, machines, scale),
+        iteration_ratio=_iteration_ratio(model, iterations),
+    )
+
+
+def predict_interval(
+    model: Model,
+    *,
+    machines: ArrayLike,
+    level: float,
+    scale: ArrayLike = 1.0,
+    iterations: int | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds that a run lies between with probability `level`, start-up excluded.
+
+    Where Spark's figures foresee another regime than the observed runs were in (a cache that no longer
+    fits, tasks that begin to spill), the interval is wider by what that may change; see `regimes`.
+
+    Args:
+        model: the model.
+        machines: n numbers of machines, or one.
+        level: between 0 and 1.
+        scale: n shares of the target input, or one.
+        iterations: see `predict_seconds`.
+
+    Returns:
+        The lower and the upper bounds, shape (n,) each.
+    """
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    workers = _workers(model.observations, machine_column, scale_column)
+    ratio = _iteration_ratio(model, iterations)
+    predictor = fitted(model)
+    seconds = predictor.predict(
+        machines=machine_column, scale=scale_column, workers=workers, iteration_ratio=ratio
+    )
+    bounds = predictor.interval(
+        machines=machine_column, scale=scale_column, level=level, workers=workers, iteration_ratio=ratio
+    )
+    forecasts = [
+        foresee(model.observations, machines=int(count), scale=share)
+        for count, share in zip(machine_column, scale_column, strict=True)
+    ]
+    return widened(
+        seconds,
+        bounds,
+        level=level,
+        factors=np.array([forecast.widening for forecast in forecasts]),
+        least_log_spreads=np.array([forecast.least_log_spread for forecast in forecasts]),
+    )
 
 
 def contributions(
@@ -56,7 +111,12 @@ def contributions(
         scale: the share of the target input.
         iterations: see `predict_seconds`.
     """
-    (seconds,) = _term_seconds(model, machines, scale, iterations)
+    (seconds,) = fitted(model).contributions(
+        machines=machines,
+        scale=scale,
+        workers=_workers(model.observations, machines, scale),
+        iteration_ratio=_iteration_ratio(model, iterations),
+    )
     return {term.name: float(part) for term, part in zip(model.terms, seconds, strict=True)}
 
 
@@ -65,7 +125,8 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
 
     To extrapolate to more data is what samples are for, so larger inputs are mentioned only from
     far outside. Machine counts are mentioned as soon as they leave what was observed: what happens
-    on more machines may have been invisible on fewer.
+    on more machines may have been invisible on fewer. What Spark reported of the runs tells of changes
+    that times cannot show; see `regimes`.
 
     Args:
         model: the model.
@@ -84,21 +145,34 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     if scale > FURTHEST_SCALE * largest_scale:
         times = scale / largest_scale
         reasons.append(f"scale {scale:g}: {times:.0f} times the largest observed, {largest_scale:g}")
-    return "; ".join(reasons)
+    reasons += foresee(model.observations, machines=machines, scale=scale).warnings
+    return "; ".join(reason.rstrip(".") for reason in reasons)
 
 
 def _machines(count: int) -> str:
     return "1 machine" if count == 1 else f"{count} machines"
 
 
-def _term_seconds(model: Model, machines: ArrayLike, scale: ArrayLike, iterations: int | None) -> FloatArray:
-    """Seconds of each run and term, shape (n, p)."""
-    names = [term.name for term in model.terms]
-    coefficients = np.array([term.coefficient for term in model.terms])
-    ratio = _iteration_ratio(model, iterations)
-    factors = np.array([1.0 if name == FIXED_TERM else ratio for name in names])
-    rows = basis(names, machines=machines, scale=scale)
-    return np.asarray(rows * (coefficients * factors), dtype=np.float64)
+@lru_cache(maxsize=32)
+def fitted(model: Model) -> Predictor:
+    """The predictor of a model, fitted to its observations.
+
+    It is not stored but fitted anew, which takes some hundredths of a second: so a stored model holds
+    nothing that cannot be traced to its observations.
+    """
+    machines = [run.machines for run in model.observations]
+    scale = [run.scale for run in model.observations]
+    predictor = new_predictor(model.method, terms=[term.name for term in model.terms], prior=model.prior)
+    return predictor.fit_undetermined(
+        machines=machines,
+        scale=scale,
+        seconds=[run.seconds for run in model.observations],
+        workers=_workers(model.observations, machines, scale),
+    )
+
+
+def _workers(observations: tuple[Observation, ...], machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+    return effective_machines(observations, machines=machines, scale=scale)
 
 
 def _iteration_ratio(model: Model, iterations: int | None) -> float:

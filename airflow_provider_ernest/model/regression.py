@@ -7,15 +7,20 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
+from scipy.stats import t as student
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.model.identifiability import runs_to_add, undetermined_terms
+from airflow_provider_ernest.model.intervals import two_sided
+from airflow_provider_ernest.model.least_squares import non_negative_least_squares
 from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
-from airflow_provider_ernest.model.terms import ERNEST, basis, check_terms, quoted
+from airflow_provider_ernest.model.terms import ERNEST, basis, check_terms, iteration_factors, quoted
 
 WEIGHTINGS = ("relative", "absolute")
 """How the errors of runs count: as a share of the run's time, or in seconds (the original)."""
+
+LEAST_NOISE = 0.01
+"""Relative: no run time is exact, even where the terms go through all of the few observed ones."""
 
 
 class ErnestRegression:
@@ -47,58 +52,126 @@ class ErnestRegression:
         self.terms = terms
         self.weighting = weighting
 
-    def fit(self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike) -> Self:
+    def fit(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
         """Estimate the coefficients.
 
         Args:
             machines: the number of machines of each run, shape (n,).
             scale: the share of the target input that each run read, shape (n,).
             seconds: the time of each run, shape (n,).
+            workers: the machines that shared the work which spreads, shape (n,); by default all.
 
         Raises:
             InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
             TooFewObservationsError: there are fewer runs than terms.
             FitError: the runs cannot tell some of the terms apart; the message says which, and what to add.
         """
-        rows, seconds_column = self._observed(machines=machines, scale=scale, seconds=seconds)
+        rows, seconds_column = self._observed(machines, scale, seconds, workers)
         self._check_determined(rows, machines=machines, scale=scale)
-        self.coefficients_ = self._solve(rows, seconds_column)
-        return self
+        return self._fit(rows, seconds_column)
 
-    def fit_undetermined(self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike) -> Self:
+    def fit_undetermined(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
         """Like `fit`, where the runs need not determine the terms.
 
         Non-negative least squares has a solution all the same, with as few terms as it takes, but
         other coefficients would fit as well. Cross-validation needs it where one run is left out.
         """
-        self.coefficients_ = self._solve(*self._observed(machines=machines, scale=scale, seconds=seconds))
-        return self
+        return self._fit(*self._observed(machines, scale, seconds, workers))
 
-    def predict(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+    def predict(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
         """Seconds of runs, shape (n,).
 
         Args:
             machines: n numbers of machines, or one for all runs.
             scale: n shares of the target input, or one for all runs.
+            workers: the machines that share the work which spreads, likewise; by default all.
+            iteration_ratio: what all terms but the fixed one are multiplied by.
 
         Raises:
             FitError: the regression has not been fitted.
             InvalidParameterError: a value does not fit.
         """
+        return np.asarray(
+            self._rows(machines, scale, workers, iteration_ratio) @ self.coefficients_, dtype=np.float64
+        )
+
+    def contributions(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """The seconds of each prediction that each term explains, shape (n, p); see `predict`."""
+        rows = self._rows(machines, scale, workers, iteration_ratio)
+        return np.asarray(rows * self.coefficients_, dtype=np.float64)
+
+    def interval(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        level: float,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Seconds that a single run lies between with probability `level`, shapes (n,).
+
+        The classical interval of least squares (Student's t) of the terms that are not 0, on the
+        logarithm of the time so that it cannot become negative. It believes that the job has these
+        terms and no others, and so is too narrow more often than it says; `averaging` knows better.
+        The arguments are those of `predict`; `level` is between 0 and 1.
+        """
+        _, upper = two_sided(level)
+        rows = self._rows(machines, scale, workers, iteration_ratio)
+        seconds = rows @ self.coefficients_
+        active = rows[:, self.coefficients_ > 0] / seconds[:, None]
+        noise = np.ones_like(seconds) if self.weighting == "relative" else 1.0 / seconds
+        variance = (active @ self._inverse_information * active).sum(axis=1) + noise**2
+        spread = student.ppf(upper, self._degrees_of_freedom) * self._noise * np.sqrt(variance)
+        return seconds * np.exp(-spread), seconds * np.exp(spread)
+
+    def _rows(
+        self, machines: ArrayLike, scale: ArrayLike, workers: ArrayLike | None, iteration_ratio: float
+    ) -> FloatArray:
         if not hasattr(self, "coefficients_"):
             raise FitError("This regression has no coefficients yet.", remedy="Call fit first.")
-        rows = basis(self.terms, machines=machines, scale=scale)
-        return np.asarray(rows @ self.coefficients_, dtype=np.float64)
+        rows = basis(self.terms, machines=machines, scale=scale, workers=workers)
+        return np.asarray(
+            rows * iteration_factors(check_terms(self.terms), iteration_ratio), dtype=np.float64
+        )
 
     def _observed(
-        self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike
+        self, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike, workers: ArrayLike | None
     ) -> tuple[FloatArray, FloatArray]:
         """The basis of the runs, shape (n, p), and their seconds, shape (n,), all checked."""
         if self.weighting not in WEIGHTINGS:
             raise InvalidParameterError(
                 "weighting", self.weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
             )
-        rows = basis(self.terms, machines=machines, scale=scale)
+        rows = basis(self.terms, machines=machines, scale=scale, workers=workers)
         seconds_column = positive_column("seconds", seconds)
         if len(seconds_column) != len(rows):
             raise InvalidParameterError(
@@ -124,14 +197,14 @@ class ErnestRegression:
                 remedy=runs_to_add(undetermined, machines=machine_column, scale=scale_column),
             )
 
-    def _solve(self, rows: FloatArray, seconds: FloatArray) -> FloatArray:
+    def _fit(self, rows: FloatArray, seconds: FloatArray) -> Self:
         weights = 1.0 / seconds if self.weighting == "relative" else np.ones_like(seconds)
         weighted = rows * weights[:, None]
-        # Columns of one length: the active set method compares their gradients with one tolerance.
-        lengths = np.linalg.norm(weighted, axis=0)
-        lengths = np.where(lengths > 0, lengths, 1.0)
-        try:
-            solution, _ = nnls(weighted / lengths, seconds * weights)
-        except RuntimeError as error:
-            raise FitError(f"Non-negative least squares did not converge: {error}.") from error
-        return np.asarray(solution / lengths, dtype=np.float64)
+        self.coefficients_ = non_negative_least_squares(weighted, seconds * weights)
+        residual = np.linalg.norm(weighted @ self.coefficients_ - seconds * weights)
+        active = weighted[:, self.coefficients_ > 0]
+        self._degrees_of_freedom = max(1, len(seconds) - active.shape[1])
+        least = LEAST_NOISE * (1.0 if self.weighting == "relative" else float(np.mean(seconds)))
+        self._noise = max(least, float(residual) / np.sqrt(self._degrees_of_freedom))
+        self._inverse_information = np.linalg.pinv(active.T @ active)
+        return self

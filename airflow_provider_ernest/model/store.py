@@ -20,7 +20,7 @@ from urllib.parse import quote
 import msgspec
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
-from airflow_provider_ernest.model.documents import Model
+from airflow_provider_ernest.model.results import Model
 
 log = logging.getLogger(__name__)
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from airflow_provider_ernest.model.documents import Decision, Design, Model, Observation
+    from airflow_provider_ernest.model.documents import Design, Observation
+    from airflow_provider_ernest.model.results import Decision, Model
 
 
 def design_table(design: Design) -> list[str]:

@@ -2,8 +2,11 @@
 
 A prediction is the sum of coefficient times term, so each term shows how many seconds of the run
 it explains. A term must not be negative anywhere: coefficients are not negative either, and no
-part of a run takes negative time. That is why the paper's ``scale * log2(scale * n) / machines``
-(sorting) is not here: on small samples it is below 0 unless the number of items, n, is known.
+part of a run takes negative time.
+
+A job that none of these describes can bring its own terms: a formula such as
+``"max(scale/machines - 0.05, 0)"`` stands for itself wherever names of terms are given (see
+`formulas`), and `register` makes any function a term of this process.
 """
 
 from __future__ import annotations
@@ -17,7 +20,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale
+from airflow_provider_ernest.model.formulas import Formula
+from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
 
 
 class Column(Protocol):
@@ -35,11 +39,18 @@ class Term:
         name: the formula, in machines and scale.
         meaning: what the time that it explains is spent on, for people.
         column: the formula as a function.
+        spreads: whether it is work done by the machines that really work, which may be fewer than
+            there are (the driver takes one, or there are not tasks enough for all).
     """
 
     name: str
     meaning: str
     column: Column
+    spreads: bool = False
+
+
+NOMINAL_RECORDS = 1e9
+"""Records of the whole input that sorting is reckoned with: the logarithm hardly depends on it."""
 
 
 def _library(*terms: Term) -> Mapping[str, Term]:
@@ -52,6 +63,7 @@ TERMS: Mapping[str, Term] = _library(
         "scale/machines",
         "work that spreads over the machines",
         lambda *, machines, scale: scale / machines,
+        spreads=True,
     ),
     Term("log(machines)", "tree aggregation", lambda *, machines, scale: np.log(machines)),
     Term("machines", "overhead of each machine", lambda *, machines, scale: machines),
@@ -60,33 +72,90 @@ TERMS: Mapping[str, Term] = _library(
         "scale^2/machines",
         "work that grows with the square of the data and spreads",
         lambda *, machines, scale: scale**2 / machines,
+        spreads=True,
+    ),
+    Term(
+        "scale*log2(1e9*scale)/machines",
+        "sorting, reckoned with 1e9 records in the whole input",
+        lambda *, machines, scale: scale * np.log2(np.maximum(NOMINAL_RECORDS * scale, 1.0)) / machines,
+        spreads=True,
     ),
     Term("scale", "work on the data that does not spread", lambda *, machines, scale: scale),
     Term(
         "scale/sqrt(machines)",
         "work that spreads unevenly (skew)",
         lambda *, machines, scale: scale / np.sqrt(machines),
+        spreads=True,
+    ),
+    Term(
+        "1/machines",
+        "fixed work that spreads over the machines",
+        lambda *, machines, scale: 1 / machines,
+        spreads=True,
     ),
 )
-"""All known terms by name."""
+"""The library of terms by name."""
+
+_registered: dict[str, Term] = {}
 
 ERNEST: tuple[str, ...] = ("1", "scale/machines", "log(machines)", "machines")
 """The four terms of the original model (Ernest, equation 1); the logarithm is the natural one."""
 
+OPTEX: tuple[str, ...] = ("1", "machines", "1/machines", "scale/machines")
+"""The terms of OptEx's closed form at a fixed number of iterations."""
 
-def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
-    """The names as a tuple, if each is known and none is named twice.
+DICTIONARY: tuple[str, ...] = (
+    "1",
+    "scale",
+    "scale/machines",
+    "scale/sqrt(machines)",
+    "log(machines)",
+    "machines",
+)
+"""The terms over whose subsets the averaging of terms goes."""
+
+
+FIXED_TERM = "1"
+"""The term that does not iterate: an iterative job starts up and reads its input once."""
+
+
+def register(term: Term) -> None:
+    """Make a term with any function known in this process, under its name.
+
+    A model with such a term can be used only where it is registered too; a formula has no such need.
 
     Raises:
-        InvalidParameterError: there is none, one is unknown, or one is repeated.
+        InvalidParameterError: there is another term of that name.
     """
-    names = (terms,) if isinstance(terms, str) else tuple(terms)
-    known = f"Known terms are {quoted(list(TERMS))}."
-    if not names:
+    if TERMS.get(term.name, term) != term or _registered.setdefault(term.name, term) != term:
+        raise InvalidParameterError("term", term.name, "is the name of another term", remedy="Rename it.")
+
+
+def term_named(name: str) -> Term:
+    """The known term of that name, or the term that the name is the formula of.
+
+    Raises:
+        InvalidParameterError: the name is neither.
+    """
+    if not isinstance(name, str):
+        raise InvalidParameterError(
+            "terms", name, "is not a name", remedy="Name the terms by their formulas."
+        )
+    known = _registered.get(name) or TERMS.get("".join(name.split()))
+    return known or Term(name, "a term of your own", Formula(name))
+
+
+def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
+    """The names as a tuple, if each is known or a formula and none is named twice.
+
+    Raises:
+        InvalidParameterError: there is none, one is neither known nor a formula, or one is repeated.
+    """
+    given = (terms,) if isinstance(terms, str) else tuple(terms)
+    if not given:
+        known = f"Known terms are {quoted(list(TERMS))}."
         raise InvalidParameterError("terms", terms, "is empty", remedy=known)
-    for name in names:
-        if name not in TERMS:
-            raise InvalidParameterError("terms", name, "is not a known term", remedy=known)
+    names = tuple(term_named(name).name for name in given)
     if len(set(names)) < len(names):
         raise InvalidParameterError("terms", names, "names a term twice", remedy="Name each term once.")
     return names
@@ -97,21 +166,49 @@ def quoted(terms: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in terms)
 
 
-def basis(terms: Sequence[str], *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+def basis(
+    terms: Sequence[str], *, machines: ArrayLike, scale: ArrayLike, workers: ArrayLike | None = None
+) -> FloatArray:
     """The terms' values for each run.
 
     Args:
         terms: names of p terms.
         machines: n numbers of machines, each >= 1, or a single one for all runs.
         scale: n shares of the target input, each > 0, or a single one for all runs.
+        workers: the machines that share the work which spreads, above 0; by default all of them.
 
     Returns:
         Array of shape (n, p), one column a term.
 
     Raises:
-        InvalidParameterError: a term is unknown, or a value does not fit.
+        InvalidParameterError: a term is unknown or negative, or a value does not fit.
     """
     names = check_terms(terms)
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    columns = [TERMS[name].column(machines=machine_column, scale=scale_column) for name in names]
+    worker_column = machine_column
+    if workers is not None:
+        worker_column = np.broadcast_to(positive_column("workers", workers), machine_column.shape)
+    columns = []
+    for name in names:
+        term = term_named(name)
+        column = term.column(machines=worker_column if term.spreads else machine_column, scale=scale_column)
+        columns.append(_never_negative(name, column, machines=machine_column, scale=scale_column))
     return np.column_stack(columns)
+
+
+def _never_negative(name: str, column: FloatArray, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    wrong = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
+    if wrong.size:
+        at = int(wrong[0])
+        raise InvalidParameterError(
+            "terms",
+            name,
+            f"is {column[at]:g} for {machines[at]:g} machines and scale {scale[at]:g}",
+            remedy="A term is part of a run's time: it must be a finite number of at least 0 for each run.",
+        )
+    return column
+
+
+def iteration_factors(terms: Sequence[str], ratio: float) -> FloatArray:
+    """What each term is multiplied by for `ratio` times the iterations, shape (p,)."""
+    return np.array([1.0 if name == FIXED_TERM else ratio for name in terms])

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from airflow_provider_ernest.exceptions import TooFewObservationsError
-from airflow_provider_ernest.model.documents import Fold, Observation, Validation
+from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.identifiability import undetermined_terms
-from airflow_provider_ernest.model.regression import ErnestRegression
+from airflow_provider_ernest.model.predictors import Predictor
+from airflow_provider_ernest.model.regimes.parallelism import effective_machines
+from airflow_provider_ernest.model.results import Fold, Validation
 from airflow_provider_ernest.model.terms import basis, check_terms
 
 
-def leave_one_out(regression: ErnestRegression, observations: Sequence[Observation]) -> Validation:
-    """Predict each observation from all the others (Ernest, section 3.3).
+def leave_one_out(new_predictor: Callable[[], Predictor], observations: Sequence[Observation]) -> Validation:
+    """Predict each observation from those of other configurations (Ernest, section 3.3).
+
+    Repetitions of a run are left out together: otherwise they would predict each other.
 
     Where the others alone do not determine the terms, the fold is still predicted, from one of the
     fits that are then possible. Its error tells of the missing run more than of the model and is
@@ -22,22 +26,25 @@ def leave_one_out(regression: ErnestRegression, observations: Sequence[Observati
     `undetermined_folds` names these folds. With as many observations as terms all folds are so.
 
     Args:
-        regression: its terms and weighting are used; it is not changed.
-        observations: n >= 2 runs.
+        new_predictor: gives a predictor that has seen no runs yet.
+        observations: runs of at least two configurations.
 
     Raises:
-        TooFewObservationsError: there are fewer than two observations.
+        TooFewObservationsError: there are fewer than two configurations.
     """
-    if len(observations) < 2:
+    splits = list(_splits(observations))
+    if len(splits) < 2:
         raise TooFewObservationsError(
-            f"{len(observations)} observations cannot be cross-validated.",
-            remedy="Observe at least two runs.",
+            f"Observations of {len(splits)} configurations cannot be cross-validated.",
+            remedy="Observe runs of at least two configurations.",
         )
-    folds = tuple(_fold(regression, left_out, rest) for left_out, rest in _splits(observations))
+    folds = tuple(
+        fold for left_out, rest in splits for fold in _folds(new_predictor(), left_out, rest, observations)
+    )
     errors_percent = np.array([abs(fold.error_percent) for fold in folds])
     residuals = np.array([fold.predicted_seconds - fold.seconds for fold in folds])
     return Validation(
-        folds=folds,
+        folds=tuple(sorted(folds, key=lambda fold: fold.index)),
         residual_sum_of_squares=float(residuals @ residuals),
         median_error_percent=float(np.median(errors_percent)),
         max_error_percent=float(errors_percent.max()),
@@ -45,32 +52,47 @@ def leave_one_out(regression: ErnestRegression, observations: Sequence[Observati
 
 
 def undetermined_folds(terms: Sequence[str], observations: Sequence[Observation]) -> tuple[Observation, ...]:
-    """The observations without which the others do not determine the terms."""
+    """The observations without whose configuration the others do not determine the terms."""
     terms = check_terms(terms)
     return tuple(
-        left_out
+        run
         for left_out, rest in _splits(observations)
         if undetermined_terms(
-            basis(terms, machines=[run.machines for run in rest], scale=[run.scale for run in rest]), terms
+            basis(terms, machines=[other.machines for other in rest], scale=[other.scale for other in rest]),
+            terms,
         )
+        for run in left_out
     )
 
 
-def _splits(observations: Sequence[Observation]) -> Iterator[tuple[Observation, list[Observation]]]:
-    for position, left_out in enumerate(observations):
-        yield left_out, [*observations[:position], *observations[position + 1 :]]
+def _splits(observations: Sequence[Observation]) -> Iterator[tuple[list[Observation], list[Observation]]]:
+    """For each configuration its observations, and all others."""
+    for configuration in dict.fromkeys((run.machines, run.scale) for run in observations):
+        inside = [run for run in observations if (run.machines, run.scale) == configuration]
+        yield inside, [run for run in observations if (run.machines, run.scale) != configuration]
 
 
-def _fold(regression: ErnestRegression, left_out: Observation, rest: Sequence[Observation]) -> Fold:
-    fitted = ErnestRegression(terms=regression.terms, weighting=regression.weighting).fit_undetermined(
-        machines=[run.machines for run in rest],
-        scale=[run.scale for run in rest],
+def _folds(
+    predictor: Predictor,
+    left_out: Sequence[Observation],
+    rest: Sequence[Observation],
+    observations: Sequence[Observation],
+) -> Iterator[Fold]:
+    machines, scale = [run.machines for run in rest], [run.scale for run in rest]
+    fitted = predictor.fit_undetermined(
+        machines=machines,
+        scale=scale,
         seconds=[run.seconds for run in rest],
+        workers=effective_machines(observations, machines=machines, scale=scale),
     )
-    return Fold(
-        index=left_out.index,
-        machines=left_out.machines,
-        scale=left_out.scale,
-        seconds=left_out.seconds,
-        predicted_seconds=float(fitted.predict(machines=left_out.machines, scale=left_out.scale)[0]),
-    )
+    first = left_out[0]
+    workers = effective_machines(observations, machines=first.machines, scale=first.scale)
+    predicted = float(fitted.predict(machines=first.machines, scale=first.scale, workers=workers)[0])
+    for run in left_out:
+        yield Fold(
+            index=run.index,
+            machines=run.machines,
+            scale=run.scale,
+            seconds=run.seconds,
+            predicted_seconds=predicted,
+        )

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.terms import ERNEST, TERMS, basis
+from airflow_provider_ernest.model.terms import ERNEST, TERMS, Term, basis, register
 
 
 def test_the_four_terms_of_the_paper():
@@ -18,7 +18,7 @@ def test_the_four_terms_of_the_paper():
 def test_each_name_is_its_formula():
     for name, term in TERMS.items():
         formula = name.replace("^", "**")
-        names = {"machines": 9.0, "scale": 0.25, "log": math.log, "sqrt": math.sqrt}
+        names = {"machines": 9.0, "scale": 0.25, "log": math.log, "log2": math.log2, "sqrt": math.sqrt}
         (value,) = term.column(machines=np.array([9.0]), scale=np.array([0.25]))
 
         assert value == pytest.approx(eval(formula, {"__builtins__": {}}, names)), name
@@ -35,9 +35,41 @@ def test_no_term_is_ever_negative():
     assert np.all(np.isfinite(rows))
 
 
-def test_an_unknown_term_lists_the_known_ones():
-    with pytest.raises(InvalidParameterError, match=r'"scale/machines".*"log\(machines\)"'):
-        basis(("1", "machines^2"), machines=[1], scale=[1.0])
+def test_an_unknown_term_says_what_terms_there_are_and_what_a_formula_may_hold():
+    with pytest.raises(InvalidParameterError, match=r"'cores'.*model\.terms\.TERMS.*machines, scale"):
+        basis(("1", "cores^2"), machines=[1], scale=[1.0])
+
+
+def test_a_formula_is_a_term():
+    (row,) = basis(("1", "max(scale/machines - 0.05, 0)", "scale^1.5/machines"), machines=[4], scale=[0.64])
+
+    assert row.tolist() == pytest.approx([1.0, 0.11, 0.128])
+
+
+def test_spaces_make_no_other_term():
+    with pytest.raises(InvalidParameterError, match="names a term twice"):
+        basis(("scale/machines", "scale / machines"), machines=[1], scale=[1.0])
+
+
+def test_a_term_that_is_negative_somewhere_is_refused_with_the_place():
+    with pytest.raises(InvalidParameterError, match=r"'scale - 0.5'.*is -0.4 for 2 machines and scale 0.1"):
+        basis(("scale - 0.5",), machines=[1, 2], scale=[0.5, 0.1])
+
+
+def test_a_registered_function_is_a_term_of_this_process():
+    term = Term("weekday", "what Mondays cost", lambda *, machines, scale: np.full_like(machines, 7.0))
+    register(term)
+    register(term)
+
+    assert basis(("weekday",), machines=[3], scale=[1.0]).tolist() == [[7.0]]
+    with pytest.raises(InvalidParameterError, match="is the name of another term"):
+        register(Term("weekday", "something else", term.column))
+
+
+def test_only_work_that_spreads_is_done_by_the_machines_that_work():
+    (row,) = basis(("scale/machines", "machines"), machines=[4], scale=[1.0], workers=[3])
+
+    assert row.tolist() == pytest.approx([1 / 3, 4.0])
 
 
 @pytest.mark.parametrize("terms", [(), ("1", "1")])

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
-from airflow_provider_ernest.model.amdahl_state import (
+from airflow_provider_ernest.model.amdahl.state import (
     AmdahlState,
     base_polynomial,
     base_seconds,

@@ -11,9 +11,10 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar, nnls
+from scipy.optimize import minimize_scalar
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.model.least_squares import non_negative_least_squares
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     machines_and_scale,
@@ -78,8 +79,9 @@ class AmdahlRegression:
         rows = (scales[:, None] / largest) ** powers / column[:, None]
 
         def solved(alpha: float) -> tuple[FloatArray, float]:
-            solution, residual = nnls(rows * (alpha / counts + 1 - alpha)[:, None], np.ones_like(column))
-            return solution, float(residual)
+            shares = rows * (alpha / counts + 1 - alpha)[:, None]
+            solution = non_negative_least_squares(shares, np.ones_like(column))
+            return solution, float(np.linalg.norm(shares @ solution - 1.0))
 
         steps = np.linspace(0.0, 1.0, STEPS + 1)
         best = float(steps[np.argmin([solved(alpha)[1] for alpha in steps])])

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
-from airflow_provider_ernest.model.optex import REGRESSORS, JobProfile, PhaseSeconds, phases, predict
+from airflow_provider_ernest.model.optex.profile import REGRESSORS, JobProfile, PhaseSeconds, phases, predict
 
 # Tinit and Tprep are those of the paper's Table II; the other numbers are round ones of our own.
 PROFILE = JobProfile(

@@ -9,12 +9,18 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import nnls
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.model.documents import Document, Observation
 from airflow_provider_ernest.model.identifiability import undetermined_terms
-from airflow_provider_ernest.model.optex import REGRESSORS, JobProfile, PhaseSeconds, predict, regressors
+from airflow_provider_ernest.model.least_squares import non_negative_least_squares
+from airflow_provider_ernest.model.optex.profile import (
+    REGRESSORS,
+    JobProfile,
+    PhaseSeconds,
+    predict,
+    regressors,
+)
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     positive_column,
@@ -141,14 +147,8 @@ class OptexRegression:
             raise InvalidParameterError(
                 "seconds", column.tolist(), problem, remedy="Pass the seconds of each run."
             )
-        weighted = rows / column[:, None]
-        # Columns of one length: the active set method compares their gradients with one tolerance.
-        lengths = np.linalg.norm(weighted, axis=0)
-        try:
-            solution, _ = nnls(weighted / lengths, np.ones(len(rows)))
-        except RuntimeError as error:
-            raise FitError(f"Non-negative least squares did not converge: {error}.") from error
-        fixed, sharing, computation, communication = (solution / lengths).tolist()
+        solution = non_negative_least_squares(rows / column[:, None], np.ones(len(rows)))
+        fixed, sharing, computation, communication = solution.tolist()
         self.profile_ = JobProfile(
             initialisation_seconds=fixed,
             preparation_seconds=0.0,

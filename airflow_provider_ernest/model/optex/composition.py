@@ -19,13 +19,13 @@ import numpy as np
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.model.choice import TOLERANCE, Goal
-from airflow_provider_ernest.model.composition_search import (
+from airflow_provider_ernest.model.documents import Configuration, Document
+from airflow_provider_ernest.model.optex.composition_search import (
     CompositionProblem,
     compositions_within,
     starting_compositions,
 )
-from airflow_provider_ernest.model.documents import Configuration, Document
-from airflow_provider_ernest.model.optex import JobProfile, PhaseSeconds, phases
+from airflow_provider_ernest.model.optex.profile import JobProfile, PhaseSeconds, phases
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     IntArray,

@@ -11,8 +11,8 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     TooFewObservationsError,
 )
-from airflow_provider_ernest.model.amdahl import ExtendedAmdahl
-from airflow_provider_ernest.model.amdahl_state import AmdahlState
+from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
+from airflow_provider_ernest.model.amdahl.state import AmdahlState
 from airflow_provider_ernest.model.documents import Observation
 
 

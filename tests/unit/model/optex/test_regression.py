@@ -6,8 +6,8 @@ from sklearn.linear_model import LinearRegression
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.optex import JobProfile, phases, predict, regressors
-from airflow_provider_ernest.model.optex_regression import (
+from airflow_provider_ernest.model.optex.profile import JobProfile, phases, predict, regressors
+from airflow_provider_ernest.model.optex.regression import (
     MeasuredRun,
     OptexRegression,
     profile_from_phases,

@@ -6,8 +6,8 @@ import pytest
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.model.choice import Goal
 from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.optex import JobProfile, predict
-from airflow_provider_ernest.model.optex_composition import Composition, MachineType, choose_composition
+from airflow_provider_ernest.model.optex.composition import Composition, MachineType, choose_composition
+from airflow_provider_ernest.model.optex.profile import JobProfile, predict
 
 HOUR = 3600.0
 

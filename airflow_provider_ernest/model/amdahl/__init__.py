@@ -1,0 +1,1 @@
+"""The extended Amdahl model, online and in batch."""

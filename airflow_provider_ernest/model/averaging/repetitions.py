@@ -1,0 +1,57 @@
+"""Runs of the same configuration as one point: their median, so that a straggling one does no harm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.model.parameters import FloatArray, IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """Distinct configurations that were run.
+
+    Attributes:
+        machines: shape (n,).
+        workers: the machines that shared the work which spreads, shape (n,).
+        scale: shape (n,).
+        seconds: medians over the repetitions, shape (n,).
+        repetitions: how many runs each point stands for, shape (n,).
+        point_of_run: for each run the position of its point, shape (runs,).
+    """
+
+    machines: FloatArray
+    workers: FloatArray
+    scale: FloatArray
+    seconds: FloatArray
+    repetitions: IntArray
+    point_of_run: IntArray
+
+    @property
+    def noise_factors(self) -> FloatArray:
+        """The standard deviation of each point's noise as a share of a single run's, squared.
+
+        With 1/sqrt(k) instead of 1/k for the median of k runs: runs one after the other on the same
+        machines share disturbances, so that they tell less than independent ones.
+        """
+        return np.asarray(1.0 / np.sqrt(self.repetitions), dtype=np.float64)
+
+
+def merge_repetitions(
+    *, machines: FloatArray, scale: FloatArray, seconds: FloatArray, workers: FloatArray
+) -> Points:
+    """The distinct (machines, scale, workers) of runs, each array of shape (runs,), in ascending order."""
+    configurations, point_of_run, repetitions = np.unique(
+        np.column_stack([machines, scale, workers]), axis=0, return_inverse=True, return_counts=True
+    )
+    point_of_run = point_of_run.ravel()
+    return Points(
+        machines=configurations[:, 0],
+        scale=configurations[:, 1],
+        workers=configurations[:, 2],
+        seconds=np.array([np.median(seconds[point_of_run == point]) for point in range(len(configurations))]),
+        repetitions=repetitions,
+        point_of_run=point_of_run,
+    )

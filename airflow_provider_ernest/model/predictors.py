@@ -1,0 +1,118 @@
+"""The methods of prediction by name, behind one interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, Self
+
+from numpy.typing import ArrayLike
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.averaging.predictor import TermAveraging
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.model.regression import ErnestRegression
+from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, quoted
+
+AVERAGING = "averaging"
+"""The average over all sets of terms, see `averaging`: the most accurate, above all from few runs."""
+
+RELATIVE = "relative"
+"""Non-negative least squares on given terms; errors count by their share of the run time."""
+
+CLASSIC = "classic"
+"""The original of the paper: non-negative least squares, errors count in seconds."""
+
+METHODS = (AVERAGING, RELATIVE, CLASSIC)
+
+
+class Predictor(Protocol):
+    """What all methods can do; `averaging.TermAveraging` describes the arguments."""
+
+    coefficients_: FloatArray
+
+    def fit(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from runs; refuses what does not determine the model."""
+
+    def fit_undetermined(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from whatever runs there are."""
+
+    def predict(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """Seconds, shape (n,)."""
+
+    def interval(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        level: float,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """What a single run lies between with probability `level`, seconds of shape (n,) each."""
+
+    def contributions(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """Seconds that each term explains, shape (n, p); they add up to the prediction."""
+
+
+def check_method(method: str) -> str:
+    """The name, if it is one of `METHODS`.
+
+    Raises:
+        InvalidParameterError: it is not.
+    """
+    if method not in METHODS:
+        raise InvalidParameterError("method", method, "is unknown", remedy=f"Use one of {quoted(METHODS)}.")
+    return method
+
+
+def default_terms(method: str) -> tuple[str, ...]:
+    """The terms that a method takes unless told otherwise."""
+    return DICTIONARY if check_method(method) == AVERAGING else ERNEST
+
+
+def new_predictor(
+    method: str, *, terms: Sequence[str] | None = None, prior: AveragingPrior | None = None
+) -> Predictor:
+    """A predictor that has seen no runs yet.
+
+    Args:
+        method: one of `METHODS`.
+        terms: names of its terms; None for `default_terms`.
+        prior: for "averaging": what is believed before the runs.
+
+    Raises:
+        InvalidParameterError: the method is unknown.
+    """
+    chosen = default_terms(method) if terms is None else tuple(terms)
+    if method == AVERAGING:
+        return TermAveraging(terms=chosen, prior=prior)
+    return ErnestRegression(terms=chosen, weighting="relative" if method == RELATIVE else "absolute")
