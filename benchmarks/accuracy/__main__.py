@@ -1,0 +1,110 @@
+"""How near do predictions from a few runs come, and what are their intervals worth?
+
+The original Ernest, its variants and rivals, and the method of this package, side by side on measured
+Spark and Flink jobs and on the paper's own models with noise. Errors are absolute percentage errors of
+configurations that were not trained on. The measured traces are not part of the project.
+
+    python -m benchmarks.accuracy --c3o DIR --bell DIR [--one-shape] [--quick] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+from airflow_provider_ernest.exceptions import ErnestError
+from benchmarks.accuracy import bell, c3o, synthetic
+from benchmarks.accuracy.evaluation import Progress, evaluate_rounds
+from benchmarks.accuracy.goals import Goal, goal_of_times, goals_of, goals_table
+from benchmarks.accuracy.methods import all_methods
+from benchmarks.accuracy.report import as_json, tables
+from benchmarks.accuracy.runs import Round
+from benchmarks.accuracy.timing import measure, timing_table
+
+REPETITIONS = {"bell": 20, "synthetic": 12, "timing": 15}
+QUICK_REPETITIONS = {"bell": 1, "synthetic": 1, "timing": 3}
+
+ONE_SHAPE = "C3O, inputs of one shape"
+
+QUICK_COUNTS = (6,)
+"""Of cheapest points, where 4 to 8 would take too long."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Evaluate and print; returns the exit code."""
+    options = _options(arguments)
+    repetitions = QUICK_REPETITIONS if options.quick else REPETITIONS
+    methods = all_methods()
+    results: dict[str, object] = {}
+    goals: list[Goal] = []
+    try:
+        # All traces are read before anything is computed: a wrong folder shows at once.
+        protocols = _protocols(options, repetitions)
+    except ErnestError as error:
+        print(error, file=sys.stderr)
+        return 2
+    for title, rounds in protocols:
+        outcomes = evaluate_rounds(rounds, methods, progress=_progress(title))
+        print("\n".join(tables(title, outcomes)), flush=True)
+        results[title] = as_json(outcomes)
+        if title != ONE_SHAPE:  # an aside: the goals are for inputs as they come
+            goals += goals_of(title, outcomes)
+    times = {method.name: measure(method, repetitions=repetitions["timing"]) for method in methods}
+    goals.append(goal_of_times(times))
+    print("\n".join([*timing_table(times), *goals_table(goals)]))
+    results["milliseconds"] = {name: asdict(of) for name, of in times.items()}
+    results["goals"] = [{**asdict(goal), "met": goal.met} for goal in goals]
+    if options.json is not None:
+        options.json.write_text(json.dumps(results, indent=1), encoding="utf-8")
+    return 0
+
+
+def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.accuracy", description=(__doc__ or "").partition("\n\n")[0]
+    )
+    parser.add_argument("--c3o", type=Path, metavar="DIR", help="folder of *.tsv traces of C3O")
+    parser.add_argument("--bell", type=Path, metavar="DIR", help="folder of *.csv traces of Bell")
+    parser.add_argument(
+        "--one-shape",
+        action="store_true",
+        help="C3O once more with contexts whose inputs differ in their amount only",
+    )
+    parser.add_argument("--quick", action="store_true", help="few repetitions, for a look within seconds")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="also write the results here")
+    return parser.parse_args(arguments)
+
+
+def _protocols(options: argparse.Namespace, repetitions: dict[str, int]) -> list[tuple[str, list[Round]]]:
+    protocols = []
+    if options.c3o is not None:
+        counts = QUICK_COUNTS if options.quick else c3o.CHEAPEST_COUNTS
+        protocols.append(("C3O", c3o.rounds(c3o.contexts(options.c3o), counts=counts)))
+        if options.one_shape:
+            alike = c3o.contexts(options.c3o, one_shape=True)
+            protocols.append((ONE_SHAPE, c3o.rounds(alike, counts=counts)))
+    if options.bell is not None:
+        protocols.append(("Bell", bell.rounds(bell.traces(options.bell), repetitions=repetitions["bell"])))
+    protocols.append(("synthetic", synthetic.rounds(repetitions=repetitions["synthetic"])))
+    return protocols
+
+
+def _progress(title: str) -> Progress:
+    """A line on stderr that overwrites itself on a terminal."""
+    ending = "\r" if sys.stderr.isatty() else "\n"
+
+    def tell(done: int, of: int) -> None:
+        if done == of:
+            print(f"{title}: {of} rounds done", file=sys.stderr, flush=True)
+        elif 10 * done // of > 10 * (done - 1) // of:
+            print(f"{title}: {done} of {of} rounds", end=ending, file=sys.stderr, flush=True)
+
+    return tell
+
+
+if __name__ == "__main__":
+    sys.exit(main())

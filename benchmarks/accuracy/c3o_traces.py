@@ -1,0 +1,152 @@
+"""Reads traces in the format of dos-group/c3o-experiments into contexts.
+
+A file holds the runs of one job, tab-separated: ``instance_count``, ``machine_type``, ``slots`` and
+``memory`` (of all machines together), ``data_size_MB``, columns of the job, and ``gross_runtime`` in
+seconds. A context is one setting of all columns but the number of machines and the size of the input.
+"""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from benchmarks.accuracy.runs import Runs, gather
+
+MACHINES, SECONDS, MEGABYTES = "instance_count", "gross_runtime", "data_size_MB"
+
+OF_THE_CLUSTER = ("slots", "memory")
+"""Columns that count all machines together, so that only their share of a machine is a context."""
+
+LOGICAL_SIZES: tuple[tuple[str, ...], ...] = (
+    ("lines",),
+    ("observations", "features"),
+    ("observations",),
+    ("pages",),
+    ("links",),
+)
+"""What the size of an input is the product of; the first whose columns a file has is taken."""
+
+SIZE_COLUMNS = frozenset({MEGABYTES}.union(*LOGICAL_SIZES))
+"""Columns that describe the size of the input and never the context, unless its shape is to be fixed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Context:
+    """The runs of one job in one setting.
+
+    Attributes:
+        job: the file's name without its ending.
+        setting: the columns that are fixed, as "name=value".
+        points: configurations (machines and scale) with the median of their runs. Inputs of one scale
+            that differ otherwise (twice the features, half the observations) are the same configuration.
+        repetitions: the seconds of the single runs of each configuration.
+    """
+
+    job: str
+    setting: tuple[str, ...]
+    points: Runs
+    repetitions: tuple[tuple[float, ...], ...]
+
+    @property
+    def sizes(self) -> tuple[float, ...]:
+        """The distinct scales, smallest first."""
+        return tuple(np.unique(self.points.scale).tolist())
+
+
+def read_contexts(path: Path, *, one_shape: bool = False) -> list[Context]:
+    """All contexts of one file, in the order of their settings.
+
+    Args:
+        path: the file.
+        one_shape: see `c3o.contexts`.
+
+    Raises:
+        InvalidParameterError: the file has not the columns, or a value is no number above 0.
+    """
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    size_columns = _size_columns(set(rows[0]) if rows else set(), path)
+    by_setting: dict[tuple[str, ...], list[Mapping[str, str]]] = defaultdict(list)
+    for row in rows:
+        shape = _shape(row, path) if one_shape else ()
+        by_setting[_setting(row, path) + shape].append(row)
+    return [_context(path, setting, by_setting[setting], size_columns) for setting in sorted(by_setting)]
+
+
+def _context(
+    path: Path, setting: tuple[str, ...], rows: Sequence[Mapping[str, str]], size_columns: Sequence[str]
+) -> Context:
+    sizes = [math.prod(_number(row, name, path) for name in size_columns) for row in rows]
+    largest = max(sizes)
+    configurations: dict[tuple[float, float], list[float]] = defaultdict(list)
+    for row, size in zip(rows, sizes, strict=True):
+        configurations[_number(row, MACHINES, path), size / largest].append(_number(row, SECONDS, path))
+    ordered = sorted(configurations.items())
+    return Context(
+        job=path.stem,
+        setting=setting,
+        points=gather((machines, scale, median(seconds)) for (machines, scale), seconds in ordered),
+        repetitions=tuple(tuple(seconds) for _, seconds in ordered),
+    )
+
+
+def _shape(row: Mapping[str, str], path: Path) -> tuple[str, ...]:
+    """What inputs of the same amount may differ in."""
+    shape = []
+    if "observations" in row and "features" in row:
+        shape.append(f"features={row['features']}")
+    if "pages" in row and "links" in row:
+        shape.append(f"links/page={_number(row, 'links', path) / _number(row, 'pages', path):.2g}")
+    return tuple(shape)
+
+
+def _setting(row: Mapping[str, str], path: Path) -> tuple[str, ...]:
+    """What is fixed in a run's context: every other column, those of the whole cluster per machine."""
+    setting = []
+    for name in sorted(row.keys() - SIZE_COLUMNS - {MACHINES, SECONDS}):
+        if name in OF_THE_CLUSTER:
+            setting.append(f"{name}/machine={_number(row, name, path) / _number(row, MACHINES, path):.3g}")
+        else:
+            setting.append(f"{name}={row[name]}")
+    return tuple(setting)
+
+
+def _size_columns(columns: set[str], path: Path) -> tuple[str, ...]:
+    """The columns that the size of the input is the product of."""
+    missing = sorted({MACHINES, SECONDS} - columns)
+    if missing:
+        raise InvalidParameterError(
+            "c3o",
+            str(path),
+            f"has no column {', '.join(missing)}",
+            remedy="Each file holds tab-separated runs of one job, with a header.",
+        )
+    for names in (*LOGICAL_SIZES, (MEGABYTES,)):
+        if columns.issuperset(names):
+            return names
+    raise InvalidParameterError(
+        "c3o",
+        str(path),
+        "has no column that tells the size of the input",
+        remedy=f"Known are {', '.join(sorted(SIZE_COLUMNS))}.",
+    )
+
+
+def _number(row: Mapping[str, str], name: str, path: Path) -> float:
+    try:
+        number = float(row[name])
+    except (TypeError, ValueError):
+        number = math.nan
+    if not (math.isfinite(number) and number > 0):
+        raise InvalidParameterError(
+            f"{path.name}: {name}", row[name], "is not a number above 0", remedy="Mend or remove the row."
+        )
+    return number

@@ -1,0 +1,71 @@
+"""What a method of prediction is to the benchmark, and all that are compared."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, runtime_checkable
+
+from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.model.terms import ERNEST
+from benchmarks.accuracy.runs import Runs
+
+
+class Forecast(Protocol):
+    """A fitted method."""
+
+    def predict(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        """Seconds, shape (n,)."""
+
+    def interval(
+        self, *, machines: FloatArray, scale: FloatArray, level: float
+    ) -> tuple[FloatArray, FloatArray] | None:
+        """Bounds in seconds, both of shape (n,), that a run keeps to with probability `level`.
+
+        None if the method has no intervals.
+        """
+
+
+class Method(Protocol):
+    """A way to predict run times from a few runs of one job."""
+
+    name: str
+
+    def fit(self, *, machines: FloatArray, scale: FloatArray, seconds: FloatArray) -> Forecast:
+        """Learn from runs, all of shape (n,)."""
+
+
+@runtime_checkable
+class PooledMethod(Protocol):
+    """A method that also learns from the other jobs of the deployment."""
+
+    name: str
+
+    def pool(self, jobs: Sequence[Runs]) -> Method:
+        """The method for the jobs of one deployment, given the training runs of each."""
+
+
+AnyMethod = Method | PooledMethod
+
+ORIGINAL = "original Ernest"
+
+
+def all_methods() -> list[AnyMethod]:
+    """The methods that are compared; the last is ours."""
+    from benchmarks.accuracy.amdahl import BatchAmdahl, OnlineAmdahl
+    from benchmarks.accuracy.combination import Bell
+    from benchmarks.accuracy.forms import ErnestMethod as Ernest
+    from benchmarks.accuracy.forms import Form, optex_columns
+    from benchmarks.accuracy.ours import ours
+    from benchmarks.accuracy.trees import gradient_boosting, random_forest
+
+    return [
+        Ernest(ORIGINAL, terms=ERNEST, weighting="absolute"),
+        Ernest("Ernest, relative", terms=ERNEST, weighting="relative"),
+        Form("OptEx form", columns=optex_columns),
+        BatchAmdahl(),
+        OnlineAmdahl(),
+        Bell(),
+        random_forest(),
+        gradient_boosting(),
+        ours(),
+    ]

@@ -1,0 +1,54 @@
+"""The method of this package. The only place of the benchmark that says which it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from airflow_provider_ernest.model.averaging.pooling import pooled_prior
+from airflow_provider_ernest.model.averaging.predictor import TermAveraging
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.parameters import FloatArray
+from benchmarks.accuracy.methods import AnyMethod, Forecast, Method
+from benchmarks.accuracy.runs import Runs
+
+NAME = "ours"
+
+
+@dataclass
+class Averaging:
+    """The averaging of terms, from the runs of one job alone."""
+
+    name: str = NAME
+    prior: AveragingPrior | None = None
+
+    def fit(self, *, machines: FloatArray, scale: FloatArray, seconds: FloatArray) -> Forecast:
+        """Learn from runs, all of shape (n,)."""
+        return TermAveraging(prior=self.prior).fit_undetermined(
+            machines=machines, scale=scale, seconds=seconds
+        )
+
+
+@dataclass
+class PooledAveraging:
+    """The averaging of terms, with the driver's share learned from all jobs of the deployment."""
+
+    name: str = f"{NAME}, pooled"
+
+    def pool(self, jobs: Sequence[Runs]) -> Method:
+        """The method for the jobs of one deployment, given the training runs of each."""
+        return Averaging(name=self.name, prior=pooled_prior([_observations(job) for job in jobs]))
+
+
+def ours() -> AnyMethod:
+    """The package's own predictor."""
+    return Averaging()
+
+
+def _observations(runs: Runs) -> list[Observation]:
+    table = zip(runs.machines.tolist(), runs.scale.tolist(), runs.seconds.tolist(), strict=True)
+    return [
+        Observation(index=index, machines=int(machines), scale=scale, seconds=seconds)
+        for index, (machines, scale, seconds) in enumerate(table)
+    ]

@@ -1,0 +1,92 @@
+"""What every protocol is made of: runs, cases (train on these, predict those) and rounds of cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.model.parameters import FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """Some runs of one job.
+
+    Attributes:
+        machines: their numbers of machines, shape (n,).
+        scale: the share of the largest input that each read, shape (n,).
+        seconds: their times, shape (n,).
+    """
+
+    machines: FloatArray
+    scale: FloatArray
+    seconds: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def at(self, which: Sequence[int] | np.ndarray[tuple[int], np.dtype[np.generic]]) -> Runs:
+        """The runs at these positions, or where this mask is true."""
+        return Runs(machines=self.machines[which], scale=self.scale[which], seconds=self.seconds[which])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """One prediction task.
+
+    Attributes:
+        job: the job's name.
+        condition: what its training runs were limited to, such as "5 points".
+        train: what the method sees.
+        test: the configurations that it predicts, with the times they are expected to take.
+        repetitions: the single runs of each of these configurations.
+        splits: for each of them, the name of the table that it counts in.
+    """
+
+    job: str
+    condition: str
+    train: Runs
+    test: Runs
+    repetitions: tuple[tuple[float, ...], ...]
+    splits: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Round:
+    """Cases of one deployment at one moment: what a method may pool is their training runs.
+
+    Attributes:
+        deployment: the cluster and system that the jobs ran on.
+        cases: the cases.
+    """
+
+    deployment: str
+    cases: tuple[Case, ...]
+
+
+def gather(runs: Iterable[tuple[float, float, float]]) -> Runs:
+    """Runs from (machines, scale, seconds), in this order."""
+    table = np.array(list(runs), dtype=np.float64).reshape(-1, 3)
+    return Runs(machines=table[:, 0], scale=table[:, 1], seconds=table[:, 2])
+
+
+def trace_files(directory: Path, pattern: str) -> list[Path]:
+    """The files of a folder, by name.
+
+    Raises:
+        MissingResourceError: there is no such folder, or no such file in it.
+    """
+    if not directory.is_dir():
+        raise MissingResourceError(
+            f"There is no folder {directory}.", remedy="Pass the folder of the traces."
+        )
+    files = sorted(directory.glob(pattern))
+    if not files:
+        raise MissingResourceError(
+            f"The folder {directory} holds no {pattern} file.", remedy="Pass the folder of the traces."
+        )
+    return files

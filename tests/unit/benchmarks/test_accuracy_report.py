@@ -1,0 +1,179 @@
+"""The sums and tables of the accuracy benchmark, and the whole program on tiny traces."""
+
+import json
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import FitError
+from benchmarks.accuracy import __main__ as program
+from benchmarks.accuracy.evaluation import evaluate_rounds, summarise
+from benchmarks.accuracy.forms import ErnestMethod
+from benchmarks.accuracy.report import as_json, tables
+from benchmarks.accuracy.runs import Case, Round, Runs, gather
+from tests.unit.benchmarks.test_accuracy_protocols import lines_file, write_bell
+
+
+class Constant:
+    """Predicts the same for all; its interval reaches 10 s to both sides, twice that at 95 %."""
+
+    def __init__(self, name: str, seconds: float) -> None:
+        self.name = name
+        self.seconds = seconds
+
+    def fit(self, **_: object) -> "Constant":
+        return self
+
+    def predict(self, *, machines, scale):
+        return np.full(len(machines), self.seconds)
+
+    def interval(self, *, machines, scale, level):
+        reach = 10.0 if level < 0.9 else 20.0
+        seconds = self.predict(machines=machines, scale=scale)
+        return seconds - reach, seconds + reach
+
+
+class Refusing:
+    name = "refusing"
+
+    def fit(self, **_: object):
+        raise FitError("Too little.")
+
+
+class Pooling:
+    """Predicts the mean of all training runs of the deployment."""
+
+    name = "pooling"
+
+    def pool(self, jobs: Sequence[Runs]) -> Constant:
+        return Constant(self.name, float(np.mean([seconds for runs in jobs for seconds in runs.seconds])))
+
+
+def case(job: str, *, trained: float, tested: Sequence[float]) -> Case:
+    return Case(
+        job=job,
+        condition="1 point",
+        train=gather([(2, 0.5, trained)]),
+        test=gather((8, 1.0, seconds) for seconds in tested),
+        repetitions=tuple((seconds - 1, seconds + 1) for seconds in tested),
+        splits=("table",) * len(tested),
+    )
+
+
+def one_round(*cases: Case) -> list[Round]:
+    return [Round(deployment="here", cases=cases)]
+
+
+class TestEvaluation:
+    def test_sums_up_errors_coverage_and_width(self) -> None:
+        outcomes = evaluate_rounds(
+            one_round(case("a", trained=1, tested=[100, 80, 125, 100])), [Constant("c", 100.0)]
+        )
+        summary = summarise(outcomes)
+        assert summary.predictions == 4
+        assert summary.refused == 0
+        assert summary.mean == pytest.approx((0 + 25 + 20 + 0) / 4)
+        assert summary.median == pytest.approx(10)
+        assert summary.expected_coverage == pytest.approx((50, 75))
+        assert summary.width == pytest.approx((20, 40))
+        # Single runs of 79, 81 and of 99, 101: the wider interval holds one of the former.
+        assert summary.coverage == pytest.approx((50, 62.5))
+
+    def test_bias_is_signed(self) -> None:
+        cases = case("a", trained=1, tested=[100, 80, 50])
+        short = case("a", trained=1, tested=[100, 125, 200])
+        for of, bias in ((cases, 25), (short, -20)):
+            assert summarise(evaluate_rounds(one_round(of), [Constant("c", 100.0)])).bias == pytest.approx(
+                bias
+            )
+
+    def test_the_error_is_relative_to_what_happened(self) -> None:
+        (outcome,) = evaluate_rounds(one_round(case("a", trained=1, tested=[50])), [Constant("c", 100.0)])
+        assert outcome.error_percent == pytest.approx(100)
+
+    def test_a_refusal_is_counted_not_hidden(self) -> None:
+        summary = summarise(evaluate_rounds(one_round(case("a", trained=1, tested=[50, 60])), [Refusing()]))
+        assert (summary.predictions, summary.refused, summary.mean, summary.coverage) == (2, 2, None, None)
+
+    def test_pooling_sees_the_training_runs_of_the_whole_round_and_no_other(self) -> None:
+        cases = [case("a", trained=10, tested=[1000]), case("b", trained=30, tested=[2000])]
+        outcomes = evaluate_rounds(one_round(*cases), [Pooling()])
+        assert [outcome.predicted for outcome in outcomes] == [20, 20]
+        assert {outcome.method for outcome in outcomes} == {"pooling"}
+
+    def test_progress_is_told_after_each_round(self) -> None:
+        told: list[tuple[int, int]] = []
+        rounds = one_round(case("a", trained=1, tested=[1])) * 3
+        evaluate_rounds(rounds, [Constant("c", 1.0)], progress=lambda done, of: told.append((done, of)))
+        assert told == [(1, 3), (2, 3), (3, 3)]
+
+
+class TestReport:
+    def outcomes(self):
+        cases = [case("a", trained=1, tested=[100, 110]), case("b", trained=1, tested=[200])]
+        return evaluate_rounds(
+            one_round(*cases), [Constant("good", 100.0), Constant("ours", 150.0), Refusing()]
+        )
+
+    def test_shows_where_ours_is_not_the_best(self) -> None:
+        lines = tables("Protocol", self.outcomes())
+        assert "  table, a: ours 43.2, good 4.5" in lines
+        assert not any(line.startswith("  table, b: ours") for line in lines)
+        assert any("table, a, 1 point: 8 machines" in line and "(+50 %)" in line for line in lines)
+
+    def test_every_method_has_its_row_and_refusals_are_told(self) -> None:
+        lines = tables("Protocol", self.outcomes())
+        assert "Protocol: table (3 predictions by each method)" in lines
+        assert any(line.startswith("refusing") and line.endswith("| refused 3") for line in lines)
+
+    def test_json_holds_the_same_by_job(self) -> None:
+        records = as_json(self.outcomes())
+        assert [record["method"] for record in records] == ["good", "ours", "refusing"]
+        (good, *_) = json.loads(json.dumps(records))
+        assert good["by_job"]["b"]["mean"] == pytest.approx(50)
+        assert good["predictions"] == 3
+
+
+class TestProgram:
+    def test_prints_all_protocols_and_writes_json(self, tmp_path: Path, monkeypatch, capsys) -> None:
+        lines_file(tmp_path)
+        write_bell(tmp_path / "grep.spark.csv")
+        few = [
+            ErnestMethod(name, terms=("1", "scale/machines"), weighting="relative")
+            for name in ("base", "ours")
+        ]
+        monkeypatch.setattr(program, "all_methods", lambda: few)
+        target = tmp_path / "out.json"
+        folder = str(tmp_path)
+        assert program.main(["--c3o", folder, "--bell", folder, "--quick", "--json", str(target)]) == 0
+        printed = capsys.readouterr()
+        assert "== C3O ==" in printed.out
+        assert "Bell: interpolation" in printed.out
+        assert "synthetic: default design" in printed.out
+        assert "rounds done" in printed.err
+        results = json.loads(target.read_text())
+        assert set(results) == {"C3O", "Bell", "synthetic", "milliseconds", "goals"}
+        assert "inputs of one shape" not in printed.out
+        assert "single runs in 95 %" in printed.out.partition("== goals ==")[2]
+        # The made-up traces follow the model but for their repetitions' second.
+        assert all(record["mean"] < 5 for record in results["C3O"])
+        assert all(math.isfinite(record["mean"]) for record in results["synthetic"])
+
+    def test_inputs_of_one_shape_are_a_protocol_of_their_own(
+        self, tmp_path: Path, monkeypatch, capsys
+    ) -> None:
+        lines_file(tmp_path)
+        one = [ErnestMethod("ours", terms=("1", "scale/machines"), weighting="relative")]
+        monkeypatch.setattr(program, "all_methods", lambda: one)
+        assert program.main(["--c3o", str(tmp_path), "--quick", "--one-shape"]) == 0
+        tables, _, goals = capsys.readouterr().out.partition("== goals ==")
+        assert "== C3O, inputs of one shape ==" in tables
+        assert "C3O" in goals
+        assert "one shape" not in goals
+
+    def test_a_wrong_folder_is_an_error_in_words(self, tmp_path: Path, capsys) -> None:
+        assert program.main(["--c3o", str(tmp_path), "--quick"]) == 2
+        assert "holds no *.tsv file" in capsys.readouterr().err
