@@ -67,5 +67,5 @@ def all_methods() -> list[AnyMethod]:
         Bell(),
         random_forest(),
         gradient_boosting(),
-        ours(),
+        *ours(),
     ]

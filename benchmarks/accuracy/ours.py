@@ -14,13 +14,16 @@ from benchmarks.accuracy.methods import AnyMethod, Forecast, Method
 from benchmarks.accuracy.runs import Runs
 
 NAME = "ours"
+"""The predictor as a DAG uses it: it knows the other jobs of the deployment from the model store."""
+
+ALONE = "ours, one job alone"
 
 
 @dataclass
 class Averaging:
     """The averaging of terms, from the runs of one job alone."""
 
-    name: str = NAME
+    name: str = ALONE
     prior: AveragingPrior | None = None
 
     def fit(self, *, machines: FloatArray, scale: FloatArray, seconds: FloatArray) -> Forecast:
@@ -32,18 +35,18 @@ class Averaging:
 
 @dataclass
 class PooledAveraging:
-    """The averaging of terms, with the driver's share learned from all jobs of the deployment."""
+    """The averaging of terms, with a prior learned from all jobs of the deployment."""
 
-    name: str = f"{NAME}, pooled"
+    name: str = NAME
 
     def pool(self, jobs: Sequence[Runs]) -> Method:
         """The method for the jobs of one deployment, given the training runs of each."""
         return Averaging(name=self.name, prior=pooled_prior([_observations(job) for job in jobs]))
 
 
-def ours() -> AnyMethod:
-    """The package's own predictor."""
-    return Averaging()
+def ours() -> tuple[AnyMethod, AnyMethod]:
+    """The package's own predictor, for the first job of a deployment and for later ones."""
+    return Averaging(), PooledAveraging()
 
 
 def _observations(runs: Runs) -> list[Observation]:

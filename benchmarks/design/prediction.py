@@ -48,7 +48,8 @@ def ernest_terms(train: Runs, machines: FloatArray, scale: FloatArray) -> FloatA
 
 def our_predictor(train: Runs, machines: FloatArray, scale: FloatArray) -> FloatArray:
     """The package's own predictor; `benchmarks.accuracy.ours` says which it is."""
-    forecast = pool(ours(), [train]).fit(machines=train.machines, scale=train.scale, seconds=train.seconds)
+    (alone, _) = ours()
+    forecast = pool(alone, [train]).fit(machines=train.machines, scale=train.scale, seconds=train.seconds)
     return forecast.predict(machines=machines, scale=scale)
 
 

@@ -1,91 +1,125 @@
-"""Draws from the weighted hypotheses: coefficients that are not negative, each with its hypothesis."""
+"""What the draws say of a run: the seconds of each term, and the distribution of their sum."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.model.averaging.evidence import Evidence
-from airflow_provider_ernest.model.parameters import FloatArray, IntArray
+from airflow_provider_ernest.model.averaging.discrepancy import coordinates, correlation
+from airflow_provider_ernest.model.averaging.draws import Draws, draw
+from airflow_provider_ernest.model.averaging.evidence import (
+    LEAST_WORKERS,
+    Evidence,
+    term_columns,
+    weigh,
+)
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.averaging.repetitions import Points
+from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.model.terms import basis, iteration_factors
 
-DRAWS = 500
-"""Kept draws: the error from drawing is a twentieth of the uncertainty that is drawn from."""
-
-BATCH = 3_000
-BATCHES = 8
-SEED = 0
-"""The same runs always give the same model."""
+SMALLEST_SHARE = 0.05
+"""A draw's terms never explain less of a point than this: the logarithm must stay finite."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Draws:
-    """k draws of coefficients with the hypotheses that they come from.
+class Runs:
+    """Runs that are asked about.
 
     Attributes:
-        driver: position of the number of machines that the driver takes, shape (k,).
-        outside: position of the set of points that do not belong to the others, shape (k,).
-        discrepancy: position of the level of discrepancy, shape (k,).
-        noise: position of the level of noise, shape (k,).
-        coefficients: seconds per unit of each term, shape (k, p), none negative.
-        included: which terms are in, shape (k, p).
+        machines: n numbers of machines, or one for all.
+        scale: n shares of the target input, or one for all.
+        workers: the machines that share the work which spreads, likewise; None for all.
+        iteration_ratio: what all terms but the fixed one are multiplied by.
     """
 
-    driver: IntArray
-    outside: IntArray
-    discrepancy: IntArray
-    noise: IntArray
-    coefficients: FloatArray
-    included: FloatArray
+    machines: ArrayLike
+    scale: ArrayLike
+    workers: ArrayLike | None = None
+    iteration_ratio: float = 1.0
+
+    def columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Machines, scale and workers, shape (n,) each.
+
+        Raises:
+            InvalidParameterError: a value does not fit, or the lengths differ.
+        """
+        machines, scale = machines_and_scale(machines=self.machines, scale=self.scale)
+        workers = machines if self.workers is None else positive_column("workers", self.workers)
+        return machines, scale, np.broadcast_to(workers, machines.shape)
 
 
-def draw(evidence: Evidence) -> Draws:
-    """Draw hypotheses by their weights, then coefficients; keep those of which none is negative.
+class Posterior:
+    """k draws from the hypotheses about a job, given its points.
 
-    Rejecting negative coefficients after the draw gives each hypothesis its weight exactly: those
-    that would need negative terms are rejected as often as that is so.
+    Args:
+        points: n points.
+        terms: names of p terms.
+        prior: what is believed before.
+
+    Attributes:
+        evidence: the hypotheses.
+        draws: what was drawn from them.
     """
-    shape = evidence.log_probabilities.shape
-    flat = evidence.log_probabilities.ravel()
-    weights = np.exp(flat - flat.max())
-    cumulated = np.cumsum(weights / weights.sum())
-    terms = evidence.subsets.shape[1]
-    means = evidence.means.reshape(-1, terms)
-    factors = evidence.factors.reshape(-1, terms, terms)
-    generator = np.random.default_rng(SEED)
-    chosen: list[IntArray] = []
-    drawn: list[FloatArray] = []
-    for _ in range(BATCHES):
-        positions, scaled = _batch(generator, cumulated, means, factors)
-        scaled = np.where(evidence.subsets[positions % len(evidence.subsets)], scaled, 0.0)
-        accepted = (scaled >= 0).all(axis=1)
-        chosen.append(positions[accepted])
-        drawn.append(scaled[accepted])
-        if sum(map(len, chosen)) >= DRAWS:
-            break
-    if not any(map(len, chosen)):
-        # The runs contradict every hypothesis so much that all need negative terms: take the nearest.
-        chosen.append(positions)
-        drawn.append(np.maximum(scaled, 0.0))
-    every = np.concatenate(chosen)
-    kept = np.linspace(0, len(every) - 1, DRAWS).astype(np.int64)
-    driver, outside, discrepancy, noise, subset = np.unravel_index(every[kept], shape)
-    return Draws(
-        driver=driver,
-        outside=outside,
-        discrepancy=discrepancy,
-        noise=noise,
-        coefficients=np.concatenate(drawn)[kept] / evidence.lengths[driver],
-        included=evidence.subsets[subset].astype(np.float64),
-    )
 
+    evidence: Evidence
+    draws: Draws
 
-def _batch(
-    generator: np.random.Generator, cumulated: FloatArray, means: FloatArray, factors: FloatArray
-) -> tuple[IntArray, FloatArray]:
-    """Hypotheses in the proportion of their weights, and scaled coefficients drawn from each."""
-    quantiles = (np.arange(BATCH) + generator.random()) / BATCH
-    positions = np.minimum(np.searchsorted(cumulated, quantiles), len(cumulated) - 1)
-    normals = generator.standard_normal((BATCH, means.shape[1], 1))
-    deviations = np.linalg.solve(np.swapaxes(factors[positions], 1, 2), normals)[..., 0]
-    return positions, means[positions] + deviations
+    def __init__(self, points: Points, *, terms: tuple[str, ...], prior: AveragingPrior) -> None:
+        self.terms = terms
+        self.prior = prior
+        self.evidence = weigh(points, terms, prior)
+        self.draws = draw(self.evidence)
+
+    def parts(self, runs: Runs) -> FloatArray:
+        """Seconds of each draw, run and term, shape (k, q, p)."""
+        machines, scale, workers = runs.columns()
+        columns = np.array(
+            [
+                basis(
+                    self.terms,
+                    machines=machines,
+                    scale=scale,
+                    workers=np.maximum(workers - driver, LEAST_WORKERS),
+                )
+                for driver in self.evidence.driver_machines
+            ]
+        )
+        coefficients = self.draws.coefficients * iteration_factors(self.terms, runs.iteration_ratio)
+        return np.asarray(columns[self.draws.driver] * coefficients[:, None, :], dtype=np.float64)
+
+    def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
+        machines, scale, _ = runs.columns()
+        points = self.evidence.points
+        together = correlation(
+            coordinates(self.prior, machines=points.machines, scale=points.scale),
+            coordinates(self.prior, machines=machines, scale=scale),
+        )
+        residuals = self._residuals()
+        deviation, variance = np.zeros((2, len(residuals), len(machines)))
+        hypotheses = np.column_stack([self.draws.outside, self.draws.discrepancy, self.draws.noise])
+        for outside, discrepancy, noise in np.unique(hypotheses, axis=0):
+            these = (hypotheses == (outside, discrepancy, noise)).all(axis=1)
+            level = self.prior.discrepancy[discrepancy] ** 2
+            weights = self.evidence.precisions[outside, discrepancy, noise] @ (level * together)
+            deviation[these] = residuals[these] @ weights
+            left = level - (level * together * weights).sum(axis=0)
+            variance[these] = np.maximum(left, 0.0) + self.prior.noise[noise] ** 2
+        return np.log(self.parts(runs).sum(axis=-1)) + deviation, np.sqrt(variance)
+
+    def _residuals(self) -> FloatArray:
+        """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""
+        columns = np.array(
+            [
+                term_columns(self.terms, self.evidence.points, driver)
+                for driver in self.evidence.driver_machines
+            ]
+        )
+        shares = columns[self.draws.driver] / self.evidence.reference[:, None]
+        explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
+        return np.asarray(
+            self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE)), dtype=np.float64
+        )

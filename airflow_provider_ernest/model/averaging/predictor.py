@@ -16,23 +16,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.averaging.discrepancy import coordinates, correlation
-from airflow_provider_ernest.model.averaging.evidence import LEAST_WORKERS, term_columns, weigh
-from airflow_provider_ernest.model.averaging.posterior import draw
+from airflow_provider_ernest.model.averaging.posterior import Posterior, Runs
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.averaging.repetitions import Points, merge_repetitions
 from airflow_provider_ernest.model.intervals import mixture_quantiles, two_sided
 from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
-from airflow_provider_ernest.model.terms import DICTIONARY, basis, check_terms, iteration_factors
+from airflow_provider_ernest.model.terms import DICTIONARY, check_terms
 
 LEAST_POINTS = 3
 """Fixed and spreading work go through any two points: only a third one says anything about them."""
 
 MOST_TERMS = 8
 """Sets of terms double with each; with eight a fit takes about a second."""
-
-SMALLEST_SHARE = 0.05
-"""A draw's terms never explain less of a point than this: the logarithm must stay finite."""
 
 
 class TermAveraging:
@@ -143,7 +138,8 @@ class TermAveraging:
             FitError: the predictor has not been fitted.
             InvalidParameterError: a value does not fit.
         """
-        log_seconds, _ = self._drawn(machines, scale, workers, iteration_ratio)
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        log_seconds, _ = self._fitted().log_seconds(runs)
         return np.asarray(np.exp(np.median(log_seconds, axis=0)), dtype=np.float64)
 
     def interval(
@@ -159,7 +155,8 @@ class TermAveraging:
 
         The arguments are those of `predict`; `level` is between 0 and 1.
         """
-        log_seconds, spreads = self._drawn(machines, scale, workers, iteration_ratio)
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        log_seconds, spreads = self._fitted().log_seconds(runs)
         low, high = mixture_quantiles(log_seconds, spreads, two_sided(level))
         return np.exp(low), np.exp(high)
 
@@ -175,7 +172,8 @@ class TermAveraging:
 
         The share of a term is its mean share over the draws. The arguments are those of `predict`.
         """
-        parts = self._parts(machines, scale, workers, iteration_ratio)
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        parts = self._fitted().parts(runs)
         shares = (parts / parts.sum(axis=-1, keepdims=True)).mean(axis=0)
         predicted = self.predict(
             machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio
@@ -209,74 +207,16 @@ class TermAveraging:
 
     def _fit(self, points: Points) -> Self:
         prior = self.prior or AveragingPrior()
-        self._evidence = weigh(points, check_terms(self.terms), prior)
-        self._draws = draw(self._evidence)
-        self.coefficients_ = self._draws.coefficients.mean(axis=0)
-        self.probabilities_ = self._draws.included.mean(axis=0)
-        self.driver_share_ = float(self._evidence.driver_machines[self._draws.driver].mean())
-        self.noise_ = float(np.array(prior.noise)[self._draws.noise].mean())
-        outside = self._evidence.outside[self._draws.outside].mean(axis=0)
-        self.disturbed_ = outside[points.point_of_run]
+        self._posterior = Posterior(points, terms=check_terms(self.terms), prior=prior)
+        evidence, draws = self._posterior.evidence, self._posterior.draws
+        self.coefficients_ = draws.coefficients.mean(axis=0)
+        self.probabilities_ = draws.included.mean(axis=0)
+        self.driver_share_ = float(evidence.driver_machines[draws.driver].mean())
+        self.noise_ = float(np.array(prior.noise)[draws.noise].mean())
+        self.disturbed_ = evidence.outside[draws.outside].mean(axis=0)[points.point_of_run]
         return self
 
-    def _parts(
-        self, machines: ArrayLike, scale: ArrayLike, workers: ArrayLike | None, iteration_ratio: float
-    ) -> FloatArray:
-        """Seconds of each draw, run and term, shape (k, n, p)."""
-        if not hasattr(self, "_draws"):
+    def _fitted(self) -> Posterior:
+        if not hasattr(self, "_posterior"):
             raise FitError("This predictor has seen no runs yet.", remedy="Call fit first.")
-        names = check_terms(self.terms)
-        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-        worker_column = machine_column if workers is None else positive_column("workers", workers)
-        columns = np.array(
-            [
-                basis(
-                    names,
-                    machines=machine_column,
-                    scale=scale_column,
-                    workers=np.maximum(worker_column - driver, LEAST_WORKERS),
-                )
-                for driver in self._evidence.driver_machines
-            ]
-        )
-        factors = iteration_factors(names, iteration_ratio)
-        return np.asarray(
-            columns[self._draws.driver] * (self._draws.coefficients * factors)[:, None, :], dtype=np.float64
-        )
-
-    def _drawn(
-        self, machines: ArrayLike, scale: ArrayLike, workers: ArrayLike | None, iteration_ratio: float
-    ) -> tuple[FloatArray, FloatArray]:
-        """Means and standard deviations of the logarithm of each draw's and run's seconds, (k, n) each."""
-        parts = self._parts(machines, scale, workers, iteration_ratio)
-        evidence, draws, prior = self._evidence, self._draws, self.prior or AveragingPrior()
-        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-        there = coordinates(prior, machines=machine_column, scale=scale_column)
-        here = coordinates(prior, machines=evidence.points.machines, scale=evidence.points.scale)
-        together = correlation(here, there)
-        residuals = self._residuals()
-        deviation, variance = np.zeros(parts.shape[:2]), np.zeros(parts.shape[:2])
-        hypotheses = np.column_stack([draws.outside, draws.discrepancy, draws.noise])
-        for outside, level, noise in np.unique(hypotheses, axis=0):
-            these = (hypotheses == (outside, level, noise)).all(axis=1)
-            covariance = prior.discrepancy[level] ** 2 * together
-            weights = evidence.precisions[outside, level, noise] @ covariance
-            deviation[these] = residuals[these] @ weights
-            left = prior.discrepancy[level] ** 2 - (covariance * weights).sum(axis=0)
-            variance[these] = np.maximum(left, 0.0) + prior.noise[noise] ** 2
-        return np.log(parts.sum(axis=-1)) + deviation, np.sqrt(variance)
-
-    def _residuals(self) -> FloatArray:
-        """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""
-        evidence = self._evidence
-        columns = np.array(
-            [
-                term_columns(check_terms(self.terms), evidence.points, driver)
-                for driver in evidence.driver_machines
-            ]
-        )
-        shares = columns[self._draws.driver] / evidence.reference[:, None]
-        explained = np.einsum("knp,kp->kn", shares, self._draws.coefficients)
-        return np.asarray(
-            evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE)), dtype=np.float64
-        )
+        return self._posterior

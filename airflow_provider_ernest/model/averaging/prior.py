@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import Document
+from airflow_provider_ernest.model.parameters import positive_number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +83,7 @@ class AveragingPrior(Document):
     noise: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.16)
     noise_weights: tuple[float, ...] = (1.0, 2.0, 2.0, 1.0, 0.5)
     discrepancy: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)
-    discrepancy_weights: tuple[float, ...] = (3.0, 2.0, 2.0, 1.5)
+    discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
     machines_octaves: float = 2.0
     scale_octaves: float = 4.0
     memory_cut: tuple[float, ...] = (0.07, 0.03)
@@ -90,21 +91,37 @@ class AveragingPrior(Document):
     disturbed_spread: float = 0.7
 
     def __post_init__(self) -> None:
-        """Refuse what is no probability and levels without weights."""
-        probabilities = {"driver_share": self.driver_share, "disturbed_run": self.disturbed_run}
-        for name, value in probabilities.items():
-            if not 0 <= value < 1 and not (name == "driver_share" and value == 1):
-                raise InvalidParameterError(name, value, "is no probability", remedy="Give 0 to 1.")
+        """Refuse what is no probability, what is no width and levels without weights."""
+        self._check_probabilities()
+        for name in ("largest_share", "machines_octaves", "scale_octaves", "disturbed_spread"):
+            positive_number(name, getattr(self, name))
         for name in ("noise", "discrepancy"):
-            levels, weights = getattr(self, name), getattr(self, f"{name}_weights")
-            if len(levels) != len(weights) or not levels:
-                raise InvalidParameterError(
-                    f"{name}_weights", weights, f"has {len(weights)} values for {len(levels)} levels"
-                )
-            if not all(math.isfinite(level) and level >= 0 for level in levels) or min(weights) <= 0:
-                raise InvalidParameterError(name, levels, "must be finite, of at least 0, weights above 0")
+            self._check_levels(name)
         if min(self.noise) <= 0:
             raise InvalidParameterError("noise", self.noise, "must be above 0: no run time is exact")
+
+    def _check_probabilities(self) -> None:
+        if not 0 <= self.driver_share <= 1:
+            raise InvalidParameterError(
+                "driver_share", self.driver_share, "is no probability", remedy="Give 0 to 1."
+            )
+        if not 0 < self.other_probability < 1:
+            raise InvalidParameterError("other_probability", self.other_probability, "is not between 0 and 1")
+        if not 0 <= self.disturbed_run < 1:
+            raise InvalidParameterError("disturbed_run", self.disturbed_run, "is not at least 0 and below 1")
+        if not all(0 <= probability < 1 for probability in self.memory_cut):
+            raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
+
+    def _check_levels(self, name: str) -> None:
+        levels, weights = getattr(self, name), getattr(self, f"{name}_weights")
+        if len(levels) != len(weights) or not levels:
+            raise InvalidParameterError(
+                f"{name}_weights", weights, f"has {len(weights)} values for {len(levels)} levels"
+            )
+        if not all(math.isfinite(level) and level >= 0 for level in levels):
+            raise InvalidParameterError(name, levels, "must be finite and of at least 0")
+        if not all(math.isfinite(weight) and weight > 0 for weight in weights):
+            raise InvalidParameterError(f"{name}_weights", weights, "must be finite and above 0")
 
     def belief_in(self, term: str) -> TermBelief:
         """What is believed of the term."""

@@ -42,9 +42,10 @@ def suspicions(
     none = np.zeros(len(points.seconds), dtype=bool)
     sets, probabilities = [none], [0.0]
     for mask, probability in zip(_memory_cuts(points), prior.memory_cut, strict=False):
-        sets.append(mask)
-        probabilities.append(probability)
-    for suspect in _conspicuous(points.seconds, columns):
+        if probability > 0:
+            sets.append(mask)
+            probabilities.append(probability)
+    for suspect in _conspicuous(points.seconds, columns) if prior.disturbed_run > 0 else []:
         sets.append(np.arange(len(none)) == suspect)
         probabilities.append(prior.disturbed_run)
     probabilities[0] = max(1.0 - sum(probabilities), 0.05)
