@@ -6,7 +6,7 @@ import numpy as np
 
 from airflow_provider_ernest.model.parameters import FloatArray
 from airflow_provider_ernest.model.terms import ERNEST
-from benchmarks.accuracy.forms import ErnestMethod
+from benchmarks.accuracy.forms import LeastSquares
 from benchmarks.accuracy.methods import Forecast, Method
 
 BANDWIDTHS = (0.1, 0.2, 0.4, 0.8, 1.6)
@@ -76,7 +76,7 @@ class Bell:
 
     def fit(self, *, machines: FloatArray, scale: FloatArray, seconds: FloatArray) -> Forecast:
         """Choose, then fit to all runs."""
-        parametric = ErnestMethod("Ernest", terms=ERNEST, weighting="absolute")
+        parametric = LeastSquares("Ernest", terms=ERNEST, weighting="absolute")
         options: list[Method] = [parametric, *(LocalRegression(bandwidth) for bandwidth in BANDWIDTHS)]
         if len(seconds) < FEWEST_RUNS:
             options = [parametric]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
 from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import ERNEST
+from airflow_provider_ernest.model.terms import ERNEST, OPTEX
 from benchmarks.accuracy.runs import Runs
 
 
@@ -53,15 +53,14 @@ def all_methods() -> list[AnyMethod]:
     """The methods that are compared; the last is ours."""
     from benchmarks.accuracy.amdahl import BatchAmdahl, OnlineAmdahl
     from benchmarks.accuracy.combination import Bell
-    from benchmarks.accuracy.forms import ErnestMethod as Ernest
-    from benchmarks.accuracy.forms import Form, optex_columns
+    from benchmarks.accuracy.forms import LeastSquares
     from benchmarks.accuracy.ours import ours
     from benchmarks.accuracy.trees import gradient_boosting, random_forest
 
     return [
-        Ernest(ORIGINAL, terms=ERNEST, weighting="absolute"),
-        Ernest("Ernest, relative", terms=ERNEST, weighting="relative"),
-        Form("OptEx form", columns=optex_columns),
+        LeastSquares(ORIGINAL, terms=ERNEST, weighting="absolute"),
+        LeastSquares("Ernest, relative", terms=ERNEST),
+        LeastSquares("OptEx form", terms=OPTEX),
         BatchAmdahl(),
         OnlineAmdahl(),
         Bell(),

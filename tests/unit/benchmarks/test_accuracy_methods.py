@@ -5,11 +5,11 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.model.terms import ERNEST
+from airflow_provider_ernest.model.terms import ERNEST, OPTEX
 from benchmarks.accuracy.amdahl import BatchAmdahl, OnlineAmdahl
 from benchmarks.accuracy.combination import Bell, LocalForecast
 from benchmarks.accuracy.evaluation import pool
-from benchmarks.accuracy.forms import ErnestMethod, Form, optex_columns
+from benchmarks.accuracy.forms import LeastSquares
 from benchmarks.accuracy.methods import all_methods
 from benchmarks.accuracy.runs import Runs
 from benchmarks.accuracy.timing import measure
@@ -19,8 +19,8 @@ SCALE = np.repeat([0.1, 0.2, 0.4], 4)
 TARGET = {"machines": np.array([16.0, 64.0]), "scale": np.array([1.0, 0.5])}
 
 
-def ernest(weighting: str) -> ErnestMethod:
-    return ErnestMethod("Ernest", terms=ERNEST, weighting=weighting)
+def ernest(weighting: str) -> LeastSquares:
+    return LeastSquares("Ernest", terms=ERNEST, weighting=weighting)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def ernest(weighting: str) -> ErnestMethod:
     [
         (ernest("absolute"), lambda m, s: 5 + 300 * s / m + 2 * np.log(m) + 0.1 * m),
         (ernest("relative"), lambda m, s: 5 + 300 * s / m + 2 * np.log(m) + 0.1 * m),
-        (Form("OptEx", columns=optex_columns), lambda m, s: 5 + 0.3 * m + 20 / m + 300 * s / m),
+        (LeastSquares("OptEx", terms=OPTEX), lambda m, s: 5 + 0.3 * m + 20 / m + 300 * s / m),
         (BatchAmdahl(), lambda m, s: (5 + 300 * s) * (0.2 + 0.8 / m)),
         (BatchAmdahl(), lambda m, s: (5 + 300 * s) / m),
         (OnlineAmdahl(), lambda m, s: (5 + 300 * s) * (0.2 + 0.8 / m)),
@@ -82,7 +82,7 @@ def test_an_interval_is_that_of_the_regression(level: float) -> None:
     within = []
     for _ in range(400):
         seconds = law + generator.normal(0, 2, len(law))
-        method = ErnestMethod("m", terms=("1", "scale/machines"), weighting="absolute")
+        method = LeastSquares("m", terms=("1", "scale/machines"), weighting="absolute")
         forecast = method.fit(machines=MACHINES, scale=SCALE, seconds=seconds)
         low, high = forecast.interval(**TARGET, level=level)
         truth = 20 + 300 * TARGET["scale"] / TARGET["machines"] + generator.normal(0, 2, 2)
@@ -95,9 +95,9 @@ def test_relative_weights_are_those_of_weighted_least_squares() -> None:
     seconds = (20 + 300 * SCALE / MACHINES) * (1 + 0.1 * generator.standard_normal(12))
     columns = np.column_stack([np.ones(12), SCALE / MACHINES])
     oracle = LinearRegression(positive=True, fit_intercept=False).fit(columns, seconds, 1 / seconds**2)
-    form = Form("f", columns=lambda m, s: np.column_stack([np.ones_like(m), s / m]))
+    form = LeastSquares("f", terms=("1", "scale/machines"))
     fitted = form.fit(machines=MACHINES, scale=SCALE, seconds=seconds)
-    np.testing.assert_allclose(fitted.coefficients, oracle.coef_, rtol=1e-6)
+    np.testing.assert_allclose(fitted.coefficients_, oracle.coef_, rtol=1e-6)
 
 
 def test_every_method_has_a_name_of_its_own_and_can_be_timed() -> None:

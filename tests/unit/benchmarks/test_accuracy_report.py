@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_ernest.exceptions import FitError
 from benchmarks.accuracy import __main__ as program
 from benchmarks.accuracy.evaluation import evaluate_rounds, summarise
-from benchmarks.accuracy.forms import ErnestMethod
+from benchmarks.accuracy.forms import LeastSquares
 from benchmarks.accuracy.report import as_json, tables
 from benchmarks.accuracy.runs import Case, Round, Runs, gather
 from tests.unit.benchmarks.test_accuracy_protocols import lines_file, write_bell
@@ -142,7 +142,7 @@ class TestProgram:
         lines_file(tmp_path)
         write_bell(tmp_path / "grep.spark.csv")
         few = [
-            ErnestMethod(name, terms=("1", "scale/machines"), weighting="relative")
+            LeastSquares(name, terms=("1", "scale/machines"), weighting="relative")
             for name in ("base", "ours")
         ]
         monkeypatch.setattr(program, "all_methods", lambda: few)
@@ -166,7 +166,7 @@ class TestProgram:
         self, tmp_path: Path, monkeypatch, capsys
     ) -> None:
         lines_file(tmp_path)
-        one = [ErnestMethod("ours", terms=("1", "scale/machines"), weighting="relative")]
+        one = [LeastSquares("ours", terms=("1", "scale/machines"), weighting="relative")]
         monkeypatch.setattr(program, "all_methods", lambda: one)
         assert program.main(["--c3o", str(tmp_path), "--quick", "--one-shape"]) == 0
         tables, _, goals = capsys.readouterr().out.partition("== goals ==")
