@@ -11,6 +11,7 @@ A job that none of these describes can bring its own terms: a formula such as
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -21,7 +22,12 @@ from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.formulas import Formula
-from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.model.parameters import (
+    FloatArray,
+    machines_and_scale,
+    positive_column,
+    positive_number,
+)
 
 
 class Column(Protocol):
@@ -115,6 +121,9 @@ DICTIONARY: tuple[str, ...] = (
 """The terms over whose subsets the averaging of terms goes."""
 
 
+CLIFF = re.compile(r"max\(scale/machines - (\d[\d.e+-]*), 0\)")
+"""What `memory_cliff` writes."""
+
 FIXED_TERM = "1"
 """The term that does not iterate: an iterative job starts up and reads its input once."""
 
@@ -131,6 +140,22 @@ def register(term: Term) -> None:
         raise InvalidParameterError("term", term.name, "is the name of another term", remedy="Rename it.")
 
 
+def memory_cliff(scale_on_one_machine: float) -> str:
+    """The term of work that begins when memory runs out: what a machine holds beyond a threshold.
+
+    Args:
+        scale_on_one_machine: the largest share of the input that fits into one machine's memory.
+
+    Returns:
+        The name of the term, a formula.
+
+    Example:
+        >>> memory_cliff(0.05)
+        'max(scale/machines - 0.05, 0)'
+    """
+    return f"max(scale/machines - {positive_number('scale_on_one_machine', scale_on_one_machine):g}, 0)"
+
+
 def term_named(name: str) -> Term:
     """The known term of that name, or the term that the name is the formula of.
 
@@ -142,7 +167,11 @@ def term_named(name: str) -> Term:
             "terms", name, "is not a name", remedy="Name the terms by their formulas."
         )
     known = _registered.get(name) or TERMS.get("".join(name.split()))
-    return known or Term(name, "a term of your own", Formula(name))
+    if known:
+        return known
+    cliff = CLIFF.fullmatch(name)
+    meaning = f"spilling what a machine has beyond {cliff[1]} of the data" if cliff else "a term of your own"
+    return Term(name, meaning, Formula(name), spreads=bool(cliff))
 
 
 def check_terms(terms: Sequence[str]) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.terms import ERNEST, TERMS, Term, basis, register
+from airflow_provider_ernest.model.terms import ERNEST, TERMS, Term, basis, memory_cliff, register, term_named
 
 
 def test_the_four_terms_of_the_paper():
@@ -86,3 +86,10 @@ def test_machines_and_scale_cannot_be_swapped_by_position():
 def test_the_library_cannot_be_changed():
     with pytest.raises(TypeError):
         TERMS["1"] = TERMS["scale"]
+
+
+def test_a_memory_cliff_begins_where_a_machine_has_more_than_it_holds():
+    name = memory_cliff(0.05)
+
+    assert basis((name,), machines=[1, 2, 4], scale=0.1).ravel().tolist() == pytest.approx([0.05, 0.0, 0.0])
+    assert "beyond 0.05 of the data" in term_named(name).meaning
