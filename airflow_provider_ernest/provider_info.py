@@ -42,6 +42,8 @@ def get_provider_info() -> dict[str, Any]:
                 ],
             }
         ],
+        # Airflow 3.2 and later; earlier ones ignore it.
+        "cli": ["airflow_provider_ernest.cli.airflow_commands.get_ernest_commands"],
         "config": {
             "ernest": {
                 "description": "Where airflow-provider-ernest keeps things.",

@@ -1,0 +1,97 @@
+"""The program ``ernest``."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import textwrap
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Sequence
+
+from airflow_provider_ernest import __version__
+from airflow_provider_ernest.cli.command import Command
+from airflow_provider_ernest.cli.commands import COMMANDS
+from airflow_provider_ernest.cli.output import printable
+from airflow_provider_ernest.exceptions import ErnestError
+
+SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."
+
+HELP_WIDTH = 78
+
+FAILED = 1
+INTERRUPTED = 130
+"""What shells report of a program that was interrupted."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command line.
+
+    Args:
+        argv: what follows the program's name; None for this process's own.
+
+    Returns:
+        0, or 1 where there was an error that the user can do something about.
+
+    Raises:
+        SystemExit: with 2 where the command line cannot be understood, with 0 after ``--help``.
+    """
+    args = build_parser().parse_args(argv)
+    return run_command(args.command, args, program="ernest")
+
+
+def build_parser() -> ArgumentParser:
+    """The parser of all commands; ``command`` of what it returns is the `Command`."""
+    parser = ArgumentParser(prog="ernest", description=SUMMARY)
+    parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
+    parsers = parser.add_subparsers(metavar="COMMAND", required=True)
+    for command in COMMANDS:
+        added = parsers.add_parser(
+            command.name,
+            help=command.summary,
+            description=textwrap.fill(command.description, HELP_WIDTH),
+            epilog=command.epilog,
+            formatter_class=RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(added)
+        added.set_defaults(command=command)
+    return parser
+
+
+def run_command(command: Command, args: Namespace, *, program: str) -> int:
+    """Run a command; errors of ours become a message, those that nobody foresaw stay what they are.
+
+    Args:
+        command: what to do.
+        args: its options.
+        program: the program's name, for messages.
+
+    Returns:
+        The exit code.
+    """
+    try:
+        command.run(args)
+        sys.stdout.flush()
+    except ErnestError as error:
+        problem = f"{program} {command.name}: {error.message}"
+        told = problem if not error.remedy else f"{problem}\n{error.remedy}"
+        sys.stderr.write(f"{printable(_in_options(told, args))}\n")
+        return FAILED
+    except BrokenPipeError:
+        # The reader, such as head, has had enough. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return 0
+
+
+def _in_options(message: str, args: Namespace) -> str:
+    """The message with options in the place of the parameters that they set: max_scale is --max-scale.
+
+    A name of one word is taken for a parameter only where its value follows: "budget=0".
+    """
+    for name in sorted(vars(args), key=len, reverse=True):
+        follows = "" if "_" in name else "(?==)"
+        message = re.sub(rf"(?<![\w-]){re.escape(name)}\b{follows}", f"--{name.replace('_', '-')}", message)
+    return message

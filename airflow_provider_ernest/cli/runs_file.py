@@ -1,0 +1,206 @@
+"""Files of runs: the original's CSV (machines, fraction, seconds) and lists of our JSON documents."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.cli.files import described, read_text
+from airflow_provider_ernest.cli.output import warn
+from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.model.documents import Observation
+
+FIELDS: Mapping[str, str] = {
+    "machines": "machines",
+    "cores": "machines",
+    "fraction": "scale",
+    "input fraction": "scale",
+    "scale": "scale",
+    "seconds": "seconds",
+    "time": "seconds",
+    "time (s)": "seconds",
+    "startup_seconds": "startup_seconds",
+    "iterations": "iterations",
+    "instance_type": "instance_type",
+}
+"""Fields of an observation by the column names that are understood, in lower case."""
+
+USUAL = ("machines", "scale", "seconds")
+"""What the columns are without a heading."""
+
+WHOLE_NUMBERS = ("machines", "iterations")
+
+EXPLANATION = (
+    "Each line holds machines,fraction,seconds, such as 8,0.05,12.3; a first line may name the columns, and "
+    "lines that begin with # are comments."
+)
+
+
+@dataclass(frozen=True)
+class _Row:
+    line: int
+    cells: tuple[str, ...]
+
+
+def read_runs(name: str) -> list[Observation]:
+    """The runs in a file; those without seconds have not been made, and are left out with a warning.
+
+    Args:
+        name: of a CSV file, or a JSON file with a list of observations or a model; ``-`` is standard input.
+
+    Raises:
+        MissingResourceError: the file cannot be read.
+        InvalidDocumentError: it holds something else; says in which line.
+    """
+    return runs_of(read_text(name), name)
+
+
+def runs_of(text: str, name: str) -> list[Observation]:
+    """The runs in the content of a file; see `read_runs`."""
+    from airflow_provider_ernest.model.documents import Observation
+
+    content = parsed_json(text, name)
+    if content is None:
+        return _from_csv(text, name)
+    if isinstance(content, dict):
+        content = content.get("observations")
+    if not isinstance(content, list):
+        raise InvalidDocumentError(
+            f"{described(name)} holds no list of observations.",
+            remedy="Give a JSON list of Observation documents, a model, or a CSV file of runs.",
+        )
+    observations = []
+    for index, run in enumerate(content):
+        with _place_told(f"{described(name)}, run {index}"):
+            observations.append(Observation.from_dict(run))
+    return observations
+
+
+def parsed_json(text: str, name: str) -> Any:
+    """The content if it is JSON; None if it is not meant to be, as in a CSV file.
+
+    Raises:
+        InvalidDocumentError: it begins like JSON and is none.
+    """
+    if not text.lstrip().startswith(("{", "[")):
+        return None
+    import msgspec
+
+    try:
+        return msgspec.json.decode(text)
+    except (ValueError, RecursionError) as error:
+        raise InvalidDocumentError(f"{described(name)} is not JSON: {error}.") from error
+
+
+def _from_csv(text: str, name: str) -> list[Observation]:
+    from airflow_provider_ernest.model.documents import Observation
+
+    rows = list(_rows(text, name))
+    columns: Sequence[str] = USUAL
+    if rows and (named := _named_columns(rows[0], name)):
+        columns, rows = named, rows[1:]
+    rows = [row for row in rows if not row.cells[0].startswith("#")]
+    observations: list[Observation] = []
+    missing = 0
+    for index, row in enumerate(rows):
+        where = f"{described(name)}, line {row.line}"
+        fields = _fields(columns, row, where)
+        if "seconds" not in fields:
+            missing += 1
+            continue
+        with _place_told(where):
+            observations.append(Observation(index=index, **fields))
+    if missing:
+        warn(
+            [f"{missing} of the {len(rows)} runs in {described(name)} have no seconds yet, and are left out."]
+        )
+    return observations
+
+
+def _rows(text: str, name: str) -> Iterator[_Row]:
+    """The lines that are not empty, with their numbers from 1."""
+    reader = csv.reader(text.splitlines())
+    try:
+        for cells in reader:
+            if any(cell.strip() for cell in cells):
+                yield _Row(reader.line_num, tuple(cell.strip() for cell in cells))
+    except csv.Error as error:
+        raise InvalidDocumentError(
+            f"{described(name)}, line {reader.line_num}: {error}.", remedy=EXPLANATION
+        ) from error
+
+
+def _named_columns(row: _Row, name: str) -> tuple[str, ...] | None:
+    """The fields that a heading names; None where the row is none."""
+    commented = row.cells[0].startswith("#")
+    titles = [cell.lstrip("# ").lower() for cell in row.cells]
+    fields = tuple(FIELDS.get(title, "") for title in titles)
+    if not all(fields):
+        if commented or any(_is_number(cell) for cell in row.cells):
+            return None
+        unknown = titles[fields.index("")]
+        raise InvalidDocumentError(
+            f"{described(name)}, line {row.line}: {unknown!r} is neither a number nor the name of a column "
+            f"({', '.join(FIELDS)}).",
+            remedy=EXPLANATION,
+        )
+    if len(set(fields)) < len(fields) or not {"machines", "scale"} <= set(fields):
+        raise InvalidDocumentError(
+            f"{described(name)}, line {row.line}: the heading must name machines and fraction, each once.",
+            remedy=EXPLANATION,
+        )
+    return fields
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _fields(columns: Sequence[str], row: _Row, where: str) -> dict[str, Any]:
+    """The fields of a row that are not empty, as numbers."""
+    if any(row.cells[len(columns) :]):
+        raise InvalidDocumentError(
+            f"{where}: there are {len(row.cells)} values for {len(columns)} columns.", remedy=EXPLANATION
+        )
+    given = {field: cell for field, cell in zip(columns, row.cells, strict=False) if cell}
+    if not {"machines", "scale"} <= set(given):
+        raise InvalidDocumentError(f"{where}: machines or fraction is missing.", remedy=EXPLANATION)
+    return {field: _value(field, cell, where) for field, cell in given.items()}
+
+
+def _value(field: str, cell: str, where: str) -> Any:
+    if field == "instance_type":
+        return cell
+    try:
+        number = float(cell)
+        whole = int(number) if field in WHOLE_NUMBERS else 0
+    except (ValueError, OverflowError):
+        raise InvalidDocumentError(
+            f"{where}: {field} {cell!r} is not a number.", remedy=EXPLANATION
+        ) from None
+    if field not in WHOLE_NUMBERS:
+        return number
+    if whole != number:
+        raise InvalidDocumentError(
+            f"{where}: {field} {cell} is not a whole number.",
+            remedy="Machines come first, then the fraction of the input.",
+        )
+    return whole
+
+
+@contextmanager
+def _place_told(where: str) -> Iterator[None]:
+    """Errors within say where in the file they are."""
+    try:
+        yield
+    except ErnestError as error:
+        raise InvalidDocumentError(f"{where}: {error.message}", remedy=error.remedy) from error

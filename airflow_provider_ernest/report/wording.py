@@ -1,0 +1,54 @@
+"""Numbers for people."""
+
+from __future__ import annotations
+
+import math
+
+MINUTE, HOUR = 60, 3600
+
+TOO_LONG = 1e9
+"""Numbers from here on are written with a power of ten."""
+
+
+def number(value: float) -> str:
+    """Three significant digits, whole from 100 on."""
+    if value == 0 or not math.isfinite(value) or abs(value) >= TOO_LONG:
+        return f"{value:.3g}"
+    decimals = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{min(decimals, 6)}f}"
+
+
+def duration(value: float) -> str:
+    """Seconds as people say them: 15 s, 12.3 s, 5 min 12 s, 2 h 5 min."""
+    if value < 2 * MINUTE:
+        return f"{value:.0f} s" if value == round(value) else f"{number(value)} s"
+    if not value < TOO_LONG:
+        return f"{value:.3g} s"
+    if value < 2 * HOUR:
+        whole, rest = divmod(round(value), MINUTE)
+        return f"{whole} min {rest} s" if rest else f"{whole} min"
+    whole, rest = divmod(round(value / MINUTE), MINUTE)
+    return f"{whole:,} h {rest} min" if rest else f"{whole:,} h"
+
+
+def dollars(value: float) -> str:
+    """At least cents, and three digits of what is less than one."""
+    decimals = 2 if value >= 1 or value == 0 else min(8, 2 - math.floor(math.log10(value)))
+    whole, _, cents = f"{value:,.{decimals}f}".partition(".")
+    return f"${whole}.{cents.rstrip('0'):0<2}"
+
+
+def tick(value: float) -> str:
+    """A round number on an axis: 0.05, 2, 1,000."""
+    return f"{value:,.6g}"
+
+
+def percent(share: float) -> str:
+    """A share as a percentage with as many digits as it needs: 0.5 %, 12 %, 100 %."""
+    value = 100 * share
+    return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
+
+
+def machines(count: int) -> str:
+    """1 machine, 2 machines."""
+    return "1 machine" if count == 1 else f"{count} machines"

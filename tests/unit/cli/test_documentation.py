@@ -1,0 +1,28 @@
+"""The examples of docs/command_line.md are run."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.cli.commands import COMMANDS
+from airflow_provider_ernest.cli.main import main
+
+PAGE = Path(__file__).parents[3] / "docs" / "command_line.md"
+
+
+def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    page = PAGE.read_text(encoding="utf-8")
+    (runs,) = re.findall(r"```text\n(#machines.*?)```", page, re.DOTALL)
+    monkeypatch.chdir(tmp_path)
+    commands = [
+        shlex.split(line) for line in re.findall(r"^\$ (.*)$", page.replace("\\\n", " "), re.MULTILINE)
+    ]
+    for _, *argv in commands:
+        assert main(argv) == 0, argv
+        if "runs.csv" in argv and argv[0] == "design" and "--output" in argv:
+            assert Path("runs.csv").read_text().splitlines()[0] == runs.splitlines()[0]
+            Path("runs.csv").write_text(runs, encoding="utf-8")
+    assert {program for program, *_ in commands} == {"ernest"}
+    assert {argv[0] for _, *argv in commands} == {command.name for command in COMMANDS}

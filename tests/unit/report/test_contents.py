@@ -1,0 +1,54 @@
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.prediction import predict_seconds
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.report.contents import START_UP, Billing, gather
+
+
+def test_times_include_the_start_up_and_their_parts_add_up(model: Model):
+    contents = gather(model, machines=[8, 4], scale=0.5)
+    assert [each.machines for each in contents.predictions] == [4, 8]
+    expected = predict_seconds(model, machines=[4, 8], scale=0.5) + 5.0
+    for each, seconds in zip(contents.predictions, expected, strict=True):
+        assert each.seconds == pytest.approx(seconds)
+        assert sum(each.parts.values()) == pytest.approx(seconds)
+        assert each.parts[START_UP] == 5.0
+        lowest, highest = each.nearly_certain_seconds
+        low, high = each.likely_seconds
+        assert lowest < low < each.seconds < high < highest
+
+
+def test_the_decision_is_that_of_choose(model: Model):
+    goal = Goal(deadline_seconds=150)
+    contents = gather(
+        model, machines=range(1, 13), goal=goal, billing=Billing(price_per_hour=0.5, increment_seconds=60)
+    )
+    decision = choose(
+        model, machines=range(1, 13), goal=goal, price_per_hour=0.5, billing_increment_seconds=60
+    )
+    assert contents.decision == decision
+    assert [each.cost for each in contents.alternatives] == [each.cost for each in decision.alternatives]
+    assert contents.chosen is not None
+    assert contents.chosen.machines == decision.config.machines
+
+
+def test_a_goal_out_of_reach_still_shows_what_things_cost(model: Model):
+    contents = gather(
+        model, machines=[4, 8], goal=Goal(deadline_seconds=1), billing=Billing(price_per_hour=0.5)
+    )
+    assert contents.decision is None
+    assert "the fastest is 8 machines" in contents.out_of_reach
+    assert len(contents.alternatives) == 2
+
+
+def test_without_a_price_nothing_costs_anything(model: Model):
+    assert gather(model, machines=[4]).alternatives == ()
+
+
+def test_what_cannot_be_reported(model: Model):
+    with pytest.raises(InvalidParameterError, match="price_per_hour=None is missing"):
+        gather(model, machines=[4], goal=Goal(deadline_seconds=100))
+    with pytest.raises(InvalidParameterError, match="is empty"):
+        gather(model, machines=[])

@@ -1,0 +1,199 @@
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from airflow_provider_ernest.model.choice import Goal
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.report.contents import Billing, gather
+from airflow_provider_ernest.report.page import POLICY, render
+from tests.unit.report.conftest import observations
+
+VOID = {"meta"}
+
+
+class Page(HTMLParser):
+    """The page as a browser takes it apart: its elements, and the text that a reader sees."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.open: list[str] = []
+        self.texts: list[str] = []
+        self.feed(html)
+        assert self.open == []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if self.open and self.open[-1] != "style":
+            self.texts.append(data)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.texts)
+
+    def all(self, tag: str) -> list[dict[str, str | None]]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+def page_of(model: Model, **options: object) -> Page:
+    return Page(render(gather(model, **{"machines": range(1, 17), **options})))  # type: ignore[arg-type]
+
+
+def test_the_page_needs_nothing_and_may_load_nothing(model: Model):
+    html = render(gather(model, machines=range(1, 17), billing=Billing(price_per_hour=0.5)))
+    page = Page(html)
+    policies = [
+        meta["content"] for meta in page.all("meta") if meta.get("http-equiv") == "Content-Security-Policy"
+    ]
+    assert policies == [POLICY]
+    assert POLICY == "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+    assert not {tag for tag, _ in page.elements} & {
+        "script",
+        "link",
+        "img",
+        "iframe",
+        "object",
+        "form",
+        "a",
+        "base",
+    }
+    names = {name for _, attributes in page.elements for name in attributes}
+    assert not {name for name in names if name.startswith("on")} | (names & {"src", "href", "style"})
+    assert not re.search(r"https?:|@import|url\(", html)
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "</title></style><svg onload=alert(1)>",
+        "'; DROP TABLE jobs; --&lt;b&gt;",
+    ],
+)
+def test_whatever_the_user_wrote_stays_text(model: Model, hostile: str):
+    harmless = page_of(model)
+    runs = observations(application_id=hostile, event_log=hostile)
+    named = replace(
+        model,
+        job=hostile,
+        instance_type=hostile,
+        artifact=hostile,
+        input_path=hostile,
+        model_id=hostile,
+        warnings=(hostile,),
+        observations=tuple(runs),
+        terms=tuple(replace(term, meaning=hostile) for term in model.terms),
+    )
+    page = page_of(named)
+    assert {tag for tag, _ in page.elements} <= {tag for tag, _ in harmless.elements} | {"li", "ul"}
+    assert {name for _, attributes in page.elements for name in attributes} == {
+        name for _, attributes in harmless.elements for name in attributes
+    }
+    assert page.texts.count(hostile) >= 5, "shown as it was written"
+
+
+def test_a_term_of_the_users_own_is_shown_as_text():
+    terms = ("1", "scale/machines", "max(machines - 4, 0)")
+    model = train(observations(), job="grep", terms=terms)
+    assert "max(machines - 4, 0)\na term of your own" in page_of(model).text
+
+
+def test_every_chart_is_described_and_has_its_numbers(model: Model):
+    page = page_of(model, billing=Billing(price_per_hour=0.5), goal=Goal(deadline_seconds=200))
+    charts = page.all("svg")
+    figures = len(page.all("figure"))
+    assert figures == len(page.all("details")) == 4
+    assert len(charts) == 2 * figures, "one for wide and one for narrow screens"
+    for chart in charts:
+        assert chart["role"] == "img"
+        assert chart["aria-label"]
+    assert {chart["class"] for chart in charts} == {"chart wide", "chart narrow"}
+
+
+def test_charts_are_drawn_within_their_frame(model: Model):
+    page = page_of(model, billing=Billing(price_per_hour=0.5), goal=Goal(budget_dollars=0.01))
+    width = height = 0.0
+    for tag, attributes in page.elements:
+        if tag == "svg":
+            _, _, width, height = (float(part) for part in str(attributes["viewbox"]).split())
+        places = re.findall(r"-?[\d.]+,-?[\d.]+", attributes.get("d") or "")
+        places += [f"{attributes['cx']},{attributes['cy']}"] if tag == "circle" else []
+        for place in places:
+            x, y = (float(part) for part in place.split(","))
+            assert 0 <= x <= width
+            assert 0 <= y <= height
+
+
+def test_the_chosen_cluster_stands_first(model: Model):
+    contents = gather(
+        model,
+        machines=range(1, 17),
+        billing=Billing(price_per_hour=0.5),
+        goal=Goal(deadline_seconds=200),
+    )
+    assert contents.decision is not None
+    text = Page(render(contents)).text
+    chosen = f"Chosen\n{contents.decision.config.machines} machines\ncheapest within 200 s"
+    assert chosen in text
+    assert text.index(chosen) < text.index("Time against machines")
+
+
+def test_a_deadline_that_may_be_missed_is_told(model: Model):
+    seconds = gather(model, machines=[8]).predictions[0].seconds
+    billing = Billing(price_per_hour=0.5)
+    close = page_of(model, machines=[8], billing=billing, goal=Goal(deadline_seconds=seconds * 1.001))
+    far = page_of(model, machines=[8], billing=billing, goal=Goal(deadline_seconds=seconds * 5))
+    assert "the run may miss it" in close.text
+    assert "the run may miss it" not in far.text
+
+
+def test_a_goal_out_of_reach_is_told(model: Model):
+    page = page_of(model, billing=Billing(price_per_hour=0.5), goal=Goal(deadline_seconds=1))
+    assert "No allowed number of machines ends within 1 s" in page.text
+    assert "Chosen" not in page.text
+
+
+def test_without_a_price_there_is_no_cost(model: Model):
+    assert "Cost against time" not in page_of(model).text
+
+
+def test_the_origin_is_told(model: Model):
+    text = page_of(model).text
+    for fact in (model.model_id, model.created_at, "ab" * 32, "m5.large"):
+        assert fact in text
+
+
+def test_the_same_contents_give_the_same_page(model: Model):
+    pages = {render(gather(model, machines=range(1, 17))) for _ in range(2)}
+    assert len(pages) == 1
+
+
+@pytest.mark.parametrize("method", ["relative", "classic"])
+def test_every_method_can_be_reported_on(method: str):
+    model = train(observations()[:5], job="grep", method=method)
+    page = page_of(model, machines=[1, 64, 512], billing=Billing(price_per_hour=0.5))
+    assert "non-negative least squares" in page.text
+
+
+def test_intervals_without_bounds_are_drawn_to_the_edge(model: Model):
+    contents = gather(model, machines=[4, 8])
+    endless = [replace(each, nearly_certain_seconds=(0.0, float("inf"))) for each in contents.predictions]
+    page = render(replace(contents, predictions=tuple(endless)))
+    assert not re.search(r"\bnan\b", page, re.IGNORECASE)
+
+
+def test_iterations_and_scale_are_told():
+    model = train(observations(iterations=5), job="grep")
+    page = page_of(model, scale=2.0, iterations=50)
+    assert "200 % of the input, 50 iterations" in page.text

@@ -1,0 +1,59 @@
+import pytest
+
+from airflow_provider_ernest.report.wording import dollars, duration, machines, number, percent, tick
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "0"),
+        (0.01234, "0.0123"),
+        (1.5, "1.50"),
+        (12.345, "12.3"),
+        (123.45, "123"),
+        (12345.6, "12,346"),
+        (4e12, "4e+12"),
+        (float("inf"), "inf"),
+    ],
+)
+def test_numbers_have_three_digits(value: float, words: str):
+    assert number(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (15, "15 s"),
+        (12.345, "12.3 s"),
+        (119.9, "120 s"),
+        (120, "2 min"),
+        (312.4, "5 min 12 s"),
+        (7199.9, "120 min"),
+        (7200, "2 h"),
+        (8999, "2 h 30 min"),
+        (1e300, "1e+300 s"),
+        (float("inf"), "inf s"),
+    ],
+)
+def test_durations_are_told_as_people_do(value: float, words: str):
+    assert duration(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [(0, "$0.00"), (0.2, "$0.20"), (0.0117, "$0.0117"), (12.3456, "$12.35"), (12345.0, "$12,345.00")],
+)
+def test_dollars_have_cents_at_least(value: float, words: str):
+    assert dollars(value) == words
+
+
+def test_shares_machines_and_ticks():
+    assert [percent(value) for value in (0, 0.005, 0.0996, 0.123, 1)] == [
+        "0 %",
+        "0.5 %",
+        "10 %",
+        "12 %",
+        "100 %",
+    ]
+    assert [machines(1), machines(2)] == ["1 machine", "2 machines"]
+    assert [tick(0.05), tick(2.0), tick(1000.0)] == ["0.05", "2", "1,000"]
