@@ -60,7 +60,8 @@ def warnings_about(
         terms: names of its terms.
         observations: at least one.
     """
-    warnings = [*_about_the_design(observations), *_about_different_work(observations)]
+    counts = "Their median counts." if isinstance(predictor, TermAveraging) else "All of them count."
+    warnings = [*_about_the_design(observations), *_about_different_work(observations, counts)]
     if isinstance(predictor, TermAveraging):
         return (*warnings, *_about_the_averaging(predictor, observations))
     return (*warnings, *_about_the_terms(terms, observations))
@@ -81,7 +82,7 @@ def _about_the_design(observations: Sequence[Observation]) -> list[str]:
     return warnings
 
 
-def _about_different_work(observations: Sequence[Observation]) -> list[str]:
+def _about_different_work(observations: Sequence[Observation], counts: str) -> list[str]:
     """Inputs of the same size need not be the same work, and then scale does not tell the time."""
     seconds = defaultdict(list)
     for run in observations:
@@ -89,7 +90,7 @@ def _about_different_work(observations: Sequence[Observation]) -> list[str]:
     return [
         f"Runs on {machines} machines at scale {scale:g} took {min(times):.1f} to {max(times):.1f} s: either "
         "they were disturbed, or inputs of one size are not the same work, and then no model in machines and "
-        "scale can be exact. Their median counts."
+        f"scale can be exact. {counts}"
         for (machines, scale), times in seconds.items()
         if max(times) > DIFFERENT_WORK * min(times)
     ]

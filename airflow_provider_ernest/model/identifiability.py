@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import TERMS
+from airflow_provider_ernest.model.terms import term_named
 
 SMALLEST_SINGULAR_VALUE = 1e-6
 """Columns of unit length count as dependent below this: noise would be amplified a million times."""
@@ -58,7 +58,7 @@ def _listed(counts: FloatArray, most: int = 8) -> str:
 
 
 def _depends_on_scale(name: str) -> bool:
-    column = TERMS[name].column
+    column = term_named(name).column
     machines = np.array([2.0, 2.0])
     small, large = column(machines=machines, scale=np.array([0.1, 1.0]))
     return bool(small != large)

@@ -30,7 +30,10 @@ OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})
 LEAST_WORKERS = 0.5
 """Where one machine has the driver and works too, its work is not done by nobody."""
 
-REFINEMENTS = 2
+REFINEMENTS = 4
+
+USUAL_ERROR = 0.2
+"""Of a run from the reference, on the logarithm: beyond it a run begins to count less."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,13 +131,17 @@ def _reference(columns: FloatArray, seconds: FloatArray) -> FloatArray:
     """Times about which the logarithm is made linear: a non-negative fit, so that noise does not weigh.
 
     Dividing by the measured seconds instead would make long runs weigh less for being long by chance.
+    Runs far from the fit count less and less: one that took five times as long must not draw the
+    reference away from the others, whose logarithms would then be bent.
     """
-    reference = seconds
+    reference, weights = seconds, np.ones_like(seconds)
     errors = np.zeros_like(seconds)
     for _ in range(1 + REFINEMENTS):
-        coefficients = non_negative_least_squares(columns / reference[:, None], 1.0 + errors)
+        rows = columns * (weights / reference)[:, None]
+        coefficients = non_negative_least_squares(rows, weights * (1.0 + errors))
         reference = np.maximum(columns @ coefficients, 0.05 * seconds)
         errors = np.log(seconds / reference)
+        weights = 1.0 / np.sqrt(1.0 + (errors / USUAL_ERROR) ** 2)
     return np.asarray(reference, dtype=np.float64)
 
 

@@ -20,6 +20,7 @@ from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.averaging.repetitions import Points, merge_repetitions
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.model.regimes.parallelism import effective_machines
 from airflow_provider_ernest.model.terms import DICTIONARY, check_terms
 
 PRIOR_JOBS = 4.0
@@ -66,11 +67,13 @@ def pooled_prior(
     names = check_terms(terms)
     start = _Shares.of(before, names)
     evidences = [weigh(_points(runs), names, before) for runs in jobs if runs]
+    if not evidences:
+        return before
     likelihoods = [
         _joint(evidence) - _log_prior(evidence, start, _deviates(before)) for evidence in evidences
     ]
     shares = start
-    for _ in range(STEPS if evidences else 0):
+    for _ in range(STEPS):
         shares = _step(evidences, likelihoods, shares, start, _deviates(before))
     return _with(before, names, shares)
 
@@ -85,7 +88,8 @@ def _points(runs: Sequence[Observation]) -> Points:
         machines=[run.machines for run in runs], scale=[run.scale for run in runs]
     )
     seconds = positive_column("seconds", [run.seconds for run in runs])
-    return merge_repetitions(machines=machines, scale=scale, seconds=seconds, workers=machines)
+    workers = effective_machines(runs, machines=machines, scale=scale)
+    return merge_repetitions(machines=machines, scale=scale, seconds=seconds, workers=workers)
 
 
 def _joint(evidence: Evidence) -> FloatArray:
@@ -137,7 +141,7 @@ def _with(prior: AveragingPrior, terms: tuple[str, ...], shares: _Shares) -> Ave
     beliefs = {belief.name: belief for belief in prior.beliefs}
     for name, probability in zip(terms, shares.terms, strict=True):
         beliefs[name] = replace(prior.belief_in(name), probability=float(probability))
-    weights = np.array(prior.discrepancy_weights)
+    weights = np.array(prior.discrepancy_weights, dtype=np.float64)
     deviates = _deviates(prior)
     for levels, share in ((deviates, shares.deviating), (~deviates, 1 - shares.deviating)):
         weights[levels] *= share / weights[levels].sum() if levels.any() else 1.0

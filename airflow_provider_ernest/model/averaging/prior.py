@@ -1,8 +1,8 @@
 """What is believed of a job before any of its runs: the prior of the averaging of terms.
 
-The numbers are round on purpose. They say what is known of Spark jobs in general (fixed and
-spreading work are nearly always there, a machine costs tenths of a second and not minutes) and were
-not fitted to any set of measurements; docs/accuracy shows what comes of them.
+The numbers say what is known of Spark jobs in general: fixed and spreading work are nearly always
+there, a machine costs tenths of a second and not minutes. They were chosen with public traces at hand
+(see docs/accuracy) and are round on purpose: none is fitted to the last digit.
 """
 
 from __future__ import annotations

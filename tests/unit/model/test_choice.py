@@ -6,7 +6,9 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.model.choice import Goal, choose
-from airflow_provider_ernest.model.documents import Decision
+from airflow_provider_ernest.model.prediction import predict_interval
+from airflow_provider_ernest.model.predictors import METHODS
+from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.model.training import train
 
 from .paper import observe
@@ -14,8 +16,17 @@ from .paper import observe
 HOUR = 3600.0
 
 
-def model_with(*, fixed=0.0, spread=0.0, per_machine=0.0, startup=0.0, iterations=None, observed_up_to=16):
-    """A model with these coefficients, trained on exact runs."""
+def model_with(
+    *,
+    fixed=0.0,
+    spread=0.0,
+    per_machine=0.0,
+    startup=0.0,
+    iterations=None,
+    observed_up_to=16,
+    method="relative",
+):
+    """A model trained on exact runs of a job with these coefficients, which "relative" finds exactly."""
     machines = [count for count in (1, 2, 4, 8, 16, 32, 64) if count <= observed_up_to]
     machines += machines[:1]
     scale = [0.1] * (len(machines) - 1) + [0.05]
@@ -25,6 +36,7 @@ def model_with(*, fixed=0.0, spread=0.0, per_machine=0.0, startup=0.0, iteration
             machines=machines, scale=scale, seconds=seconds, startup_seconds=startup, iterations=iterations
         ),
         job="job",
+        method=method,
         terms=("1", "scale/machines", "machines"),
         instance_type="r3.xlarge",
     )
@@ -197,6 +209,47 @@ def test_the_decision_carries_the_models_errors_and_warnings():
     assert decision.price_per_hour == 0.5
     assert decision.goal == "cheapest within 10,000 s"
     assert Decision.from_dict(decision.to_dict()) == decision
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_alternative_carries_what_its_run_lies_between(method):
+    model = model_with(fixed=20.0, spread=3600.0, startup=200.0, method=method)
+
+    decision = choose(
+        model, goal=Goal(deadline_seconds=5000.0), machines=[4, 8, 32], price_per_hour=1.0, scale=0.5
+    )
+
+    for each in decision.alternatives:
+        for shown, level in ((each.likely_seconds, 0.8), (each.nearly_certain_seconds, 0.95)):
+            low, high = predict_interval(model, machines=each.machines, level=level, scale=0.5)
+            assert shown == pytest.approx((low[0] + 200.0, high[0] + 200.0))
+        assert each.nearly_certain_seconds[0] < each.likely_seconds[0] < each.seconds
+        assert each.seconds < each.likely_seconds[1] < each.nearly_certain_seconds[1]
+    (chosen,) = [each for each in decision.alternatives if each.machines == decision.config.machines]
+    assert decision.likely_seconds == chosen.likely_seconds
+    assert decision.nearly_certain_seconds == chosen.nearly_certain_seconds
+    assert Decision.from_dict(decision.to_dict()) == decision
+
+
+def test_more_iterations_move_the_interval_with_the_prediction():
+    model = model_with(fixed=20.0, spread=3600.0, iterations=2)
+    ask = {"goal": Goal(deadline_seconds=1e6), "machines": [8], "price_per_hour": 1.0}
+
+    few, many = choose(model, **ask), choose(model, iterations=40, **ask)
+
+    assert few.likely_seconds[1] < 1000 < many.likely_seconds[0] < 9020 < many.likely_seconds[1]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_decision_may_stand_on_any_method(method):
+    model = model_with(fixed=10.0, spread=3600.0, per_machine=0.05, method=method)
+
+    decision = choose(
+        model, goal=Goal(deadline_seconds=700.0), machines=[2, 3, 4, 6, 8, 12], price_per_hour=1.0
+    )
+
+    assert decision.config.machines == 6
+    assert decision.predicted_seconds == pytest.approx(610.3, rel=0.05)
 
 
 @pytest.mark.parametrize(

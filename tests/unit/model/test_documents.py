@@ -6,20 +6,16 @@ import math
 import pytest
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior, TermBelief
 from airflow_provider_ernest.model.documents import (
     SCHEMA,
-    Alternative,
     Configuration,
-    Decision,
     Design,
     Experiment,
-    FittedTerm,
-    Fold,
-    Model,
     Observation,
     RunMetrics,
-    Validation,
 )
+from airflow_provider_ernest.model.results import Alternative, Decision, FittedTerm, Fold, Model, Validation
 
 EXPERIMENT = Experiment(index=0, machines=4, scale=0.05, partitions=5, weight=0.7, cost=1.25, iterations=2)
 METRICS = RunMetrics(
@@ -53,7 +49,10 @@ MODEL = Model(
     instance_type="m5.large",
     created_at="2026-01-01T00:00:00+00:00",
     terms=(FittedTerm(name="1", meaning="fixed work", coefficient=0.1 + 0.2),),
-    weighting="relative",
+    method="averaging",
+    prior=AveragingPrior(driver_share=0.25, beliefs=(TermBelief(name="1", probability=0.7),)),
+    driver_share=0.25,
+    noise=0.1 + 0.2,
     validation=VALIDATION,
     observations=(OBSERVATION,),
     warnings=("look out",),
@@ -73,6 +72,8 @@ DOCUMENTS = [
     ),
     METRICS,
     OBSERVATION,
+    TermBelief(name="machines", probability=0.5, largest_seconds=0.1),
+    AveragingPrior(),
     FOLD,
     VALIDATION,
     MODEL,
@@ -81,7 +82,18 @@ DOCUMENTS = [
         goal="cheapest within 3,600 s",
         price_per_hour=0.35,
         predicted_seconds=3500.0,
-        alternatives=(Alternative(machines=16, instance_type="local", seconds=1.0, cost=2.0, feasible=True),),
+        likely_seconds=(3000.0, 4000.0 / 3),
+        nearly_certain_seconds=(2500.0, 4500.0),
+        alternatives=(
+            Alternative(
+                machines=16,
+                instance_type="local",
+                seconds=1.0,
+                cost=2.0,
+                feasible=True,
+                likely_seconds=(0.5, 1.5),
+            ),
+        ),
     ),
 ]
 

@@ -58,3 +58,9 @@ def test_following_the_advice_helps(counts):
 
     more = [count + 5 for count in range(3 - len(counts))]
     assert undetermined([*machines, *more], [*scale, *([0.1] * len(more))]) == ()
+
+
+def test_advice_is_given_for_a_formula_too():
+    machines, scale = np.array([1.0, 2.0, 4.0]), np.full(3, 0.1)
+
+    assert "scale" in runs_to_add(("scale^2/machines",), machines=machines, scale=scale)

@@ -1,21 +1,56 @@
 """Predictions, what they are made of, and when they are beyond the observations."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.prediction import contributions, extrapolation, predict_seconds
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.documents import RunMetrics
+from airflow_provider_ernest.model.prediction import (
+    contributions,
+    extrapolation,
+    fitted,
+    predict_interval,
+    predict_seconds,
+)
+from airflow_provider_ernest.model.predictors import METHODS
 from airflow_provider_ernest.model.training import train
 
 from .paper import observe, seconds_of
 
 MACHINES = [2, 4, 8, 16, 2, 16]
 SCALE = [0.1, 0.1, 0.1, 0.1, 0.02, 0.05]
+GB = 1_000_000_000
+METRICS = RunMetrics(
+    tasks=100,
+    slots=4,
+    executor_run_seconds=10.0,
+    garbage_collection_seconds=0.0,
+    input_bytes=1,
+    shuffle_read_bytes=0,
+    spilled_bytes=0,
+)
 
 
-def model_of(job, **fields):
+def model_of(job, *, method="relative", **fields):
     seconds = seconds_of(job, machines=MACHINES, scale=SCALE)
-    return train(observe(machines=MACHINES, scale=SCALE, seconds=seconds, **fields), job=job)
+    return train(observe(machines=MACHINES, scale=SCALE, seconds=seconds, **fields), job=job, method=method)
+
+
+def model_with(metrics_of, *, seconds=None, method="averaging"):
+    """A model of runs of which Spark reported something; the driver is none of the machines."""
+    if seconds is None:
+        seconds = 5.0 + 400.0 * np.array(SCALE) / MACHINES
+    runs = [
+        replace(run, metrics=metrics_of(run))
+        for run in observe(machines=MACHINES, scale=SCALE, seconds=seconds, hosts=("10.0.0.1",))
+    ]
+    return train(runs, job="job", method=method, terms=("1", "scale/machines"))
+
+
+# --- Seconds
 
 
 def test_seconds_for_many_configurations_at_once():
@@ -34,8 +69,20 @@ def test_one_configuration_at_many_scales():
     np.testing.assert_allclose(seconds, 6.86 + 0.02 * 8 + 208.44 / 8 * np.array([0.5, 1, 2]), rtol=1e-6)
 
 
-def test_the_contributions_add_up_to_the_prediction():
-    model = model_of("regression", iterations=2)
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_predicts_about_the_truth_and_says_within_what(method):
+    model = model_of("regression", method=method)
+
+    asked = {"machines": [8, 32], "scale": 1.0}
+    truth = seconds_of("regression", **asked)
+    np.testing.assert_allclose(predict_seconds(model, **asked), truth, rtol=0.1)
+    low, high = predict_interval(model, **asked, level=0.95)
+    assert np.all((low < truth) & (truth < high))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_contributions_add_up_to_the_prediction(method):
+    model = model_of("regression", method=method, iterations=2)
 
     for iterations in (None, 2, 40):
         parts = contributions(model, machines=32, scale=1.0, iterations=iterations)
@@ -43,6 +90,17 @@ def test_the_contributions_add_up_to_the_prediction():
         assert min(parts.values()) >= 0
         (total,) = predict_seconds(model, machines=32, scale=1.0, iterations=iterations)
         assert sum(parts.values()) == pytest.approx(total)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_model_is_fitted_once_however_often_it_is_asked(method):
+    model = model_of("pca", method=method)
+
+    assert fitted(model) is fitted(model)
+    assert fitted(replace(model, prior=AveragingPrior(driver_share=1.0))) is not fitted(model)
+
+
+# --- Iterations
 
 
 def test_all_but_the_fixed_work_iterates():
@@ -54,8 +112,22 @@ def test_all_but_the_fixed_work_iterates():
     assert many == pytest.approx({name: 20 * seconds for name, seconds in few.items()})
 
 
-def test_without_a_number_of_iterations_it_is_the_trained_one():
-    model = model_of("regression", iterations=2)
+@pytest.mark.parametrize(("method", "within"), [("relative", 1e-6), ("averaging", 0.03)])
+def test_the_fixed_part_counts_once_and_the_rest_once_for_each_iteration(method, within):
+    machines, scale = np.array([1, 2, 4, 8, 16, 1, 8]), np.array([0.1] * 5 + [0.02] * 2)
+    runs = observe(machines=machines, scale=scale, seconds=30.0 + 80.0 * scale / machines, iterations=2)
+    model = train(runs, job="job", method=method)
+
+    seconds = [predict_seconds(model, machines=4, iterations=count)[0] for count in (1, 2, 40)]
+
+    np.testing.assert_allclose(seconds, [30 + 10, 30 + 20, 30 + 400], rtol=within)
+    low, high = predict_interval(model, machines=4, level=0.8, iterations=40)
+    assert low[0] < 430 < high[0] < 860
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_without_a_number_of_iterations_it_is_the_trained_one(method):
+    model = model_of("regression", method=method, iterations=2)
 
     assert predict_seconds(model, machines=32) == pytest.approx(
         predict_seconds(model, machines=32, iterations=2)
@@ -63,8 +135,128 @@ def test_without_a_number_of_iterations_it_is_the_trained_one():
 
 
 def test_iterations_asked_of_a_model_that_knows_none():
+    model = model_of("pca")
+
     with pytest.raises(InvalidParameterError, match=r"iterations=40 .* trained without"):
-        predict_seconds(model_of("pca"), machines=8, iterations=40)
+        predict_seconds(model, machines=8, iterations=40)
+    with pytest.raises(InvalidParameterError, match=r"iterations=40 .* trained without"):
+        predict_interval(model, machines=8, level=0.8, iterations=40)
+
+
+# --- Tasks and machines
+
+
+def capped(tasks):
+    """4 slots a machine, and so many tasks however many machines there are."""
+    return lambda run: replace(METRICS, slots=4 * run.machines, dominant_stage_tasks=tasks)
+
+
+def seconds_of_tasks(tasks):
+    return 5.0 + 400.0 * np.array(SCALE) / np.minimum(MACHINES, tasks / 4)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_beyond_the_machines_that_have_tasks_nothing_becomes_faster(method):
+    model = model_with(capped(32), seconds=seconds_of_tasks(32), method=method)
+
+    seconds = predict_seconds(model, machines=[2, 4, 8, 16, 64, 512], scale=1.0)
+
+    np.testing.assert_allclose(seconds, [205, 105, 55, 55, 55, 55], rtol=0.05)
+    np.testing.assert_allclose(seconds[3:], seconds[2], rtol=0.04)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_cap_that_no_run_has_reached_is_foreseen_and_told(method):
+    model = model_with(capped(64), method=method)
+
+    seconds = predict_seconds(model, machines=[16, 32, 64], scale=1.0)
+
+    np.testing.assert_allclose(seconds, [30, 30, 30], rtol=0.05)
+    assert "64 tasks can run at once" in extrapolation(model, machines=64)
+    assert extrapolation(model, machines=16) == ""
+
+
+def test_without_a_word_of_spark_the_same_runs_promise_more():
+    model = model_with(lambda run: None)
+
+    assert predict_seconds(model, machines=64, scale=1.0)[0] < 15
+
+
+# --- Intervals
+
+
+def caching(bytes_at_full_scale):
+    """2 GB of memory for cached data on each machine, and so much to be cached of the whole input."""
+
+    def metrics_of(run):
+        storage, wanted = 2 * GB * run.machines, round(bytes_at_full_scale * run.scale)
+        return replace(
+            METRICS,
+            slots=4 * run.machines,
+            peak_execution_memory_bytes=0,
+            storage_memory_bytes=storage,
+            cache_wanted_bytes=wanted,
+            cached_bytes=min(wanted, storage),
+            cached_on_disk_bytes=0,
+        )
+
+    return metrics_of
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("level", [0.8, 0.95])
+def test_a_cache_that_no_longer_holds_widens_the_interval_and_is_named(method, level):
+    """32 GB are to be cached: the samples fit everywhere, the whole input from 16 machines on."""
+    foreseeing = model_with(caching(32 * GB), method=method)
+    blind = model_with(lambda run: None, method=method)
+
+    def log_width(model, machines):
+        low, high = predict_interval(model, machines=machines, level=level)
+        return float(np.log(high / low)[0])
+
+    assert log_width(foreseeing, 4) > 2 * log_width(blind, 4)
+    assert "32.0 GB would be cached and 4 machines have room for 8.0 GB" in extrapolation(
+        foreseeing, machines=4
+    )
+    assert extrapolation(blind, machines=4) == ""
+    # The expected seconds stay: how much slower it becomes no run has shown.
+    assert predict_seconds(foreseeing, machines=4) == pytest.approx(predict_seconds(blind, machines=4))
+
+
+def test_a_cache_that_holds_changes_nothing():
+    foreseeing, blind = model_with(caching(4 * GB)), model_with(lambda run: None)
+
+    for machines in (4, 16):
+        np.testing.assert_allclose(
+            predict_interval(foreseeing, machines=machines, level=0.8),
+            predict_interval(blind, machines=machines, level=0.8),
+        )
+    assert extrapolation(foreseeing, machines=4) == ""
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_a_higher_level_gives_a_wider_interval_around_the_prediction(method):
+    model = model_of("regression", method=method)
+
+    bounds = [predict_interval(model, machines=[8, 64], level=level) for level in (0.5, 0.8, 0.95, 0.99)]
+
+    lows, highs = np.array(bounds).transpose(1, 0, 2)
+    assert np.all(np.diff(lows, axis=0) < 0)
+    assert np.all(np.diff(highs, axis=0) > 0)
+    predicted = predict_seconds(model, machines=[8, 64])
+    assert np.all((lows < predicted) & (predicted < highs))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, 80.0, -0.1, float("nan")])
+@pytest.mark.parametrize("method", METHODS)
+def test_a_level_that_is_none(method, level):
+    model = model_of("pca", method=method)
+
+    with pytest.raises(InvalidParameterError, match=r"level=.* is not between 0 and 1"):
+        predict_interval(model, machines=8, level=level)
+
+
+# --- What is refused, and what is told
 
 
 @pytest.mark.parametrize(
@@ -73,12 +265,18 @@ def test_iterations_asked_of_a_model_that_knows_none():
         ({"machines": 0}, r"machines\[0\]"),
         ({"machines": [1, float("nan")]}, r"machines\[1\]"),
         ({"machines": 1, "scale": 0.0}, r"scale\[0\]"),
+        ({"machines": [1, 2, 3], "scale": [0.5, 1.0]}, "2 values where machines has 3"),
         ({"machines": 1, "iterations": 0}, "iterations=0"),
     ],
 )
-def test_configurations_that_cannot_be(run, named):
+@pytest.mark.parametrize("method", METHODS)
+def test_configurations_that_cannot_be(method, run, named):
+    model = model_of("regression", iterations=2, method=method)
+
     with pytest.raises(InvalidParameterError, match=named):
-        predict_seconds(model_of("regression", iterations=2), **run)
+        predict_seconds(model, **run)
+    with pytest.raises(InvalidParameterError, match=named):
+        predict_interval(model, level=0.8, **run)
 
 
 @pytest.mark.parametrize(

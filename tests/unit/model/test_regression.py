@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
@@ -134,6 +135,99 @@ def test_an_unknown_weighting_lists_the_known_ones():
 def test_predicting_before_fitting():
     with pytest.raises(FitError, match="Call fit first"):
         ErnestRegression().predict(machines=1, scale=1.0)
+
+
+@pytest.mark.parametrize("weighting", ["relative", "absolute"])
+def test_intervals_of_its_own_kind_of_job_contain_new_runs_as_often_as_they_say(weighting):
+    """300 jobs of fixed and spreading work, ten runs each: the share has a standard deviation of 2 %.
+
+    Errors are of the kind that the weighting reckons with: a share of the time, or seconds.
+    """
+    machines, scale = np.array([1, 2, 4, 8, 16, 1, 4, 8, 16, 2]), np.array([0.1] * 5 + [0.03] * 5)
+    terms, job = ("1", "scale/machines"), np.array([10.0, 400.0])
+    runs, target = {"machines": machines, "scale": scale}, {"machines": 8, "scale": 1.0}
+    inside = {0.8: [], 0.95: []}
+    for seed in range(300):
+        generator = np.random.default_rng(seed)
+        *seconds, new_run = [
+            true + (0.05 * true if weighting == "relative" else 0.5) * generator.standard_normal()
+            for each in (runs, target)
+            for true in basis(terms, **each) @ job
+        ]
+        regression = ErnestRegression(terms=terms, weighting=weighting).fit(**runs, seconds=seconds)
+        for level, counted in inside.items():
+            (low,), (high,) = regression.interval(**target, level=level)
+            counted.append(low < new_run < high)
+
+    assert np.mean(inside[0.8]) == pytest.approx(0.8, abs=0.06)
+    assert np.mean(inside[0.95]) == pytest.approx(0.95, abs=0.035)
+
+
+def test_the_interval_is_that_of_least_squares():
+    """On the logarithm: Student's t with the standard error of the prediction and a single run's noise."""
+    terms = ("1", "scale/machines")
+    rows = basis(terms, machines=RUNS["machines"], scale=RUNS["scale"])
+    seconds = np.array(RUNS["seconds"])
+    regression = ErnestRegression(terms=terms).fit(**RUNS)
+    (low,), (high,) = regression.interval(machines=4, scale=0.5, level=0.9)
+
+    shares = rows / seconds[:, None]
+    coefficients = np.linalg.lstsq(shares, np.ones(8), rcond=None)[0]
+    noise = np.sqrt(np.sum((1 - shares @ coefficients) ** 2) / 6)
+    row = np.array([1.0, 0.5 / 4])
+    predicted = row @ coefficients
+    variance = 1 + row @ np.linalg.inv(shares.T @ shares) @ row / predicted**2
+    distance = student.ppf(0.95, 6) * noise * np.sqrt(variance)
+    assert (low, high) == pytest.approx((predicted * np.exp(-distance), predicted * np.exp(distance)))
+
+
+def test_the_interval_is_wider_beyond_the_runs():
+    low, high = ErnestRegression().fit(**noisy_runs(3)).interval(machines=[8, 64, 512], scale=0.2, level=0.8)
+
+    assert np.all(np.diff(np.log(high / low)) > 0)
+
+
+@pytest.mark.parametrize("weighting", ["relative", "absolute"])
+def test_the_interval_is_wider_at_a_higher_level_and_never_below_zero(weighting):
+    regression = ErnestRegression(weighting=weighting).fit(**noisy_runs(3))
+
+    low, high = regression.interval(machines=[8, 64, 512], scale=0.2, level=0.8)
+    lower, higher = regression.interval(machines=[8, 64, 512], scale=0.2, level=0.95)
+    assert np.all((lower > 0) & (lower < low) & (high < higher))
+
+
+def test_runs_that_the_terms_go_through_still_leave_some_noise():
+    seconds = basis(ERNEST, machines=RUNS["machines"], scale=RUNS["scale"]) @ np.array([5.0, 100.0, 1.0, 0.1])
+
+    (low,), (high,) = (
+        ErnestRegression().fit(**runs_with(seconds=seconds)).interval(machines=4, scale=0.1, level=0.8)
+    )
+
+    assert 1.01 < high / low < 1.2
+
+
+def test_the_contributions_add_up_and_only_the_fixed_part_does_not_iterate():
+    regression = ErnestRegression().fit(**RUNS)
+    asked = {"machines": [2, 16], "scale": 1.0}
+
+    once, often = (regression.contributions(**asked, iteration_ratio=ratio) for ratio in (1.0, 7.0))
+
+    np.testing.assert_allclose(once.sum(axis=1), regression.predict(**asked))
+    np.testing.assert_allclose(often[:, 0], once[:, 0])
+    np.testing.assert_allclose(often[:, 1:], 7 * once[:, 1:])
+
+
+def test_work_spreads_over_the_workers_and_overhead_over_the_machines():
+    machines, workers = np.array([2, 4, 8, 16, 4, 8]), np.array([2, 4, 4, 4, 3, 4])
+    scale = np.array([0.1, 0.1, 0.1, 0.1, 0.05, 0.03])
+    seconds = 5.0 + 300.0 * scale / workers + 0.2 * machines
+
+    regression = ErnestRegression(terms=("1", "scale/machines", "machines")).fit(
+        machines=machines, scale=scale, seconds=seconds, workers=workers
+    )
+
+    assert regression.coefficients_ == pytest.approx([5.0, 300.0, 0.2])
+    assert regression.predict(machines=20, scale=1.0, workers=4) == pytest.approx([84.0])
 
 
 def test_machines_and_scale_cannot_be_swapped_by_position():

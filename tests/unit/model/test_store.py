@@ -76,8 +76,40 @@ def test_an_empty_store_has_no_models(root):
 
     assert store.history("pca", "m5.large") == []
     assert store.latest("pca", "m5.large") is None
+    assert store.latest_of_jobs("m5.large", limit=50) == []
     with pytest.raises(StoreError, match="no readable model 2026"):
         store.load("pca", "m5.large", "2026")
+
+
+def test_the_newest_model_of_each_job_newest_first(root):
+    store = ModelStore(root)
+    jobs = ["pca", "sort", "sort", "../x", "pca"]
+    models = [a_model(job=job) for job in jobs]
+    for model in (*models, a_model(job="join", instance_type="m5.xlarge")):
+        store.save(model)
+    _, _, sort, hostile, pca = models
+
+    assert store.latest_of_jobs("m5.large", limit=50) == [pca, hostile, sort]
+    assert store.latest_of_jobs("m5.large", limit=2) == [pca, hostile]
+    assert store.latest_of_jobs("m5.large", limit=2, other_than="pca") == [hostile, sort]
+
+
+def test_damaged_files_of_a_job_do_not_hide_the_jobs(root, caplog):
+    store = ModelStore(root)
+    old, other = a_model(), a_model(job="sort")
+    folder = store.save(old).parent
+    store.save(other)
+    (folder / "99991231T000000.000000Z-torn.json").write_text('{"schema": 1')
+    hopeless = root / "join" / "m5.large"
+    hopeless.mkdir(parents=True)
+    (hopeless / "99991231T000001.000000Z-other.json").write_text("[]")
+    (root / "notes.txt").write_text("not a job")
+
+    with caplog.at_level(logging.WARNING):
+        assert store.latest_of_jobs("m5.large", limit=2) == [old, other]
+
+    for name in ("torn.json", "other.json"):
+        assert any(name in record.getMessage() for record in caplog.records)
 
 
 def test_saving_again_is_allowed_and_overwriting_is_not(root):

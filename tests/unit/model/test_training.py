@@ -1,15 +1,20 @@
-"""Models come with everything they were made of, and with warnings where they deserve little trust."""
+"""Models come with everything they were made of."""
 
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.exceptions import FitError, InadequateModelError, TooFewObservationsError
-from airflow_provider_ernest.model.documents import Model
+from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.model.averaging.predictor import TermAveraging
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.prediction import predict_seconds
+from airflow_provider_ernest.model.predictors import METHODS
 from airflow_provider_ernest.model.regression import ErnestRegression
-from airflow_provider_ernest.model.terms import ERNEST
-from airflow_provider_ernest.model.training import check_adequacy, train
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, OPTEX
+from airflow_provider_ernest.model.training import train
 
 from .paper import observe, seconds_of
 
@@ -25,25 +30,28 @@ def observations(noise=0.05, **fields):
     )
 
 
-def test_the_model_holds_the_fit_and_what_it_came_from():
+def columns_of(runs):
+    return {name: [getattr(run, name) for run in runs] for name in ("machines", "scale", "seconds")}
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_model_holds_what_it_came_from(method):
     runs = observations(startup_seconds=12.0, iterations=3, instance_type="r3.xlarge")
 
     model = train(
         runs,
         job="kmeans",
         instance_type="r3.xlarge",
+        method=method,
         artifact="kmeans.jar",
         artifact_sha256="ab" * 32,
         input_path="s3://bucket/input",
     )
 
-    expected = ErnestRegression().fit(machines=MACHINES, scale=SCALE, seconds=[run.seconds for run in runs])
-    assert tuple(term.name for term in model.terms) == ERNEST
-    assert [term.coefficient for term in model.terms] == pytest.approx(expected.coefficients_.tolist())
     assert all(term.meaning for term in model.terms)
     assert model.observations == tuple(runs)
     assert len(model.validation.folds) == len(runs)
-    assert (model.job, model.instance_type, model.weighting) == ("kmeans", "r3.xlarge", "relative")
+    assert (model.job, model.instance_type, model.method) == ("kmeans", "r3.xlarge", method)
     assert (model.artifact, model.artifact_sha256, model.input_path) == (
         "kmeans.jar",
         "ab" * 32,
@@ -56,17 +64,111 @@ def test_the_model_holds_the_fit_and_what_it_came_from():
     assert Model.from_dict(model.to_dict()) == model
 
 
-def test_the_start_up_is_the_median_not_the_mean():
-    runs = observe(machines=MACHINES, scale=SCALE, seconds=seconds_of("pca", machines=MACHINES, scale=SCALE))
-    slow_first = [
-        type(run)(**{**vars(run), "startup_seconds": 300.0 if run.index == 0 else 10.0}) for run in runs
-    ]
+@pytest.mark.parametrize(("method", "weighting"), [("relative", "relative"), ("classic", "absolute")])
+def test_given_terms_are_fitted_by_least_squares(method, weighting):
+    runs = observations()
 
-    assert train(slow_first, job="pca").startup_seconds == 10.0
+    model = train(runs, job="kmeans", method=method)
+
+    expected = ErnestRegression(weighting=weighting).fit(**columns_of(runs))
+    assert tuple(term.name for term in model.terms) == ERNEST
+    assert [term.coefficient for term in model.terms] == pytest.approx(expected.coefficients_.tolist())
+    assert {term.probability for term in model.terms} == {1.0}
+    assert (model.prior, model.driver_share, model.noise) == (None, 0.0, 0.0)
+
+
+def test_by_default_all_sets_of_terms_are_averaged_over():
+    runs = observations()
+
+    model = train(runs, job="kmeans")
+
+    expected = TermAveraging().fit(**columns_of(runs))
+    assert model.method == "averaging"
+    assert tuple(term.name for term in model.terms) == DICTIONARY
+    assert [term.coefficient for term in model.terms] == pytest.approx(expected.coefficients_.tolist())
+    assert [term.probability for term in model.terms] == pytest.approx(expected.probabilities_.tolist())
+    assert model.noise == pytest.approx(expected.noise_)
+    assert 0 < model.noise < 0.2
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_terms_may_be_chosen(method):
+    terms = [*OPTEX, "scale^1.5/machines"]
+
+    model = train(observations(), job="kmeans", method=method, terms=terms)
+
+    assert [term.name for term in model.terms] == terms
+    assert model.terms[-1].meaning == "a term of your own"
+    assert Model.from_dict(model.to_dict()) == model
+    assert predict_seconds(model, machines=8, scale=0.1) == pytest.approx(
+        seconds_of("kmeans", machines=8, scale=0.1), rel=0.2
+    )
+
+
+def driven_runs(**fields):
+    """Runs of a cluster of which the driver has one machine."""
+    machines, scale = np.array([2, 3, 5, 9, 17, 2, 9]), np.array([0.1] * 5 + [0.02] * 2)
+    return observe(machines=machines, scale=scale, seconds=5.0 + 400.0 * scale / (machines - 1), **fields)
+
+
+def test_a_driver_that_takes_a_machine_is_found_and_stored():
+    model = train(driven_runs(), job="job")
+
+    assert model.driver_share > 0.85
+    assert predict_seconds(model, machines=5) == pytest.approx([105.0], rel=0.05)
+
+
+def test_where_spark_named_its_executors_no_driver_is_among_them():
+    model = train(driven_runs(hosts=("10.0.0.1",)), job="job")
+
+    assert model.driver_share == 0.0
+    assert model.prior == AveragingPrior(driver_share=0.0)
+    assert Model.from_dict(model.to_dict()).prior == model.prior
+
+
+def test_where_only_some_runs_named_theirs_it_stays_open():
+    runs = driven_runs(hosts=("10.0.0.1",))
+
+    model = train([replace(runs[0], hosts=()), *runs[1:]], job="job")
+
+    assert model.prior is None
+    assert model.driver_share > 0.85
+
+
+def test_a_prior_is_used_and_stored_with_the_model():
+    prior = AveragingPrior(driver_share=1.0)
+
+    model = train(driven_runs(), job="job", prior=prior)
+
+    assert model.prior == prior
+    assert model.driver_share == 1.0
+    read = Model.from_dict(model.to_dict())
+    assert (
+        predict_seconds(read, machines=[3, 40]).tolist() == predict_seconds(model, machines=[3, 40]).tolist()
+    )
+
+
+def test_a_stored_model_predicts_as_the_one_that_was_trained():
+    model = train(observations(), job="kmeans")
+
+    assert predict_seconds(Model.from_dict(model.to_dict()), machines=[8, 45]).tolist() == (
+        TermAveraging().fit(**columns_of(model.observations)).predict(machines=[8, 45], scale=1.0).tolist()
+    )
+
+
+def test_an_unknown_method_lists_the_known_ones():
+    with pytest.raises(InvalidParameterError, match=r'method=.best.*"averaging", "relative", "classic"'):
+        train(observations(), job="kmeans", method="best")
+
+
+def test_the_start_up_is_the_median_not_the_mean():
+    slow_first = [replace(run, startup_seconds=300.0 if run.index == 0 else 10.0) for run in observations()]
+
+    assert train(slow_first, job="pca", method="relative").startup_seconds == 10.0
 
 
 def test_ids_sort_by_time_and_differ():
-    ids = [train(observations(), job="kmeans").model_id for _ in range(20)]
+    ids = [train(observations(), job="kmeans", method="relative").model_id for _ in range(20)]
 
     assert ids == sorted(ids)
     assert len(set(ids)) == len(ids)
@@ -85,57 +187,17 @@ def test_runs_that_differ_in_kind_do_not_make_one_model(field, values):
         train(mixed, job="kmeans")
 
 
-def test_too_few_observations():
-    with pytest.raises(TooFewObservationsError):
-        train(observations()[:3], job="kmeans")
-    with pytest.raises(TooFewObservationsError):
-        train([], job="kmeans")
+@pytest.mark.parametrize(("method", "enough"), [("averaging", 3), ("relative", 4), ("classic", 4)])
+def test_too_few_observations(method, enough):
+    runs = observations()
+    for count in range(enough):
+        with pytest.raises(TooFewObservationsError):
+            train(runs[:count], job="kmeans", method=method)
+    assert train(runs[:enough], job="kmeans", method=method).warnings
 
 
-def test_samples_of_one_size_are_warned_of():
-    runs = observe(
-        machines=[1, 2, 3, 4, 8, 16],
-        scale=0.1,
-        seconds=seconds_of("kmeans", machines=[1, 2, 3, 4, 8, 16], scale=0.1),
-    )
-
-    (warning,) = train(runs, job="kmeans").warnings
-    assert "same share of the input (0.1)" in warning
-
-
-def test_a_single_machine_count_is_warned_of():
+def test_averaging_refuses_a_single_machine_count():
     runs = observe(machines=[4, 4, 4], scale=[0.1, 0.2, 0.3], seconds=[5.0, 8.0, 11.0])
 
-    (warning,) = train(runs, job="kmeans", terms=("1", "scale/machines")).warnings
-    assert "All runs used 4 machines" in warning
-
-
-def test_as_many_runs_as_terms_are_warned_of():
-    runs = [observations()[position] for position in (0, 2, 4, 5)]
-
-    (warning,) = train(runs, job="kmeans").warnings
-    assert "as many observations as terms (4)" in warning
-
-
-def test_a_run_that_all_hangs_on_is_named():
-    machines, scale = [1, 1, 4, 4, 16, 1], [0.1, 0.05, 0.1, 0.05, 0.1, 0.02]
-    runs = observe(machines=machines, scale=scale, seconds=seconds_of("pca", machines=machines, scale=scale))
-
-    (warning,) = train(runs, job="pca").warnings
-    assert "run 4: 16 machines, scale 0.1" in warning
-
-
-def test_an_inadequate_model_is_refused_with_its_figures_and_a_remedy():
-    model = train(observations(noise=0.4), job="kmeans")
-    median = model.validation.median_error_percent
-
-    check_adequacy(model, max_error_percent=median * 1.01)
-    with pytest.raises(InadequateModelError) as caught:
-        check_adequacy(model, max_error_percent=median * 0.99)
-
-    message = str(caught.value)
-    assert f"{median:.1f} %" in message
-    assert f"{model.validation.max_error_percent:.1f} %" in message
-    worst = max(model.validation.folds, key=lambda fold: abs(fold.error_percent))
-    assert f"run {worst.index} ({worst.machines} machines" in message
-    assert "raise max_error_percent" in caught.value.remedy
+    with pytest.raises(FitError, match="All runs used 4 machines"):
+        train(runs, job="kmeans")

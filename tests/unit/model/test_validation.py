@@ -1,9 +1,14 @@
 """Leave-one-out cross-validation against doing it by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import TooFewObservationsError
+from airflow_provider_ernest.model.averaging.predictor import TermAveraging
+from airflow_provider_ernest.model.documents import RunMetrics
+from airflow_provider_ernest.model.predictors import METHODS, new_predictor
 from airflow_provider_ernest.model.regression import ErnestRegression
 from airflow_provider_ernest.model.terms import ERNEST
 from airflow_provider_ernest.model.validation import leave_one_out, undetermined_folds
@@ -24,7 +29,7 @@ def noisy_observations():
 def test_each_observation_is_predicted_from_all_the_others(weighting):
     observations = noisy_observations()
 
-    validation = leave_one_out(ErnestRegression(weighting=weighting), observations)
+    validation = leave_one_out(lambda: ErnestRegression(weighting=weighting), observations)
 
     for position, (observation, fold) in enumerate(zip(observations, validation.folds, strict=True)):
         rest = [*observations[:position], *observations[position + 1 :]]
@@ -44,7 +49,7 @@ def test_each_observation_is_predicted_from_all_the_others(weighting):
 
 
 def test_the_summary_is_that_of_the_folds():
-    validation = leave_one_out(ErnestRegression(), noisy_observations())
+    validation = leave_one_out(ErnestRegression, noisy_observations())
 
     errors = [abs(fold.error_percent) for fold in validation.folds]
     assert validation.median_error_percent == pytest.approx(np.median(errors))
@@ -58,14 +63,67 @@ def test_exact_runs_are_predicted_exactly():
         machines=MACHINES, scale=SCALE, seconds=seconds_of("pca", machines=MACHINES, scale=SCALE)
     )
 
-    assert leave_one_out(ErnestRegression(), observations).max_error_percent < 1e-6
+    assert leave_one_out(ErnestRegression, observations).max_error_percent < 1e-6
 
 
-def test_the_regression_itself_is_not_changed():
-    regression = ErnestRegression()
-    leave_one_out(regression, noisy_observations())
+def test_repetitions_are_left_out_together_and_do_not_predict_each_other():
+    once = noisy_observations()
+    repeated = [*once, replace(once[2], index=8, seconds=3.0 * once[2].seconds)]
 
-    assert not hasattr(regression, "coefficients_")
+    with_repetition = leave_one_out(ErnestRegression, repeated).folds
+
+    without_it = leave_one_out(ErnestRegression, once).folds[2].predicted_seconds
+    assert [fold.index for fold in with_repetition] == list(range(9))
+    assert with_repetition[2].predicted_seconds == pytest.approx(without_it)
+    assert with_repetition[8].predicted_seconds == pytest.approx(without_it)
+    assert with_repetition[8].seconds == 3.0 * once[2].seconds
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_can_be_validated(method):
+    validation = leave_one_out(lambda: new_predictor(method), noisy_observations())
+
+    assert len(validation.folds) == 8
+    assert 0 < validation.median_error_percent < 25
+
+
+def test_averaging_is_validated_as_by_hand():
+    observations = noisy_observations()
+
+    validation = leave_one_out(TermAveraging, observations)
+
+    rest = observations[1:]
+    by_hand = TermAveraging().fit(
+        machines=[run.machines for run in rest],
+        scale=[run.scale for run in rest],
+        seconds=[run.seconds for run in rest],
+    )
+    expected = by_hand.predict(machines=observations[0].machines, scale=observations[0].scale)[0]
+    assert validation.folds[0].predicted_seconds == pytest.approx(expected)
+
+
+def test_machines_without_tasks_do_not_count_in_the_folds_either():
+    """16 tasks on 4 slots a machine: beyond 4 machines nothing becomes faster, and that is known."""
+    metrics = RunMetrics(
+        tasks=16,
+        slots=4,
+        executor_run_seconds=1.0,
+        garbage_collection_seconds=0.0,
+        input_bytes=1,
+        shuffle_read_bytes=0,
+        spilled_bytes=0,
+        dominant_stage_tasks=16,
+    )
+    machines, scale = [1, 2, 4, 8, 16, 8], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]
+    seconds = [5.0 + 300.0 * share / min(count, 4) for count, share in zip(machines, scale, strict=True)]
+    blind = observe(machines=machines, scale=scale, seconds=seconds)
+    seeing = [replace(run, metrics=replace(metrics, slots=4 * run.machines)) for run in blind]
+
+    def errors(runs):
+        return leave_one_out(lambda: ErnestRegression(terms=("1", "scale/machines")), runs)
+
+    assert errors(seeing).max_error_percent < 1e-6
+    assert errors(blind).max_error_percent > 10
 
 
 def test_one_disturbed_run_shows():
@@ -76,8 +134,8 @@ def test_one_disturbed_run_shows():
         seconds=[run.seconds * (3 if run.index == 4 else 1) for run in observations],
     )
 
-    before = leave_one_out(ErnestRegression(), observations)
-    after = leave_one_out(ErnestRegression(), disturbed)
+    before = leave_one_out(ErnestRegression, observations)
+    after = leave_one_out(ErnestRegression, disturbed)
 
     assert after.max_error_percent > 3 * before.max_error_percent
 
@@ -88,7 +146,7 @@ def test_with_as_many_runs_as_terms_no_fold_is_determined_and_the_error_is_rathe
         machines=machines, scale=scale, seconds=seconds_of("kmeans", machines=machines, scale=scale)
     )
 
-    validation = leave_one_out(ErnestRegression(), observations)
+    validation = leave_one_out(ErnestRegression, observations)
 
     assert len(undetermined_folds(ERNEST, observations)) == 4
     # All four runs give the true model, without noise: its real error is 0.
@@ -105,5 +163,10 @@ def test_only_the_folds_that_miss_a_machine_count_are_undetermined():
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_single_run_cannot_be_cross_validated(count):
-    with pytest.raises(TooFewObservationsError, match=f"{count} observations"):
-        leave_one_out(ErnestRegression(terms=("1",)), noisy_observations()[:count])
+    with pytest.raises(TooFewObservationsError, match=f"{count} configurations"):
+        leave_one_out(ErnestRegression, noisy_observations()[:count])
+
+
+def test_repetitions_of_a_single_configuration_cannot_be_cross_validated():
+    with pytest.raises(TooFewObservationsError, match="1 configurations"):
+        leave_one_out(ErnestRegression, observe(machines=[4, 4, 4], scale=0.1, seconds=[5.0, 5.1, 4.9]))

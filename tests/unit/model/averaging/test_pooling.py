@@ -1,0 +1,181 @@
+"""What the jobs of a deployment have in common is learned from all of them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.model.averaging.pooling import pooled_prior
+from airflow_provider_ernest.model.averaging.predictor import TermAveraging
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.documents import RunMetrics
+from airflow_provider_ernest.model.terms import DICTIONARY
+
+from ..paper import observe
+from .jobs import MACHINES, PLAIN, SCALE, runs_of, seconds_of
+
+
+def deployment(job, *, count=8, noise=0.03, **fields):
+    """Runs of jobs of one kind but of different size."""
+    generator = np.random.default_rng(11)
+    return [
+        observe(
+            **runs_of(
+                {name: seconds * generator.uniform(0.3, 3.0) for name, seconds in job.items()},
+                noise=noise,
+                seed=[number, 23],
+                **fields,
+            )
+        )
+        for number in range(count)
+    ]
+
+
+def believed(prior):
+    return {name: prior.belief_in(name).probability for name in DICTIONARY}
+
+
+def test_a_driver_that_takes_a_machine_of_every_job_is_found():
+    assert pooled_prior(deployment(PLAIN, driver_machines=1)).driver_share > 0.75
+
+
+def test_drivers_elsewhere_are_found_too():
+    assert pooled_prior(deployment(PLAIN, driver_machines=0)).driver_share < 0.25
+
+
+def test_more_jobs_say_so_more_clearly():
+    shares = [
+        pooled_prior(deployment(PLAIN, driver_machines=1, count=count)).driver_share for count in (1, 4, 12)
+    ]
+
+    assert 0.5 < shares[0] < shares[1] < shares[2] < 1
+
+
+def test_what_is_learned_helps_a_job_of_which_little_is_known():
+    """Four runs do not tell where the driver is; the other jobs of the deployment do."""
+    prior = pooled_prior(deployment(PLAIN, driver_machines=1, count=12))
+    few = [0, 1, 4, 6]
+    errors = {"alone": [], "pooled": []}
+    for seed in range(12):
+        runs = runs_of(PLAIN, driver_machines=1, noise=0.03, seed=[seed, 5])
+        runs = {name: column[few] for name, column in runs.items()}
+        target = {"machines": 3, "scale": 0.3}
+        truth = seconds_of(PLAIN, **target, driver_machines=1)
+        for name, believed_before in (("alone", None), ("pooled", prior)):
+            averaging = TermAveraging(prior=believed_before).fit(**runs)
+            errors[name].append(abs(float((averaging.predict(**target) / truth)[0]) - 1))
+
+    assert np.mean(errors["pooled"]) < np.mean(errors["alone"])
+
+
+def test_terms_that_the_jobs_have_become_more_probable_and_others_less():
+    before = believed(AveragingPrior())
+
+    after = believed(pooled_prior(deployment({"1": 10.0, "scale": 100.0, "scale/machines": 200.0})))
+    assert after["scale"] > before["scale"] + 0.3
+    assert after["scale/machines"] > before["scale/machines"] - 0.1
+
+    after = believed(pooled_prior(deployment(PLAIN)))
+    assert after["scale"] < before["scale"]
+    assert after["log(machines)"] < before["log(machines)"]
+
+
+def test_however_many_jobs_agree_nothing_becomes_certain():
+    prior = pooled_prior(deployment(PLAIN, count=30, noise=0.01, driver_machines=1))
+
+    assert all(0 < probability < 1 for probability in believed(prior).values())
+    assert prior.driver_share < 1
+    assert all(weight > 0 for weight in prior.discrepancy_weights)
+
+
+def test_jobs_that_follow_their_terms_leave_less_room_for_deviations():
+    def deviating(prior):
+        weights = np.array(prior.discrepancy_weights) / sum(prior.discrepancy_weights)
+        return float(weights[np.array(prior.discrepancy) > 0].sum())
+
+    follows = deployment(PLAIN, noise=0.01)
+    strays = [
+        [
+            replace(run, seconds=run.seconds * (1.0 + 0.3 * np.sin(1.5 * np.log2(run.machines))))
+            for run in runs
+        ]
+        for runs in follows
+    ]
+
+    assert deviating(pooled_prior(follows)) < deviating(AveragingPrior()) < deviating(pooled_prior(strays))
+
+
+@pytest.mark.parametrize("jobs", [[], [[]], [[], []]])
+def test_without_jobs_the_prior_stays_as_it_is(jobs):
+    prior = AveragingPrior(driver_share=0.3)
+
+    assert pooled_prior(jobs, prior=prior) == prior
+    assert pooled_prior(jobs) == AveragingPrior()
+
+
+def test_weights_may_be_given_as_whole_numbers():
+    whole = AveragingPrior(discrepancy_weights=(2, 1, 1, 1), noise_weights=(1, 1, 1, 1, 1))
+    broken = AveragingPrior(discrepancy_weights=(2.0, 1.0, 1.0, 1.0), noise_weights=(1.0,) * 5)
+    jobs = deployment(PLAIN, count=2)
+
+    assert pooled_prior(jobs, prior=whole) == pooled_prior(jobs, prior=broken)
+
+
+def test_machines_without_tasks_are_not_taken_for_a_driver():
+    """16 tasks on 4 slots a machine: from 4 machines on the work is spread over 4, the driver elsewhere."""
+    metrics = RunMetrics(
+        tasks=16,
+        slots=4,
+        executor_run_seconds=1.0,
+        garbage_collection_seconds=0.0,
+        input_bytes=1,
+        shuffle_read_bytes=0,
+        spilled_bytes=0,
+        dominant_stage_tasks=16,
+    )
+    jobs = []
+    for number in range(6):
+        workers = np.minimum(MACHINES, 4)
+        runs = runs_of(PLAIN, noise=0.02, seed=number)
+        noise = runs["seconds"] / seconds_of(PLAIN, machines=MACHINES, scale=SCALE)
+        observed = observe(**{**runs, "seconds": (10.0 + 200.0 * SCALE / workers) * noise})
+        jobs.append([replace(run, metrics=replace(metrics, slots=4 * run.machines)) for run in observed])
+
+    prior = pooled_prior(jobs)
+
+    assert prior.driver_share < 0.25
+    assert believed(prior)["scale"] < believed(AveragingPrior())["scale"]
+
+
+def test_what_is_not_asked_stays_as_it_was():
+    before = AveragingPrior(driver_share=0.0)
+
+    pooled = pooled_prior(deployment(PLAIN), terms=("1", "scale/machines"), prior=before)
+
+    assert pooled.driver_share == 0.0
+    for name in ("scale", "log(machines)"):
+        assert pooled.belief_in(name) == before.belief_in(name)
+    assert pooled.belief_in("machines").largest_seconds == before.belief_in("machines").largest_seconds
+    unchanged = {"noise", "noise_weights", "memory_cut", "disturbed_run", "discrepancy", "largest_share"}
+    assert all(getattr(pooled, name) == getattr(before, name) for name in unchanged)
+
+
+def test_a_term_without_a_belief_gets_one():
+    job = {**PLAIN, "scale^2/machines": 5000.0}
+    terms = ("1", "scale/machines", "scale^2/machines")
+
+    prior = pooled_prior(deployment(job, noise=0.01), terms=terms)
+
+    assert prior.belief_in("scale^2/machines").probability > AveragingPrior().other_probability + 0.3
+
+
+def test_jobs_with_a_run_on_a_single_machine_say_nothing_of_the_driver():
+    machines = np.where(MACHINES == 2, 1, MACHINES)
+
+    assert pooled_prior(deployment(PLAIN, machines=machines)).driver_share == pytest.approx(0.5)
+
+
+def test_the_pooled_prior_survives_json():
+    prior = pooled_prior(deployment(PLAIN, count=2))
+
+    assert AveragingPrior.from_dict(prior.to_dict()) == prior

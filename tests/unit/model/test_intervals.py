@@ -1,0 +1,83 @@
+"""Quantiles of mixtures against their exact distribution, and intervals that are widened."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq
+from scipy.stats import norm
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.intervals import mixture_quantiles, two_sided, widened
+
+
+def exact_quantile(means, standard_deviations, probability):
+    def missing(value):
+        return float(norm.cdf(value, means, standard_deviations).mean()) - probability
+
+    return brentq(missing, means.min() - 50, means.max() + 50, xtol=1e-12)
+
+
+@pytest.mark.parametrize("probability", [0.005, 0.025, 0.1, 0.5, 0.9, 0.975, 0.995])
+def test_the_quantiles_of_a_mixture(probability):
+    generator = np.random.default_rng(0)
+    means = np.column_stack([generator.normal(3.0, 0.2, 50), generator.choice([0.0, 5.0], 50)])
+    standard_deviations = generator.uniform(0.01, 0.5, size=(50, 2))
+
+    found = mixture_quantiles(means, standard_deviations, (probability,))
+
+    expected = [exact_quantile(means[:, n], standard_deviations[:, n], probability) for n in range(2)]
+    np.testing.assert_allclose(found, [expected], atol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.8, 0.95, 0.99, 0.999])
+def test_equal_components_give_their_own_quantiles_however_rare(level):
+    found = mixture_quantiles(np.full((7, 3), 2.0), np.full((7, 3), 0.04), two_sided(level))
+
+    expected = norm.ppf(two_sided(level), 2.0, 0.04)
+    np.testing.assert_allclose(found, np.repeat(expected[:, None], 3, axis=1), atol=1e-9)
+
+
+def test_a_certain_level_has_its_halves_on_both_sides():
+    assert two_sided(0.8) == pytest.approx((0.1, 0.9))
+    assert two_sided(0.95) == pytest.approx((0.025, 0.975))
+
+
+@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 80, 95.0, math.nan, math.inf])
+def test_what_is_no_level(level):
+    with pytest.raises(InvalidParameterError, match=r"level=.* is not between 0 and 1\. Give 0\.8"):
+        two_sided(level)
+
+
+def test_widened_by_a_factor_on_the_logarithm():
+    seconds = np.array([100.0, 100.0])
+    bounds = (np.array([80.0, 80.0]), np.array([150.0, 150.0]))
+
+    low, high = widened(
+        seconds, bounds, level=0.8, factors=np.array([1.0, 2.0]), least_log_spreads=np.zeros(2)
+    )
+
+    assert low == pytest.approx([80.0, 100 * 0.8**2])
+    assert high == pytest.approx([150.0, 100 * 1.5**2])
+
+
+def test_widened_to_a_least_spread_with_the_probability_of_the_level():
+    seconds = np.array([100.0])
+    bounds = (np.array([99.0]), np.array([300.0]))
+    for level in (0.8, 0.95):
+        low, high = widened(
+            seconds, bounds, level=level, factors=np.ones(1), least_log_spreads=np.array([0.2])
+        )
+
+        distance = norm.ppf(0.5 + level / 2) * 0.2
+        assert low == pytest.approx([100 * math.exp(-distance)])
+        # The side that is wide enough already stays as it is.
+        assert high == pytest.approx([300.0])
+
+
+def test_nothing_known_besides_leaves_the_interval_as_it_is():
+    seconds, bounds = np.array([10.0, 20.0]), (np.array([8.0, 15.0]), np.array([11.0, 40.0]))
+
+    same = widened(seconds, bounds, level=0.9, factors=np.ones(2), least_log_spreads=np.zeros(2))
+
+    np.testing.assert_allclose(same, bounds)

@@ -1,0 +1,124 @@
+"""What people read in logs: the figures of the documents, in lines that fit a screen."""
+
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.documents import Configuration, Design, Experiment
+from airflow_provider_ernest.model.results import Decision
+from airflow_provider_ernest.model.tables import decision_table, design_table, model_table
+from airflow_provider_ernest.model.training import train
+
+from .paper import observe, seconds_of
+
+WIDTH = 110
+MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]
+OBSERVATIONS = observe(
+    machines=MACHINES, scale=SCALE, seconds=seconds_of("pca", machines=MACHINES, scale=SCALE)
+)
+
+
+@pytest.fixture(scope="module")
+def averaged():
+    return train(OBSERVATIONS, job="pca")
+
+
+@pytest.fixture
+def decision(averaged):
+    return choose(averaged, goal=Goal(deadline_seconds=1e6), machines=range(1, 65, 9), price_per_hour=1.0)
+
+
+def line_of(lines, beginning):
+    (line,) = (line for line in lines if line.startswith(beginning))
+    return line
+
+
+def test_a_design_says_what_it_is_good_for():
+    design = Design(
+        experiments=(Experiment(index=0, machines=4, scale=0.1, partitions=10),),
+        terms=("1",),
+        criterion="bayesian I",
+        efficiency=0.9,
+        cost=1.0,
+        budget=2.0,
+        cost_unit="dollars",
+        candidates=80,
+        weighting="relative",
+    )
+
+    assert design_table(design)[0].startswith(
+        "bayesian I-optimal design for errors relative to the run's time"
+    )
+    assert "errors in seconds" in design_table(replace(design, weighting="absolute"))[0]
+
+
+def test_averaging_tells_how_probable_each_term_is(averaged):
+    lines = model_table(averaged)
+
+    for term in averaged.terms:
+        (line,) = (line for line in lines if f" s x {term.name} " in line)
+        assert line.split()[0] == f"{term.probability:.1%}"
+        assert line.split()[1] == f"{term.coefficient:.4f}"
+        assert line.endswith(term.meaning)
+    assert f"scatter by {averaged.noise:.1%}" in "\n".join(lines)
+
+
+@pytest.mark.parametrize(("share", "shown"), [(0.0, False), (0.009, False), (0.4, True)])
+def test_the_driver_is_mentioned_only_where_it_may_take_a_machine(averaged, share, shown):
+    lines = model_table(replace(averaged, driver_share=share))
+
+    assert any("driver's with a probability of 40%" in line for line in lines) == shown
+    assert any("driver" in line for line in lines) == shown
+
+
+@pytest.mark.parametrize("method", ["relative", "classic"])
+def test_methods_of_given_terms_have_no_probabilities_to_show(method):
+    lines = model_table(train(OBSERVATIONS, job="pca", method=method))
+
+    assert lines[0] == f"{method} least squares:"
+    assert not any("probable" in line or "scatter" in line for line in lines)
+
+
+def test_a_decision_shows_how_certain_each_prediction_is(decision):
+    lines = decision_table(decision)
+
+    for alternative in decision.alternatives:
+        low, high = alternative.likely_seconds
+        assert f"{low:.1f} to {high:.1f}" in line_of(lines, f"{alternative.machines:8d}  ")
+    low, high = decision.nearly_certain_seconds
+    assert lines[-1].endswith(f"{low:.1f} to {high:.1f} s with 95 %")
+
+
+def test_long_reasons_do_not_break_the_table(decision):
+    reason = "64 machines: at most 16 were observed; " * 4
+    alternatives = tuple(replace(one, extrapolates=reason) for one in decision.alternatives)
+
+    for line in decision_table(replace(decision, alternatives=alternatives)):
+        assert len(line) <= WIDTH
+
+
+def test_lines_fit_a_screen(averaged, decision):
+    extended = train(
+        OBSERVATIONS, job="pca", method="relative", terms=["1", "scale*log2(1e9*scale)/machines"]
+    )
+
+    for line in (*model_table(averaged), *model_table(extended), *decision_table(decision)):
+        assert len(line) <= WIDTH
+
+
+def test_decisions_of_before_there_were_intervals_can_still_be_read(decision):
+    old = replace(
+        decision,
+        likely_seconds=None,
+        nearly_certain_seconds=None,
+        alternatives=tuple(replace(one, likely_seconds=None) for one in decision.alternatives),
+    )
+
+    assert any("unknown" in line for line in decision_table(old))
+
+
+def test_a_fallback_has_no_prediction():
+    fallback = Decision(config=Configuration(machines=3), goal="cheapest within 5 s", price_per_hour=1.0)
+
+    assert decision_table(fallback)[-1] == "fallback: 3 machines, without a prediction"
