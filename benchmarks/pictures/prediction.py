@@ -1,0 +1,134 @@
+"""A prediction with its intervals, which become wider beyond what was observed."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from airflow_provider_ernest.model.choice import LIKELY, NEARLY_CERTAIN
+from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.model.prediction import predict_interval, predict_seconds
+from benchmarks.pictures.drawing import BACKGROUND, BLUE, FAINT, INK, VERMILION, Picture
+from benchmarks.pictures.simulated import (
+    PRODUCTION_MACHINES,
+    SAMPLE_RUNS,
+    model,
+    production_seconds,
+    sample_runs,
+)
+
+MACHINES_OF_THE_LEFT = 8
+DECIMALS = 2
+"""Of drawn seconds, so that the last bits of a sum do not show in the file."""
+
+
+def prediction_picture() -> Picture:
+    """Against scale on one number of machines, and against machines for the whole input."""
+    title = "Prediction with intervals of 80 and 95 %, from eight simulated sample runs"
+    return Picture(name="prediction", title=title, draw=_draw)
+
+
+def _draw() -> Figure:
+    figure = Figure(figsize=(7.4, 3.5))
+    left, right = figure.subplots(1, 2)
+    figure.subplots_adjust(left=0.07, right=0.985, top=0.87, bottom=0.24, wspace=0.2)
+    _against_scale(left)
+    _against_machines(right)
+    handles, labels = right.get_legend_handles_labels()
+    sample_handles, sample_labels = left.get_legend_handles_labels()
+    figure.legend(
+        [sample_handles[-1], *handles],
+        [sample_labels[-1], *labels],
+        loc="lower center",
+        ncols=5,
+        frameon=False,
+        fontsize=8.5,
+        columnspacing=1.4,
+    )
+    return figure
+
+
+def _against_scale(axes: Axes) -> None:
+    scale = np.geomspace(0.02, 1.0, 60)
+    _bands(axes, scale, machines=np.full(len(scale), MACHINES_OF_THE_LEFT), scale=scale)
+    seen = [run for run in sample_runs() if run.machines == MACHINES_OF_THE_LEFT]
+    axes.plot(
+        [run.scale for run in seen],
+        [run.seconds for run in seen],
+        "o",
+        color=INK,
+        markersize=5.0,
+        label="sample runs",
+    )
+    _observed(axes, [run.scale for run in sample_runs()], f"samples: up to {100 * _largest_scale():g} %")
+    axes.set_xscale("log")
+    _ticks(axes, [0.02, 0.05, 0.1, 0.2, 0.5, 1.0], ["2 %", "5 %", "10 %", "20 %", "50 %", "100 %"])
+    axes.set_xlabel("share of the input (scale)")
+    axes.set_title(f"Seconds on {MACHINES_OF_THE_LEFT} machines", fontsize=10)
+
+
+def _against_machines(axes: Axes) -> None:
+    machines = np.unique(np.round(np.geomspace(2.0, 64.0, 40)))
+    _bands(axes, machines, machines=machines, scale=np.ones(len(machines)))
+    axes.plot(
+        PRODUCTION_MACHINES,
+        np.round(production_seconds(), DECIMALS),
+        "D",
+        color=BACKGROUND,
+        markeredgecolor=VERMILION,
+        markeredgewidth=1.6,
+        markersize=5.0,
+        label="production runs, made afterwards",
+    )
+    counts = [count for count, _ in SAMPLE_RUNS]
+    _observed(axes, [float(count) for count in counts], f"samples: {min(counts)} to {max(counts)} machines")
+    axes.set_xscale("log", base=2)
+    _ticks(axes, [2, 4, 8, 16, 32, 64], ["2", "4", "8", "16", "32", "64"])
+    axes.set_xlabel("machines")
+    axes.set_title("Seconds for the whole input", fontsize=10)
+
+
+def _bands(axes: Axes, x: FloatArray, *, machines: FloatArray, scale: FloatArray) -> None:
+    for level, opacity in ((NEARLY_CERTAIN, 0.16), (LIKELY, 0.28)):
+        bounds = predict_interval(model(), machines=machines, level=level, scale=scale)
+        low, high = (np.round(bound, DECIMALS) for bound in bounds)
+        axes.fill_between(
+            x, low, high, color=BLUE, alpha=opacity, linewidth=0.0, label=f"{100 * level:g} % interval"
+        )
+    seconds = np.round(predict_seconds(model(), machines=machines, scale=scale), DECIMALS)
+    axes.plot(x, seconds, color=BLUE, linewidth=2.0, label="prediction")
+    axes.set_yscale("log")
+
+
+def _observed(axes: Axes, values: list[float], label: str) -> None:
+    """A bar along the axis over what was observed."""
+    axes.axvspan(min(values), max(values), ymax=0.022, color=INK, linewidth=0.0)
+    axes.annotate(
+        label,
+        (min(values), 0.022),
+        xycoords=("data", "axes fraction"),
+        xytext=(0, 4),
+        textcoords="offset points",
+        fontsize=8.0,
+        color=INK,
+    )
+    axes.axvline(max(values), color=FAINT, linewidth=0.8, linestyle=(0, (4, 3)))
+
+
+def _largest_scale() -> float:
+    return max(share for _, share in SAMPLE_RUNS)
+
+
+def _ticks(axes: Axes, at: list[float], names: list[str]) -> None:
+    axes.set_xticks(at, names)
+    axes.set_xlim(at[0] / 1.1, at[-1] * 1.1)
+    axes.minorticks_off()
+    low, high = axes.get_ylim()
+    low /= 1.25  # room for the words above the axis
+    axes.set_ylim(low, high)
+    seconds = [tick for tick in (10, 20, 50, 100, 200, 500, 1000, 2000, 5000) if low <= tick <= high]
+    axes.set_yticks(seconds, [f"{tick:,}" for tick in seconds])
+    axes.grid(axis="y", color=FAINT, linewidth=0.5, alpha=0.35)
+    axes.set_axisbelow(True)
+    axes.tick_params(length=2.5, width=0.6)
