@@ -98,3 +98,20 @@ def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatA
         )
     machine_column, scale_column = np.broadcast_arrays(machine_column, scale_column)
     return machine_column, scale_column
+
+
+def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
+    """Finite numbers above 0, one for each run: shape (runs,); a single number is repeated.
+
+    Raises:
+        InvalidParameterError: a value does not fit, or there are neither one nor `runs` of them.
+    """
+    column = positive_column(parameter, values)
+    if column.size not in (1, runs):
+        raise InvalidParameterError(
+            parameter,
+            column.tolist(),
+            f"has {column.size} values for {runs} runs",
+            remedy="Pass one for each run, or a single one.",
+        )
+    return np.broadcast_to(column, (runs,))

@@ -73,7 +73,7 @@ class Model(Document):
         method: "averaging", "relative" or "classic"; see `training.METHODS`.
         terms: with coefficients. With "relative" and "classic" a prediction is the sum of coefficient
             times term; with "averaging" it is reckoned anew from the observations.
-        prior: what was believed before the observations, where that is not the default.
+        prior: what "averaging" believed before the observations.
         driver_share: the probability that one of the machines does no work.
         noise: relative standard deviation of a single run.
         validation: leave-one-out errors.

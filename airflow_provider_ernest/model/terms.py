@@ -24,8 +24,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.formulas import Formula
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
+    column_for_runs,
     machines_and_scale,
-    positive_column,
     positive_number,
 )
 
@@ -216,7 +216,7 @@ def basis(
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
     worker_column = machine_column
     if workers is not None:
-        worker_column = np.broadcast_to(positive_column("workers", workers), machine_column.shape)
+        worker_column = column_for_runs("workers", workers, machine_column.size)
     columns = []
     for name in names:
         term = term_named(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from statistics import median
 
@@ -13,7 +12,7 @@ import numpy as np
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.model.adequacy import warnings_about
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior, prior_for
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.predictors import AVERAGING, Predictor, default_terms, new_predictor
 from airflow_provider_ernest.model.regimes.parallelism import effective_machines
@@ -56,7 +55,7 @@ def train(
     names = check_terms(default_terms(method) if terms is None else terms)
     iterations = _one_of(observations, "iterations")
     _one_of(observations, "instance_type")
-    prior = _prior_for(observations, prior) if method == AVERAGING else None
+    prior = prior_for(observations, prior) if method == AVERAGING else None
     predictor = fit_predictor(new_predictor(method, terms=names, prior=prior), observations)
     now = datetime.now(UTC)
     return Model(
@@ -94,13 +93,6 @@ def fit_predictor(predictor: Predictor, observations: Sequence[Observation]) -> 
         seconds=[run.seconds for run in observations],
         workers=effective_machines(observations, machines=machines, scale=scale) if observations else None,
     )
-
-
-def _prior_for(observations: Sequence[Observation], prior: AveragingPrior | None) -> AveragingPrior | None:
-    """The prior, knowing that the driver takes no machine where executors were counted."""
-    if observations and all(run.hosts for run in observations):
-        return replace(prior or AveragingPrior(), driver_share=0.0)
-    return prior
 
 
 def _fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:

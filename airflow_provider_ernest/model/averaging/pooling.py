@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
 from airflow_provider_ernest.model.averaging.evidence import Evidence, weigh
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior, prior_for
 from airflow_provider_ernest.model.averaging.repetitions import Points, merge_repetitions
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
@@ -59,14 +59,14 @@ def pooled_prior(
     """The prior as the jobs of a deployment change it.
 
     Args:
-        jobs: the observations of each job.
+        jobs: the observations of each job; those whose executors were counted say nothing of the driver.
         terms: names of the terms that the jobs may have.
         prior: what is believed before.
     """
     before = prior or AveragingPrior()
     names = check_terms(terms)
     start = _Shares.of(before, names)
-    evidences = [weigh(_points(runs), names, before) for runs in jobs if runs]
+    evidences = [weigh(_points(runs), names, prior_for(runs, before)) for runs in jobs if runs]
     if not evidences:
         return before
     likelihoods = [

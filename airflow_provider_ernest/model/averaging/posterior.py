@@ -17,7 +17,7 @@ from airflow_provider_ernest.model.averaging.evidence import (
 )
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.averaging.repetitions import Points
-from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.model.parameters import FloatArray, column_for_runs, machines_and_scale
 from airflow_provider_ernest.model.terms import basis, iteration_factors
 
 SMALLEST_SHARE = 0.05
@@ -47,8 +47,9 @@ class Runs:
             InvalidParameterError: a value does not fit, or the lengths differ.
         """
         machines, scale = machines_and_scale(machines=self.machines, scale=self.scale)
-        workers = machines if self.workers is None else positive_column("workers", self.workers)
-        return machines, scale, np.broadcast_to(workers, machines.shape)
+        if self.workers is None:
+            return machines, scale, machines
+        return machines, scale, column_for_runs("workers", self.workers, machines.size)
 
 
 class Posterior:

@@ -20,7 +20,7 @@ from airflow_provider_ernest.model.averaging.posterior import Posterior, Runs
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.averaging.repetitions import Points, merge_repetitions
 from airflow_provider_ernest.model.intervals import mixture_quantiles, two_sided
-from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.model.parameters import FloatArray, positive_column
 from airflow_provider_ernest.model.terms import DICTIONARY, check_terms
 
 LEAST_POINTS = 3
@@ -188,7 +188,8 @@ class TermAveraging:
             raise InvalidParameterError(
                 "terms", names, f"are {len(names)}", remedy=f"Average over at most {MOST_TERMS} terms."
             )
-        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+        asked = Runs(machines=machines, scale=scale, workers=workers)
+        machine_column, scale_column, worker_column = asked.columns()
         seconds_column = positive_column("seconds", seconds)
         if len(seconds_column) != len(machine_column):
             raise InvalidParameterError(
@@ -197,12 +198,8 @@ class TermAveraging:
                 f"has {len(seconds_column)} values for {len(machine_column)} runs",
                 remedy="Pass the seconds of each run.",
             )
-        worker_column = machine_column if workers is None else positive_column("workers", workers)
         return merge_repetitions(
-            machines=machine_column,
-            scale=scale_column,
-            seconds=seconds_column,
-            workers=np.broadcast_to(worker_column, machine_column.shape),
+            machines=machine_column, scale=scale_column, seconds=seconds_column, workers=worker_column
         )
 
     def _fit(self, points: Points) -> Self:

@@ -8,10 +8,11 @@ there, a machine costs tenths of a second and not minutes. They were chosen with
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.documents import Document
+from airflow_provider_ernest.model.documents import Document, Observation
 from airflow_provider_ernest.model.parameters import positive_number
 
 
@@ -127,3 +128,15 @@ class AveragingPrior(Document):
         """What is believed of the term."""
         known = {belief.name: belief for belief in self.beliefs}
         return known.get(term) or TermBelief(name=term, probability=self.other_probability)
+
+
+def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
+    """The prior for a job, knowing that the driver takes no machine where executors were counted.
+
+    Args:
+        observations: the job's runs; those that name their hosts were counted by Spark's event log.
+        prior: what is believed otherwise; None for the default.
+    """
+    known = prior or AveragingPrior()
+    counted = bool(observations) and all(run.hosts for run in observations)
+    return replace(known, driver_share=0.0) if counted else known

@@ -131,7 +131,7 @@ def test_where_only_some_runs_named_theirs_it_stays_open():
 
     model = train([replace(runs[0], hosts=()), *runs[1:]], job="job")
 
-    assert model.prior is None
+    assert model.prior == AveragingPrior()
     assert model.driver_share > 0.85
 
 

@@ -285,7 +285,6 @@ def test_values_that_would_poison_the_fit_are_named_with_their_position(changes,
             fit(**{**runs_of(PLAIN), **changes})
 
 
-@pytest.mark.xfail(strict=True, reason="numpy's own ValueError is raised instead", raises=ValueError)
 def test_workers_of_another_length():
     with pytest.raises(InvalidParameterError, match="workers"):
         TermAveraging().fit(**runs_of(PLAIN), workers=[1.0, 2.0])
