@@ -14,9 +14,8 @@ from airflow_provider_ernest.model.parameters import IntArray, positive_number, 
 MORE_RUNS_THAN_TERMS = 2
 """Leaving one run out must leave more than as many runs as terms: else nothing checks the fit.
 
-The terms are those that the runs must determine: all of them, or for Bayesian criteria the three of
-`problem.CORE_TERMS` and one of the others, since some of them will be there. So a design makes six runs
-at least, as for Ernest's four terms; with five, errors in simulation were larger.
+The terms are those that the runs must determine: all of them, or for Bayesian criteria the four of
+`problem.CORE_TERMS`. So a design makes six runs at least; with five, errors in simulation were larger.
 """
 
 SPARE_RUNS = 4
@@ -63,8 +62,7 @@ def resolve_limits(
         problem: the candidates, with q terms that the runs must determine, and m runs already made.
         budget: by default `max_runs` times the mean cost, or the least that can work if that is more.
         unit: of costs and budget, for messages.
-        min_runs: by default q + 2 - m, one more where the model may have further terms, but at least what
-            determines the terms and at most `max_runs`.
+        min_runs: by default q + 2 - m, but at least what determines the terms and at most `max_runs`.
         max_runs: by default two more than that.
         max_repetitions: how often the same run may be made.
 
@@ -76,14 +74,13 @@ def resolve_limits(
     needed = max(1, missing_directions(problem.required_known_rows))
     possible = len(costs) * whole_number("max_repetitions", max_repetitions)
     made, required = problem.required_known_rows.shape
-    expected = min(required + 1, problem.rows.shape[1])
     min_runs, max_runs = _run_numbers(
         min_runs,
         max_runs,
         needed=needed,
         possible=possible,
-        usual_least=expected + MORE_RUNS_THAN_TERMS - made,
-        usual_most=expected + SPARE_RUNS - made,
+        usual_least=required + MORE_RUNS_THAN_TERMS - made,
+        usual_most=required + SPARE_RUNS - made,
     )
     cheapest = cheapest_regular(problem, runs=min_runs, max_repetitions=max_repetitions)
     if cheapest is None:

@@ -27,8 +27,11 @@ from airflow_provider_ernest.model.terms import basis, quoted
 PRIOR_PRECISION = 0.01
 """(sigma/tau)^2: noise of 10 % of a run's time over coefficients that may take all of that time."""
 
-CORE_TERMS = ("1", "machines", "scale")
-"""What every design must tell apart, whatever it believes: runs that vary in machines and in scale."""
+CORE_TERMS = ("1", "machines", "scale", "log(machines)")
+"""What every design must tell apart, whatever it believes: runs on three numbers of machines and of two scales.
+
+From two numbers of machines all between and beyond them would be a matter of belief.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)

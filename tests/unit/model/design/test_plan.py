@@ -244,7 +244,7 @@ def test_a_budget_that_is_none(candidates, budget):
     ("limits", "problem"),
     [
         ({"max_runs": 3, "criterion": "A"}, "max_runs=3 .* Allow at least 4"),
-        ({"max_runs": 2}, "max_runs=2 .* Allow at least 3"),
+        ({"max_runs": 2}, "max_runs=2 .* Allow at least 4"),
         ({"min_runs": 9, "max_runs": 8}, "min_runs=9 .* Lower it to 8"),
         ({"min_runs": 1000}, "min_runs=1000"),
         ({"min_runs": 0}, "min_runs=0"),

@@ -89,16 +89,16 @@ def test_runs_made_are_information_at_no_cost():
 
     nothing = np.zeros(len(CANDIDATES))
     assert made.value(nothing) == pytest.approx(problem("bayesian I").value(counts))
-    assert made.required_known_rows.shape == (5, 3)
+    assert made.required_known_rows.shape == (5, 4)
 
 
 def test_what_must_be_told_apart_is_what_the_candidates_allow():
-    assert problem("bayesian D").required_rows.shape[1] == 3
+    assert problem("bayesian D").required_rows.shape[1] == 4
     assert problem("D").required_rows.shape[1] == len(TERMS)
     tied = Candidates(
         machines=np.array([1, 2, 3]), scale=np.array([0.1, 0.2, 0.3]), partitions=np.array([1, 2, 3])
     )
-    assert problem("bayesian D", candidates=tied, costs=np.ones(3)).required_rows.shape[1] == 2
+    assert problem("bayesian D", candidates=tied, costs=np.ones(3)).required_rows.shape[1] == 3
 
 
 def test_what_an_observed_run_varies_need_not_vary_again():

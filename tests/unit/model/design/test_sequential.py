@@ -68,14 +68,14 @@ def test_stops_as_soon_as_the_interval_is_narrow_enough():
 def test_a_narrow_interval_is_not_believed_of_too_few_runs():
     observed, proposal = sample(relative_width=lambda observed: 0.01)
 
-    assert len(observed) == 5
+    assert len(observed) == 6
     assert "narrow enough" in proposal.reason
     core = basis(
-        ("1", "machines", "scale"),
+        ("1", "machines", "scale", "log(machines)"),
         machines=[run.machines for run in observed],
         scale=[run.scale for run in observed],
     )
-    assert np.linalg.matrix_rank(core) == 3
+    assert np.linalg.matrix_rank(core) == 4
 
 
 def test_the_width_is_not_asked_of_runs_that_no_model_can_be_fitted_to():
@@ -87,7 +87,7 @@ def test_the_width_is_not_asked_of_runs_that_no_model_can_be_fitted_to():
 
     sample(relative_width=width, max_runs=7)
 
-    assert asked == [5, 6, 7]
+    assert asked == [6, 7]
 
 
 def test_nor_of_runs_that_do_not_vary():
@@ -165,7 +165,7 @@ def test_says_so_when_too_few_runs_are_left_to_tell():
     )
 
     assert proposal.experiment is None
-    assert "(2 runs are missing, and 1 can be made.)" in proposal.reason
+    assert "(3 runs are missing, and 1 can be made.)" in proposal.reason
 
 
 def test_no_run_is_proposed_twice_unless_allowed():
@@ -213,7 +213,9 @@ def test_what_the_next_run_costs_follows_the_runs_made():
     ],
 )
 def test_parameters_that_cannot_be(wrong, problem):
-    observed = observe(machines=[1, 2, 4, 8, 16], scale=[0.01, 0.02, 0.1, 0.05, 0.01], seconds=[9.0] * 5)
+    observed = observe(
+        machines=[1, 2, 4, 8, 16, 3], scale=[0.01, 0.02, 0.1, 0.05, 0.01, 0.1], seconds=[9.0] * 6
+    )
 
     with pytest.raises(InvalidParameterError, match=problem):
         propose_next(
