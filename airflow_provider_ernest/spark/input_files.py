@@ -64,9 +64,8 @@ def list_input(input_path: str) -> InputListing:
             f"The input path {input_path!r} holds no file with content.",
             remedy="Correct input_path, or create the data first.",
         )
-    folder = input_path.rstrip("/")
     is_folder = base == PurePosixPath(root)
-    return InputListing(folder=folder if is_folder else folder.rpartition("/")[0], files=files)
+    return InputListing(folder=_folder_in_scheme(input_path, is_folder=is_folder), files=files)
 
 
 def rows(input_path: str, listing: InputListing, *, header: bool) -> Iterator[tuple[bytes, bytes]]:
@@ -92,6 +91,17 @@ def _folder_of(filesystem: Any, root: str) -> PurePosixPath:
     """The input's folder: itself, or the one that its only file lies in."""
     path = PurePosixPath(root)
     return path if filesystem.isdir(root) else path.parent
+
+
+def _folder_in_scheme(input_path: str, *, is_folder: bool) -> str:
+    """The input's folder as the user would write it, without a slash at its end unless it is the root."""
+    scheme, separator, path = input_path.rpartition("://")
+    folder = path.rstrip("/")
+    if not is_folder:
+        folder = folder.rpartition("/")[0]
+    # Nothing at all would be the working directory. Elsewhere the bucket or host tells where the root is.
+    root = "/" if path.startswith("/") and scheme in ("", "file") else ""
+    return f"{scheme}{separator}{folder or root}"
 
 
 def _is_hidden(path: PurePosixPath) -> bool:

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import fsspec
+import pytest
+
+from airflow_provider_ernest.spark import input_files
+from airflow_provider_ernest.spark.input_files import list_input
+from airflow_provider_ernest.spark.sampling import stage_files
+
+
+@pytest.fixture
+def file_in_the_root_directory(monkeypatch):
+    """A stand-in for the local disk, for nothing may be written into its root directory."""
+    disk = fsspec.filesystem("memory")
+    disk.pipe("/data.csv", b"x\n1\n")
+    monkeypatch.setattr(input_files, "_filesystem", lambda path: (disk, path.removeprefix("file://")))
+    yield "/data.csv"
+    disk.rm("/data.csv")
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_file_in_the_root_directory_is_linked_to_where_it_is(file_in_the_root_directory, scheme, tmp_path):
+    listing = list_input(scheme + file_in_the_root_directory)
+    staged = stage_files(
+        scheme + file_in_the_root_directory, scale=1.0, minimum_files=1, seed="1", staging=tmp_path / "sample"
+    )
+
+    assert listing.folder == f"{scheme}/"
+    assert (Path(staged.path) / "data.csv").readlink() == Path("/data.csv")
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_the_root_directory_itself_is_a_folder(file_in_the_root_directory, scheme):
+    assert list_input(f"{scheme}/").folder == f"{scheme}/"
+
+
+def test_a_file_in_the_working_directory_is_linked_to_where_it_is(tmp_path, monkeypatch):
+    (tmp_path / "data.csv").write_text("x\n1\n")
+    monkeypatch.chdir(tmp_path)
+
+    staged = stage_files("data.csv", scale=1.0, minimum_files=1, seed="1", staging=tmp_path / "sample")
+
+    assert (Path(staged.path) / "data.csv").read_text() == "x\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("input", "{}/input"), ("input/", "{}/input"), ("input/part-0", "{}/input")],
+)
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_folders_are_named_in_the_users_scheme(tmp_path, scheme, name, folder):
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "part-0").write_text("x\n")
+
+    assert list_input(f"{scheme}{tmp_path}/{name}").folder == folder.format(f"{scheme}{tmp_path}")
+
+
+def test_a_remote_file_is_in_its_bucket():
+    bucket = fsspec.filesystem("memory")
+    bucket.pipe("/bucket/data.csv", b"x\n1\n")
+
+    staged = stage_files("memory://bucket/data.csv", scale=1.0, minimum_files=1, seed="1", staging=Path("-"))
+
+    assert list_input("memory://bucket/data.csv").folder == "memory://bucket"
+    assert staged.path == "memory://bucket/data.csv"
