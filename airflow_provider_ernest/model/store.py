@@ -6,14 +6,10 @@ user's: a job may be called "../x". Model ids sort by time, so the last name in 
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import logging
-import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -21,15 +17,13 @@ import msgspec
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.whole_files import create_whole
 
 log = logging.getLogger(__name__)
 
 SUFFIX = ".json"
 LONGEST_NAME = 200
 """File systems allow 255 bytes; some are left for the suffix and for a temporary name."""
-
-NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
-"""How file systems without hard links (FAT, some network file systems) refuse them."""
 
 
 class ModelStore:
@@ -59,7 +53,7 @@ class ModelStore:
         with _store_errors(f"Model {model.model_id} cannot be written to {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
-                _create(path, text)
+                create_whole(path, text)
             except FileExistsError:
                 if path.read_text(encoding="utf-8") != text:
                     raise
@@ -95,6 +89,30 @@ class ModelStore:
                     return model
         return None
 
+    def latest_of_jobs(self, instance_type: str, *, limit: int, other_than: str | None = None) -> list[Model]:
+        """The newest model of each job on a type of machine, newest first.
+
+        A file that is no model on that type is skipped with a warning in the log, which names it.
+
+        Args:
+            instance_type: the machines' type.
+            limit: at most so many models.
+            other_than: a job to leave out.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        models: list[Model] = []
+        with _store_errors(f"The models in {self.root} cannot be read"):
+            for paths in self._newest_first(_safe_name("instance_type", instance_type)):
+                if len(models) >= limit:
+                    break
+                readable = (_read_or_skip(path, None, instance_type) for path in paths)
+                model = next((model for model in readable if model is not None), None)
+                if model is not None and model.job != other_than:
+                    models.append(model)
+        return models
+
     def load(self, job: str, instance_type: str, model_id: str) -> Model:
         """One model.
 
@@ -104,6 +122,18 @@ class ModelStore:
         path = self._path(job, instance_type, model_id)
         with _store_errors(f"There is no readable model {model_id} at {path}"):
             return _decode(path.read_text(encoding="utf-8"))
+
+    def _newest_first(self, type_folder: str) -> list[list[Any]]:
+        """For each job the paths of its models on a type of machine; newest first, jobs and paths alike."""
+        if not self.root.exists():
+            return []
+        folders = [folder / type_folder for folder in _files(self.root)]
+        of_jobs = [
+            sorted(_files(folder), key=lambda path: str(path.name), reverse=True)
+            for folder in folders
+            if folder.is_dir()
+        ]
+        return sorted(filter(None, of_jobs), key=lambda paths: str(paths[0].name), reverse=True)
 
     def _folder(self, job: str, instance_type: str) -> Any:
         return self.root / _safe_name("job", job) / _safe_name("instance_type", instance_type)
@@ -158,76 +188,26 @@ def _decode(text: str) -> Model:
 
 
 def _files(folder: Any) -> Iterator[Any]:
-    """The files in the folder, without those that are still being written."""
+    """What the folder holds, without files that are still being written."""
     return (path for path in folder.iterdir() if not str(path.name).startswith("."))
 
 
-def _read_or_skip(path: Any, job: str, instance_type: str) -> Model | None:
+def _read_or_skip(path: Any, job: str | None, instance_type: str) -> Model | None:
+    """The model in the file, if it is one of that job (None: of any) on that type of machine."""
     try:
         model = _decode(path.read_text(encoding="utf-8"))
     except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
         log.warning("Skipping %s, which is no model: %s", path, error)
         return None
     # Names that differ in case only share a folder on some file systems.
-    if (model.job, model.instance_type) != (job, instance_type):
+    wanted = (model.job if job is None else job, instance_type)
+    if (model.job, model.instance_type) != wanted:
         log.warning(
             "Skipping %s: it is a model of %r on %s, not of %r on %s.",
             path,
             model.job,
             model.instance_type,
-            job,
-            instance_type,
+            *wanted,
         )
         return None
     return model
-
-
-def _create(path: Any, text: str) -> None:
-    """Write a new file as a whole; FileExistsError where there is one."""
-    local = _local_path(path)
-    if local is not None:
-        _create_locally(local, text)
-    elif path.exists():
-        raise FileExistsError(f"{path} exists")
-    else:
-        path.write_text(text, encoding="utf-8")
-
-
-def _local_path(path: Any) -> Path | None:
-    """The path on the local file system that a path object stands for, None where on another storage."""
-    protocol = getattr(path, "protocol", None)
-    if protocol is None:
-        return path if isinstance(path, Path) else None
-    # Object store paths, too, were of pathlib's classes before universal_pathlib 0.3.
-    return Path(path.path) if protocol in {"", "file", "local"} else None
-
-
-def _create_locally(path: Path, text: str) -> None:
-    """By a temporary file, which is linked under its name only when its content is on the disk."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("x", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        _name(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    # The new name is on the disk only when the directory is.
-    directory = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
-
-
-def _name(temporary: Path, path: Path) -> None:
-    """Give the file its final name, unless that is taken."""
-    try:
-        path.hardlink_to(temporary)
-    except OSError as error:
-        if error.errno not in NO_HARD_LINKS:
-            raise
-        if path.exists():
-            raise FileExistsError(f"{path} exists") from error
-        temporary.replace(path)
