@@ -47,8 +47,8 @@ format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-benchmarks: install ## design time and import time
-	$(BIN)/python -m benchmarks.design_time
+benchmarks: install ## experiment designs (what they cost, what they are worth) and import time
+	$(BIN)/python -m benchmarks.design
 	$(BIN)/python -m benchmarks.import_time
 
 constraints: ## pin the newest compatible versions anew

@@ -67,9 +67,13 @@ class DesignBounds:
         max_machines, min_machines: machines of a sample run.
         max_scale, min_scale: share of the input that a sample run reads.
         budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
+        budget_share: the same as a share of what one production run is predicted to cost (0.05 is 5 %), for
+            "machine_seconds" and "dollars"; instead of `budget`.
         cost: "relative_time" (the paper's scale/machines), "seconds", "machine_seconds" or "dollars";
-            see `model.costs`.
+            see `model.design.costs`.
         cost_options: what the cost needs to know, such as full_seconds_on_one_machine.
+        criterion: what makes a design good: "bayesian I", "bayesian D", "A" (the paper's) and others, see
+            `model.design.criteria`; None for the one that suits the model's method.
         min_runs, max_runs: how many runs; None for defaults that suit the number of terms.
     """
 
@@ -78,10 +82,34 @@ class DesignBounds:
     max_scale: Number = 0.1
     min_scale: Number = 0.01
     budget: Number | None = None
+    budget_share: Number | None = None
     cost: str = "relative_time"
     cost_options: Mapping[str, Number] = field(default_factory=dict)
+    criterion: str | None = None
     min_runs: Number | None = None
     max_runs: Number | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelSettings:
+    """How the model is made of the observations. The defaults are the most accurate known.
+
+    Attributes:
+        method: "averaging" (over all sets of terms, weighted by the runs), "relative" (all given terms;
+            errors count by their share of the run time) or "classic" (the original: errors count in seconds).
+        terms: names or formulas of the terms; None for those that suit the method.
+        extension_terms: terms added one by one as long as the leave-one-out error is above
+            `extend_above_percent`, as in the paper; for "relative" and "classic".
+        extend_above_percent: see there.
+        learn_from_other_jobs: let the stored models of other jobs on the same type of machine tell which
+            terms jobs have there; for "averaging".
+    """
+
+    method: str = "averaging"
+    terms: Sequence[str] | None = None
+    extension_terms: Sequence[str] = ()
+    extend_above_percent: Number = 10.0
+    learn_from_other_jobs: bool = True
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,6 +14,7 @@ from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.specification import ModelSettings
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
@@ -46,6 +47,7 @@ class ErnestTaskGroup(TaskGroup):
         bounds: what the sample runs may be.
         cluster: the cluster to start for the sample runs.
         goal: what the production run must keep to.
+        model: how the model is made of the observations; None for the most accurate way known.
         spark_conn_id: Airflow connection at whose address the cluster listens, for a stock operator that
             runs production on the same cluster; None where there is none.
         parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
@@ -53,7 +55,6 @@ class ErnestTaskGroup(TaskGroup):
         run_timeout_seconds: how long a sample run may take once it has its machines.
         run_retries: how often a failed sample run is tried again.
         store: root of the model store; None for ``[ernest] store``.
-        terms: names of the model's terms; None for Ernest's four.
         group_id: name of the group.
         group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
 
@@ -71,18 +72,19 @@ class ErnestTaskGroup(TaskGroup):
         bounds: DesignBounds,
         cluster: LocalClusterSpec,
         goal: SizingGoal,
+        model: ModelSettings | None = None,
         spark_conn_id: str | None = None,
         parallel_runs: int = 1,
         run_timeout_seconds: float | None = None,
         run_retries: int = 1,
         store: str | None = None,
-        terms: tuple[str, ...] | None = None,
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
         super().__init__(group_id=group_id, **group_options)
+        settings = model or ModelSettings()
         with self:
-            design = self._design(job, input, bounds, cluster, terms)
+            design = self._design(job, input, bounds, cluster, goal, settings)
             create = LocalClusterOperator(
                 task_id="create_cluster", spark_conn_id=spark_conn_id, **_operator_fields(cluster)
             )
@@ -103,7 +105,7 @@ class ErnestTaskGroup(TaskGroup):
                 max_active_tis_per_dagrun=parallel_runs,
                 map_index_template=RUN_NAME,
             ).expand(experiment=design.output)
-            fit = self._fit(job, input, goal, runs.output, XComArg(design, key="design"), store)
+            fit = self._fit(job, input, goal, settings, runs.output, XComArg(design, key="design"), store)
             choose = self._choose(job, goal, fit.output, create.task_id)
             terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
             terminate.as_teardown(setups=create)
@@ -117,7 +119,8 @@ class ErnestTaskGroup(TaskGroup):
         sampled: SampledInput,
         bounds: DesignBounds,
         cluster: LocalClusterSpec,
-        terms: tuple[str, ...] | None,
+        goal: SizingGoal,
+        settings: ModelSettings,
     ) -> ExperimentDesignOperator:
         return ExperimentDesignOperator(
             task_id="design",
@@ -126,7 +129,12 @@ class ErnestTaskGroup(TaskGroup):
             cores_per_machine=cluster.cores_per_machine,
             available_machines=cluster.machines,
             iterations=job.sample_iterations,
-            terms=terms,
+            target_max_machines=goal.max_machines,
+            target_min_machines=goal.min_machines,
+            target_scale=goal.scale,
+            method=settings.method,
+            terms=settings.terms,
+            extension_terms=settings.extension_terms,
             **asdict(bounds),
         )
 
@@ -135,6 +143,7 @@ class ErnestTaskGroup(TaskGroup):
         job: SparkJob,
         sampled: SampledInput,
         goal: SizingGoal,
+        settings: ModelSettings,
         observations: XComArg,
         design: XComArg,
         store: str | None,
@@ -149,6 +158,7 @@ class ErnestTaskGroup(TaskGroup):
             max_error_percent=goal.max_error_percent,
             on_inadequate=goal.on_inadequate,
             store=store,
+            **asdict(settings),
             # The runs that succeeded may suffice; without a design there is nothing to fit.
             trigger_rule="all_done_min_one_success",
         )

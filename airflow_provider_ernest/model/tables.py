@@ -4,18 +4,29 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.model.predictors import AVERAGING
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from airflow_provider_ernest.model.documents import Design, Observation
-    from airflow_provider_ernest.model.results import Decision, Model
+    from airflow_provider_ernest.model.results import Alternative, Decision, Model
+
+ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
+"""What the weighting of a design means."""
+
+WORTH_MENTIONING = 0.01
+"""A lower probability that the driver takes a machine is not shown."""
+
+REMARK_WIDTH = 47
+"""What a table of alternatives leaves for remarks; the document has them in full."""
 
 
 def design_table(design: Design) -> list[str]:
     """The runs to be made, and how good the choice is."""
     lines = [
-        f"{design.criterion}-optimal design: {len(design.experiments)} runs out of {design.candidates} "
-        "candidates",
+        f"{design.criterion}-optimal design for {ERRORS.get(design.weighting, design.weighting)}: "
+        f"{len(design.experiments)} runs out of {design.candidates} candidates",
         f"cost {design.cost:.1f} of {design.budget:.1f} {design.cost_unit}, "
         f"{design.efficiency:.0%} as efficient as the relaxed optimum",
         "run  machines    scale  partitions  weight    cost",
@@ -43,7 +54,7 @@ def observations_table(observations: Iterable[Observation]) -> list[str]:
 def model_table(model: Model) -> list[str]:
     """The terms with what they mean, and each observation against its prediction from the others."""
     validation = model.validation
-    lines = [f"{term.coefficient:12.4f} s x {term.name:18s} {term.meaning}" for term in model.terms]
+    lines = _terms(model)
     lines.append("run  machines    scale  seconds  predicted from the others    error")
     lines += [
         f"{fold.index:3d}  {fold.machines:8d}  {fold.scale:7.2%}  {fold.seconds:7.1f}  "
@@ -57,27 +68,62 @@ def model_table(model: Model) -> list[str]:
     return lines
 
 
+def _terms(model: Model) -> list[str]:
+    if model.method != AVERAGING:
+        return [
+            f"{model.method} least squares:",
+            *(f"{term.coefficient:12.4f} s x {term.name:22s} {term.meaning}" for term in model.terms),
+        ]
+    driver = (
+        f"; a machine is the driver's with a probability of {model.driver_share:.0%}"
+        if model.driver_share > WORTH_MENTIONING
+        else ""
+    )
+    return [
+        "average over all sets of terms: how probable each is, its mean coefficient, what it is",
+        *(
+            f"{term.probability:6.1%}  {term.coefficient:10.4f} s x {term.name:22s} {term.meaning}"
+            for term in model.terms
+        ),
+        f"single runs scatter by {model.noise:.1%}{driver}",
+    ]
+
+
 def decision_table(decision: Decision) -> list[str]:
     """All configurations considered, and the one chosen."""
     lines = [f"goal: {decision.goal}"]
     if decision.alternatives:
-        lines.append("machines  predicted seconds    dollars")
-    for alternative in decision.alternatives:
-        remarks = (
-            "" if alternative.feasible else "misses the goal",
-            "<- chosen" if alternative.machines == decision.config.machines else "",
-            f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
-        )
-        lines.append(
-            f"{alternative.machines:8d}  {alternative.seconds:17.1f}  {alternative.cost:9.5f}  "
-            + "  ".join(remark for remark in remarks if remark)
-        )
+        lines.append("machines  predicted seconds  likely seconds (80 %)    dollars")
+    lines += [
+        f"{alternative.machines:8d}  {alternative.seconds:17.1f}  {_range(alternative.likely_seconds):>21s}  "
+        f"{alternative.cost:9.5f}  {_remarks(alternative, decision)}"
+        for alternative in decision.alternatives
+    ]
     if decision.predicted_seconds is None:
         lines.append(f"fallback: {decision.config.machines} machines, without a prediction")
-    else:
+        return lines
+    lines.append(
+        f"{decision.config.machines} machines: {decision.predicted_seconds:.1f} s for "
+        f"{decision.predicted_cost:.5f} $; leave-one-out error of the model "
+        f"{decision.error_percent:.1f} % (median), {decision.max_error_percent:.1f} % (largest)"
+    )
+    if decision.likely_seconds and decision.nearly_certain_seconds:
         lines.append(
-            f"{decision.config.machines} machines: {decision.predicted_seconds:.1f} s for "
-            f"{decision.predicted_cost:.5f} $; leave-one-out error of the model "
-            f"{decision.error_percent:.1f} % (median), {decision.max_error_percent:.1f} % (largest)"
+            f"{_range(decision.likely_seconds)} s with a probability of 80 %, "
+            f"{_range(decision.nearly_certain_seconds)} s with 95 %"
         )
     return [line.rstrip() for line in lines]
+
+
+def _range(seconds: tuple[float, float] | None) -> str:
+    return f"{seconds[0]:.1f} to {seconds[1]:.1f}" if seconds else "unknown"
+
+
+def _remarks(alternative: Alternative, decision: Decision) -> str:
+    remarks = (
+        "" if alternative.feasible else "misses the goal",
+        "<- chosen" if alternative.machines == decision.config.machines else "",
+        f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
+    )
+    joined = "  ".join(remark for remark in remarks if remark)
+    return joined if len(joined) <= REMARK_WIDTH else f"{joined[: REMARK_WIDTH - 4].rstrip()} ..."

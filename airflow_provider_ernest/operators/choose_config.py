@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.exceptions import ErnestError
     from airflow_provider_ernest.model.choice import Goal
-    from airflow_provider_ernest.model.documents import Configuration, Decision
+    from airflow_provider_ernest.model.documents import Configuration
+    from airflow_provider_ernest.model.results import Decision
     from airflow_provider_ernest.specification import Number
 
 
@@ -128,7 +129,8 @@ class ChooseConfigOperator(BaseOperator):
     def _decide(self, handle: ClusterHandle | None) -> Decision:
         from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
         from airflow_provider_ernest.model.choice import choose
-        from airflow_provider_ernest.model.documents import Configuration, Model
+        from airflow_provider_ernest.model.documents import Configuration
+        from airflow_provider_ernest.model.results import Model
 
         goal = self._goal()
         machines = self._allowed_machines(handle)
@@ -183,7 +185,7 @@ class ChooseConfigOperator(BaseOperator):
         )
 
     def _fall_back(self, config: Configuration, goal: str, error: ErnestError) -> Decision:
-        from airflow_provider_ernest.model.documents import Decision
+        from airflow_provider_ernest.model.results import Decision
 
         self.log.warning("FALLBACK to %d machines: %s", config.machines, error)
         return Decision(

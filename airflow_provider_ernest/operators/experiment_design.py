@@ -9,7 +9,7 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.rendered import (
     number,
-    optional_number,
+    optional_text,
     optional_whole_number,
     whole_number,
 )
@@ -23,11 +23,14 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.specification import Number
 
 
-COST_OPTIONS = ("full_seconds_on_one_machine", "run_overhead_seconds", "price_per_hour")
+COST_OPTIONS = ("full_seconds_on_one_machine", "run_overhead_seconds", "run_overhead", "price_per_hour")
+
+WEIGHTINGS = {"relative": "relative", "classic": "absolute"}
+"""Which errors the methods that fit given terms minimise; designs are to be for the same."""
 
 
 class ExperimentDesignOperator(BaseOperator):
-    """Choose a few cheap sample runs by A-optimal experiment design (Ernest, section 3.2).
+    """Choose a few cheap sample runs by optimal experiment design (Ernest, section 3.2).
 
     Returns the list of experiments, to map `SampleRunOperator` over, and pushes the whole `Design`
     document under the key ``design``.
@@ -40,12 +43,22 @@ class ExperimentDesignOperator(BaseOperator):
         input_path: the production input; that it is there is checked now, before a cluster is paid for.
         cores_per_machine: cores of a machine.
         available_machines: machines of the cluster that the runs will have; None where it sets no limit.
+        target_max_machines, target_min_machines: machines that production may have: the predictions that the
+            model will be asked for; None for the maximum where they are not known.
+        target_scale: the production input relative to the one that is sampled.
         budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
+        budget_share: the same as a share of what production is predicted to cost on `target_min_machines`
+            (0.05 is 5 %); for "machine_seconds" and "dollars", instead of `budget`.
         cost: "relative_time" (scale/machines relative to the cheapest, the paper's), "seconds",
             "machine_seconds" or "dollars".
         cost_options: what the cost needs to know, see `COST_OPTIONS`.
         min_runs, max_runs: how many runs; None for defaults that suit the number of terms.
-        terms: names of the model's terms; None for Ernest's four.
+        method: how the model will be fitted: "averaging", "relative" or "classic".
+        criterion: what makes a design good, see `model.design.criteria`. None for what suits the method:
+            for averaging "bayesian I" with targets, else "bayesian D"; for the others "I" with targets, else
+            "A", since these determine all terms.
+        terms: names of the terms that the model may have; None for those that suit criterion and method.
+        extension_terms: further terms that the model may be extended by, to be determined too.
         observed: `Observation` documents of runs already made: they count, at no cost.
         iterations: iterations to train with, for iterative jobs.
 
@@ -63,9 +76,15 @@ class ExperimentDesignOperator(BaseOperator):
         "input_path",
         "cores_per_machine",
         "available_machines",
+        "target_max_machines",
+        "target_min_machines",
+        "target_scale",
         "budget",
+        "budget_share",
         "cost",
         "cost_options",
+        "method",
+        "criterion",
         "min_runs",
         "max_runs",
         "observed",
@@ -84,12 +103,19 @@ class ExperimentDesignOperator(BaseOperator):
         min_scale: Number = 0.01,
         cores_per_machine: Number = 1,
         available_machines: Number | None = None,
+        target_max_machines: Number | None = None,
+        target_min_machines: Number = 1,
+        target_scale: Number = 1.0,
         budget: Number | None = None,
+        budget_share: Number | None = None,
         cost: str = "relative_time",
         cost_options: Mapping[str, Number] | None = None,
         min_runs: Number | None = None,
         max_runs: Number | None = None,
+        method: str = "averaging",
+        criterion: str | None = None,
         terms: Sequence[str] | None = None,
+        extension_terms: Sequence[str] = (),
         observed: Any = None,
         iterations: Number | None = None,
         **kwargs: Any,
@@ -103,12 +129,19 @@ class ExperimentDesignOperator(BaseOperator):
         self.input_path = input_path
         self.cores_per_machine = cores_per_machine
         self.available_machines = available_machines
+        self.target_max_machines = target_max_machines
+        self.target_min_machines = target_min_machines
+        self.target_scale = target_scale
         self.budget = budget
+        self.budget_share = budget_share
         self.cost = cost
         self.cost_options = cost_options
         self.min_runs = min_runs
         self.max_runs = max_runs
+        self.method = method
+        self.criterion = criterion
         self.terms = terms
+        self.extension_terms = extension_terms
         self.observed = observed
         self.iterations = iterations
 
@@ -124,11 +157,12 @@ class ExperimentDesignOperator(BaseOperator):
         return [experiment.to_dict() for experiment in design.experiments]
 
     def _design(self) -> Design:
-        from airflow_provider_ernest.model.candidates import enumerate_candidates
-        from airflow_provider_ernest.model.costs import resolve_cost
-        from airflow_provider_ernest.model.design import plan_design
+        from airflow_provider_ernest.model.design.candidates import enumerate_candidates
+        from airflow_provider_ernest.model.design.costs import resolve_cost
+        from airflow_provider_ernest.model.design.plan import plan_design
         from airflow_provider_ernest.model.documents import Observation
-        from airflow_provider_ernest.model.terms import ERNEST
+        from airflow_provider_ernest.model.predictors import AVERAGING, check_method
+        from airflow_provider_ernest.operators.production import budget_of, targets_of
 
         max_machines = self._max_machines()
         partitions = self._partitions()
@@ -149,18 +183,44 @@ class ExperimentDesignOperator(BaseOperator):
                 self.max_scale,
                 partitions,
             )
-        cost, cost_unit = resolve_cost(self.cost, **self._cost_options())
+        cost, _ = resolve_cost(self.cost, **self._cost_options())
+        method = check_method(self.method)
+        targets = targets_of(
+            min_machines=self.target_min_machines,
+            max_machines=self.target_max_machines,
+            scale=self.target_scale,
+        )
+        criterion = optional_text(self.criterion)
+        if criterion is None and method != AVERAGING:
+            criterion = "A" if targets is None else "I"
         return plan_design(
             candidates=candidates,
-            terms=tuple(self.terms) if self.terms else ERNEST,
-            budget=optional_number("budget", self.budget),
+            terms=self._terms(method),
+            criterion=criterion,
+            targets=targets,
+            weighting=WEIGHTINGS.get(method),
+            budget=budget_of(
+                budget=self.budget,
+                share=self.budget_share,
+                cost=self.cost,
+                machines=self.target_min_machines,
+                scale=self.target_scale,
+            ),
             cost=cost,
-            cost_unit=cost_unit,
             min_runs=optional_whole_number("min_runs", self.min_runs),
             max_runs=optional_whole_number("max_runs", self.max_runs),
             observed=[Observation.from_dict(document) for document in self.observed or ()],
             iterations=optional_whole_number("iterations", self.iterations),
         )
+
+    def _terms(self, method: str) -> tuple[str, ...] | None:
+        from airflow_provider_ernest.model.predictors import default_terms
+
+        terms, extensions = tuple(self.terms or ()), tuple(self.extension_terms)
+        if not terms and not extensions:
+            return None
+        terms = terms or default_terms(method)
+        return (*terms, *(name for name in extensions if name not in terms))
 
     def _partitions(self) -> int:
         from airflow_provider_ernest.exceptions import InvalidParameterError

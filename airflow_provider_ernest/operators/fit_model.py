@@ -15,8 +15,15 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.documents import Design, Model, Observation
+    from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+    from airflow_provider_ernest.model.documents import Design, Observation
+    from airflow_provider_ernest.model.results import Model
+    from airflow_provider_ernest.model.store import ModelStore
     from airflow_provider_ernest.specification import Number
+
+
+POOLED_JOBS = 50
+"""More say little more about the next one, and each takes some hundredths of a second."""
 
 
 class FitModelOperator(BaseOperator):
@@ -34,8 +41,15 @@ class FitModelOperator(BaseOperator):
         input_path: the production input.
         design: the `Design` document, to tell which runs are missing; may be None.
         instance_type: the machines' type; None to take the observations'.
-        terms: names of the model's terms; None for the design's, or Ernest's four.
-        weighting: "relative" (errors count by their share of the run time) or "absolute" (the original).
+        method: "averaging" (over all sets of terms, weighted by the runs), "relative" (all given terms;
+            errors count by their share of the run time) or "classic" (the original: errors count in seconds).
+        terms: names or formulas of the terms. None for those that averaging usually goes over; for the other
+            methods the design's, if it determines all of them (a Bayesian one need not), else Ernest's four.
+        extension_terms: terms to add, one by one, while the median leave-one-out error is above
+            `extend_above_percent` and they lower it; not for "averaging", which weighs all its terms.
+        extend_above_percent: see there.
+        learn_from_other_jobs: for "averaging": let the latest models of other jobs on the same instance type
+            tell which terms jobs have there, and whether the driver takes a machine.
         max_error_percent: the median leave-one-out error above which the model is inadequate.
         on_inadequate: "fail" or "warn".
         store: root of the model store, a path or any URL of Airflow's object storage; None for
@@ -54,7 +68,8 @@ class FitModelOperator(BaseOperator):
         "input_path",
         "design",
         "instance_type",
-        "weighting",
+        "method",
+        "extend_above_percent",
         "max_error_percent",
         "on_inadequate",
         "store",
@@ -70,8 +85,11 @@ class FitModelOperator(BaseOperator):
         input_path: str,
         design: Any = None,
         instance_type: str | None = None,
+        method: str = "averaging",
         terms: Sequence[str] | None = None,
-        weighting: str = "relative",
+        extension_terms: Sequence[str] = (),
+        extend_above_percent: Number = 10.0,
+        learn_from_other_jobs: bool = True,
         max_error_percent: Number = 25.0,
         on_inadequate: str = "fail",
         store: str | None = None,
@@ -84,8 +102,11 @@ class FitModelOperator(BaseOperator):
         self.input_path = input_path
         self.design = design
         self.instance_type = instance_type
+        self.method = method
         self.terms = terms
-        self.weighting = weighting
+        self.extension_terms = extension_terms
+        self.extend_above_percent = extend_above_percent
+        self.learn_from_other_jobs = learn_from_other_jobs
         self.max_error_percent = max_error_percent
         self.on_inadequate = on_inadequate
         self.store = store
@@ -97,13 +118,14 @@ class FitModelOperator(BaseOperator):
         from airflow_provider_ernest.model.tables import model_table
 
         with no_vain_retries():
+            store = ModelStore(store_root(self.store))
             self._check_on_inadequate()
             observations = self._observations()
             design = Design.from_dict(self.design) if self.design else None
             if design is not None:
                 self._name_missing(design, observations)
-            model = self._train(observations, designed_for=design.terms if design else None)
-            stored_at = ModelStore(store_root(self.store)).save(model)
+            model = self._train(observations, design, store)
+            stored_at = store.save(model)
             self.log.info("Model %s is stored at %s", model.model_id, stored_at)
             context["ti"].xcom_push(key="stored_at", value=str(stored_at))
             for line in model_table(model):
@@ -136,26 +158,79 @@ class FitModelOperator(BaseOperator):
                     100 * run.scale,
                 )
 
-    def _train(self, observations: list[Observation], *, designed_for: tuple[str, ...] | None) -> Model:
-        from airflow_provider_ernest.model.terms import ERNEST
+    def _train(self, observations: list[Observation], design: Design | None, store: ModelStore) -> Model:
+        from airflow_provider_ernest.model.predictors import AVERAGING, check_method
         from airflow_provider_ernest.model.training import train
         from airflow_provider_ernest.spark.artifact import sha256_of
 
+        method = check_method(self.method)
+        terms = self._terms(observations, design)
         types = sorted({observation.instance_type for observation in observations})
+        instance_type = self.instance_type or ", ".join(types) or "local"
+        pooled = self.learn_from_other_jobs and method == AVERAGING
         return train(
             observations,
             job=self.job,
-            instance_type=self.instance_type or ", ".join(types) or "local",
-            terms=tuple(self.terms or designed_for or ERNEST),
-            weighting=self.weighting,
+            instance_type=instance_type,
+            method=method,
+            terms=terms,
+            prior=self._pooled_prior(instance_type, terms, store) if pooled else None,
             artifact=self.application,
             artifact_sha256=sha256_of(self.application),
             input_path=self.input_path,
         )
 
+    def _terms(self, observations: list[Observation], design: Design | None) -> tuple[str, ...]:
+        from airflow_provider_ernest.model.design.criteria import is_bayesian
+        from airflow_provider_ernest.model.extension import extend_terms
+        from airflow_provider_ernest.model.predictors import AVERAGING, default_terms
+        from airflow_provider_ernest.model.terms import check_terms
+
+        terms = check_terms(self.terms or default_terms(self.method))
+        extensions = check_terms(self.extension_terms) if self.extension_terms else ()
+        if not self.terms and self.method != AVERAGING and design and not is_bayesian(design.criterion):
+            terms = tuple(name for name in design.terms if name not in extensions)
+        if not extensions:
+            return terms
+        extended = extend_terms(
+            observations,
+            terms=terms,
+            extensions=extensions,
+            above_percent=number("extend_above_percent", self.extend_above_percent),
+            method=self.method,
+        )
+        self.log.info("Terms added to the model: %s", ", ".join(extended[len(terms) :]) or "none")
+        return extended
+
+    def _pooled_prior(
+        self, instance_type: str, terms: tuple[str, ...], store: ModelStore
+    ) -> AveragingPrior | None:
+        """What the other jobs on such machines teach; None where there are none."""
+        from airflow_provider_ernest.exceptions import InvalidParameterError
+        from airflow_provider_ernest.model.averaging.pooling import pooled_prior
+
+        models = store.latest_of_jobs(instance_type, limit=POOLED_JOBS, other_than=self.job)
+        if not models:
+            return None
+        try:
+            prior = pooled_prior([model.observations for model in models], terms=terms)
+        except InvalidParameterError as error:
+            # A formula that suits this job's runs need not suit theirs.
+            self.log.warning("Nothing is learned from other jobs: %s", error)
+            return None
+        self.log.info(
+            "Learned from the models of other jobs on %s (%d): the driver takes a machine with a probability "
+            "of %.0f %%; terms are there with %s",
+            instance_type,
+            len(models),
+            100 * prior.driver_share,
+            ", ".join(f"{name} {prior.belief_in(name).probability:.0%}" for name in terms),
+        )
+        return prior
+
     def _judge(self, model: Model) -> None:
         from airflow_provider_ernest.exceptions import InadequateModelError
-        from airflow_provider_ernest.model.training import check_adequacy
+        from airflow_provider_ernest.model.adequacy import check_adequacy
 
         for warning in model.warnings:
             self.log.warning("%s", warning)

@@ -8,6 +8,9 @@ from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
+NOTHING = (None, "", "None")
+"""What stands for no value."""
+
 
 def number(parameter: str, value: Any) -> float:
     """A finite number.
@@ -43,12 +46,17 @@ def whole_number(parameter: str, value: Any) -> int:
 
 def optional_number(parameter: str, value: Any) -> float | None:
     """A finite number, or None where none (or an empty or "None" text, as Jinja renders it) is given."""
-    return None if value in (None, "", "None") else number(parameter, value)
+    return None if value in NOTHING else number(parameter, value)
 
 
 def optional_whole_number(parameter: str, value: Any) -> int | None:
     """A whole number, or None where none is given."""
-    return None if value in (None, "", "None") else whole_number(parameter, value)
+    return None if value in NOTHING else whole_number(parameter, value)
+
+
+def optional_text(value: Any) -> str | None:
+    """A text, or None where none (or an empty or "None" text, as Jinja renders it) is given."""
+    return None if value in NOTHING else str(value)
 
 
 def optional_document(parameter: str, value: Any) -> dict[str, Any] | None:

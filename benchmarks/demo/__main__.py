@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import NoReturn
 
 from airflow_provider_ernest.clusters.local import LocalCluster
-from airflow_provider_ernest.model.documents import Decision, Design, Model
+from airflow_provider_ernest.model.documents import Design
+from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.spark.event_log import find_event_log, read_run
 from benchmarks.demo.airflow_server import AirflowServer, AirflowStartError, free_ports
 from benchmarks.demo.api import AirflowApi, AirflowApiError, TaskInstance

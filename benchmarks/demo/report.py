@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,14 @@ from airflow_provider_ernest.model.tables import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.model.documents import Decision, Design, Model
+    from collections.abc import Sequence
+
+    from airflow_provider_ernest.model.documents import Design
+    from airflow_provider_ernest.model.results import Decision, Model
     from airflow_provider_ernest.spark.event_log import RunRecord
+
+WIDTH = 110
+"""Of lines that would run on."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,11 +44,12 @@ class Outcome:
 def report_lines(outcome: Outcome) -> list[str]:
     """The whole report, line by line."""
     decision = outcome.decision
+    warnings = [line for warning in decision.warnings for line in _wrapped(f"! {warning}")]
     return [
         *_section("The design", design_table(outcome.design)),
         *_section("The observations", observations_table(outcome.model.observations)),
         *_section("The model", model_table(outcome.model)),
-        *_section("The decision", [*decision_table(decision), *decision.warnings]),
+        *_section("The decision", [*decision_table(decision), *warnings]),
         *_section("Predicted against actual", _comparison(outcome)),
     ]
 
@@ -50,21 +58,36 @@ def _comparison(outcome: Outcome) -> list[str]:
     decision, production = outcome.decision, outcome.production
     machines = decision.config.machines
     hosts = ", ".join(executor.worker for executor in production.machines)
+    ran = f"production ran as {production.application_id} on {len(production.machines)} machines: {hosts}"
     lines = [
-        f"production ran as {production.application_id} on {len(production.machines)} machines: {hosts}",
-        f"{'seconds':34s}  {'predicted':>9s}  {'actual':>7s}  {'error':>7s}",
+        *_wrapped(ran),
+        f"{'seconds':34s}  predicted   actual    error  80 % interval          95 % interval",
     ]
     if decision.run_seconds is None or decision.predicted_seconds is None:
         return [*lines, "no prediction: the fallback was taken"]
+    intervals = [each for each in (decision.likely_seconds, decision.nearly_certain_seconds) if each]
+    startup = decision.startup_seconds or 0.0
+    without_startup = [(low - startup, high - startup) for low, high in intervals]
+    run_seconds = production.run_seconds(machines)
+    task_seconds = outcome.production_task_seconds
     return [
         *lines,
-        _row("all machines there, to the end", decision.run_seconds, production.run_seconds(machines)),
-        _row("whole task, start-up included", decision.predicted_seconds, outcome.production_task_seconds),
+        _row("all machines there, to the end", decision.run_seconds, run_seconds, without_startup),
+        _row("whole task, start-up included", decision.predicted_seconds, task_seconds, intervals),
     ]
 
 
-def _row(what: str, predicted: float, actual: float) -> str:
-    return f"{what:34s}  {predicted:9.1f}  {actual:7.1f}  {100 * (predicted - actual) / actual:+6.1f}%"
+def _row(what: str, predicted: float, actual: float, intervals: Sequence[tuple[float, float]]) -> str:
+    error = 100 * (predicted - actual) / actual
+    verdicts = [
+        f"{low:.1f} to {high:.1f} {'held' if low <= actual <= high else 'missed'}" for low, high in intervals
+    ]
+    shown = "  ".join(f"{verdict:21s}" for verdict in verdicts).rstrip()
+    return f"{what:34s}  {predicted:9.1f}  {actual:7.1f}  {error:+6.1f}%  {shown}"
+
+
+def _wrapped(text: str) -> list[str]:
+    return textwrap.wrap(text, WIDTH, subsequent_indent="  ")
 
 
 def _section(title: str, lines: list[str]) -> list[str]:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Decision, Design, Model
+from airflow_provider_ernest.model.documents import Design
+from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.spark.event_log import find_event_log, read_run
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
@@ -78,6 +79,9 @@ def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: Airfl
     model = Model.from_dict(xcom("fit_model"))
     decision = Decision.from_dict(xcom("choose_config"))
     assert len(model.observations) == len(design.experiments)
+    assert design.criterion == "bayesian I", "production's machines are what is asked about"
+    assert model.method == "averaging"
+    assert decision.likely_seconds[0] < decision.predicted_seconds < decision.likely_seconds[1]
     assert ModelStore(server.home / "ernest" / "store").latest("enrich_flights", "local") == model
 
     production = read_run(find_event_log(Path(xcom("choose_config", "spark_conf")["spark.eventLog.dir"])))

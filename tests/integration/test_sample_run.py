@@ -100,6 +100,17 @@ def test_runs_the_sample_on_exactly_so_many_machines(cluster, input_files, airfl
     assert len(list(input_files.iterdir())) == 24, "the input is untouched"
 
 
+def test_tells_what_the_job_cached_and_what_room_there_was(cluster, input_files):
+    metrics = observe(sample_run(cluster, input_files, "--cache")).metrics
+
+    assert metrics.cached_bytes > 0
+    assert metrics.cache_share == 1.0
+    assert metrics.cached_on_disk_bytes == 0
+    assert metrics.storage_memory_bytes > metrics.cache_wanted_bytes
+    assert metrics.dominant_stage_tasks == 6
+    assert metrics.spilled_bytes == 0
+
+
 def test_a_master_that_is_there_already_is_reached_by_its_connection(cluster, input_files, monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", cluster.master_url)
     conf = {**CONF, "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}

@@ -5,7 +5,13 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.dag import ernest_dag
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.specification import (
+    DesignBounds,
+    ModelSettings,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
 
 
 def sized(*, fallback_machines=None, on_same_cluster=False, **changes):
@@ -69,3 +75,27 @@ def test_the_cluster_is_bracketed_by_setup_and_teardown():
 def test_runs_on_one_machine_do_not_disturb_each_other_unless_asked():
     assert sized().task_dict["ernest.sample_run"].max_active_tis_per_dagrun == 1
     assert sized(parallel_runs=3).task_dict["ernest.sample_run"].max_active_tis_per_dagrun == 3
+
+
+def test_the_design_is_for_the_machines_that_production_may_have():
+    goal = SizingGoal(deadline_seconds=60, price_per_hour=1, min_machines=2, max_machines=32, scale="1.5")
+    design = sized(goal=goal).task_dict["ernest.design"]
+
+    assert (design.target_min_machines, design.target_max_machines, design.target_scale) == (2, 32, "1.5")
+
+
+def test_design_and_model_are_of_the_same_method_and_terms():
+    model = ModelSettings(
+        method="relative",
+        terms=["1", "scale/machines"],
+        extension_terms=["scale"],
+        extend_above_percent=5,
+    )
+    bounds = DesignBounds(max_machines=4, criterion="D", cost="dollars", budget_share=0.05)
+    tasks = sized(model=model, bounds=bounds).task_dict
+    design, fit = tasks["ernest.design"], tasks["ernest.fit_model"]
+
+    for task in (design, fit):
+        assert (task.method, task.terms, task.extension_terms) == ("relative", model.terms, ["scale"])
+    assert (design.criterion, design.budget_share) == ("D", 0.05)
+    assert fit.extend_above_percent == 5

@@ -44,7 +44,7 @@ def sizing(dag_id: str, *arguments: str, goal: SizingGoal, **changes):
                 conf=CONF,
             ),
             "input": SampledInput(path=INPUT, partitions=24),
-            "bounds": DesignBounds(max_machines=4, min_scale=0.2, max_scale=0.6, max_runs=7),
+            "bounds": DesignBounds(max_machines=4, min_scale=0.2, max_scale=0.6, max_runs=7, criterion="A"),
             "cluster": LocalClusterSpec(machines=4, memory_megabytes_per_machine=512),
             "goal": goal,
             "spark_conn_id": "ernest_test",

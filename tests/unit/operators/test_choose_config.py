@@ -4,6 +4,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from tests.unit.operators.conftest import seconds
 
@@ -36,6 +37,16 @@ def test_cheapest_within_the_deadline_start_up_included(context, ti, model):
     assert ti.pushed["predicted_seconds"] == pytest.approx(seconds(cheapest, 1.0) + 5.0, rel=1e-3)
     billed_seconds = math.ceil(ti.pushed["predicted_seconds"])
     assert ti.pushed["predicted_cost"] == pytest.approx(cheapest * 0.35 * billed_seconds / 3600)
+
+
+def test_the_decision_says_how_certain_it_is(context, observations):
+    averaged = train(observations, job="enrich").to_dict()
+    decision = choose_operator(averaged).execute(context)
+
+    low, high = decision["likely_seconds"]
+    lower, higher = decision["nearly_certain_seconds"]
+    assert lower < low < decision["predicted_seconds"] < high < higher
+    assert all(len(one["likely_seconds"]) == 2 for one in decision["alternatives"])
 
 
 def test_spark_conf_is_ready_for_a_stock_operator(context, ti, model):

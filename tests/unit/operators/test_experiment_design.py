@@ -1,7 +1,9 @@
+import numpy as np
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.model.documents import Design, Experiment
+from airflow_provider_ernest.model.terms import basis
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 
 
@@ -26,6 +28,82 @@ def test_takes_numbers_as_jinja_renders_them(ti, context):
     )
 
     assert rendered.execute(context) == design_operator(max_runs=7).execute(context)
+
+
+def test_the_design_is_for_the_predictions_that_will_be_asked_for(ti, context):
+    design_operator().execute(context)
+    without = ti.pushed["design"]
+    design_operator(target_max_machines="20", target_min_machines="10", target_scale="1.5").execute(context)
+    with_targets = ti.pushed["design"]
+
+    assert without["criterion"] == "bayesian D"
+    assert with_targets["criterion"] == "bayesian I"
+    assert with_targets["experiments"] != without["experiments"]
+
+
+@pytest.mark.parametrize(
+    ("method", "target_max_machines", "criterion", "weighting"),
+    [
+        ("averaging", None, "bayesian D", "relative"),
+        ("relative", None, "A", "relative"),
+        ("relative", 8, "I", "relative"),
+        ("classic", None, "A", "absolute"),
+        ("classic", 8, "I", "absolute"),
+    ],
+)
+def test_the_design_suits_the_method(context, ti, method, target_max_machines, criterion, weighting):
+    design_operator(method=method, target_max_machines=target_max_machines).execute(context)
+
+    design = Design.from_dict(ti.pushed["design"])
+    assert (design.criterion, design.weighting) == (criterion, weighting)
+    assert ("scale" in design.terms) == (method == "averaging")
+
+
+def test_methods_of_given_terms_get_runs_that_determine_them(context, ti):
+    design_operator(method="classic", extension_terms=["sqrt(machines)"], max_machines=8).execute(context)
+
+    design = Design.from_dict(ti.pushed["design"])
+    runs = design.experiments
+    rows = basis(design.terms, machines=[run.machines for run in runs], scale=[run.scale for run in runs])
+    assert "sqrt(machines)" in design.terms
+    assert np.linalg.matrix_rank(rows) == len(design.terms) == 5
+
+
+def test_a_criterion_of_the_users_wins(context, ti):
+    design_operator(criterion="D", target_max_machines=8).execute(context)
+
+    assert ti.pushed["design"]["criterion"] == "D"
+
+
+PAID = {
+    "cost": "dollars",
+    "cost_options": {
+        "full_seconds_on_one_machine": 36_000,
+        "run_overhead_seconds": "0",
+        "price_per_hour": "0.36",
+    },
+}
+
+
+def test_the_budget_may_be_a_share_of_what_production_costs(context, ti):
+    """36,000 machine seconds at 0.36 $ an hour are 3.60 $."""
+    design_operator(**PAID, budget_share="0.3").execute(context)
+    share = Design.from_dict(ti.pushed["design"])
+    design_operator(**PAID, budget_share="0.3", target_max_machines=4, target_scale=2).execute(context)
+    doubled = Design.from_dict(ti.pushed["design"])
+
+    assert share.budget == pytest.approx(0.3 * 3.60)
+    assert share.cost <= share.budget
+    assert share.cost_unit == "dollars"
+    assert doubled.budget == pytest.approx(2 * share.budget), "twice the input, twice the work"
+
+
+def test_starting_up_may_count_in_the_papers_cost(context):
+    runs = design_operator(max_runs=7, cost_options={"run_overhead": "5"}).execute(context)
+
+    cheapest = 0.02 / 4
+    for run in runs:
+        assert run["cost"] == pytest.approx(5 + run["scale"] / run["machines"] / cheapest)
 
 
 def test_runs_already_made_need_not_be_made_again(context, observations):
@@ -66,6 +144,15 @@ def test_machines_that_no_sample_is_large_enough_for_are_told(context, capsys):
         ({"budget": 0.01}, "budget of 0.01 .* Raise the budget to"),
         ({"cost": "favours"}, "cost='favours'"),
         ({"cost_options": {"price": 1}}, "cost_options='price'"),
+        ({"criterion": "E"}, "criterion='E'"),
+        ({"criterion": "I"}, "target"),
+        ({"method": "best"}, "method='best'"),
+        ({"terms": ["scale*"]}, "scale"),
+        ({"target_max_machines": 4, "target_min_machines": 6}, "target_min_machines=6 is more than"),
+        ({"target_max_machines": 4, "target_scale": 0}, "scale"),
+        ({**PAID, "budget_share": 0.1, "budget": 3}, r"\(budget, budget_share\)=\(3.0, 0.1\) is two budgets"),
+        ({**PAID, "budget_share": 0.001}, "budget of .* dollars is not enough"),
+        ({"budget_share": 0.1}, r'budget_share=0.1 says nothing with cost="relative_time".*"dollars"'),
         ({"partitions": 3}, "partitions"),
         ({"partitions": None}, "partitions=None is missing"),
         ({"available_machines": 3}, r"max_machines=4 is more than the cluster will have \(3\)"),

@@ -5,6 +5,7 @@ from airflow_provider_ernest.operators.rendered import (
     number,
     optional_document,
     optional_number,
+    optional_text,
     optional_whole_number,
     whole_number,
 )
@@ -31,6 +32,7 @@ def test_half_a_machine_is_refused():
 def test_nothing_stays_nothing_after_rendering(value):
     assert optional_number("deadline_seconds", value) is None
     assert optional_whole_number("max_runs", value) is None
+    assert optional_text(value) is None
 
 
 def test_zero_is_not_nothing():
