@@ -28,7 +28,7 @@ PRIOR_PRECISION = 0.01
 """(sigma/tau)^2: noise of 10 % of a run's time over coefficients that may take all of that time."""
 
 CORE_TERMS = ("1", "machines", "scale", "log(machines)")
-"""What every design must tell apart, whatever it believes: runs on three numbers of machines and of two scales.
+"""What every design must tell apart, whatever it believes: three numbers of machines and two scales.
 
 From two numbers of machines all between and beyond them would be a matter of belief.
 """
