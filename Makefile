@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java demo test check documentation unit integration format benchmarks constraints clean
+.PHONY: help install java demo test check documentation pictures unit integration format benchmarks constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -36,6 +36,9 @@ check: install documentation ## ruff, mypy --strict, import contracts, documenta
 
 documentation: install ## build the pages of docs/ into build/docs; a broken link fails
 	$(BIN)/sphinx-build --quiet --fail-on-warning docs build/docs
+
+pictures: install ## draw the pictures of docs/ anew, after a change of the predictor
+	$(BIN)/python -m benchmarks.pictures
 
 unit: install ## tests that start neither Spark nor Airflow
 	$(BIN)/python -m pytest --doctest-modules tests/unit airflow_provider_ernest/model
