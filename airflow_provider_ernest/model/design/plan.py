@@ -69,7 +69,7 @@ def plan_design(
         cost_unit: the unit of such a function, for messages and the design.
         min_runs: the fewest runs to make, by default two more, less the observed ones, than the terms to
             be told apart, so that leave-one-out cross-validation still tells them. These are all p terms;
-            for Bayesian criteria four: a constant, change with machines and with scale, and one more.
+            for Bayesian criteria four: a constant, change with machines, its curve, and change with scale.
         max_runs: the most runs to make; by default two more than that.
         max_repetitions: how often the same run may be made.
         observed: runs already made: they count as information, at no cost.

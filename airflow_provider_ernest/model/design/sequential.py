@@ -113,7 +113,7 @@ def propose_next(
         terms: names of the terms that the model may have.
         prior_precision: see `design.plan_design`.
         min_runs: the fewest runs before a narrow interval is believed; by default two more than must be
-            told apart: five.
+            told apart: six.
         max_runs: the most runs, those already made included.
         max_repetitions: how often the same run may be made.
         iterations: iterations to train with, for iterative jobs.
