@@ -100,6 +100,23 @@ def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatA
     return machine_column, scale_column
 
 
+def seconds_of_runs(seconds: ArrayLike, runs: int) -> FloatArray:
+    """The time of each run, finite and above 0, shape (runs,).
+
+    Raises:
+        InvalidParameterError: a value does not fit, or there are not as many as runs.
+    """
+    column = positive_column("seconds", seconds)
+    if column.size != runs:
+        raise InvalidParameterError(
+            "seconds",
+            column.tolist(),
+            f"has {column.size} values for {runs} runs",
+            remedy="Pass the seconds of each run.",
+        )
+    return column
+
+
 def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
     """Finite numbers above 0, one for each run: shape (runs,); a single number is repeated.
 

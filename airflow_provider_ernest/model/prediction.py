@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.intervals import widened
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
@@ -16,7 +15,7 @@ from airflow_provider_ernest.model.parameters import (
     positive_number,
     whole_number,
 )
-from airflow_provider_ernest.model.predictors import Predictor, new_predictor
+from airflow_provider_ernest.model.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.model.regimes.forecast import foresee
 from airflow_provider_ernest.model.regimes.parallelism import effective_machines
 from airflow_provider_ernest.model.results import Model
@@ -49,7 +48,7 @@ def predict_seconds(
     return fitted(model).predict(
         machines=machines,
         scale=scale,
-        workers=_workers(model.observations, machines, scale),
+        workers=effective_machines(model.observations, machines=machines, scale=scale),
         iteration_ratio=_iteration_ratio(model, iterations),
     )
 
@@ -78,7 +77,7 @@ def predict_interval(
         The lower and the upper bounds, shape (n,) each.
     """
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    workers = _workers(model.observations, machine_column, scale_column)
+    workers = effective_machines(model.observations, machines=machine_column, scale=scale_column)
     ratio = _iteration_ratio(model, iterations)
     predictor = fitted(model)
     seconds = predictor.predict(
@@ -114,7 +113,7 @@ def contributions(
     (seconds,) = fitted(model).contributions(
         machines=machines,
         scale=scale,
-        workers=_workers(model.observations, machines, scale),
+        workers=effective_machines(model.observations, machines=machines, scale=scale),
         iteration_ratio=_iteration_ratio(model, iterations),
     )
     return {term.name: float(part) for term, part in zip(model.terms, seconds, strict=True)}
@@ -160,19 +159,8 @@ def fitted(model: Model) -> Predictor:
     It is not stored but fitted anew, which takes some hundredths of a second: so a stored model holds
     nothing that cannot be traced to its observations.
     """
-    machines = [run.machines for run in model.observations]
-    scale = [run.scale for run in model.observations]
     predictor = new_predictor(model.method, terms=[term.name for term in model.terms], prior=model.prior)
-    return predictor.fit_undetermined(
-        machines=machines,
-        scale=scale,
-        seconds=[run.seconds for run in model.observations],
-        workers=_workers(model.observations, machines, scale),
-    )
-
-
-def _workers(observations: tuple[Observation, ...], machines: ArrayLike, scale: ArrayLike) -> FloatArray:
-    return effective_machines(observations, machines=machines, scale=scale)
+    return predictor.fit_undetermined(**observed_columns(model.observations))
 
 
 def _iteration_ratio(model: Model, iterations: int | None) -> float:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, Self
+from typing import Protocol, Self, TypedDict
 
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.model.regimes.parallelism import effective_machines
 from airflow_provider_ernest.model.regression import ErnestRegression
 from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, quoted
 
@@ -81,6 +83,33 @@ class Predictor(Protocol):
         iteration_ratio: float = 1.0,
     ) -> FloatArray:
         """Seconds that each term explains, shape (n, p); they add up to the prediction."""
+
+
+class ObservedColumns(TypedDict):
+    """The observations of a job as a predictor is fitted to them, each of shape (n,)."""
+
+    machines: list[int]
+    scale: list[float]
+    seconds: list[float]
+    workers: FloatArray
+
+
+def observed_columns(
+    runs: Sequence[Observation], *, told_by: Sequence[Observation] | None = None
+) -> ObservedColumns:
+    """Runs as columns, each with the machines that its tasks could keep busy.
+
+    Args:
+        runs: what a predictor is to be fitted to.
+        told_by: the observations whose metrics tell the tasks; by default the runs themselves.
+    """
+    machines, scale = [run.machines for run in runs], [run.scale for run in runs]
+    return ObservedColumns(
+        machines=machines,
+        scale=scale,
+        seconds=[run.seconds for run in runs],
+        workers=effective_machines(told_by or runs, machines=machines, scale=scale),
+    )
 
 
 def check_method(method: str) -> str:

@@ -13,7 +13,7 @@ from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, 
 from airflow_provider_ernest.model.identifiability import runs_to_add, undetermined_terms
 from airflow_provider_ernest.model.intervals import two_sided
 from airflow_provider_ernest.model.least_squares import non_negative_least_squares
-from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.model.parameters import FloatArray, machines_and_scale, seconds_of_runs
 from airflow_provider_ernest.model.terms import ERNEST, basis, check_terms, iteration_factors, quoted
 
 WEIGHTINGS = ("relative", "absolute")
@@ -172,15 +172,7 @@ class ErnestRegression:
                 "weighting", self.weighting, "is unknown", remedy=f"Use one of {quoted(WEIGHTINGS)}."
             )
         rows = basis(self.terms, machines=machines, scale=scale, workers=workers)
-        seconds_column = positive_column("seconds", seconds)
-        if len(seconds_column) != len(rows):
-            raise InvalidParameterError(
-                "seconds",
-                seconds_column.tolist(),
-                f"has {len(seconds_column)} values for {len(rows)} runs",
-                remedy="Pass the seconds of each run.",
-            )
-        return rows, seconds_column
+        return rows, seconds_of_runs(seconds, len(rows))
 
     def _check_determined(self, rows: FloatArray, *, machines: ArrayLike, scale: ArrayLike) -> None:
         terms = check_terms(self.terms)

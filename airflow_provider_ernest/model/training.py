@@ -14,8 +14,13 @@ from airflow_provider_ernest.model.adequacy import warnings_about
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior, prior_for
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.predictors import AVERAGING, Predictor, default_terms, new_predictor
-from airflow_provider_ernest.model.regimes.parallelism import effective_machines
+from airflow_provider_ernest.model.predictors import (
+    AVERAGING,
+    Predictor,
+    default_terms,
+    new_predictor,
+    observed_columns,
+)
 from airflow_provider_ernest.model.results import FittedTerm, Model
 from airflow_provider_ernest.model.terms import check_terms, term_named
 from airflow_provider_ernest.model.validation import leave_one_out
@@ -56,7 +61,7 @@ def train(
     iterations = _one_of(observations, "iterations")
     _one_of(observations, "instance_type")
     prior = prior_for(observations, prior) if method == AVERAGING else None
-    predictor = fit_predictor(new_predictor(method, terms=names, prior=prior), observations)
+    predictor = new_predictor(method, terms=names, prior=prior).fit(**observed_columns(observations))
     now = datetime.now(UTC)
     return Model(
         model_id=f"{now:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}",
@@ -76,22 +81,6 @@ def train(
         input_path=input_path,
         trained_iterations=iterations,
         warnings=warnings_about(predictor, names, observations),
-    )
-
-
-def fit_predictor(predictor: Predictor, observations: Sequence[Observation]) -> Predictor:
-    """Fit a predictor to runs, each with the machines that its tasks could keep busy.
-
-    Raises:
-        FitError: the observations do not determine the terms.
-        TooFewObservationsError: there are too few observations.
-    """
-    machines, scale = [run.machines for run in observations], [run.scale for run in observations]
-    return predictor.fit(
-        machines=machines,
-        scale=scale,
-        seconds=[run.seconds for run in observations],
-        workers=effective_machines(observations, machines=machines, scale=scale) if observations else None,
     )
 
 

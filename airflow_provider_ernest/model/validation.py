@@ -9,7 +9,7 @@ import numpy as np
 from airflow_provider_ernest.exceptions import TooFewObservationsError
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.identifiability import undetermined_terms
-from airflow_provider_ernest.model.predictors import Predictor
+from airflow_provider_ernest.model.predictors import Predictor, observed_columns
 from airflow_provider_ernest.model.regimes.parallelism import effective_machines
 from airflow_provider_ernest.model.results import Fold, Validation
 from airflow_provider_ernest.model.terms import basis, check_terms
@@ -78,13 +78,7 @@ def _folds(
     rest: Sequence[Observation],
     observations: Sequence[Observation],
 ) -> Iterator[Fold]:
-    machines, scale = [run.machines for run in rest], [run.scale for run in rest]
-    fitted = predictor.fit_undetermined(
-        machines=machines,
-        scale=scale,
-        seconds=[run.seconds for run in rest],
-        workers=effective_machines(observations, machines=machines, scale=scale),
-    )
+    fitted = predictor.fit_undetermined(**observed_columns(rest, told_by=observations))
     first = left_out[0]
     workers = effective_machines(observations, machines=first.machines, scale=first.scale)
     predicted = float(fitted.predict(machines=first.machines, scale=first.scale, workers=workers)[0])

@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.optimize import minimize_scalar
 
-from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.model.least_squares import non_negative_least_squares
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     machines_and_scale,
-    positive_column,
+    seconds_of_runs,
     whole_number,
 )
 
@@ -57,10 +57,7 @@ class AmdahlRegression:
             FitError: all runs used the same number of machines.
         """
         counts, scales = machines_and_scale(machines=machines, scale=scale)
-        column = positive_column("seconds", seconds)
-        if column.size != counts.size:
-            problem = f"has {column.size} values for {counts.size} runs"
-            raise InvalidParameterError("seconds", column.tolist(), problem)
+        column = seconds_of_runs(seconds, counts.size)
         degree = min(
             whole_number("max_degree", self.max_degree, minimum=0), max(0, np.unique(scales).size - 1)
         )

@@ -20,7 +20,7 @@ from airflow_provider_ernest.model.averaging.posterior import Posterior, Runs
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.averaging.repetitions import Points, merge_repetitions
 from airflow_provider_ernest.model.intervals import mixture_quantiles, two_sided
-from airflow_provider_ernest.model.parameters import FloatArray, positive_column
+from airflow_provider_ernest.model.parameters import FloatArray, seconds_of_runs
 from airflow_provider_ernest.model.terms import DICTIONARY, check_terms
 
 LEAST_POINTS = 3
@@ -190,14 +190,7 @@ class TermAveraging:
             )
         asked = Runs(machines=machines, scale=scale, workers=workers)
         machine_column, scale_column, worker_column = asked.columns()
-        seconds_column = positive_column("seconds", seconds)
-        if len(seconds_column) != len(machine_column):
-            raise InvalidParameterError(
-                "seconds",
-                seconds_column.tolist(),
-                f"has {len(seconds_column)} values for {len(machine_column)} runs",
-                remedy="Pass the seconds of each run.",
-            )
+        seconds_column = seconds_of_runs(seconds, machine_column.size)
         return merge_repetitions(
             machines=machine_column, scale=scale_column, seconds=seconds_column, workers=worker_column
         )

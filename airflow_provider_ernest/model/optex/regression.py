@@ -10,7 +10,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.model.documents import Document, Observation
 from airflow_provider_ernest.model.identifiability import undetermined_terms
 from airflow_provider_ernest.model.least_squares import non_negative_least_squares
@@ -23,8 +23,8 @@ from airflow_provider_ernest.model.optex.profile import (
 )
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
-    positive_column,
     positive_number,
+    seconds_of_runs,
     whole_number,
 )
 
@@ -139,14 +139,9 @@ class OptexRegression:
     ) -> Self:
         """Like `fit`, where the runs need not determine the constants: others may fit as well."""
         rows = regressors(machines=machines, scale=scale, iterations=iterations)
-        column = positive_column("seconds", seconds)
         if not len(rows):
             raise TooFewObservationsError("There is no run.", remedy="Observe at least one run.")
-        if len(column) != len(rows):
-            problem = f"has {len(column)} values for {len(rows)} runs"
-            raise InvalidParameterError(
-                "seconds", column.tolist(), problem, remedy="Pass the seconds of each run."
-            )
+        column = seconds_of_runs(seconds, len(rows))
         solution = non_negative_least_squares(rows / column[:, None], np.ones(len(rows)))
         fixed, sharing, computation, communication = solution.tolist()
         self.profile_ = JobProfile(
