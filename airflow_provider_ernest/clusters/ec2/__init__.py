@@ -1,0 +1,1 @@
+"""Spark standalone clusters on machines of Amazon EC2, booted from user-data."""
