@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from airflow_provider_ernest.model.documents import Document
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 
 LOCAL = "local"
 """The kind of cluster that shares the Airflow worker's own machine; see `clusters.local`."""
@@ -21,21 +22,6 @@ EMR = "emr"
 """A job flow of Amazon EMR; see `clusters.emr`."""
 EXISTING = "existing"
 """A cluster that somebody else starts and ends, known by an Airflow connection; see `clusters.existing`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bandwidth(Document):
-    """What the probe measured on one machine, in 10^9 bytes per second, and how that compares.
-
-    Attributes:
-        memory_gigabytes_per_second: copied within memory by all cores together, read and written.
-        network_gigabytes_per_second: the worse of sending and receiving; None with a single machine.
-        score: the worse of the two, each relative to the median machine of the cluster: 1.0 is ordinary.
-    """
-
-    memory_gigabytes_per_second: float
-    network_gigabytes_per_second: float | None
-    score: float
 
 
 @dataclass(frozen=True, kw_only=True)

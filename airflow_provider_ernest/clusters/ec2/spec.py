@@ -36,8 +36,8 @@ class EC2ClusterSpec(Document):
         public_address: give the machines public IP addresses.
         tags: further tags of instances and volumes.
         setup_script: shell script that each machine runs as root before Spark starts.
-        spark_distribution: where Spark is: a path on the image ("/opt/spark"), or an https:// or s3:// address
-            of a .tgz that each machine unpacks (s3:// needs the AWS CLI on the image).
+        spark_distribution: where Spark is: a path on the image ("/opt/spark"), or the https:// or s3://
+            address of a .tgz that each machine unpacks (s3:// needs the AWS CLI on the image).
         spark_distribution_sha512: hexadecimal digest that the .tgz must have.
         java_home: on the machines; None to use what is on their PATH.
         python: of PySpark's workers; its minor version must be that of the drivers.
