@@ -1,0 +1,227 @@
+"""What a machine costs by the hour: on-demand prices of the Pricing API, spot prices of the last minutes."""
+
+from __future__ import annotations
+
+import logging
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, meaning_of, said
+from airflow_provider_ernest.clusters.ec2.price_cache import KnownPrices, PriceCache
+from airflow_provider_ernest.clusters.ec2.price_list import on_demand_price
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
+log = logging.getLogger(__name__)
+
+ON_DEMAND = "on-demand"
+SPOT = "spot"
+PRICING_REGION = "us-east-1"
+"""Where the Pricing API is asked, wherever the machines are: only us-east-1, eu-central-1 and ap-south-1
+have it, and each knows the prices of all regions (AWS Price List user guide, "Endpoints")."""
+
+LIFETIME_SECONDS = {ON_DEMAND: 7 * 24 * 3600.0, SPOT: 600.0}
+_RETRY_SECONDS = 600.0
+_EVERY_ZONE = ""  # an on-demand price holds in all zones of a region
+_PERMISSION = {ON_DEMAND: "pricing:GetProducts", SPOT: "ec2:DescribeSpotPriceHistory"}
+_OTHER_CURRENCIES = ("cn-", "eusc-")
+_OTHER_PRICE_LISTS = (*_OTHER_CURRENCIES, "us-gov-", "us-iso", "eu-iso")
+_LINUX = ["Linux/UNIX", "Linux/UNIX (Amazon VPC)"]  # which of the two AWS says depends on the account's age
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpotPrice:
+    """A spot price, from its time until the next one of the zone.
+
+    Attributes:
+        zone: the availability zone.
+        time: when it came to hold, in UTC.
+        price_per_hour: in dollars.
+    """
+
+    zone: str
+    time: datetime
+    price_per_hour: float
+
+
+class PriceBook:
+    """Prices of one region. A price that cannot be had is None, and a warning says what to change.
+
+    AWS is asked again after 7 days for an on-demand price, after 10 minutes for a spot price; in between,
+    memory and the cache directory answer, which the processes of a host can share. Where AWS fails, an older
+    on-demand price is taken, with a warning, and AWS is left alone for 10 minutes. Prices are those of the
+    public list for plain Linux, in dollars: without discounts, volumes and traffic.
+
+    Needs the permissions pricing:GetProducts and ec2:DescribeSpotPriceHistory. Prices are unknown in
+    China and the European Sovereign Cloud, which charge no dollars; on-demand ones also in GovCloud and the
+    isolated regions, whose credentials the Pricing API does not take.
+
+    Args:
+        ec2: a boto3 client of the region.
+        pricing: a boto3 client of the Pricing API in `PRICING_REGION`, or what makes one; then it is made
+            only when an on-demand price is to be asked for. Give it timeouts of seconds: from a private
+            subnet the Pricing API may be out of reach, and boto3's own would take minutes.
+        region: of the machines.
+        cache_directory: made when needed; None to remember prices in this object only.
+        override_per_hour: dollars for any worker and hour, whatever AWS says, to reckon with negotiated
+            prices, or without permissions. It is no price of the master: see `listed_per_hour`.
+        now: seconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        *,
+        ec2: Any,
+        pricing: Callable[[], Any] | Any,
+        region: str,
+        cache_directory: Path | None,
+        override_per_hour: float | None = None,
+        now: Callable[[], float] = time.time,
+    ) -> None:
+        self.region = region
+        self.override_per_hour = override_per_hour
+        self._ec2 = ec2
+        self._pricing = pricing
+        self._cache = PriceCache(cache_directory, region)
+        self._now = now
+        self._failures: dict[tuple[str, str], tuple[float, str]] = {}
+        self._warned: set[tuple[str, ...]] = set()
+
+    def per_hour(self, instance_type: str, market: str, zone: str | None = None) -> float | None:
+        """Dollars for a worker and hour; None where unknown.
+
+        Args:
+            instance_type: "m5.xlarge".
+            market: `ON_DEMAND` or `SPOT`.
+            zone: availability zone of a spot instance; None for the mean of the region's zones.
+
+        Raises:
+            InvalidParameterError: there is no such market.
+        """
+        if self.override_per_hour is not None:
+            return self.override_per_hour
+        return self.listed_per_hour(instance_type, market, zone)
+
+    def listed_per_hour(self, instance_type: str, market: str, zone: str | None = None) -> float | None:
+        """As `per_hour`, but what AWS says even where there is an override: for the master."""
+        if market not in LIFETIME_SECONDS:
+            raise InvalidParameterError("market", market, f"is neither {ON_DEMAND!r} nor {SPOT!r}")
+        known = self._known(instance_type, market)
+        if known is None:
+            return None
+        if market == ON_DEMAND:
+            return known.by_zone.get(_EVERY_ZONE)
+        if zone is None:
+            return fmean(known.by_zone.values())
+        if zone not in known.by_zone:
+            self._warn(instance_type, market, zone, f"AWS lists none for the zone {zone}")
+        return known.by_zone.get(zone)
+
+    def spot_history(self, instance_type: str, *, days: float = 7) -> list[SpotPrice]:
+        """The spot prices of the last days in all zones, the oldest first; empty where AWS does not tell.
+
+        The first of each zone may be older: it is the one that held when the days began. AWS keeps 90 days.
+        """
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        if self.region.startswith(_OTHER_CURRENCIES):
+            self._warn(instance_type, SPOT, "", self._no_dollars())
+            return []
+        try:
+            return _spot_prices(self._ec2, instance_type, self._time() - timedelta(days=days))
+        except (BotoCoreError, ClientError) as error:
+            self._warn(instance_type, SPOT, "", _problem(error, SPOT))
+            return []
+
+    def _time(self) -> datetime:
+        return datetime.fromtimestamp(self._now(), UTC)
+
+    def _known(self, instance_type: str, market: str) -> KnownPrices | None:
+        """Prices that still count, from the cache or AWS, or an older on-demand price as the last resort."""
+        now, lifetime = self._now(), LIFETIME_SECONDS[market]
+        known = self._cache.get(instance_type, market, since=now - lifetime)
+        if known is not None and known.fresh(now, lifetime):
+            return known
+        by_zone, problem = self._ask(instance_type, market)
+        if by_zone:
+            new = KnownPrices(time=now, by_zone=by_zone)
+            self._cache.put(instance_type, market, new)
+            return new
+        if known is None or market == SPOT:
+            self._warn(instance_type, market, "", problem)
+            return None
+        said = f"{datetime.fromtimestamp(known.time, UTC):%Y-%m-%d}"
+        self._warn(instance_type, market, "", problem, instead=f" So that of {said} is taken.")
+        return known
+
+    def _ask(self, instance_type: str, market: str) -> tuple[dict[str, float], str]:
+        """Prices by zone, or none and why."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        if self.region.startswith(_OTHER_PRICE_LISTS if market == ON_DEMAND else _OTHER_CURRENCIES):
+            return {}, self._no_dollars()
+        for key in ((instance_type, market), ("", market)):
+            failed, problem = self._failures.get(key, (-math.inf, ""))
+            if self._now() - failed < _RETRY_SECONDS:
+                return {}, problem
+        try:
+            by_zone = self._fetch(instance_type, market)
+            problem, concerned = f"AWS lists none in the region {self.region}", instance_type
+        except (BotoCoreError, ClientError) as error:
+            # Whatever is not wrong with this type would only cost another timeout for the next.
+            by_zone, problem = {}, _problem(error, market)
+            concerned = instance_type if meaning_of(error) is Meaning.WRONG else ""
+        if not by_zone:
+            self._failures[concerned, market] = (self._now(), problem)
+        return by_zone, problem
+
+    def _fetch(self, instance_type: str, market: str) -> dict[str, float]:
+        if market == SPOT:
+            # The oldest first: a newer price of a zone replaces it.
+            prices = _spot_prices(self._ec2, instance_type, self._time())
+            return {price.zone: price.price_per_hour for price in prices}
+        if callable(self._pricing):
+            self._pricing = self._pricing()
+        price = on_demand_price(self._pricing, instance_type, self.region)
+        return {} if price is None else {_EVERY_ZONE: price}
+
+    def _no_dollars(self) -> str:
+        return f"AWS does not tell dollar prices of the region {self.region}"
+
+    def _warn(self, instance_type: str, market: str, what: str, problem: str, *, instead: str = "") -> None:
+        if (instance_type, market, what) not in self._warned:
+            self._warned.add((instance_type, market, what))
+            log.warning(
+                "The %s price of %s is unknown, since %s.%s To go without AWS's, set price_per_hour=.",
+                *(market, instance_type, problem, instead),
+            )
+
+
+def _problem(error: Exception, market: str) -> str:
+    if meaning_of(error) is Meaning.NOT_ALLOWED:
+        return (
+            f"Airflow's AWS credentials lack the permission {_PERMISSION[market]}: grant it ({said(error)})"
+        )
+    return f"AWS did not answer ({said(error)})"
+
+
+def _spot_prices(ec2: Any, instance_type: str, start: datetime) -> list[SpotPrice]:
+    """All spot prices since then, with those that held at that moment; the oldest first."""
+    pages = ec2.get_paginator("describe_spot_price_history").paginate(
+        InstanceTypes=[instance_type], ProductDescriptions=_LINUX, StartTime=start
+    )
+    prices = {
+        SpotPrice(
+            zone=entry["AvailabilityZone"],
+            time=entry["Timestamp"].astimezone(UTC),
+            price_per_hour=float(entry["SpotPrice"]),
+        )
+        for page in pages
+        for entry in page["SpotPriceHistory"]
+    }
+    return sorted((p for p in prices if p.price_per_hour > 0), key=lambda price: (price.time, price.zone))
