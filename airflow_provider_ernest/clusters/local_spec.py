@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
+from airflow_provider_ernest.clusters.spec_values import MIN_MEMORY_MEGABYTES, is_number, require_whole
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import Document
 
 # Each worker has its own address 127.0.1.i.
 MAX_MACHINES = 254
-# Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself.
-MIN_MEMORY_MEGABYTES = 450
 # The kernel's smallest quota is 1 ms in each 100 ms.
 MIN_CPU_SHARE = 0.01
 
@@ -46,20 +44,20 @@ class LocalClusterSpec(Document):
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything is started."""
-        _whole("machines", self.machines, minimum=1, maximum=MAX_MACHINES)
-        _whole("cores_per_machine", self.cores_per_machine, minimum=1)
-        _whole(
+        require_whole("machines", self.machines, minimum=1, maximum=MAX_MACHINES)
+        require_whole("cores_per_machine", self.cores_per_machine, minimum=1)
+        require_whole(
             "memory_megabytes_per_machine", self.memory_megabytes_per_machine, minimum=MIN_MEMORY_MEGABYTES
         )
         if self.master_port != 0:
             # Spark itself refuses the ports below, which only root may open.
-            _whole("master_port", self.master_port, minimum=1024, maximum=65535)
+            require_whole("master_port", self.master_port, minimum=1024, maximum=65535)
         for field in ("time_to_live_seconds", "idle_limit_seconds", "start_timeout_seconds"):
             value = getattr(self, field)
-            if not _is_number(value) or value <= 0:
+            if not is_number(value) or value <= 0:
                 raise InvalidParameterError(field, value, "is not a number of seconds above 0")
         if self.cpu_share is not None and not (
-            _is_number(self.cpu_share) and MIN_CPU_SHARE <= self.cpu_share <= self.cores_per_machine
+            is_number(self.cpu_share) and MIN_CPU_SHARE <= self.cpu_share <= self.cores_per_machine
         ):
             raise InvalidParameterError(
                 "cpu_share",
@@ -67,15 +65,3 @@ class LocalClusterSpec(Document):
                 f"is not a number from {MIN_CPU_SHARE} to cores_per_machine={self.cores_per_machine}",
                 remedy="Use None for no limit.",
             )
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _whole(field: str, value: object, *, minimum: int, maximum: int | None = None) -> None:
-    valid = isinstance(value, int) and not isinstance(value, bool)
-    if valid and isinstance(value, int) and minimum <= value and (maximum is None or value <= maximum):
-        return
-    bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-    raise InvalidParameterError(field, value, f"is not a whole number {bounds}")

@@ -1,0 +1,159 @@
+"""The arguments of the RunInstances calls.
+
+Whatever a launch template says: the machines terminate when they shut down, can be terminated, and carry the
+tags by which they are found again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+
+ON_DEMAND: Literal["on-demand"] = "on-demand"
+SPOT: Literal["spot"] = "spot"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Place:
+    """Where machines are asked for.
+
+    Attributes:
+        instance_type: such as "m5.xlarge".
+        subnet: its id; None where the launch template names it.
+        market: `ON_DEMAND` or `SPOT`.
+    """
+
+    instance_type: str
+    subnet: str | None
+    market: Literal["on-demand", "spot"]
+
+
+def run_instances_request(
+    spec: EC2ClusterSpec,
+    *,
+    place: Place,
+    minimum: int,
+    maximum: int,
+    user_data: str,
+    token: str,
+    tags: Mapping[str, str],
+    image_id: str | None,
+    root_device: str | None,
+) -> dict[str, Any]:
+    """The keyword arguments of boto3's ``run_instances``; the same for the same arguments.
+
+    The token belongs to all of them: AWS refuses a repeated call that differs in any.
+
+    Args:
+        spec: of the cluster.
+        place: where.
+        minimum: AWS launches none at all if it has fewer.
+        maximum: how many are wanted.
+        user_data: not encoded; boto3 does that.
+        token: of idempotency; see `identity.ClusterIdentity.token`.
+        tags: ours, which win over the user's.
+        image_id: the AMI; None for that of the launch template.
+        root_device: device name of the image's root volume; None where the launch template describes it.
+
+    Returns:
+        New dictionaries and lists throughout, in a fixed order.
+
+    Raises:
+        InvalidParameterError: the volume is specified, and no `root_device` is known to apply it to.
+    """
+    all_tags = [{"Key": key, "Value": value} for key, value in sorted({**spec.tags, **tags}.items())]
+    tagged = ["instance", "volume", *(["spot-instances-request"] if place.market == SPOT else [])]
+    return {
+        "ClientToken": token,
+        "MinCount": minimum,
+        "MaxCount": maximum,
+        "InstanceType": place.instance_type,
+        "UserData": user_data,
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {
+            "HttpEndpoint": "enabled",
+            "HttpTokens": "required",
+            "HttpPutResponseHopLimit": 1,
+        },
+        "TagSpecifications": [
+            {"ResourceType": resource, "Tags": [dict(tag) for tag in all_tags]} for resource in tagged
+        ],
+        **_image(spec, image_id),
+        **_market(place),
+        **_network(spec, place),
+        **_root_volume(spec, root_device),
+        **_access(spec),
+    }
+
+
+def _image(spec: EC2ClusterSpec, image_id: str | None) -> dict[str, Any]:
+    image = {} if image_id is None else {"ImageId": image_id}
+    if spec.launch_template is None:
+        return image
+    kind = "LaunchTemplateId" if spec.launch_template.startswith("lt-") else "LaunchTemplateName"
+    template = {kind: spec.launch_template, "Version": spec.launch_template_version}
+    return {**image, "LaunchTemplate": template}
+
+
+def _market(place: Place) -> dict[str, Any]:
+    if place.market == SPOT:
+        # Termination protection cannot be set for spot instances, not even to none.
+        options = {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"}
+        return {"InstanceMarketOptions": {"MarketType": "spot", "SpotOptions": options}}
+    return {"DisableApiTermination": False}
+
+
+def _network(spec: EC2ClusterSpec, place: Place) -> dict[str, Any]:
+    if place.subnet is None and not spec.security_groups and not spec.public_address:
+        return {}  # the launch template's
+    # An interface and not SubnetId and SecurityGroupIds, since only here a public address can be refused
+    # that the subnet would give.
+    interface: dict[str, Any] = {
+        "DeviceIndex": 0,
+        "AssociatePublicIpAddress": spec.public_address,
+        "DeleteOnTermination": True,
+    }
+    if place.subnet is not None:
+        interface["SubnetId"] = place.subnet
+    if spec.security_groups:
+        interface["Groups"] = list(spec.security_groups)
+    return {"NetworkInterfaces": [interface]}
+
+
+def _root_volume(spec: EC2ClusterSpec, root_device: str | None) -> dict[str, Any]:
+    if root_device is None:
+        for field in ("volume_gigabytes", "volume_key"):
+            if getattr(spec, field) is not None:
+                raise InvalidParameterError(
+                    field,
+                    getattr(spec, field),
+                    "cannot be applied: the image's root device is not known",
+                    remedy="Name the image, or describe the volume in the launch template.",
+                )
+        return {}
+    volume: dict[str, Any] = {
+        "Encrypted": True,
+        "DeleteOnTermination": True,
+        "VolumeType": spec.volume_type,
+    }
+    if spec.volume_gigabytes is not None:
+        volume["VolumeSize"] = spec.volume_gigabytes
+    if spec.volume_key is not None:
+        volume["KmsKeyId"] = spec.volume_key
+    return {"BlockDeviceMappings": [{"DeviceName": root_device, "Ebs": volume}]}
+
+
+def _access(spec: EC2ClusterSpec) -> dict[str, Any]:
+    access: dict[str, Any] = {}
+    if spec.key_name is not None:
+        access["KeyName"] = spec.key_name
+    if spec.instance_profile is not None:
+        kind = "Arn" if spec.instance_profile.startswith("arn:") else "Name"
+        access["IamInstanceProfile"] = {kind: spec.instance_profile}
+    return access

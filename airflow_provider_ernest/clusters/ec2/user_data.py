@@ -1,0 +1,166 @@
+"""The user-data of the machines: the script that makes a booted image a part of the cluster.
+
+It is all that a machine is ever told; nobody logs in. It carries the secret that the cluster's processes
+share, readable for whoever may call DescribeInstanceAttribute and for the jobs on the machines, which have it
+anyway. Its first command sets the time to live.
+"""
+
+from __future__ import annotations
+
+import base64
+import math
+import re
+import secrets
+import shlex
+from datetime import datetime
+from importlib.resources import files
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+
+MASTER_PORT = 7077
+WEB_PORT = 8080
+
+MAX_BYTES = 16_384
+"""What AWS takes, before base64 (EC2 User Guide, "Run commands when you launch an EC2 instance")."""
+
+CONSOLE_PREFIX = "ernest: "
+"""Begins each line of the script's own on a machine's console."""
+GAVE_UP = f"{CONSOLE_PREFIX}this machine gives up and shuts down"
+"""The console line of a machine that ends itself before its time; the one before it says why."""
+
+_SECRET = re.compile(r"[0-9a-f]{64}")
+_SECRET_LINE = re.compile(r"^ernest_secret=([0-9a-f]{64})$", re.MULTILINE)
+
+
+def new_secret() -> str:
+    """A secret for the processes of one cluster: 256 bits, hexadecimal."""
+    return secrets.token_hex(32)
+
+
+def secret_of(user_data: str) -> str:
+    """The secret in the user-data of a machine.
+
+    Args:
+        user_data: as DescribeInstanceAttribute returns it, after base64 decoding.
+
+    Raises:
+        ClusterError: there is none.
+    """
+    found = _SECRET_LINE.search(user_data)
+    if found is None:
+        raise ClusterError(
+            "The machine's user-data holds no secret of a cluster.",
+            remedy="It was not launched by this package, or its user-data was changed: start a new cluster.",
+        )
+    return found[1]
+
+
+def master_user_data(spec: EC2ClusterSpec, *, secret: str, expires_at: datetime) -> str:
+    """The user-data of the machine that runs the Spark master; the same for the same arguments.
+
+    Args:
+        spec: of the cluster.
+        secret: from `new_secret`.
+        expires_at: with time zone; a machine that reboots ends itself then.
+
+    Raises:
+        InvalidParameterError: it is larger than AWS allows, or `expires_at` has no time zone.
+    """
+    return _render(spec, secret, expires_at, master_host=None)
+
+
+def worker_user_data(
+    spec: EC2ClusterSpec,
+    *,
+    secret: str,
+    expires_at: datetime,
+    master_host: str,
+    cores: int,
+    memory_megabytes: int,
+) -> str:
+    """The user-data of the workers' machines; the same for the same arguments.
+
+    Args:
+        spec: of the cluster.
+        secret: from `new_secret`; that of the master.
+        expires_at: with time zone; a machine that reboots ends itself then.
+        master_host: private address of the master's machine.
+        cores: that each worker offers to executors.
+        memory_megabytes: that each worker offers to executors.
+
+    Raises:
+        InvalidParameterError: it is larger than AWS allows, or `expires_at` has no time zone.
+    """
+    memory = f"{memory_megabytes}m"
+    return _render(spec, secret, expires_at, master_host=master_host, cores=cores, memory=memory)
+
+
+def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str | int | None) -> str:
+    from jinja2 import Environment, StrictUndefined
+
+    from airflow_provider_ernest.clusters.installation import MIN_JAVA
+
+    if not _SECRET.fullmatch(secret):
+        raise InvalidParameterError("secret", "...", "is not of the form that new_secret() gives")
+    if expires_at.tzinfo is None:
+        raise InvalidParameterError("expires_at", expires_at, "has no time zone")
+    # `finalize` sees the value of every expression: none can be forgotten to be quoted.
+    environment = Environment(
+        autoescape=False,  # noqa: S701 - the output is a shell script, quoted for the shell
+        finalize=_quoted,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    template = environment.from_string(files(__package__).joinpath("user_data.sh.j2").read_text("utf-8"))
+    script = template.render(
+        secret=secret,
+        expires_at_epoch=math.ceil(expires_at.timestamp()),
+        gave_up=GAVE_UP,
+        min_java=MIN_JAVA,
+        master_port=MASTER_PORT,
+        web_port=WEB_PORT,
+        **_parameters(spec),
+        **role,
+    )
+    return _require_size(script, spec.setup_script)
+
+
+def _parameters(spec: EC2ClusterSpec) -> dict[str, str | int | bool | None]:
+    digest = spec.spark_distribution_sha512
+    return {
+        "time_to_live_minutes": math.ceil(spec.time_to_live_seconds / 60),
+        "time_to_live_seconds": math.ceil(spec.time_to_live_seconds),
+        "start_timeout_seconds": math.ceil(spec.start_timeout_seconds),
+        "setup_script": base64.b64encode(spec.setup_script.encode()).decode(),
+        "java_home": spec.java_home,
+        "python": spec.python,
+        "spark_is_path": spec.spark_distribution.startswith("/"),
+        "spark_distribution": spec.spark_distribution,
+        "spark_sha512": None if digest is None else digest.lower(),
+        "network_encryption": spec.network_encryption,
+    }
+
+
+def _quoted(value: object) -> str:
+    return shlex.quote(str(value))
+
+
+def _require_size(script: str, setup_script: str) -> str:
+    size = len(script.encode())
+    if size > MAX_BYTES:
+        # In base64, four characters are three bytes.
+        most = len(setup_script.encode()) - math.ceil((size - MAX_BYTES) * 3 / 4)
+        raise InvalidParameterError(
+            "setup_script",
+            f"{setup_script[:40]}...",
+            f"makes user-data of {size} bytes, of which AWS takes {MAX_BYTES}; about {max(0, most)} bytes of "
+            "script fit",
+            remedy="Bake what it does into the image, or let it fetch a longer script from S3.",
+        )
+    return script

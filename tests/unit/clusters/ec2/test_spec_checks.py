@@ -1,0 +1,195 @@
+import pytest
+
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+
+GOOD = {
+    "machines": 4,
+    "instance_type": "m5.xlarge",
+    "image": "ami-0123456789abcdef0",
+    "subnets": ("subnet-0123456789abcdef0", "subnet-12345678"),
+    "security_groups": ("sg-0123456789abcdef0",),
+}
+FULL = GOOD | {
+    "fallback_instance_types": ("m5a.xlarge", "u-12tb1.112xlarge"),
+    "master_instance_type": "t3.medium",
+    "image": "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64",
+    "instance_profile": "arn:aws:iam::123456789012:instance-profile/team/spark",
+    "key_name": "Ann's key (2)",
+    "launch_template": "lt-0123456789abcdef0",
+    "launch_template_version": "3",
+    "volume_gigabytes": 100,
+    "volume_key": "arn:aws:kms:eu-central-1:123456789012:key/1234abcd-12ab-34cd-56ef-1234567890ab",
+    "tags": {"cost centre": "A/1+2=3 no", "Größe": ""},
+    "setup_script": "#!/bin/bash\nyum install -y java-17\n",
+    "spark_distribution": "https://example.com/spark.tgz?action=download",
+    "spark_distribution_sha512": "0aF" * 42 + "01",
+    "java_home": "/usr/lib/jvm/a b",
+    "python": "/opt/env/bin/python",
+    "cores_per_machine": 4,
+    "memory_megabytes_per_machine": 450,
+    "smallest_acceptable": 4,
+    "over_allocation": 1,
+    "price_per_hour": 0,
+    "driver_host": "airflow-1.internal",
+}
+FOREIGN_TEMPLATE = {**GOOD, "launch_template": "spark-workers"}
+MANY_TAGS = {f"key-{number}": "" for number in range(41)}
+SHA512 = "ab" * 64
+PATH_OF_HTTPS = "https://example.com/spark.tgz"
+
+
+def test_all_that_can_be_set_can_be_set_together():
+    spec = EC2ClusterSpec(**FULL)
+    assert EC2ClusterSpec.from_dict(spec.to_dict()) == spec
+
+
+@pytest.mark.parametrize("field", ["image", "subnets", "security_groups"])
+def test_only_a_launch_template_may_leave_it_open(field):
+    empty = None if field == "image" else ()
+    assert EC2ClusterSpec(**{**FOREIGN_TEMPLATE, field: empty})
+    with pytest.raises(InvalidParameterError, match=rf"{field}=.*launch_template") as error:
+        EC2ClusterSpec(**{**GOOD, field: empty})
+    assert error.value.parameter == field
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("machines", 0),
+        ("machines", "4"),
+        ("machines", True),
+        ("instance_type", "m5"),
+        ("instance_type", "m5.large; reboot"),
+        ("instance_type", "m5.large\n"),
+        ("instance_type", None),
+        ("fallback_instance_types", "m5.large"),  # a text is a sequence of texts, too
+        ("fallback_instance_types", ("m5.large", "")),
+        ("master_instance_type", "M5.large"),
+        ("image", "ami-xyz"),
+        ("image", "my-image"),
+        ("image", "/aws/service/x\n"),
+        ("subnets", ("default",)),
+        ("subnets", "subnet-12345678"),
+        ("subnets", ("subnet-12345678", "subnet-12345678")),
+        ("security_groups", ("default",)),
+        ("security_groups", ("sg-12345678", None)),
+        ("instance_profile", "a b"),
+        ("instance_profile", "arn:aws:iam::123456789012:role/spark"),
+        ("key_name", " key"),
+        ("key_name", ""),
+        ("key_name", "k" * 256),
+        ("launch_template", "lt-xyz"),
+        ("launch_template", "a b"),
+        ("launch_template_version", 3),
+        ("launch_template_version", "latest"),
+        ("launch_template_version", "0"),
+        ("volume_gigabytes", 0),
+        ("volume_gigabytes", 1.5),
+        ("volume_type", "st1"),
+        ("volume_key", "arn:aws:s3:::bucket"),
+        ("tags", ["a"]),
+        ("tags", {"": "x"}),
+        ("tags", {"k" * 129: "x"}),
+        ("tags", {"aws:x": "x"}),
+        ("tags", {"AWS:x": "x"}),
+        ("tags", {"ernest:cluster": "mine"}),
+        ("tags", {"Name": "mine"}),
+        ("tags", {"a<b": "x"}),
+        ("tags", MANY_TAGS),
+        ("setup_script", None),
+        ("setup_script", "echo \0"),
+        ("spark_distribution", ""),
+        ("spark_distribution", "opt/spark"),
+        ("spark_distribution", "/opt/spark\ntouch x"),
+        ("spark_distribution", "http://example.com/spark.tgz"),
+        ("spark_distribution", "file:///opt/spark.tgz"),
+        ("spark_distribution", "https://example.com"),
+        ("spark_distribution", "https://example.com:port/spark.tgz"),
+        ("spark_distribution", "https:///spark.tgz"),
+        ("spark_distribution", "https://[::1/spark.tgz"),
+        ("spark_distribution", "s3://bucket/"),
+        ("spark_distribution", "s3://bucket/my spark.tgz"),
+        ("spark_distribution_sha512", SHA512),  # of a path
+        ("java_home", "jvm"),
+        ("java_home", "/usr/lib\x1b[2J"),
+        ("python", ""),
+        ("python", "-c"),
+        ("python", "env/bin/python"),
+        ("python", "python3\n"),
+        ("python", "python3\u2028"),
+        ("cores_per_machine", 0),
+        ("memory_megabytes_per_machine", 449),
+        ("time_to_live_seconds", 59),
+        ("time_to_live_seconds", 31 * 24 * 3600),
+        ("time_to_live_seconds", float("inf")),
+        ("time_to_live_seconds", float("nan")),
+        ("time_to_live_seconds", "7200"),
+        ("time_to_live_seconds", 600),  # as much as the start may take
+        ("time_to_live_seconds", 630),  # as much as the start and the two rounds of the probe may take
+        ("start_timeout_seconds", 0),
+        ("over_allocation", -0.1),
+        ("over_allocation", 1.1),
+        ("over_allocation", float("nan")),
+        ("smallest_acceptable", 0),
+        ("smallest_acceptable", 5),
+        ("probe_rounds", -1),
+        ("probe_rounds", 1.5),
+        ("probe_interval_seconds", -1),
+        ("cull_floor", 1.01),
+        ("cull_floor", None),
+        ("spot", "false"),
+        ("on_demand_fallback", None),
+        ("public_address", 1),
+        ("network_encryption", "yes"),
+        ("price_per_hour", -0.01),
+        ("price_per_hour", float("nan")),
+        ("driver_host", "http://10.0.0.1"),
+        ("driver_host", "10.0.0.1:7077"),
+        ("driver_host", "10.0.0.300"),
+        ("driver_host", "-x"),
+        ("driver_host", "a..b"),
+        ("driver_host", "$(touch x)"),
+        ("driver_host", ""),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused_by_its_name(field, value):
+    with pytest.raises(InvalidParameterError, match=rf"^{field}=") as error:
+        EC2ClusterSpec(**{**GOOD, field: value})
+    assert error.value.parameter == field
+
+
+def test_the_value_of_a_tag_is_refused_by_the_name_of_the_tag():
+    with pytest.raises(InvalidParameterError, match=r"tags\['team'\]='a\\nb'"):
+        EC2ClusterSpec(**GOOD, tags={"team": "a\nb"})
+
+
+@pytest.mark.parametrize("digest", ["ab" * 63, "xy" * 64, SHA512 + "\n"])
+def test_a_digest_has_128_hexadecimal_digits(digest):
+    with pytest.raises(InvalidParameterError, match=r"^spark_distribution_sha512="):
+        EC2ClusterSpec(**GOOD, spark_distribution=PATH_OF_HTTPS, spark_distribution_sha512=digest)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "https://ann:hunter2@example.com/spark.tgz",
+        "https://hunter2@example.com/spark.tgz",
+        "https://b.s3.amazonaws.com/spark.tgz?X-Amz-Date=1&X-Amz-Signature=hunter2",
+    ],
+)
+def test_credentials_in_an_address_are_refused_and_not_repeated(address):
+    with pytest.raises(InvalidParameterError, match=r"holds credentials") as error:
+        EC2ClusterSpec(**GOOD, spark_distribution=address)
+    assert "hunter2" not in f"{error.value!r} {error.value.value}"
+
+
+@pytest.mark.parametrize("host", ["10.0.0.1", "fd00::1", "airflow", "a-1.example.com", "a.example.com."])
+def test_a_driver_is_reached_by_name_or_address(host):
+    assert EC2ClusterSpec(**GOOD, driver_host=host).driver_host == host
+
+
+def test_a_bad_value_in_a_document_is_named_too():
+    document = EC2ClusterSpec(**GOOD).to_dict() | {"subnets": ["default"]}
+    with pytest.raises(InvalidDocumentError, match="subnets='default'"):
+        EC2ClusterSpec.from_dict(document)

@@ -1,0 +1,552 @@
+"""The rendered scripts are run by bash, as root would at boot, with all programs but bash's own replaced."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import tarfile
+import time
+from datetime import UTC, datetime, timedelta
+from hashlib import sha512
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.clusters.ec2.user_data import (
+    GAVE_UP,
+    MAX_BYTES,
+    master_user_data,
+    new_secret,
+    secret_of,
+    worker_user_data,
+)
+from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
+
+SECRET = "5e" * 32
+EXPIRES_AT = datetime(2030, 1, 1, tzinfo=UTC)
+ADDRESS = "10.0.0.9"
+BASH = shutil.which("bash")
+
+NASTY = [
+    "$(touch marker)",
+    "`touch marker`",
+    "; touch marker;",
+    "x' ; touch marker ; '",
+    'x" ; touch marker ; "',
+    "x' \"; touch marker; \"' $(touch marker)",
+    "x\ntouch marker\n",
+    "x\nEND\ntouch marker\n",
+    "x\r\ntouch marker #",
+    "${IFS}touch${IFS}marker",
+    "&&touch${IFS}marker||",
+    "|touch marker",
+    ">marker",
+    "a  b\tc",
+    "*?[a-z]~!!",
+    "\\'\\\\\"\\",
+    "{{ 7 * 7 }}{% raw %}{# no #}",
+    "%s%n",
+    "Zürich ☃ 机器",
+]
+
+# Programs that do no harm: the real ones run, and leave a note of how they were called.
+REAL = ["base64", "bash", "cat", "chmod", "date", "gzip", "mkdir", "rm", "setsid", "sha512sum", "tail", "tar"]
+
+STUBS = {
+    "shutdown": '[ ! -e "$HARNESS/shutdown-fails" ]',
+    "poweroff": "",
+    # The short pauses are skipped. A time to live passes when the test says so.
+    "sleep": '[ "$1" -lt 60 ] || until [ -e "$HARNESS/time-is-over" ]; do {sleep} 0.05; done',
+    "timeout": '[ ! -e "$HARNESS/master-is-gone" ]',
+    "aws": ': >"${@: -1}"',
+    "curl": """
+        case "$*" in
+          *latest/api/token) echo a-token ;;
+          *latest/meta-data/local-ipv4) echo "$ADDRESS" ;;
+          *) printf %s "${@: -1}" >"$HARNESS/address"
+             while [ "$1" != --output ]; do shift; done
+             [ -e "$HARNESS/archive" ] && {cat} "$HARNESS/archive" >"$2" ;;
+        esac""",
+    "java": "echo 'openjdk version \"17.0.9\" 2023-10-17' >&2",
+    "python3": "",
+}
+
+SPARK_CLASS = """#!/bin/bash
+printf '%s\\0' "$@" >"$HARNESS/daemon-arguments"
+for name in ${!JAVA_HOME@} ${!SPARK_@} ${!PYSPARK_@}; do
+  printf '%s=%s\\0' "$name" "${!name}"
+done >"$HARNESS/daemon-environment"
+export -p >"$HARNESS/daemon-exports"
+"""
+
+
+class Machine:
+    """A host on which no program can do any harm, below a directory of the test."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.programs = directory / "programs"
+        self.programs.mkdir()
+        self.cwd = directory / "cwd"
+        self.cwd.mkdir()
+        self.calls_file = directory / "calls"
+        for name in REAL:
+            self.program(self.programs / name, f'exec {shutil.which(name)} "$@"')
+        for name, body in STUBS.items():
+            self.program(
+                self.programs / name,
+                body.replace("{sleep}", shutil.which("sleep")).replace("{cat}", shutil.which("cat")),
+            )
+        self.spark_home = directory / "spark"
+        self.install_spark(self.spark_home)
+
+    def program(self, path: Path, body: str) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        note = f'echo {shlex.quote(path.name)} "$*" >>{shlex.quote(str(self.calls_file))}'
+        path.write_text(f"#!/bin/bash\n{note}\n{body}\n")
+        path.chmod(0o755)
+
+    def install_spark(self, home: Path) -> None:
+        (home / "bin").mkdir(parents=True)
+        (home / "bin/spark-class").write_text(SPARK_CLASS)
+        (home / "bin/spark-class").chmod(0o755)
+
+    def without(self, *names: str) -> Machine:
+        for name in names:
+            (self.programs / name).unlink()
+        return self
+
+    def let(self, what: str) -> Machine:
+        (self.directory / what).touch()
+        return self
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            "PATH": str(self.programs),
+            "HARNESS": str(self.directory),
+            "ADDRESS": ADDRESS,
+            "LC_ALL": "C.UTF-8",
+        }
+
+    def boot(self, user_data: str) -> str:
+        """Run it to the end, that of its daemon included; returns what the console shows."""
+        script = self.directory / "user-data"
+        script.write_text(self.below(user_data), encoding="utf-8")
+        return self.run(script)
+
+    def run(self, script: Path) -> str:
+        ran = subprocess.run(
+            [BASH, str(script)],
+            env=self.environment,
+            cwd=self.cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            timeout=60,
+            check=False,
+        )
+        return ran.stdout.decode()
+
+    def below(self, user_data: str) -> str:
+        root = self.directory / "root"
+        for folder in ("/opt/ernest", "/var/lib/cloud"):
+            user_data = user_data.replace(folder, f"{root}{folder}")
+        return user_data
+
+    def file(self, path: str) -> Path:
+        return self.directory / "root" / path
+
+    @property
+    def calls(self) -> list[str]:
+        return self.calls_file.read_text().splitlines()
+
+    @property
+    def arguments(self) -> list[str]:
+        return (self.directory / "daemon-arguments").read_bytes().decode().split("\0")[:-1]
+
+    @property
+    def settings(self) -> dict[str, str]:
+        entries = (self.directory / "daemon-environment").read_bytes().decode().split("\0")[:-1]
+        return dict(entry.split("=", 1) for entry in entries)
+
+    @property
+    def started(self) -> bool:
+        return (self.directory / "daemon-arguments").exists()
+
+    def require_nothing_injected(self) -> None:
+        assert not list(self.directory.rglob("marker"))
+
+
+@pytest.fixture
+def machine(tmp_path):
+    made = Machine(tmp_path)
+    yield made
+    made.let("time-is-over")  # nothing waits any longer
+
+
+@pytest.fixture
+def make_spec(machine):
+    def make(**changes):
+        values = {
+            "machines": 2,
+            "instance_type": "m5.large",
+            "image": "ami-12345678",
+            "subnets": ("subnet-12345678",),
+            "security_groups": ("sg-12345678",),
+            "spark_distribution": str(machine.spark_home),
+        }
+        spec = EC2ClusterSpec(**values)
+        for field, value in changes.items():
+            # Not by the constructor: it refuses some of what the script must withstand all the same.
+            object.__setattr__(spec, field, value)
+        return spec
+
+    return make
+
+
+def master(spec):
+    return master_user_data(spec, secret=SECRET, expires_at=EXPIRES_AT)
+
+
+def worker(spec, **changes):
+    values = {"master_host": "10.0.0.1", "cores": 3, "memory_megabytes": 1500}
+    return worker_user_data(spec, secret=SECRET, expires_at=EXPIRES_AT, **{**values, **changes})
+
+
+ROLES = pytest.mark.parametrize("render", [master, worker])
+
+
+@ROLES
+@pytest.mark.parametrize(("seconds", "minutes"), [(60, 1), (61, 2), (7199.5, 120), (7200, 120)])
+def test_the_first_command_sets_the_time_to_live(machine, make_spec, render, seconds, minutes):
+    script = render(make_spec(time_to_live_seconds=seconds))
+    lines = script.splitlines()
+    assert lines[0] == "#!/bin/bash"
+    assert lines[1].startswith(f"shutdown -h +{minutes} ")
+    machine.boot(script)
+    assert machine.calls[0] == f"shutdown -h +{minutes}"
+
+
+def test_a_timer_powers_off_where_shutdown_cannot_be_scheduled(machine, make_spec):
+    console = machine.let("shutdown-fails").boot(master(make_spec()))
+    assert "ernest: shutdown could not be scheduled" in console
+    assert machine.started
+    assert "sleep 7200" in machine.calls
+    before = machine.calls.count("poweroff -f")
+    machine.let("time-is-over")
+    deadline = time.monotonic() + 30
+    while machine.calls.count("poweroff -f") == before:
+        assert time.monotonic() < deadline, "the timer never powered off"
+        time.sleep(0.05)
+
+
+def test_a_machine_without_a_time_to_live_ends_at_once(machine, make_spec):
+    console = machine.let("shutdown-fails").without("setsid").boot(master(make_spec()))
+    assert "ernest: no time to live can be set" in console
+    assert console.splitlines().count(GAVE_UP) == 1
+    assert not machine.started
+    assert "poweroff -f" in machine.calls
+
+
+@pytest.mark.parametrize(
+    ("left", "ends_in"), [(timedelta(hours=2), r"\+1(19|20|21)"), (timedelta(seconds=-1), "now")]
+)
+def test_a_reboot_does_not_make_a_machine_live_longer(machine, make_spec, left, ends_in):
+    expires_at = datetime.now(UTC) + left
+    machine.boot(master_user_data(make_spec(), secret=SECRET, expires_at=expires_at))
+    script = machine.file("var/lib/cloud/scripts/per-boot/ernest-time-to-live")
+    assert os.access(script, os.X_OK)
+    machine.calls_file.write_text("")
+    machine.run(script)
+    ended = [call for call in machine.calls if call.startswith(("shutdown", "poweroff"))]
+    assert len(ended) == 1
+    assert re.fullmatch(f"shutdown -h {ends_in}", ended[0])
+
+
+def test_an_image_made_of_a_machine_does_not_inherit_its_end(machine, make_spec):
+    instance_id = machine.file("var/lib/cloud/data/instance-id")
+    instance_id.parent.mkdir(parents=True)
+    instance_id.write_text("i-1\n")
+    machine.boot(master_user_data(make_spec(), secret=SECRET, expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
+    script = machine.file("var/lib/cloud/scripts/per-boot/ernest-time-to-live")
+    for current, ends in (("i-2\n", False), ("i-1\n", True)):
+        instance_id.write_text(current)
+        machine.calls_file.write_text("")
+        machine.run(script)
+        assert ("shutdown -h now" in machine.calls) is ends
+
+
+def test_a_rebooted_machine_that_cannot_schedule_its_end_powers_off(machine, make_spec):
+    machine.boot(master(make_spec()))
+    machine.let("shutdown-fails").calls_file.write_text("")
+    machine.run(machine.file("var/lib/cloud/scripts/per-boot/ernest-time-to-live"))
+    assert machine.calls[-1] == "poweroff -f"
+
+
+def test_the_master_is_started_at_its_own_address(machine, make_spec):
+    console = machine.boot(master(make_spec()))
+    assert f"ernest: starting the Spark master at {ADDRESS}" in console
+    assert machine.arguments == [
+        "org.apache.spark.deploy.master.Master",
+        *("--host", ADDRESS, "--port", "7077", "--webui-port", "8080"),
+    ]
+    assert machine.settings["SPARK_LOCAL_IP"] == ADDRESS
+    assert machine.settings["SPARK_HOME"] == str(machine.spark_home)
+    assert machine.settings["PYSPARK_PYTHON"] == "python3"
+
+
+def test_a_worker_is_started_for_its_master(machine, make_spec):
+    machine.boot(worker(make_spec()))
+    assert machine.arguments[0] == "org.apache.spark.deploy.worker.Worker"
+    assert machine.arguments[-1] == "spark://10.0.0.1:7077"
+    options = dict(zip(machine.arguments[1:-1:2], machine.arguments[2:-1:2], strict=True))
+    assert (options["--host"], options["--cores"], options["--memory"]) == (ADDRESS, "3", "1500m")
+
+
+def test_a_machine_ends_with_its_master(machine, make_spec):
+    console = machine.boot(master(make_spec()))
+    assert console.splitlines()[-1] == GAVE_UP
+    assert machine.calls[-1] == "shutdown -h now"
+
+
+def test_a_worker_that_finds_no_master_ends_its_machine(machine, make_spec):
+    console = machine.let("master-is-gone").boot(worker(make_spec(start_timeout_seconds=0)))
+    assert "ernest: no Spark master answers at 10.0.0.1" in console
+    assert console.splitlines()[-1] == GAVE_UP
+    assert machine.calls[-1] == "shutdown -h now"
+    assert not machine.started
+
+
+def test_a_worker_that_keeps_ending_is_given_up(machine, make_spec):
+    console = machine.boot(worker(make_spec()))
+    assert console.count("ernest: starting the Spark worker") == 3
+    assert console.splitlines()[-2:] == ["ernest: the Spark worker keeps ending", GAVE_UP]
+    assert machine.calls[-1] == "shutdown -h now"
+
+
+@ROLES
+@pytest.mark.parametrize("encryption", [True, False])
+def test_all_processes_must_know_the_secret(machine, make_spec, render, encryption):
+    machine.boot(render(make_spec(network_encryption=encryption)))
+    file = machine.file("opt/ernest/conf/spark-defaults.conf")
+    assert machine.settings["SPARK_CONF_DIR"] == str(file.parent)
+    assert file.stat().st_mode & 0o777 == 0o600
+    conf = dict(line.split(" ", 1) for line in file.read_text().splitlines())
+    assert conf["spark.authenticate"] == "true"
+    assert conf["spark.authenticate.secret"] == SECRET
+    assert conf.get("spark.network.crypto.enabled") == ("true" if encryption else None)
+    assert conf["spark.master.rest.enabled"] == conf["spark.ui.killEnabled"] == "false"
+
+
+@ROLES
+def test_the_secret_is_shown_nowhere(machine, make_spec, render):
+    # Whatever goes wrong: the setup script fails in one, all goes well in the other.
+    for setup in ("", "false\n"):
+        console = machine.boot(render(make_spec(setup_script=setup)))
+        assert SECRET not in console
+    assert SECRET not in machine.calls_file.read_text(), "the list of processes shows arguments"
+    assert SECRET not in "".join(machine.arguments)
+    assert SECRET not in (machine.directory / "daemon-exports").read_text()
+
+
+def test_the_secret_can_be_read_back(make_spec):
+    secret = new_secret()
+    script = worker_user_data(
+        make_spec(setup_script=f"ernest_secret={SECRET}\n"),
+        secret=secret,
+        expires_at=EXPIRES_AT,
+        master_host=f"x\nernest_secret={SECRET}\n",
+        cores=1,
+        memory_megabytes=512,
+    )
+    assert secret_of(script) == secret
+    assert new_secret() != secret
+
+
+@pytest.mark.parametrize("user_data", ["", "#!/bin/bash\n", "ernest_secret=\n", "ernest_secret=$(x)\n"])
+def test_foreign_user_data_holds_no_secret(user_data):
+    with pytest.raises(ClusterError, match=r"holds no secret"):
+        secret_of(user_data)
+
+
+def test_a_bad_secret_is_refused_and_not_repeated(make_spec):
+    with pytest.raises(InvalidParameterError, match=r"new_secret") as error:
+        master_user_data(make_spec(), secret="hunter2", expires_at=EXPIRES_AT)
+    assert "hunter2" not in f"{error.value!r}"
+
+
+def test_an_expiry_without_a_time_zone_is_refused(make_spec):
+    with pytest.raises(InvalidParameterError, match=r"expires_at=.*time zone"):
+        master_user_data(make_spec(), secret=SECRET, expires_at=datetime(2030, 1, 1))
+
+
+@ROLES
+def test_equal_input_makes_equal_user_data(make_spec, render):
+    assert render(make_spec(setup_script="a")) == render(make_spec(setup_script="a"))
+
+
+@ROLES
+@pytest.mark.parametrize("nasty", NASTY)
+def test_paths_arrive_unchanged_and_run_nothing(machine, make_spec, render, nasty):
+    folder = f"{machine.directory}/{nasty}"
+    machine.install_spark(Path(folder))
+    for program in ("bin/java", "bin/python"):
+        machine.program(Path(folder, program), STUBS["java"])
+    machine.boot(
+        render(make_spec(spark_distribution=folder, java_home=folder, python=f"{folder}/bin/python"))
+    )
+    machine.require_nothing_injected()
+    assert machine.settings["SPARK_HOME"] == folder
+    assert machine.settings["JAVA_HOME"] == folder
+    assert machine.settings["PYSPARK_PYTHON"] == f"{folder}/bin/python"
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+def test_other_texts_arrive_unchanged_and_run_nothing(machine, make_spec, nasty):
+    pack_spark(machine)
+    address = f"https://example.com/{nasty}"
+    spec = make_spec(spark_distribution=address, setup_script=f": <<'THE_END'\n{nasty}\nTHE_END\n")
+    machine.boot(worker(spec, master_host=nasty))
+    machine.require_nothing_injected()
+    assert machine.arguments[-1] == f"spark://{nasty}:7077"
+    assert (machine.directory / "address").read_bytes().decode() == address
+    assert machine.file("opt/ernest/setup.sh").read_bytes().decode() == spec.setup_script
+
+
+@pytest.mark.parametrize("nasty", NASTY)
+@pytest.mark.parametrize("field", ["python", "java_home", "spark_distribution"])
+def test_a_text_that_leads_nowhere_is_told_and_runs_nothing(machine, make_spec, field, nasty):
+    prefix = "s3://bucket/" if field == "spark_distribution" else ""
+    console = machine.boot(master(make_spec(**{field: prefix + nasty})))
+    machine.require_nothing_injected()
+    assert console.splitlines()[-1] == GAVE_UP
+    assert not machine.started
+
+
+def pack_spark(machine):
+    """An archive of Spark as Apache packs it: below one folder."""
+    with tarfile.open(machine.directory / "archive", "w:gz") as archive:
+        archive.add(machine.spark_home, arcname="spark-4.2.0-bin-hadoop3")
+    return sha512((machine.directory / "archive").read_bytes()).hexdigest()
+
+
+def test_spark_is_fetched_and_checked(machine, make_spec):
+    digest = pack_spark(machine).upper()
+    spec = make_spec(spark_distribution="https://example.com/spark.tgz", spark_distribution_sha512=digest)
+    stale = machine.file("opt/ernest-spark/jars/spark-core-of-an-older-image.jar")
+    stale.parent.mkdir(parents=True)
+    stale.touch()
+    machine.boot(worker(spec))
+    assert machine.settings["SPARK_HOME"] == str(machine.file("opt/ernest-spark"))
+    assert not stale.exists()
+
+
+def assert_ended(machine, console, reason):
+    """Fails fast: the reason, the last line, the end; and nothing that works on at a price."""
+    assert [line for line in console.splitlines() if line.startswith("ernest: ")][-2:] == [reason, GAVE_UP]
+    assert console.splitlines()[-1] == GAVE_UP
+    assert machine.calls[-1] == "shutdown -h now"
+    assert not machine.started
+
+
+@ROLES
+def test_a_machine_without_java_ends_at_once(machine, make_spec, render):
+    console = machine.without("java").boot(render(make_spec()))
+    assert_ended(machine, console, "ernest: no Java 17 or newer found as java")
+
+
+@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.21"])
+def test_an_old_java_is_none(machine, make_spec, version):
+    machine.program(machine.programs / "java", f"echo 'openjdk version \"{version}\"' >&2")
+    console = machine.boot(master(make_spec()))
+    assert_ended(machine, console, "ernest: no Java 17 or newer found as java")
+
+
+def test_java_is_looked_for_where_the_specification_says(machine, make_spec):
+    console = machine.boot(master(make_spec(java_home="/nowhere")))
+    assert_ended(machine, console, "ernest: no Java 17 or newer found as /nowhere/bin/java")
+
+
+@pytest.mark.parametrize(
+    ("missing", "reason"), [("python3", "no Python found as python3"), ("curl", "no curl found")]
+)
+def test_a_missing_program_is_named(machine, make_spec, missing, reason):
+    assert_ended(machine, machine.without(missing).boot(master(make_spec())), f"ernest: {reason}")
+
+
+def test_a_missing_spark_is_told(machine, make_spec):
+    console = machine.boot(master(make_spec(spark_distribution="/nowhere/spark")))
+    assert_ended(machine, console, "ernest: no Spark found in /nowhere/spark")
+
+
+def test_spark_from_s3_needs_the_aws_cli(machine, make_spec):
+    console = machine.without("aws").boot(master(make_spec(spark_distribution="s3://bucket/spark.tgz")))
+    assert_ended(machine, console, "ernest: no AWS CLI found to read Spark from S3")
+
+
+def test_an_archive_that_cannot_be_fetched_is_tried_for_again(machine, make_spec):
+    address = "https://example.com/spark.tgz"
+    console = machine.boot(master(make_spec(spark_distribution=address)))
+    assert_ended(machine, console, f"ernest: Spark could not be fetched from {address}")
+    assert len([one for one in machine.calls if one.startswith("curl") and address in one]) == 5
+
+
+def test_an_archive_of_another_digest_is_not_unpacked(machine, make_spec):
+    pack_spark(machine)
+    spec = make_spec(spark_distribution="https://example.com/spark.tgz", spark_distribution_sha512="0" * 128)
+    assert_ended(
+        machine, machine.boot(master(spec)), "ernest: what was fetched is not the Spark that the digest names"
+    )
+    assert not machine.file("opt/ernest-spark").exists()
+
+
+def test_what_is_no_archive_is_told(machine, make_spec):
+    (machine.directory / "archive").write_text("<html>moved</html>")
+    console = machine.boot(master(make_spec(spark_distribution="https://example.com/spark.tgz")))
+    assert_ended(machine, console, "ernest: what was fetched is no .tgz of Spark")
+
+
+def test_a_machine_that_does_not_know_its_address_ends(machine, make_spec):
+    machine.program(machine.programs / "curl", "echo '<html>'")
+    console = machine.boot(master(make_spec()))
+    assert_ended(machine, console, "ernest: the metadata service tells no address of this machine")
+
+
+def test_the_setup_script_runs_first_and_shows_its_output(machine, make_spec):
+    machine.without("java")
+    java = machine.directory / "later"
+    machine.program(java, STUBS["java"])
+    installed = machine.programs / "java"
+    setup = f"echo installing\ncat {java} >{installed}\nchmod 755 {installed}\n"
+    console = machine.boot(master(make_spec(setup_script=setup)))
+    assert "installing" in console.splitlines()
+    assert machine.started
+
+
+def test_a_setup_script_that_fails_ends_the_machine(machine, make_spec):
+    console = machine.boot(master(make_spec(setup_script="echo no mirror >&2; exit 7\n")))
+    assert "no mirror" in console.splitlines()
+    assert_ended(machine, console, "ernest: the setup script failed with exit code 7")
+
+
+def test_a_setup_script_that_is_too_long_is_refused_before_the_launch(make_spec):
+    assert len(worker(make_spec()).encode()) < MAX_BYTES / 2
+    longest = "ä" * 2000
+    with pytest.raises(InvalidParameterError, match=r"setup_script=.*16384.*Bake") as error:
+        worker(make_spec(setup_script=longest * 3))
+    fits = int(re.search(r"about (\d+) bytes", str(error.value))[1])
+    assert len(worker(make_spec(setup_script="x" * fits)).encode()) <= MAX_BYTES
+    with pytest.raises(InvalidParameterError, match=r"setup_script="):
+        worker(make_spec(setup_script="x" * (fits + 8)))
+
+
+def test_every_program_is_found_on_the_path(make_spec):
+    # What is called by an absolute path would not be replaced in these tests, and does not exist everywhere.
+    template = files("airflow_provider_ernest.clusters.ec2").joinpath("user_data.sh.j2").read_text()
+    assert not re.search(r"/s?bin/(?!bash\b|java\n|spark-class)", template)
