@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import os
 import signal
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
@@ -15,9 +17,10 @@ from airflow_provider_ernest.exceptions import (
     SampleRunError,
 )
 from airflow_provider_ernest.processes import die_with_parent, end_process_tree
+from airflow_provider_ernest.spark.secret_file import SECRET_PROPERTY, SecretFile, replaced_properties
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 KILL_GRACE_SECONDS = 3.0
 """How long a driver may take to deregister its application before it is killed; Airflow gives about 5 s."""
@@ -32,6 +35,9 @@ class ErnestSubmitHook(SparkSubmitHook):
         master_url: address of a master that has no Airflow connection, such as spark://10.0.0.7:7077.
         spark_conn_id: the Airflow connection of the master. Exactly one of the two is given.
         options: further arguments of `SparkSubmitHook`, such as java_class, jars or py_files.
+        secret: that the cluster's processes share. It is handed over in a private file that exists while
+            the application runs, and masked in Airflow's logs; so is one found in `conf`. On a command
+            line, whoever has an account on the host could read it.
 
     Raises:
         InvalidParameterError: both or neither of the two, or an option that the hook does not know.
@@ -47,6 +53,7 @@ class ErnestSubmitHook(SparkSubmitHook):
         application_args: list[str],
         name: str,
         options: Mapping[str, Any] | None = None,
+        secret: str | None = None,
     ) -> None:
         if (master_url is None) == (spark_conn_id is None):
             raise InvalidParameterError(
@@ -57,8 +64,13 @@ class ErnestSubmitHook(SparkSubmitHook):
             require_connection(spark_conn_id)
         options = dict(options or {})
         _check_options(options)
+        conf = dict(conf)
+        secret_of_conf = conf.pop(SECRET_PROPERTY, None)
+        self._secret = secret_of_conf if secret is None else secret
+        self._secret_file: SecretFile | None = None
+        self._is_ended = False
         super().__init__(
-            conf=dict(conf),
+            conf=conf,
             conn_id=spark_conn_id or "",
             application_args=application_args,
             name=name,
@@ -78,24 +90,68 @@ class ErnestSubmitHook(SparkSubmitHook):
         since log and master report success after a killed driver too.
 
         Raises:
-            SampleRunError: the application ended with another exit code than 0.
+            SampleRunError: the application ended with another exit code than 0, or `end` came first.
+            MissingResourceError: there is no such program as spark-submit.
         """
+        if self._is_ended:
+            raise SampleRunError(f"{application} was ended before it was submitted.")
         try:
-            # The kernel sends the signal when the *thread* that started the process ends.
-            self.submit(application, preexec_fn=die_with_parent(signal.SIGTERM), start_new_session=True)
+            with self._secret_handed_over():
+                # The kernel sends the signal when the *thread* that started the process ends.
+                self.submit(application, preexec_fn=die_with_parent(signal.SIGTERM), start_new_session=True)
         except AirflowException as error:
             exit_code = self._submit_sp.returncode if self._submit_sp else None
             raise SampleRunError(
                 f"{application} failed: spark-submit ended with exit code {exit_code}.",
                 remedy="The driver's output is in this task's log, above.",
             ) from error
+        except FileNotFoundError as error:
+            raise MissingResourceError(
+                f"There is no program {error.filename!r}.",
+                remedy="Install Spark on the Airflow worker (pip install 'airflow-provider-ernest[local]') "
+                "and put its spark-submit on the PATH.",
+            ) from error
 
     def end(self) -> list[int]:
         """End driver and spark-submit; returns the ids of the processes ended. May be repeated."""
-        process = self._submit_sp
-        if process is None or process.poll() is not None:
-            return []
-        return end_process_tree(process.pid, grace_seconds=KILL_GRACE_SECONDS)
+        self._is_ended = True
+        try:
+            process = self._submit_sp
+            if process is None or process.poll() is not None:
+                return []
+            return end_process_tree(process.pid, grace_seconds=KILL_GRACE_SECONDS)
+        finally:
+            if self._secret_file is not None:
+                self._secret_file.remove()
+
+    def _process_spark_submit_log(self, itr: Iterator[Any]) -> None:
+        """Follow the output; first of all, end what was started while `end` was called."""
+        if self._is_ended:
+            self.end()
+        super()._process_spark_submit_log(itr)
+
+    @contextmanager
+    def _secret_handed_over(self) -> Iterator[None]:
+        """Let spark-submit read the secret from a file, which is removed in any case."""
+        if self._secret is None:
+            yield
+            return
+        from airflow.sdk.log import mask_secret
+
+        mask_secret(self._secret)
+        own_file = self._properties_file
+        replaced = replaced_properties(
+            own_file,
+            spark_submit=self._get_spark_binary_path()[0],
+            environment={**os.environ, **(self._env or {})},
+        )
+        self._secret_file = SecretFile(self._secret, replaced=replaced)
+        self._properties_file = str(self._secret_file.path)
+        try:
+            yield
+        finally:
+            self._secret_file.remove()
+            self._properties_file = own_file
 
 
 def require_connection(spark_conn_id: str) -> Connection:

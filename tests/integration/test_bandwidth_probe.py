@@ -1,0 +1,171 @@
+"""The bandwidth probe on a real Spark cluster."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.cpu_share import find_cpu_controller, remove_group
+from airflow_provider_ernest.exceptions import ClusterStartError
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.probing import APPLICATION, probe_bandwidth
+from tests.integration.conftest import processes_mentioning, wait_until
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture(autouse=True)
+def airflow_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
+
+
+def probe(cluster: ClusterHandle, **changes: Any) -> dict[str, Bandwidth]:
+    fields = {
+        "master_url": cluster.master_url,
+        "conf": cluster.spark_conf(),
+        "machines": len(cluster.machines),
+        "cores_per_machine": cluster.cores_per_machine,
+        "rounds": 1,
+        "interval_seconds": 0.0,
+        "secret": None,
+        "timeout_seconds": 240.0,
+        "log": logging.getLogger("probe"),
+        **changes,
+    }
+    return probe_bandwidth(**fields)
+
+
+def require_nothing_left(cluster: ClusterHandle) -> None:
+    assert not processes_mentioning(str(APPLICATION))
+    wait_until(
+        lambda: not read_state(cluster.web_url, timeout_seconds=5).applications,
+        seconds=30,
+        what="the end of the application",
+    )
+
+
+def executor_at_work(cluster: ClusterHandle, host: str) -> psutil.Process | None:
+    """The executor on a machine, once it has started the Python processes that measure."""
+    for process in processes_mentioning(cluster.master_url.rpartition(":")[2]) + processes_mentioning(host):
+        try:
+            words = process.cmdline()
+            if "--executor-id" in words and words[words.index("--hostname") + 1] == host:
+                return process if process.children() else None
+        except psutil.Error:
+            continue
+    return None
+
+
+@contextmanager
+def meanwhile(act: Callable[[], None]) -> Iterator[None]:
+    """Do something in a thread of its own; what goes wrong there fails the test."""
+    problems: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            act()
+        except BaseException as error:
+            problems.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    try:
+        yield
+    finally:
+        thread.join(120)
+    assert not problems, problems
+
+
+def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster):
+    bandwidth = probe(cluster, rounds=2, interval_seconds=0.5)
+
+    workers = read_state(cluster.web_url, timeout_seconds=5).workers_alive
+    assert set(bandwidth) == {worker.host for worker in workers} == {each.host for each in cluster.machines}
+    for measured in bandwidth.values():
+        assert measured.memory_gigabytes_per_second > 0
+        assert measured.network_gigabytes_per_second > 0
+        assert 0 < measured.score < 2
+    require_nothing_left(cluster)
+
+
+def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
+    try:
+        controller = find_cpu_controller()
+        group = controller.create_group(f"ernest-probe-test-{os.getpid()}", share=0.15)
+    except ClusterStartError as error:
+        pytest.skip(str(error))
+    slow = cluster.machines[1].host
+
+    def slow_down() -> None:
+        # Not before it measures: the start of a JVM under a quota takes many times as long.
+        executor = wait_until(lambda: executor_at_work(cluster, slow), seconds=120, what="the executor")
+        for process in [executor, *executor.children(recursive=True)]:
+            group.add(process.pid)
+
+    try:
+        with meanwhile(slow_down):
+            bandwidth = probe(cluster)
+    finally:
+        remove_group(group.directory)
+
+    ranked = sorted(bandwidth, key=lambda host: bandwidth[host].memory_gigabytes_per_second)
+    assert ranked[0] == slow
+    assert bandwidth[slow].score == min(each.score for each in bandwidth.values())
+    assert bandwidth[slow].score < 0.85
+
+
+def test_a_machine_that_dies_meanwhile_fails_the_probe_in_time(cluster):
+    def kill_executor() -> None:
+        host = cluster.machines[2].host
+        wait_until(lambda: executor_at_work(cluster, host), seconds=120, what="the executor").send_signal(
+            signal.SIGKILL
+        )
+
+    with (
+        meanwhile(kill_executor),
+        pytest.raises(ClusterStartError, match="The bandwidth probe failed") as failure,
+    ):
+        probe(cluster)
+
+    assert "timeout_seconds" not in str(failure.value), "it failed by itself, before it was ended"
+    assert failure.value.retryable
+    require_nothing_left(cluster)
+
+
+def test_a_killed_probe_leaves_no_process(cluster):
+    hooks: list[Any] = []
+
+    def kill_when_running() -> None:
+        wait_until(
+            lambda: read_state(cluster.web_url, timeout_seconds=5).applications,
+            seconds=90,
+            what="the application on the cluster",
+        )
+        hooks[0].end()
+
+    with meanwhile(kill_when_running), pytest.raises(ClusterStartError):
+        probe(cluster, on_submit=hooks.append)
+    require_nothing_left(cluster)
+
+
+def test_a_probe_that_is_killed_before_it_is_submitted_never_starts(cluster):
+    with pytest.raises(ClusterStartError, match="ended before it was submitted"):
+        probe(cluster, on_submit=lambda hook: hook.end())
+    assert not processes_mentioning(str(APPLICATION))
+
+
+def test_waiting_for_a_machine_that_never_comes_is_bounded(cluster):
+    with pytest.raises(ClusterStartError, match=r"longer than timeout_seconds=10 and was ended"):
+        probe(cluster, machines=4, timeout_seconds=10.0)
+    require_nothing_left(cluster)

@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import Machine
+from airflow_provider_ernest.clusters.culling import choose_culled, warnings_after
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.spark.bandwidth import Measurement, rate
+
+
+def machine(host: str) -> Machine:
+    return Machine(worker_id=f"worker-{host}", host=host, cores=8, memory_megabytes=1024)
+
+
+def probed(**rates: tuple[float, float]) -> list[Machine]:
+    """Machines by name, each with its (memory, network) bandwidth, rated as the probe rates them."""
+    bandwidth = rate(
+        Measurement(host=host, memory_windows=(memory,), sent=(network,), received=(network,))
+        for host, (memory, network) in rates.items()
+    )
+    return [
+        Machine(
+            worker_id=f"worker-{host}",
+            host=host,
+            cores=8,
+            memory_megabytes=1024,
+            bandwidth=bandwidth[host],
+        )
+        for host in rates
+    ]
+
+
+def culled_hosts(machines, **how):
+    return [culled.machine.host for culled in choose_culled(machines, **how)]
+
+
+FIVE = {"a": (20.0, 1.0), "b": (19.4, 1.0), "c": (20.0, 0.52), "d": (20.0, 1.0), "e": (10.0, 1.0)}
+
+
+def test_the_slowest_are_culled_slowest_first_and_the_reason_says_what_was_slow():
+    culled = choose_culled(probed(**FIVE), keep=2, floor=0.85, smallest=2)
+    assert [(each.machine.host, each.reason) for each in culled] == [
+        ("e", "memory 0.50 of the median, below the floor of 0.85: a straggler"),
+        ("c", "network 0.52 of the median, below the floor of 0.85: a straggler"),
+        ("b", "not needed: memory 0.97 of the median"),
+    ]
+
+
+def test_nothing_is_culled_without_surplus_and_stragglers():
+    machines = probed(a=(20.0, 1.0), b=(19.0, 1.0), c=(20.0, 0.95))
+    assert choose_culled(machines, keep=3, floor=0.85, smallest=1) == []
+
+
+def test_stragglers_beyond_the_surplus_are_culled_down_to_the_smallest_acceptable():
+    assert culled_hosts(probed(**FIVE), keep=4, floor=0.85, smallest=3) == ["e", "c"]
+    assert culled_hosts(probed(**FIVE), keep=5, floor=0.85, smallest=4) == ["e"]
+    assert culled_hosts(probed(**FIVE), keep=5, floor=0.85, smallest=5) == []
+
+
+def test_fewer_machines_than_wanted_lose_stragglers_only():
+    assert culled_hosts(probed(**FIVE), keep=8, floor=0.85, smallest=3) == ["e", "c"]
+    assert culled_hosts(probed(**FIVE), keep=8, floor=0.85, smallest=6) == []
+
+
+def test_a_machine_at_the_floor_is_no_straggler():
+    machines = probed(a=(20.0, 1.0), b=(20.0, 1.0), c=(17.0, 1.0))
+    assert choose_culled(machines, keep=3, floor=0.85, smallest=1) == []
+
+
+def test_machines_without_measurement_go_before_ordinary_ones_and_after_stragglers():
+    machines = [*probed(**FIVE), machine("y"), machine("x")]
+    culled = choose_culled(machines, keep=3, floor=0.85, smallest=3)
+    assert [each.machine.host for each in culled] == ["e", "c", "x", "y"]
+    assert culled[2].reason == "not needed: its bandwidth was not measured"
+
+
+def test_without_any_measurement_only_the_surplus_is_culled():
+    machines = [machine(f"10.0.0.{number}") for number in (4, 2, 9)]
+    assert culled_hosts(machines, keep=2, floor=0.85, smallest=1) == ["10.0.0.2"]
+
+
+def test_the_order_of_the_machines_does_not_matter():
+    machines = [*probed(**FIVE), machine("y"), machine("x")]
+    wanted = choose_culled(machines, keep=3, floor=0.99, smallest=2)
+    for seed in range(5):
+        shuffled = random.Random(seed).sample(machines, len(machines))
+        assert choose_culled(shuffled, keep=3, floor=0.99, smallest=2) == wanted
+
+
+def test_machines_without_network_are_judged_by_memory():
+    culled = choose_culled(
+        [
+            Machine(
+                worker_id=host,
+                host=host,
+                cores=1,
+                memory_megabytes=512,
+                bandwidth=rate([Measurement(host=host, memory_windows=(9.0,))])[host],
+            )
+            for host in "ab"
+        ],
+        keep=1,
+        floor=0.85,
+        smallest=1,
+    )
+    assert [each.reason for each in culled] == ["not needed: memory 1.00 of the median"]
+
+
+@pytest.mark.parametrize("smallest", [0, 4])
+def test_the_smallest_acceptable_number_lies_between_1_and_what_is_wanted(smallest):
+    with pytest.raises(InvalidParameterError, match=rf"smallest={smallest} is not from 1 to keep=3"):
+        choose_culled(probed(**FIVE), keep=3, floor=0.85, smallest=smallest)
+
+
+def test_stragglers_that_had_to_stay_are_told_slowest_first():
+    first, second = warnings_after(probed(**FIVE), floor=0.85)
+    assert "e remains though it is slow: memory 0.50 of the median, below the floor of 0.85" in first
+    assert "c remains though it is slow: network 0.52" in second
+
+
+def test_nothing_is_told_of_ordinary_machines():
+    assert warnings_after([*probed(a=(20.0, 1.0), b=(19.0, 1.0)), machine("x")], floor=0.85) == ()

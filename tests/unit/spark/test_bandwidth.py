@@ -1,0 +1,259 @@
+"""The bandwidth probe without Spark: machines are threads with loopback addresses of their own."""
+
+from __future__ import annotations
+
+import json
+import random
+import socket
+import sys
+import threading
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.spark.bandwidth import Measurement, rate
+from airflow_provider_ernest.spark.bandwidth_group import Group, address_of, host_of_executor
+from airflow_provider_ernest.spark.bandwidth_machine import Plan, measure_machine, shifts_of
+
+BRIEF = Plan(cores=1, windows=2, window_seconds=0.02, settle_seconds=0.02, transfer_seconds=0.05)
+
+
+def measured(host: str, memory: float, network: float = 1.0, seed: int = 0) -> Measurement:
+    """A machine whose rates are lowered now and then, never raised, by noise of up to a tenth."""
+    noise = random.Random(f"{seed}{host}")
+    return Measurement(
+        host=host,
+        memory_windows=tuple(memory * (1 - 0.1 * noise.random() ** 2) for _ in range(4)),
+        sent=tuple(network * (1 - 0.1 * noise.random() ** 2) for _ in range(3)),
+        received=tuple(network * (1 - 0.1 * noise.random() ** 2) for _ in range(3)),
+    )
+
+
+def test_equal_machines_score_about_1():
+    scores = [each.score for each in rate(measured(f"10.0.0.{i}", 20.0) for i in range(20)).values()]
+    assert all(0.9 <= score <= 1.1 for score in scores)
+
+
+@pytest.mark.parametrize(("memory", "network"), [(14.0, 1.0), (20.0, 0.7), (14.0, 0.8)])
+@pytest.mark.parametrize("seed", range(5))
+def test_one_slow_machine_scores_lowest(memory, network, seed):
+    machines = [measured(f"10.0.0.{i}", 20.0, seed=seed) for i in range(9)]
+    scores = rate([*machines, measured("10.0.0.9", memory, network, seed)])
+    assert min(scores, key=lambda host: scores[host].score) == "10.0.0.9"
+    assert scores["10.0.0.9"].score < 0.8
+
+
+def test_the_order_does_not_matter():
+    machines = [measured(f"10.0.0.{i}", 20.0 + i, seed=seed) for i in range(7) for seed in range(2)]
+    shuffled = random.Random(1).sample(machines, len(machines))
+    assert rate(shuffled) == rate(machines)
+
+
+def test_the_best_window_of_all_rounds_counts():
+    rounds = [
+        Measurement(host="a", memory_windows=(5.0, 6.0)),
+        Measurement(host="a", memory_windows=(20.0, 3.0)),
+        Measurement(host="b", memory_windows=(20.0, 20.0)),
+    ]
+    assert rate(rounds)["a"].memory_gigabytes_per_second == 20.0
+    assert rate(rounds)["a"].score == 1.0
+
+
+def test_a_slow_partner_does_not_blame_an_innocent_machine():
+    """a exchanges with the slow machine c in one shift of two."""
+    scores = rate(
+        [
+            Measurement(host="a", memory_windows=(1.0,), sent=(1.0, 0.1), received=(0.1, 1.0)),
+            Measurement(host="b", memory_windows=(1.0,), sent=(0.1, 1.0), received=(1.0, 0.1)),
+            Measurement(host="c", memory_windows=(1.0,), sent=(0.1, 0.1), received=(0.1, 0.1)),
+        ]
+    )
+    assert scores["a"].score == scores["b"].score == 1.0
+    assert scores["c"].score == pytest.approx(0.1)
+
+
+def test_a_machine_that_only_sends_slowly_is_slow():
+    machines = [Measurement(host=name, memory_windows=(1.0,), sent=(1.0,), received=(1.0,)) for name in "ab"]
+    scores = rate([*machines, Measurement(host="c", memory_windows=(1.0,), sent=(0.5,), received=(1.0,))])
+    assert scores["c"].network_gigabytes_per_second == 0.5
+    assert scores["c"].score == 0.5
+
+
+def test_a_single_machine_has_no_network():
+    (only,) = rate([Measurement(host="a", memory_windows=(12.0,))]).values()
+    assert only.network_gigabytes_per_second is None
+    assert only.score == 1.0
+
+
+def test_a_network_that_lets_nothing_through_breaks_nothing():
+    dead = [Measurement(host=name, memory_windows=(1.0,), sent=(0.0,), received=(0.0,)) for name in "ab"]
+    assert {each.score for each in rate(dead).values()} == {1.0}
+
+
+class Machines:
+    """Runs a function for each machine in a thread of its own, with what Spark's barrier would give them."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.answers: list[str] = [""] * count
+        self.results: list[Any] = [None] * count
+        self._barrier = threading.Barrier(count)
+
+    def run(self, function: Callable[[Group], Any], timeout_seconds: float = 20.0) -> list[Any]:
+        def machine(rank: int) -> None:
+            def all_gather(message: str) -> list[str]:
+                self.answers[rank] = message
+                self._barrier.wait(10)
+                return list(self.answers)
+
+            address = f"127.0.2.{rank + 1}"
+            try:
+                group = Group(
+                    rank=rank,
+                    host=address,
+                    address=address,
+                    all_gather=all_gather,
+                    timeout_seconds=timeout_seconds,
+                )
+                with closing(group):
+                    self.results[rank] = function(group)
+            except OSError as error:
+                self.results[rank] = error
+
+        threads = [threading.Thread(target=machine, args=(rank,)) for rank in range(self.count)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+        assert not any(thread.is_alive() for thread in threads)
+        return self.results
+
+
+@pytest.mark.parametrize("count", [1, 2, 5])
+def test_each_machine_measures_memory_and_exchanges_with_its_partners(count):
+    results = Machines(count).run(lambda group: measure_machine(BRIEF, group))
+
+    assert [result["host"] for result in results] == [f"127.0.2.{rank + 1}" for rank in range(count)]
+    assert all(len(result["memory_windows"]) == 2 for result in results)
+    assert all(len(result["received"]) == len(shifts_of(count)) for result in results)
+    assert all(rate > 0 for result in results for rate in result["memory_windows"] + result["received"])
+
+
+def test_each_machine_has_a_partner_in_every_shift_and_never_itself():
+    assert shifts_of(1) == []
+    assert shifts_of(2) == [1]
+    assert shifts_of(8) == [1, 4, 7]
+
+
+def test_foreigners_are_turned_away():
+    """Whoever connects in place of the partner and says nothing, or something wrong, is not served."""
+    machines = Machines(2)
+    connected = threading.Event()
+
+    def act(group: Group) -> Any:
+        if group.rank == 0:
+            connected.wait(10)
+            with group.accept("transfer 1") as connection:
+                return connection.recv(5)
+        _, address, port, _ = json.loads(machines.answers[0])
+        stranger = socket.create_connection((address, port))
+        stranger.sendall(b"x" * 32)
+        silent = socket.create_connection((address, port))
+        connected.set()
+        with stranger, silent, group.connect(0, "transfer 1") as connection:
+            connection.sendall(b"hello")
+            stranger.settimeout(10)
+            return stranger.recv(1)
+
+    assert machines.run(act) == [b"hello", b""]
+
+
+def test_a_machine_that_ends_early_fails_the_others_in_time():
+    def act(group: Group) -> Any:
+        if group.rank == 1:
+            return "gone"
+        return measure_machine(BRIEF, group)
+
+    results = Machines(3).run(act)
+    assert results[1] == "gone"
+    assert all(isinstance(results[rank], OSError) for rank in (0, 2))
+
+
+def test_a_machine_that_hangs_fails_the_others_in_time():
+    hangs = threading.Event()
+
+    def act(group: Group) -> Any:
+        if group.rank == 2:
+            hangs.wait(30)
+            return "hung"
+        try:
+            return measure_machine(BRIEF, group)
+        finally:
+            hangs.set()
+
+    results = Machines(3).run(act, timeout_seconds=1.0)
+    assert results[2] == "hung"
+    assert all(isinstance(results[rank], OSError) for rank in (0, 1))
+
+
+def process(folder: Path, pid: int, parent: int, *words: str) -> None:
+    (folder / str(pid)).mkdir()
+    (folder / str(pid) / "cmdline").write_bytes("\0".join([*words, ""]).encode())
+    (folder / str(pid) / "stat").write_text(f"{pid} (odd ) name) S {parent} {pid} {pid}")
+
+
+def test_the_host_is_what_the_executor_was_told(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.getpid", lambda: 30)
+    process(tmp_path, 30, 20, "python3", "-m", "pyspark.daemon")
+    process(
+        tmp_path, 20, 10, "java", "Backend", "--executor-id", "0", "--hostname", "10.0.0.7", "--cores", "4"
+    )
+    assert host_of_executor(tmp_path) == "10.0.0.7"
+
+
+def test_the_host_is_unknown_where_no_executor_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.getpid", lambda: 30)
+    process(tmp_path, 30, 1, "python3")
+    assert host_of_executor(tmp_path) is None
+    assert host_of_executor(tmp_path / "nowhere") is None
+
+
+@pytest.mark.parametrize(
+    ("host", "seen", "address"),
+    [
+        ("10.0.0.7", "127.0.0.1", "10.0.0.7"),
+        ("[::1]", "127.0.0.1", "::1"),
+        ("worker-7.internal", "127.0.0.1", "127.0.0.1"),
+        ("worker-7.internal", "192.0.2.77", "worker-7.internal"),
+    ],
+)
+def test_partners_use_an_address_that_the_machine_has(host, seen, address):
+    assert address_of(host, seen) == address
+
+
+def test_what_a_machine_sent_is_what_its_partner_received(monkeypatch):
+    from airflow_provider_ernest.spark import bandwidth_machine
+    from airflow_provider_ernest.spark.bandwidth_probe import with_sent
+
+    monkeypatch.setitem(sys.modules, "bandwidth_machine", bandwidth_machine)
+    received = {0: [0.2, 0.1], 1: [1.2, 1.1], 2: [2.2, 2.1]}  # of the machines 1 and 2 ranks before
+    measured = [
+        {"rank": rank, "host": f"h{rank}", "memory_windows": [1.0], "received": received[rank]}
+        for rank in (2, 0, 1)
+    ]
+    sent = {machine["host"]: machine["sent"] for machine in with_sent(measured)}
+    assert sent == {"h0": [1.2, 2.1], "h1": [2.2, 0.1], "h2": [0.2, 1.1]}
+
+
+def test_the_reason_of_a_failure_is_the_error_on_the_machine():
+    from airflow_provider_ernest.spark.bandwidth_probe import reason_of
+
+    wrapped = Exception(
+        "An error occurred while calling o1.collect.\n: org.apache.spark.SparkException: Job aborted\n"
+        'Traceback (most recent call last):\n  File "x.py", line 1\nTimeoutError: it is silent\n\tat org'
+    )
+    assert reason_of(wrapped) == "TimeoutError: it is silent"
+    assert reason_of(ValueError("odd")) == "ValueError: odd"

@@ -1,0 +1,165 @@
+"""The submission of the bandwidth probe, to a spark-submit that only writes what the probe would."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.exceptions import ClusterLostError, ClusterStartError
+from airflow_provider_ernest.spark.probing import probe_bandwidth
+
+SPARK_SUBMIT = """\
+#!{python}
+import json, sys, time
+with open({arguments!r}, "w") as file:
+    json.dump(sys.argv[1:], file)
+output = next(word for word in sys.argv if word.startswith("--output=")).removeprefix("--output=")
+document = {document!r}
+if document is not None:
+    with open(output, "w") as file:
+        file.write(document)
+time.sleep({seconds})
+sys.exit({exit_code})
+"""
+
+
+class SparkSubmit:
+    def __init__(self, folder: Path) -> None:
+        self.program = folder / "spark-submit"
+        self._arguments = folder / "arguments.json"
+
+    def behave(self, document: object = None, *, exit_code: int = 0, seconds: float = 0) -> None:
+        self.program.write_text(
+            SPARK_SUBMIT.format(
+                python=sys.executable,
+                arguments=str(self._arguments),
+                document=None if document is None else json.dumps(document),
+                exit_code=exit_code,
+                seconds=seconds,
+            )
+        )
+        self.program.chmod(0o755)
+
+    @property
+    def arguments(self) -> list[str]:
+        return json.loads(self._arguments.read_text())
+
+    @property
+    def conf(self) -> dict[str, str]:
+        words = self.arguments
+        pairs = [words[at + 1] for at, word in enumerate(words) if word == "--conf"]
+        return dict(pair.split("=", 1) for pair in pairs)
+
+
+@pytest.fixture
+def spark_submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SparkSubmit:
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    return SparkSubmit(tmp_path)
+
+
+def measurement(host: str, memory: float = 20.0) -> dict[str, object]:
+    return {"host": host, "memory_windows": [memory], "sent": [1.0], "received": [1.0]}
+
+
+TWO = {"measurements": [measurement("10.0.0.1"), measurement("10.0.0.2", 10.0), measurement("10.0.0.1")]}
+
+
+def probe(**changes):
+    fields = {
+        "master_url": "spark://127.0.0.1:7077",
+        "conf": {"spark.executor.memory": "3000m"},
+        "machines": 2,
+        "cores_per_machine": 8,
+        "rounds": 2,
+        "interval_seconds": 30,
+        "secret": None,
+        "timeout_seconds": 60,
+        "log": logging.getLogger("probe"),
+        **changes,
+    }
+    return probe_bandwidth(**fields)
+
+
+def test_the_machines_are_rated_and_told_slowest_first(spark_submit, caplog):
+    spark_submit.behave(TWO)
+    with caplog.at_level("INFO"):
+        bandwidth = probe()
+    assert set(bandwidth) == {"10.0.0.1", "10.0.0.2"}
+    assert bandwidth["10.0.0.2"].score == pytest.approx(10 / 15)
+    messages = [record.message for record in caplog.records if record.name == "probe"]
+    assert messages[0] == "10.0.0.2: memory 10.0 GB/s, network 1.00 GB/s, score 0.67"
+
+
+def test_it_asks_for_each_machine_as_a_whole(spark_submit):
+    spark_submit.behave(TWO)
+    probe(conf={"spark.executor.memory": "3000m", "spark.driver.extraJavaOptions": "-Dmine=1"})
+    conf = spark_submit.conf
+    assert (conf["spark.cores.max"], conf["spark.executor.cores"], conf["spark.task.cpus"]) == (
+        "16",
+        "8",
+        "8",
+    )
+    assert conf["spark.executor.memory"] == "512m"
+    assert conf["spark.driver.host"] == "127.0.0.1"
+    assert conf["spark.driver.extraJavaOptions"] == "-Dmine=1 -XX:TieredStopAtLevel=1"
+    assert {"--machines=2", "--cores=8", "--rounds=2", "--interval-seconds=30"} <= set(spark_submit.arguments)
+
+
+@pytest.mark.parametrize(
+    ("offered", "taken"), [("480m", "480m"), ("513m", "512m"), ("4g", "512m"), (None, "512m")]
+)
+def test_its_executors_take_little_memory_and_never_more_than_offered(spark_submit, offered, taken):
+    spark_submit.behave(TWO)
+    probe(conf={"spark.executor.memory": offered} if offered else {})
+    assert spark_submit.conf["spark.executor.memory"] == taken
+
+
+def test_the_secret_is_in_no_argument(spark_submit):
+    spark_submit.behave(TWO)
+    probe(secret="s3cr3t-of-the-cluster")
+    assert "--properties-file" in spark_submit.arguments
+    assert not any("s3cr3t" in word for word in spark_submit.arguments)
+
+
+def test_what_went_wrong_on_the_machines_is_told(spark_submit):
+    spark_submit.behave({"problem": "TimeoutError: a machine of the group did not keep step"}, exit_code=1)
+    with pytest.raises(
+        ClusterStartError, match="probe failed: TimeoutError: a machine of the group"
+    ) as failure:
+        probe()
+    assert failure.value.retryable
+
+
+def test_an_end_without_a_word_is_told_by_its_exit_code(spark_submit):
+    spark_submit.behave(exit_code=137)
+    with pytest.raises(ClusterStartError, match=r"probe failed: .*exit code 137"):
+        probe()
+
+
+def test_machines_that_took_no_part_are_an_error(spark_submit):
+    spark_submit.behave({"measurements": [measurement("10.0.0.1")]})
+    with pytest.raises(ClusterStartError, match="1 of 2 machines took part"):
+        probe()
+
+
+def test_it_is_bounded_in_time(spark_submit):
+    spark_submit.behave(TWO, seconds=60)
+    with pytest.raises(ClusterStartError, match=r"longer than timeout_seconds=1 and was ended"):
+        probe(timeout_seconds=1)
+
+
+def test_a_killed_task_can_end_it(spark_submit):
+    spark_submit.behave(TWO)
+    with pytest.raises(ClusterStartError, match="ended before it was submitted"):
+        probe(on_submit=lambda hook: hook.end())
+
+
+def test_a_master_without_a_way_to_it_is_told_before_anything_is_submitted(spark_submit):
+    spark_submit.behave(TWO)
+    with pytest.raises(ClusterLostError, match="no way from this host"):
+        probe(master_url="spark://no-such-host.invalid:7077")
