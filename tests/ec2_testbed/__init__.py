@@ -1,0 +1,12 @@
+"""A small cloud on this machine: an EC2 endpoint, and hosts that boot from their user-data.
+
+`EC2Api` is the endpoint alone and needs no rights. `Testbed` turns its instances into hosts; it needs root
+and iproute2. `python -m tests.ec2_testbed` starts one to try things out.
+"""
+
+from tests.ec2_testbed.api import EC2Api
+from tests.ec2_testbed.api_client import Call, Machine
+from tests.ec2_testbed.performance import Performance
+from tests.ec2_testbed.testbed import RunningHost, Testbed
+
+__all__ = ["Call", "EC2Api", "Machine", "Performance", "RunningHost", "Testbed"]

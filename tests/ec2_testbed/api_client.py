@@ -1,0 +1,216 @@
+"""The test's side of the API: AWS clients for it, and the controls that AWS has not."""
+
+from __future__ import annotations
+
+import json
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from typing import Any
+
+from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG, EXPIRY_TAG, ROLE_TAG
+
+REGION = "us-east-1"
+LONG_AGO = "2020-01-01T00:00:00+00:00"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Call:
+    """A call of an AWS action that the endpoint got.
+
+    Attributes:
+        service: such as "ec2".
+        action: such as "RunInstances".
+        parameters: as they came: flat for EC2 ("Filter.1.Name"), a JSON document for others.
+        seconds: since the epoch.
+        outcome: "ok" or the error's code, of the effect: what a fault then did to the answer is not in it.
+    """
+
+    service: str
+    action: str
+    parameters: dict[str, Any]
+    seconds: float
+    outcome: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """An instance as the account has it."""
+
+    instance_id: str
+    state: str
+    instance_type: str
+    market: str
+    zone: str
+    private_address: str | None
+    image_id: str
+    reason: str
+    tags: dict[str, str]
+
+    @property
+    def cluster(self) -> str | None:
+        """Name of the Ernest cluster that it belongs to."""
+        return self.tags.get(CLUSTER_TAG)
+
+    @property
+    def role(self) -> str | None:
+        """Its role in the cluster."""
+        return self.tags.get(ROLE_TAG)
+
+
+class ApiClient:
+    """Controls of an API that is being served.
+
+    Args:
+        endpoint_url: where it is.
+    """
+
+    def __init__(self, endpoint_url: str) -> None:
+        self.endpoint_url = endpoint_url
+
+    def command(self, command: str, /, **arguments: Any) -> Any:
+        """Run a command of the server.
+
+        Raises:
+            ValueError: the server refuses.
+        """
+        request = urllib.request.Request(
+            f"{self.endpoint_url}/testbed/{command}", data=json.dumps(arguments).encode(), method="POST"
+        )
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return json.load(answer)
+        except urllib.error.HTTPError as error:
+            raise ValueError(error.read().decode()) from error
+
+    def client(self, service: str = "ec2", **settings: Any) -> Any:
+        """A boto3 client of the endpoint; settings go to boto3.client."""
+        import boto3
+
+        return boto3.client(
+            service,
+            endpoint_url=self.endpoint_url,
+            region_name=REGION,
+            aws_access_key_id="testing",
+            aws_secret_access_key="testing",
+            **settings,
+        )
+
+    def airflow_connection(self) -> str:
+        """An Airflow connection to the endpoint, for AIRFLOW_CONN_AWS_DEFAULT."""
+        extra = {"endpoint_url": self.endpoint_url, "region_name": REGION}
+        return json.dumps({"conn_type": "aws", "login": "testing", "password": "testing", "extra": extra})
+
+    def fail(self, action: str, *, when: str = "before", **fault: Any) -> None:
+        """Order a fault: see `tests.ec2_testbed.api_faults.Fault` for the fields."""
+        self.command("fail", action=action, when=when, **fault)
+
+    def forget_faults(self) -> None:
+        """No faults from now on."""
+        self.command("forget_faults")
+
+    def set_capacity(
+        self, instance_type: str, places: int | None, *, market: str | None = None, zone: str | None = None
+    ) -> None:
+        """Set how many more machines of a type there are.
+
+        Args:
+            instance_type: such as "m5.large".
+            places: free places; machines that end free theirs. None for no limit.
+            market: "spot" or "on-demand"; None for both together.
+            zone: None for all zones together.
+        """
+        self.command("set_capacity", instance_type=instance_type, places=places, market=market, zone=zone)
+
+    def set_page_size(self, page_size: int) -> None:
+        """Instances that DescribeInstances returns at once where the caller asks for no number (1000)."""
+        self.command("set_page_size", page_size=page_size)
+
+    def calls(self, action: str | None = None, *, service: str | None = None) -> list[Call]:
+        """What the endpoint was called for, in order."""
+        found = [Call(**call) for call in self.command("calls")]
+        return [call for call in found if action in (None, call.action) and service in (None, call.service)]
+
+    def actions(self) -> set[str]:
+        """The IAM actions that were used, such as "ec2:RunInstances"."""
+        return {f"{call.service}:{call.action}" for call in self.calls()}
+
+    def forget_calls(self) -> None:
+        """Start a new record."""
+        self.command("forget_calls")
+
+    def instances(self, *, cluster: str | None = None) -> list[Machine]:
+        """All instances in the order of launch, the terminated ones too."""
+        found = [_machine(document) for document in self.command("instances")]
+        return [one for one in found if cluster in (None, one.cluster)]
+
+    def live_instances(self, *, cluster: str | None = None, role: str | None = None) -> list[Machine]:
+        """Instances that cost money: all that are not terminated (nor on the way there)."""
+        gone = ("terminated", "shutting-down")
+        found = self.instances(cluster=cluster)
+        return [one for one in found if one.state not in gone and role in (None, one.role)]
+
+    def set_state(self, instance_id: str, state: str, *, reason: str = "") -> None:
+        """Move an instance to a state by hand."""
+        self.command("set_state", instance_id=instance_id, name=state, reason=reason)
+
+    def set_console(self, instance_id: str, text: str) -> None:
+        """What GetConsoleOutput returns for an instance that nothing boots."""
+        self.command("set_console", instance_id=instance_id, text=text)
+
+    def interrupt_spot(self, instance_id: str, *, notice_seconds: float = 0) -> None:
+        """AWS takes a spot instance back: notice in its metadata, termination `notice_seconds` later."""
+        self.command("interrupt_spot", instance_id=instance_id, notice_seconds=notice_seconds)
+
+    def expire(self, *instance_ids: str) -> None:
+        """Put the expiry tag of instances into the past, as if nobody had ended them for years."""
+        for instance_id in instance_ids:
+            self.command("set_tag", instance_id=instance_id, key=EXPIRY_TAG, value=LONG_AGO)
+
+    @property
+    def subnet_ids(self) -> tuple[str, ...]:
+        """Two subnets in two zones."""
+        return tuple(self._account()["subnet_ids"])
+
+    @property
+    def security_group_id(self) -> str:
+        """A group that is open to its members and to the network."""
+        return str(self._account()["security_group_id"])
+
+    @property
+    def open_security_group_id(self) -> str:
+        """A group that is open to the world, to be refused."""
+        return str(self._account()["open_security_group_id"])
+
+    @property
+    def image_id(self) -> str:
+        """The image."""
+        return str(self._account()["image_id"])
+
+    @property
+    def image_parameter(self) -> str:
+        """Name of the SSM parameter that holds the image."""
+        return "/ernest/testbed/image"
+
+    @property
+    def instance_profile(self) -> str:
+        """Name of an instance profile."""
+        return "ernest-testbed"
+
+    def _account(self) -> dict[str, Any]:
+        account: dict[str, Any] = self.command("account")
+        return account
+
+
+def _machine(document: dict[str, Any]) -> Machine:
+    return Machine(
+        instance_id=document["instanceId"],
+        state=document["instanceState"]["name"],
+        instance_type=document["instanceType"],
+        market=document["instanceLifecycle"] or "on-demand",
+        zone=document["placement"]["availabilityZone"],
+        private_address=document.get("privateIpAddress"),
+        image_id=document["imageId"],
+        reason=document["reason"] or "",
+        tags={tag["key"]: tag["value"] for tag in document["tagSet"]},
+    )

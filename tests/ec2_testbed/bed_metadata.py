@@ -1,0 +1,164 @@
+"""The metadata service of a host, IMDSv2 included, as the instance's metadata options say.
+
+It listens on the host's own loopback, so that the machine's metadata address stays untouched.
+Source: Amazon EC2 User Guide, "Instance metadata".
+"""
+
+from __future__ import annotations
+
+import http.server
+import json
+import secrets
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tests.ec2_testbed.api_state import REGION
+
+Pages = dict[str, str | bytes]
+
+_TTL_HEADER = "X-aws-ec2-metadata-token-ttl-seconds"
+_TOKEN_HEADER = "X-aws-ec2-metadata-token"
+_MAX_TTL_SECONDS = 21_600
+
+
+@dataclass(frozen=True)
+class Metadata:
+    """What the service answers at a moment.
+
+    Args:
+        enabled: whether it answers at all.
+        token_required: IMDSv2 only.
+        pages: text by path, such as "meta-data/instance-id".
+    """
+
+    enabled: bool
+    token_required: bool
+    pages: Pages
+
+
+def describe_instance(
+    instance: Any, tags: dict[str, str], user_data: bytes, notice: dict[str, str] | None
+) -> Metadata:
+    """The metadata of one of moto's instances.
+
+    Args:
+        instance: of moto.
+        tags: of the instance.
+        user_data: as given at the launch.
+        notice: the spot interruption that is to come.
+    """
+    options = instance.metadata_options
+    pages: Pages = {
+        "meta-data/instance-id": instance.id,
+        "meta-data/ami-id": instance.image_id,
+        "meta-data/ami-launch-index": str(instance.ami_launch_index),
+        "meta-data/instance-type": instance.instance_type,
+        "meta-data/instance-life-cycle": instance.lifecycle or "on-demand",
+        "meta-data/local-ipv4": instance.private_ip,
+        "meta-data/local-hostname": instance.private_dns_name,
+        "meta-data/hostname": instance.private_dns_name,
+        "meta-data/placement/availability-zone": instance.availability_zone,
+        "meta-data/placement/region": REGION,
+        "dynamic/instance-identity/document": _identity(instance),
+    }
+    if user_data:
+        pages["user-data"] = user_data
+    if options.instance_metadata_tags == "enabled":
+        pages.update({f"meta-data/tags/instance/{key}": value for key, value in tags.items()})
+    if notice:
+        pages["meta-data/spot/instance-action"] = json.dumps(notice)
+        pages["meta-data/spot/termination-time"] = notice["time"]
+    return Metadata(options.http_endpoint == "enabled", options.http_tokens == "required", pages)
+
+
+def _identity(instance: Any) -> str:
+    return json.dumps(
+        {
+            "instanceId": instance.id,
+            "accountId": instance.owner_id,
+            "imageId": instance.image_id,
+            "instanceType": instance.instance_type,
+            "privateIp": instance.private_ip,
+            "availabilityZone": instance.availability_zone,
+            "region": REGION,
+            "architecture": "x86_64",
+        }
+    )
+
+
+class MetadataService:
+    """Answers on a socket until it is closed.
+
+    Args:
+        listener: listening, in the host's network namespace.
+        read: returns the host's metadata.
+    """
+
+    def __init__(self, listener: socket.socket, read: Callable[[], Metadata]) -> None:
+        self._server = http.server.ThreadingHTTPServer(
+            ("169.254.169.254", 80), _Handler, bind_and_activate=False
+        )
+        self._server.socket.close()
+        self._server.socket = listener
+        self._server.server_name, self._server.server_port = "169.254.169.254", 80
+        self._server.daemon_threads = True
+        self._server.read = read  # type: ignore[attr-defined]
+        self._server.tokens = {}  # type: ignore[attr-defined]
+        threading.Thread(target=self._server.serve_forever, args=(0.1,), daemon=True).start()
+
+    def close(self) -> None:
+        """Answer no more; lets go of the host's namespace."""
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    server: Any
+
+    def do_PUT(self) -> None:
+        """Hand out a token."""
+        ttl = self.headers.get(_TTL_HEADER, "")
+        if self.path != "/latest/api/token":
+            return self._send(404)
+        if not self.server.read().enabled or "X-Forwarded-For" in self.headers:
+            return self._send(403)
+        if not ttl.isdigit() or not 1 <= int(ttl) <= _MAX_TTL_SECONDS:
+            return self._send(400)
+        token = secrets.token_urlsafe(40)
+        self.server.tokens[token] = time.monotonic() + int(ttl)
+        return self._send(200, token)
+
+    def do_GET(self) -> None:
+        """Answer with a page, or with what is below a path."""
+        metadata = self.server.read()
+        token = self.headers.get(_TOKEN_HEADER)
+        if not metadata.enabled:
+            return self._send(403)
+        valid = self.server.tokens.get(token, 0.0) > time.monotonic()
+        if not valid and (token is not None or metadata.token_required):
+            return self._send(401)
+        path = self.path.removeprefix("/latest/").strip("/")
+        if path in metadata.pages:
+            return self._send(200, metadata.pages[path])
+        below = _below(metadata.pages, path)
+        return self._send(200, "\n".join(below)) if below else self._send(404)
+
+    def _send(self, status: int, text: str | bytes = "") -> None:
+        body = text.encode() if isinstance(text, str) else text
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the name of the base class
+        """Requests are not logged."""
+
+
+def _below(pages: Pages, path: str) -> list[str]:
+    prefix = f"{path}/"
+    rests = [page.removeprefix(prefix) for page in pages if page.startswith(prefix)]
+    return sorted({rest.split("/")[0] + ("/" if "/" in rest else "") for rest in rests})

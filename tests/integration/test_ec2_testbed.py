@@ -1,0 +1,371 @@
+"""The EC2 test bed itself: instances that are hosts on this machine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from airflow_provider_ernest.clusters.cpu_share import find_cpu_controller
+from tests.ec2_testbed import Performance, Testbed
+from tests.ec2_testbed.process_life import REPOSITORY
+from tests.integration.conftest import processes_mentioning, wait_until
+
+pytestmark = pytest.mark.skipif(Testbed.missing() is not None, reason=str(Testbed.missing()))
+
+TOKEN = """
+H=http://169.254.169.254/latest
+T=$(curl -sf -X PUT $H/api/token -H 'X-aws-ec2-metadata-token-ttl-seconds: 300')
+get() { curl -sf -H "X-aws-ec2-metadata-token: $T" $H/$1; }
+"""
+
+
+@pytest.fixture(scope="module")
+def bed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Testbed]:
+    folder = tmp_path_factory.mktemp("bed")
+    results = folder / "results"
+    results.mkdir()
+    with Testbed(folder / "work", writable=[results], seconds_per_minute=1) as bed:
+        yield bed
+
+
+@pytest.fixture
+def launch(bed: Testbed) -> Iterator[Callable[..., list[str]]]:
+    """Launches hosts with a user-data script and waits until they run; ends them after the test."""
+    ec2 = bed.client()
+    launched: list[str] = []
+
+    def launch(script: str, count: int = 1, *, until: str = "running", **request: Any) -> list[str]:
+        found = ec2.run_instances(**launch_request(bed, script, count, **request))["Instances"]
+        ids = [one["InstanceId"] for one in found]
+        launched.extend(ids)
+        for instance_id in ids:
+            wait_for_state(bed, instance_id, until)
+        return ids
+
+    yield launch
+    if launched:
+        ec2.terminate_instances(InstanceIds=launched)
+        for instance_id in launched:
+            wait_for_state(bed, instance_id, "terminated")
+    assert bed.hosts() == []
+
+
+def launch_request(bed: Testbed, script: str, count: int, **request: Any) -> dict[str, Any]:
+    return {
+        "ImageId": bed.image_id,
+        "InstanceType": "m5.large",
+        "SubnetId": bed.subnet_ids[0],
+        "MinCount": count,
+        "MaxCount": count,
+        "UserData": f"#!/bin/bash\n{script}",
+        "InstanceInitiatedShutdownBehavior": "terminate",
+        "MetadataOptions": {"HttpTokens": "required", "InstanceMetadataTags": "enabled"},
+        "TagSpecifications": [
+            {"ResourceType": "instance", "Tags": [{"Key": "ernest:role", "Value": "worker"}]}
+        ],
+        **request,
+    }
+
+
+def wait_for_state(bed: Testbed, instance_id: str, state: str) -> None:
+    def reached() -> bool:
+        return any(one.instance_id == instance_id and one.state == state for one in bed.instances())
+
+    wait_until(reached, seconds=30, what=f"{state} of {instance_id}")
+
+
+def wait_for_console(bed: Testbed, instance_id: str, text: str = "user-data ended with") -> str:
+    wait_until(lambda: text in bed.console(instance_id), seconds=30, what=f"{text!r} on the console")
+    return str(bed.client().get_console_output(InstanceId=instance_id)["Output"])
+
+
+def address_of(bed: Testbed, instance_id: str) -> str:
+    [address] = [one.private_address for one in bed.instances() if one.instance_id == instance_id]
+    assert address
+    return address
+
+
+def test_user_data_runs_as_root_and_the_console_tells(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    script = "id -u; hostname; touch /etc/own; ls /etc/own; echo direct >/dev/console; exit 3"
+    first, second = launch(script, 2)
+    console = wait_for_console(bed, first)
+    name = f"ip-{address_of(bed, first).replace('.', '-')}"
+    assert console.splitlines()[:3] == ["0", name, "/etc/own"]
+    assert "user-data ended with 3" in console
+    assert "direct" in wait_for_console(bed, first, "direct")
+    assert name not in wait_for_console(bed, second)
+    assert not Path("/etc/own").exists()
+
+
+def test_metadata_needs_a_token(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    [machine] = launch(
+        TOKEN + "curl -s -o /dev/null -w '%{http_code}\\n' $H/meta-data/instance-id\n"
+        "for page in instance-id local-ipv4 tags/instance/ernest:role; do echo $(get meta-data/$page); done\n"
+        "get user-data | head -n 1"
+    )
+    found = wait_for_console(bed, machine).splitlines()
+    assert found[:5] == ["401", machine, address_of(bed, machine), "worker", "#!/bin/bash"]
+
+
+def test_metadata_without_a_token_where_the_instance_allows_it(
+    bed: Testbed, launch: Callable[..., list[str]]
+) -> None:
+    script = (
+        "curl -s http://169.254.169.254/latest/meta-data/instance-id; echo;"
+        "curl -s -o /dev/null -w '%{http_code}\\n' http://169.254.169.254/latest/meta-data/tags/instance/"
+    )
+    [machine] = launch(script, MetadataOptions={"HttpTokens": "optional"})
+    assert wait_for_console(bed, machine).splitlines()[:2] == [machine, "404"]
+
+
+def test_a_machine_ends_itself_at_its_time(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    [machine] = launch("shutdown -h +1; echo armed")
+    wait_for_console(bed, machine, "armed")
+    wait_for_state(bed, machine, "terminated")
+    [found] = [one for one in bed.instances() if one.instance_id == machine]
+    assert "Client.InstanceInitiatedShutdown" in found.reason
+    assert machine not in [host.instance_id for host in bed.hosts()]
+
+
+def test_a_called_off_shutdown_does_not_come(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    [called_off] = launch("shutdown -h +1; shutdown -c")
+    wait_for_console(bed, called_off)
+    [later] = launch("shutdown -h +1")
+    wait_for_state(bed, later, "terminated")
+    assert [host.instance_id for host in bed.hosts()] == [called_off]
+
+
+def test_a_machine_may_stop_instead(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    [machine] = launch("poweroff", until="stopped", InstanceInitiatedShutdownBehavior="stop")
+    assert [one.state for one in bed.live_instances()] == ["stopped"]
+    assert machine not in [host.instance_id for host in bed.hosts()]
+
+
+def test_processes_are_asked_to_end_at_termination(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    results = bed.work_directory.parent / "results"
+    goodbye = results / "goodbye"
+    [machine] = launch(f"trap 'echo bye >{goodbye}; exit' TERM; echo ready; while :; do sleep 0.05; done")
+    wait_for_console(bed, machine, "ready")
+    bed.client().terminate_instances(InstanceIds=[machine])
+    wait_for_state(bed, machine, "terminated")
+    assert goodbye.read_text() == "bye\n"
+
+
+def test_shared_files_cannot_be_written(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    [machine] = launch(f"ls {REPOSITORY}/README.md; touch {REPOSITORY}/written-by-a-host; ls /tmp | wc -l")
+    found = wait_for_console(bed, machine)
+    assert "Read-only file system" in found
+    assert f"{REPOSITORY}/README.md" in found
+    assert not (REPOSITORY / "written-by-a-host").exists()
+
+
+def test_spot_notice_then_termination(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    page = "meta-data/spot/instance-action"
+    [machine] = launch(
+        TOKEN + f"until get {page}; do sleep 0.1; done; echo", InstanceMarketOptions={"MarketType": "spot"}
+    )
+    bed.interrupt_spot(machine, notice_seconds=3)
+    console = wait_for_console(bed, machine)
+    assert json.loads(console.splitlines()[0])["action"] == "terminate"
+    wait_for_state(bed, machine, "terminated")
+    [found] = [one for one in bed.instances() if one.instance_id == machine]
+    assert "Server.SpotInstanceTermination" in found.reason
+
+
+def test_a_power_cut_says_no_goodbye(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    with socket.create_server((bed.gateway_address, 0)) as listener:
+        port = listener.getsockname()[1]
+        [machine] = launch(f"exec 3<>/dev/tcp/{bed.gateway_address}/{port}; echo hello >&3; sleep 1000")
+        connection, _ = listener.accept()
+        assert connection.recv(10) == b"hello\n"
+        bed.power_cut(machine, state="running")
+        connection.settimeout(1)
+        with pytest.raises(TimeoutError):
+            connection.recv(10)
+    assert bed.hosts() == []
+    assert [one.state for one in bed.live_instances()] == ["running"]
+
+
+def test_a_machine_may_fail_to_boot(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    launched_before = len(bed.instances())
+    bed.set_performance(launched_before + 2, boot_fails=True)
+    ids = bed.client().run_instances(**launch_request(bed, "", 2))["Instances"]
+    wait_for_state(bed, ids[1]["InstanceId"], "terminated")
+    wait_for_state(bed, ids[0]["InstanceId"], "running")
+    bed.client().terminate_instances(InstanceIds=[ids[0]["InstanceId"]])
+    wait_for_state(bed, ids[0]["InstanceId"], "terminated")
+
+
+def test_a_slow_network_is_slow(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    slow, fast = launch("true", 2)
+    bed.set_performance(slow, megabits_per_second=20)
+    bed.set_performance(fast, megabits_per_second=200)
+    seconds = {}
+    for machine in (slow, fast):
+        with socket.create_server((bed.gateway_address, 0)) as listener:
+            reader = threading.Thread(target=_read_all, args=(listener,))
+            reader.start()
+            started = time.monotonic()
+            target = f"/dev/tcp/{bed.gateway_address}/{listener.getsockname()[1]}"
+            bed.run(machine, "bash", "-c", f"head -c 4000000 /dev/zero >{target}")
+            reader.join(30)
+            seconds[machine] = time.monotonic() - started
+    assert seconds[slow] > 2 * seconds[fast]
+
+
+def _read_all(listener: socket.socket) -> None:
+    connection, _ = listener.accept()
+    while connection.recv(1 << 16):
+        pass
+
+
+def test_the_cpu_share_is_the_kernels(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    [machine] = launch("true")
+    bed.set_performance(machine, cpu=0.25, megabits_per_second=40)
+    [group] = find_cpu_controller().parent.glob(f"ernest-testbed-*{machine}")
+    [host] = bed.hosts()
+    assert host.performance == Performance(cpu=0.25, megabits_per_second=40)
+    assert str(host.first_process) in (group / "cgroup.procs").read_text().split()
+    assert "rate 40Mbit" in bed.run(machine, "tc", "qdisc", "show", "dev", "eth0")
+
+
+def test_memory_is_limited(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    bed.set_performance(len(bed.instances()) + 1, memory_megabytes=64)
+    [machine] = launch("true")
+    bed.run(machine, bed.python, "-c", "bytearray(20 << 20)")
+    with pytest.raises(subprocess.CalledProcessError):
+        bed.run(machine, bed.python, "-c", "bytearray(200 << 20)")
+
+
+def test_two_beds_stand_side_by_side(bed: Testbed, tmp_path: Path) -> None:
+    with Testbed(tmp_path) as other:
+        assert other.network != bed.network
+        assert other.gateway_address != bed.gateway_address
+
+
+@pytest.mark.spark
+def test_a_spark_cluster_forms(bed: Testbed, launch: Callable[..., list[str]]) -> None:
+    head = TOKEN + (
+        "export SPARK_LOCAL_IP=$(get meta-data/local-ipv4) SPARK_DAEMON_MEMORY=384m\n"
+        'export SPARK_DAEMON_JAVA_OPTS="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"\n'
+        f"export JAVA_HOME={bed.java_home}\n"
+        f"daemon={bed.spark_home}/bin/spark-class\n"
+    )
+    deploy = "org.apache.spark.deploy"
+    [master] = launch(head + f"exec $daemon {deploy}.master.Master --host $SPARK_LOCAL_IP --port 7077")
+    address = address_of(bed, master)
+    worker = f"{deploy}.worker.Worker --host $SPARK_LOCAL_IP --cores 1 --memory 512m --work-dir /tmp/work"
+    workers = launch(head + f"exec $daemon {worker} spark://{address}:7077", 2)
+
+    def alive() -> set[str]:
+        try:
+            with urllib.request.urlopen(f"http://{address}:8080/json/", timeout=2) as answer:
+                found = json.load(answer)["workers"]
+        except OSError:
+            return set()
+        return {one["host"] for one in found if one["state"] == "ALIVE"}
+
+    expected = {address_of(bed, worker) for worker in workers}
+    wait_until(lambda: alive() == expected, seconds=120, what="the workers' registration")
+    bed.client().terminate_instances(InstanceIds=workers[:1])
+    wait_until(lambda: len(alive()) == 1, seconds=20, what="the end of a worker at the master")
+
+
+OWNER = """
+import sys, time
+from pathlib import Path
+from tests.ec2_testbed import Testbed
+bed = Testbed(Path(sys.argv[1])).start()
+what = dict(ImageId=bed.image_id, SubnetId=bed.subnet_ids[0], InstanceType="m5.large", MinCount=2, MaxCount=2)
+bed.client().run_instances(UserData="#!/bin/bash\\nsleep 1000 & echo up", **what)
+while len([host for host in bed.hosts() if "up" in bed.console(host.instance_id)]) < 2:
+    time.sleep(0.1)
+print(bed.process_id, bed.network, flush=True)
+time.sleep(1000)
+"""
+
+
+@pytest.fixture
+def owned_bed(tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], psutil.Process, str]]:
+    """A bed with two hosts whose owner is another process: the owner, the bed's process, its network."""
+    owner = subprocess.Popen(
+        [sys.executable, "-c", OWNER, str(tmp_path)], cwd=REPOSITORY, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert owner.stdout
+        process_id, network = owner.stdout.readline().split()
+        yield owner, psutil.Process(int(process_id)), network
+    finally:
+        owner.kill()
+        owner.communicate()
+
+
+def what_is_left(work_directory: Path, network: str, instance_ids: set[str]) -> list[str]:
+    routes = subprocess.run(["ip", "route"], capture_output=True, text=True, check=True).stdout
+    left = [f"process {process.pid}" for process in processes_mentioning(str(work_directory))]
+    for file in Path("/proc").glob("[0-9]*/mountinfo"):
+        try:
+            if str(work_directory / "hosts") in file.read_text():
+                left.append(f"mounts in {file}")
+        except OSError:
+            continue
+    left += [line for line in routes.splitlines() if network in line]
+    return left + [str(group) for group in groups_of(instance_ids)]
+
+
+def groups_of(instance_ids: set[str]) -> list[Path]:
+    groups = find_cpu_controller().parent.glob("ernest-testbed-*")
+    return [group for group in groups if any(instance_id in group.name for instance_id in instance_ids)]
+
+
+def warden_of(bed_process: psutil.Process) -> psutil.Process:
+    [warden] = [one for one in bed_process.children() if any("bed_warden" in word for word in one.cmdline())]
+    return warden
+
+
+@pytest.mark.parametrize("victim", ["owner", "bed", "warden"])
+def test_whoever_is_killed_nothing_is_left(
+    owned_bed: tuple[subprocess.Popen[str], psutil.Process, str], tmp_path: Path, victim: str
+) -> None:
+    owner, bed_process, network = owned_bed
+    ids = {folder.name for folder in (tmp_path / "hosts").iterdir()}
+    assert len(groups_of(ids)) == 2
+    killed = {"owner": owner.pid, "bed": bed_process.pid, "warden": warden_of(bed_process).pid}[victim]
+    os.kill(killed, signal.SIGKILL)
+    if victim != "owner":
+        wait_until(lambda: groups_of(ids) == [], seconds=30, what="the hosts' end")
+        owner.kill()
+    owner.wait()
+    wait_until(lambda: what_is_left(tmp_path, network, ids) == [], seconds=30, what="the end of all")
+
+
+def test_the_next_bed_clears_away_what_could_not_be(
+    owned_bed: tuple[subprocess.Popen[str], psutil.Process, str], tmp_path: Path
+) -> None:
+    owner, bed_process, network = owned_bed
+    ids = {folder.name for folder in (tmp_path / "hosts").iterdir()}
+    warden = warden_of(bed_process)
+    for process in (bed_process, warden):
+        process.suspend()
+    for process in (warden, bed_process):
+        process.kill()
+    wait_until(lambda: not processes_mentioning(str(tmp_path / "hosts")), seconds=10, what="the hosts' end")
+    assert len(groups_of(ids)) == 2
+    owner.kill()
+    owner.wait()
+    with Testbed(tmp_path / "next"):
+        assert groups_of(ids) == []
+    wait_until(lambda: what_is_left(tmp_path, network, ids) == [], seconds=30, what="the end of all")
