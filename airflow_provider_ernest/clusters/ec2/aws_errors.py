@@ -1,0 +1,217 @@
+"""What AWS's refusals mean for a cluster: look for room elsewhere, try again, or ask a human.
+
+Codes: "Error codes for the Amazon EC2 API" in the EC2 API reference, sections "Common errors for
+actions", "Client error codes for actions" and "Server error codes".
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import re
+from collections.abc import Iterator
+
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ErnestError,
+    InvalidParameterError,
+    MissingResourceError,
+)
+
+
+class Meaning(enum.Enum):
+    """What to do about a refusal."""
+
+    NO_ROOM = "no room"
+    """AWS has no such machine in that place now: try another place."""
+    TOO_MANY = "too many"
+    """A limit of the account or the subnet would be passed: try fewer, or another place."""
+    NOT_HERE = "not here"
+    """The place does not have this kind of machine: try another place."""
+    NOT_ALLOWED = "not allowed"
+    """The credentials lack a permission."""
+    BUSY = "busy"
+    """Throttled, or AWS has trouble: the same request may work later."""
+    WRONG = "wrong"
+    """The request itself cannot work."""
+
+
+_MEANINGS = {
+    Meaning.NO_ROOM: {
+        "InsufficientInstanceCapacity",
+        "InsufficientHostCapacity",
+        "InsufficientReservedInstanceCapacity",
+        "UnfulfillableCapacity",
+        "InsufficientCapacity",
+        "InsufficientCapacityOnHost",
+        "InsufficientCapacityOnOutpost",
+        "SpotMaxPriceTooLow",
+        "ReservationCapacityExceeded",
+    },
+    Meaning.TOO_MANY: {
+        "MaxSpotInstanceCountExceeded",
+        "VcpuLimitExceeded",
+        "InstanceLimitExceeded",
+        "InsufficientFreeAddressesInSubnet",
+        "InsufficientAddressCapacity",
+        "VolumeLimitExceeded",
+        "MaxIOPSLimitExceeded",
+        "NetworkInterfaceLimitExceeded",
+        "AttachmentLimitExceeded",
+    },
+    Meaning.NOT_HERE: {
+        "Unsupported",
+        "UnsupportedOperation",
+        "UnsupportedHibernationConfiguration",
+        "UnsupportedTenancy",
+        "InsufficientVolumeCapacity",
+    },
+    Meaning.NOT_ALLOWED: {
+        "UnauthorizedOperation",
+        "AccessDenied",
+        "AccessDeniedException",
+        "AuthFailure",
+        "Blocked",
+        "OptInRequired",
+        "PendingVerification",
+        "InvalidClientTokenId",
+        "SignatureDoesNotMatch",
+        "UnrecognizedClientException",
+    },
+    Meaning.BUSY: {
+        "RequestLimitExceeded",
+        "Throttling",
+        "ThrottlingException",
+        "ThrottledException",
+        "RequestThrottled",
+        "RequestThrottledException",
+        "TooManyRequestsException",
+        "EC2ThrottledException",
+        "SlowDown",
+        "ServiceUnavailable",
+        "Unavailable",
+        "InternalError",
+        "InternalFailure",
+        "InternalServerError",
+        "RequestExpired",
+        "ExpiredToken",
+    },
+}
+_MEANING_OF_CODE = {code: meaning for meaning, codes in _MEANINGS.items() for code in codes}
+
+# Exceptions of botocore that are raised before AWS is asked.
+_MEANING_OF_CLASS = {
+    "NoCredentialsError": Meaning.NOT_ALLOWED,
+    "PartialCredentialsError": Meaning.NOT_ALLOWED,
+    "CredentialRetrievalError": Meaning.NOT_ALLOWED,
+    "NoRegionError": Meaning.WRONG,
+    "ParamValidationError": Meaning.WRONG,
+}
+
+_NOT_EVEN_TRIED = {code for code in _MEANINGS[Meaning.BUSY] if "Thrott" in code} | {
+    "RequestLimitExceeded",
+    "TooManyRequestsException",
+    "SlowDown",
+    "RequestExpired",
+    "ExpiredToken",
+}
+
+ELSEWHERE = frozenset({Meaning.NO_ROOM, Meaning.TOO_MANY, Meaning.NOT_HERE})
+"""Refusals after which another place is tried."""
+
+_REMEDIES = {
+    Meaning.NO_ROOM: "Name more subnets, in other availability zones, or fallback_instance_types.",
+    Meaning.TOO_MANY: (
+        "Have the limit raised (Service Quotas, Amazon EC2; for addresses: a larger subnet), end machines "
+        "that are not needed, or ask for fewer or smaller ones."
+    ),
+    Meaning.NOT_HERE: "Name subnets in zones that have the instance type, or other instance types.",
+    Meaning.NOT_ALLOWED: "Let the AWS connection's IAM policy allow it; docs/security has one.",
+    Meaning.BUSY: "Try again later.",
+    Meaning.WRONG: "Correct the parameter that AWS names.",
+}
+
+# What follows is thousands of characters of base64 that only sts:DecodeAuthorizationMessage can read.
+_ENCODED = re.compile(r"\s*Encoded authorization failure message:.*", re.DOTALL)
+
+
+def code_of(error: BaseException) -> str:
+    """AWS's error code; "" where AWS did not answer."""
+    response = getattr(error, "response", None)
+    return str(response.get("Error", {}).get("Code", "")) if isinstance(response, dict) else ""
+
+
+def meaning_of(error: BaseException) -> Meaning:
+    """What an exception of botocore means; where AWS has not answered, the same request may work later."""
+    code = code_of(error)
+    if code in _MEANING_OF_CODE:
+        return _MEANING_OF_CODE[code]
+    if not code:
+        return _MEANING_OF_CLASS.get(type(error).__name__, Meaning.BUSY)
+    if code.startswith("InvalidInstanceID"):  # it ended meanwhile, or is not shown yet
+        return Meaning.BUSY
+    response = getattr(error, "response", {})
+    status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
+    return Meaning.BUSY if status >= 500 else Meaning.WRONG
+
+
+def is_unanswered(error: BaseException) -> bool:
+    """Whether the request may have taken effect, since the answer is lost or blames AWS itself."""
+    return meaning_of(error) is Meaning.BUSY and code_of(error) not in _NOT_EVEN_TRIED
+
+
+def said(error: BaseException) -> str:
+    """What AWS said, as a person can read it: code and message."""
+    code = code_of(error)
+    if not code:
+        return f"{type(error).__name__}: {error}"
+    message = str(getattr(error, "response", {})["Error"].get("Message", ""))
+    return f"{code}: {_ENCODED.sub('', message)}".rstrip(": ")
+
+
+def remedy_for(meaning: Meaning) -> str:
+    """What the user can change about a refusal, as a sentence."""
+    return _REMEDIES[meaning]
+
+
+def as_ours(error: BaseException, doing: str) -> ErnestError:
+    """The error of our own that says the same; whether another attempt can help is right in it.
+
+    Args:
+        error: of botocore.
+        doing: what was tried, as the rest of "AWS refused to ..." would say it.
+    """
+    meaning = meaning_of(error)
+    message = f"AWS refused to {doing}: {said(error)}."
+    if meaning is Meaning.BUSY and not code_of(error):
+        return ClusterError(
+            f"AWS did not answer when asked to {doing}: {said(error)}.", remedy=_REMEDIES[meaning]
+        )
+    if meaning is Meaning.NOT_ALLOWED:
+        return MissingResourceError(message, remedy=remedy_for(meaning))
+    if meaning is Meaning.WRONG:
+        return InvalidParameterError(
+            "request", doing, f"was refused by AWS, {said(error)}", remedy=remedy_for(meaning)
+        )
+    return ClusterError(message, remedy=remedy_for(meaning))
+
+
+@contextlib.contextmanager
+def explained(doing: str) -> Iterator[None]:
+    """Turn what botocore raises into errors of our own.
+
+    Args:
+        doing: what is tried, as the rest of "AWS refused to ..." would say it.
+
+    Raises:
+        ClusterError: throttled beyond botocore's retries, or no answer; another attempt may work.
+        MissingResourceError: a permission is missing.
+        InvalidParameterError: the request cannot work.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        # Without the cause: its text may hold the encoded authorisation message.
+        raise as_ours(error, doing) from None

@@ -1,0 +1,180 @@
+"""Ending machines so that they have really ended, whatever AWS says in between."""
+
+from __future__ import annotations
+
+import logging
+import re
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, as_ours, code_of, meaning_of
+from airflow_provider_ernest.clusters.ec2.instances import PAGE_SIZE, TO_BE_ENDED, Instance, of_cluster
+from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
+
+log = logging.getLogger(__name__)
+
+PATIENCE_SECONDS = 120.0
+"""How long throttling and delays of AWS are endured before the user is told that machines live."""
+
+_INSTANCE_ID = re.compile(r"\bi-[0-9a-f]+")
+_LISTED = 10
+_FIRST_PAUSE_SECONDS = 1.0
+_LONGEST_PAUSE_SECONDS = 10.0
+
+
+def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    """Tell AWS to terminate machines; does not wait until they have ended.
+
+    Machines that have vanished are passed over. Termination protection is taken away: whoever asks for
+    the end of a cluster means it. Throttling and lost answers are endured.
+
+    Needs the permissions ec2:TerminateInstances and, for protected machines, ec2:ModifyInstanceAttribute.
+
+    Args:
+        ec2: a boto3 client.
+        ids: of the machines; none is allowed.
+        patience_seconds: how long to try again when AWS is busy; 0 to try but once.
+
+    Raises:
+        ClusterError, MissingResourceError, InvalidParameterError: AWS did not take the request.
+    """
+    deadline = time.monotonic() + patience_seconds
+    remaining = sorted(set(ids))
+    failure: BaseException | None = None
+    for first in range(0, len(remaining), PAGE_SIZE):
+        try:
+            _end_batch(ec2, remaining[first : first + PAGE_SIZE], deadline)
+        except Exception as error:  # the other batches must be tried nevertheless
+            failure = failure or error
+    if failure is not None:
+        raise failure
+
+
+def end_until_gone(
+    ec2: Any,
+    cluster_name: str,
+    *,
+    belongs: Callable[[Instance], bool] = lambda instance: True,
+    patience_seconds: float = PATIENCE_SECONDS,
+    poll_seconds: float = 2.0,
+    settle_seconds: float = 0.0,
+) -> list[Instance]:
+    """End the machines of a cluster and see that all of them are shutting down or gone.
+
+    Args:
+        ec2: a boto3 client.
+        cluster_name: whose machines, by tag.
+        belongs: which of them.
+        patience_seconds: how long that may take.
+        poll_seconds: between two looks.
+        settle_seconds: look again for so long even if nothing is left to be ended. AWS shows new machines
+            with a delay: after a launch whose answer was lost, some may still appear.
+
+    Returns:
+        The machines that were ended.
+
+    Raises:
+        ClusterError: some of them still live; names them and says when they end by themselves.
+    """
+    began = time.monotonic()
+    ended: dict[str, Instance] = {}
+    refused: list[str] = []
+    while True:
+        left = [i for i in _to_be_ended(ec2, cluster_name, began + patience_seconds) if belongs(i)]
+        ids = [instance.id for instance in left]
+        elapsed = time.monotonic() - began
+        if not left and elapsed >= settle_seconds:
+            return list(ended.values())
+        if left and ended and elapsed > patience_seconds:
+            raise still_alive(cluster_name, left)
+        if not left or ended.keys() >= set(ids):
+            time.sleep(poll_seconds)
+        ended.update((i.id, i) for i in left)
+        try:
+            end_machines(ec2, ids, patience_seconds=patience_seconds - elapsed)
+        except InvalidParameterError:
+            if ids == refused:
+                raise
+            refused = ids  # some may have ended nevertheless: look again
+
+
+def terminate_cluster(ec2: Any, cluster_name: str, *, patience_seconds: float = PATIENCE_SECONDS) -> str:
+    """End all machines of a cluster, found by its tag, and see that they end. Repeatable.
+
+    Returns:
+        What was done, for the log.
+
+    Raises:
+        ClusterError: some of them still live; names them and says when they end by themselves.
+        MissingResourceError: a permission is missing.
+    """
+    began = time.monotonic()
+    ended = end_until_gone(ec2, cluster_name, patience_seconds=patience_seconds)
+    if not ended:
+        return "nothing to do, no machine of it is left"
+    listed = ", ".join(instance.id for instance in ended[:_LISTED])
+    if len(ended) > _LISTED:
+        listed += ", ..."
+    return f"ended {len(ended)} machines ({listed}) in {time.monotonic() - began:.1f} s"
+
+
+def still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterError:
+    """The error that says which machines could not be ended, and when they end by themselves."""
+    listed = ", ".join(f"{i.id} ({i.state}, ends itself at {i.expires_at or '?'})" for i in instances)
+    return ClusterError(
+        f"{len(instances)} machines of cluster {cluster_name} still live and cost money: {listed}.",
+        remedy="End them in the EC2 console, or by `ernest reap` after their time to live.",
+    )
+
+
+def _to_be_ended(ec2: Any, cluster_name: str, deadline: float) -> list[Instance]:
+    pause = _FIRST_PAUSE_SECONDS
+    while True:
+        try:
+            return of_cluster(ec2, cluster_name, states=TO_BE_ENDED)
+        except ClusterError as error:
+            if time.monotonic() + pause > deadline:
+                raise
+            log.warning("Looking for the machines of %s again after: %s", cluster_name, error.message)
+            time.sleep(pause)
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+
+def _end_batch(ec2: Any, ids: list[str], deadline: float) -> None:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    pause = _FIRST_PAUSE_SECONDS
+    unprotected: set[str] = set()
+    while ids:
+        try:
+            ec2.terminate_instances(InstanceIds=ids)
+            return
+        except (BotoCoreError, ClientError) as error:
+            code = code_of(error)
+            named = [i for i in ids if i in _INSTANCE_ID.findall(str(error))]
+            protected = set(named or ids) - unprotected
+            if code == "InvalidInstanceID.NotFound" and named:
+                ids = [i for i in ids if i not in named]
+            elif code == "OperationNotPermitted" and protected:
+                _unprotect(ec2, sorted(protected))
+                unprotected |= protected
+            elif meaning_of(error) is Meaning.BUSY and time.monotonic() + pause < deadline:
+                log.warning("AWS did not end %d machines yet, trying again: %s", len(ids), error)
+                time.sleep(pause)
+                pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+            else:
+                raise as_ours(error, f"terminate {', '.join(ids)}") from None
+
+
+def _unprotect(ec2: Any, ids: Sequence[str]) -> None:
+    """Take the termination protection from machines; those that have vanished have none."""
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    for instance_id in ids:
+        log.warning("Taking the termination protection from %s, to end it.", instance_id)
+        try:
+            ec2.modify_instance_attribute(InstanceId=instance_id, DisableApiTermination={"Value": False})
+        except (BotoCoreError, ClientError) as error:
+            if code_of(error) != "InvalidInstanceID.NotFound":
+                raise as_ours(error, f"take the termination protection from {instance_id}") from None

@@ -1,0 +1,145 @@
+"""An attempt that fails or is killed ends what it has launched."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_ernest.clusters.ec2.attempt import SETTLE_SECONDS, Attempt
+from airflow_provider_ernest.clusters.ec2.ending import end_machines, end_until_gone
+from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, of_cluster
+from airflow_provider_ernest.exceptions import ClusterStartError, ErnestError
+
+log = logging.getLogger(__name__)
+
+# Airflow kills a task some five seconds after it asked it to end.
+_ABANDON_SECONDS = 4.0
+_SLICE_SECONDS = 0.25
+
+
+class AttemptGuard:
+    """Watches over one attempt to launch machines.
+
+    Args:
+        attempt: whose machines it ends.
+        client: makes a boto3 client of a service.
+    """
+
+    def __init__(self, attempt: Attempt, client: Callable[[str], Any]) -> None:
+        self.attempt = attempt
+        self.known: set[str] = set()
+        """Ids of the machines that the attempt has launched."""
+        self.uncertain = False
+        """Whether machines may have been launched of which AWS did not tell."""
+        self.expires_at: datetime | None = None
+        """When the machines that it launches end themselves."""
+        self._client = client
+        self._ec2: Any = None
+        self._depth = 0
+        # A plain attribute: threading.Event takes a lock that the thread which a signal interrupts may hold.
+        self._abandoned = False
+
+    def prepare(self) -> None:
+        """Make the client with which `abandon` ends machines: a signal handler has no time for that."""
+        if self._ec2 is None:
+            self._ec2 = self._client("ec2")
+
+    def abandon(self) -> None:
+        """End the attempt from another thread or a signal handler. Quick: nothing is waited for.
+
+        Machines that a later attempt has taken over are spared. A launch that is just being answered is
+        ended by the attempt itself, when it next checks.
+        """
+        self._abandoned = True
+        # In a thread of its own: the interrupted one may hold a lock of the connection pool or of logging.
+        thread = threading.Thread(target=self._end_quickly, name="ernest-abandon", daemon=True)
+        thread.start()
+        thread.join(_ABANDON_SECONDS)
+
+    def check(self) -> None:
+        """Go no further once the attempt has been abandoned.
+
+        Raises:
+            ClusterStartError: it has been.
+        """
+        if self._abandoned:
+            raise ClusterStartError(
+                f"Launching for cluster {self.attempt.cluster_name} was abandoned, since its task was ended."
+            )
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, but no longer than until the attempt is abandoned.
+
+        Raises:
+            ClusterStartError: it has been.
+        """
+        deadline = time.monotonic() + seconds
+        while True:
+            self.check()
+            left = deadline - time.monotonic()
+            if left <= 0:
+                return
+            time.sleep(min(left, _SLICE_SECONDS))
+
+    @contextlib.contextmanager
+    def ending_on_failure(self) -> Iterator[None]:
+        """Whatever is raised within, kills included: end the attempt's machines, then let it pass on."""
+        self.prepare()
+        self._depth += 1
+        try:
+            self.check()
+            yield
+            self.check()
+        except BaseException as error:
+            if self._depth == 1:
+                self._end_all(error)
+            if isinstance(error, ErnestError):
+                self.check()  # what fails because its machines were ended on purpose fails for that reason
+            raise
+        finally:
+            self._depth -= 1
+
+    def _end_all(self, error: BaseException) -> None:
+        name = self.attempt.cluster_name
+        log.warning("Ending the machines of this attempt of cluster %s after %s.", name, type(error).__name__)
+        try:
+            ended = end_until_gone(
+                self._ec2,
+                name,
+                belongs=self.attempt.owns,
+                settle_seconds=SETTLE_SECONDS if self.uncertain else 0.0,
+            )
+            self._end_unseen()
+            log.info("Ended %d machines of cluster %s.", len(ended), name)
+        except Exception as failure:
+            log.error(
+                "MACHINES MAY BE LEFT RUNNING: those of cluster %s could not all be ended. Known of this "
+                "attempt: %s. They end themselves at %s; the task's teardown, its next attempt and "
+                "`ernest reap` find them by their tag. %s",
+                name,
+                ", ".join(sorted(self.known)) or "none",
+                self.expires_at or "the time in their expiry tag",
+                failure,
+            )
+
+    def _end_quickly(self) -> None:
+        try:
+            self.prepare()
+            found = of_cluster(self._ec2, self.attempt.cluster_name, states=TO_BE_ENDED)
+            own = {instance.id for instance in found if self.attempt.owns(instance)}
+            end_machines(self._ec2, own, patience_seconds=_ABANDON_SECONDS)
+            self._end_unseen()
+        except Exception as failure:
+            log.warning("The machines of the abandoned attempt could not be ended at once: %s", failure)
+
+    def _end_unseen(self) -> None:
+        """End machines that AWS has named when it launched them, but does not show yet."""
+        if self.known:
+            every = of_cluster(self._ec2, self.attempt.cluster_name, states=())
+            unseen = self.known - {instance.id for instance in every}
+            end_machines(self._ec2, unseen, patience_seconds=_ABANDON_SECONDS)

@@ -1,0 +1,172 @@
+"""The machines of a cluster as AWS tells of them: they are found by tag, never by remembered ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_ernest.clusters.ec2.aws_errors import explained
+from airflow_provider_ernest.clusters.ec2.identity import (
+    CLUSTER_TAG,
+    EXPIRY_TAG,
+    LIVE_STATES,
+    MASTER,
+    ROLE_TAG,
+    SPEC_TAG,
+    TRY_TAG,
+    WORKER,
+)
+from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
+
+COMING_OR_THERE = ("pending", "running")
+"""States of an instance that can still be of use."""
+TO_BE_ENDED = ("pending", "running", "stopping", "stopped")
+"""States of an instance that somebody must still end. One that is shutting down is ending already."""
+
+# The most that DescribeInstances gives at once, and that CreateTags and TerminateInstances take with ease.
+PAGE_SIZE = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance:
+    """One machine that AWS knows.
+
+    Attributes:
+        id: "i-...".
+        state: "pending", "running", "stopping", "stopped", "shutting-down" or "terminated".
+        role: `MASTER` or `WORKER`.
+        private_address: "" once it has ended.
+        instance_type: "m5.xlarge".
+        market: "on-demand" or "spot".
+        zone: availability zone.
+        launched_at: when; with time zone.
+        ended_because: AWS's words for why it left the state "running"; "" where it did not.
+        tags: all of them.
+    """
+
+    id: str
+    state: str
+    role: str
+    private_address: str
+    instance_type: str
+    market: str
+    zone: str
+    launched_at: datetime
+    ended_because: str = ""
+    tags: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def cluster_name(self) -> str:
+        """Of the cluster that it belongs to."""
+        return self.tags.get(CLUSTER_TAG, "")
+
+    @property
+    def attempt(self) -> str:
+        """The attempt that it belongs to."""
+        return self.tags.get(TRY_TAG, "")
+
+    @property
+    def specification(self) -> str:
+        """Digest of what the cluster was asked to be."""
+        return self.tags.get(SPEC_TAG, "")
+
+    @property
+    def expires_at(self) -> datetime | None:
+        """When it ends itself; None where its tag cannot be read."""
+        try:
+            moment = datetime.fromisoformat(self.tags.get(EXPIRY_TAG, ""))
+        except ValueError:
+            return None
+        return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    @property
+    def usable(self) -> bool:
+        """Whether it comes or is there."""
+        return self.state in COMING_OR_THERE
+
+
+def of_cluster(ec2: Any, cluster_name: str, *, states: Sequence[str] = LIVE_STATES) -> list[Instance]:
+    """All machines that carry a cluster's tag, those launched first first.
+
+    Needs the permission ec2:DescribeInstances.
+
+    Args:
+        ec2: a boto3 client.
+        cluster_name: value of the tag.
+        states: of the machines; empty for all, ended ones included, which AWS forgets after about an hour.
+
+    Raises:
+        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    """
+    filters = [{"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster_name]}]
+    return _described(ec2, filters, states, f"describe the machines of cluster {cluster_name}")
+
+
+def of_all_clusters(ec2: Any, *, states: Sequence[str] = LIVE_STATES) -> list[Instance]:
+    """All machines of the region and account that carry the tag of any cluster of this package.
+
+    Raises:
+        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    """
+    return _described(
+        ec2, [{"Name": "tag-key", "Values": [CLUSTER_TAG]}], states, "describe the machines of all clusters"
+    )
+
+
+def parse(facts: Mapping[str, Any]) -> Instance:
+    """An instance as RunInstances and DescribeInstances give it."""
+    tags = {tag["Key"]: tag.get("Value", "") for tag in facts.get("Tags", ())}
+    reason = facts.get("StateReason", {}).get("Message") or facts.get("StateTransitionReason") or ""
+    state = facts["State"]["Name"]
+    return Instance(
+        id=facts["InstanceId"],
+        state=state,
+        role=tags.get(ROLE_TAG, ""),
+        private_address=facts.get("PrivateIpAddress") or "",
+        instance_type=facts.get("InstanceType", ""),
+        market=SPOT if facts.get("InstanceLifecycle") == SPOT else ON_DEMAND,
+        zone=facts.get("Placement", {}).get("AvailabilityZone", ""),
+        launched_at=facts["LaunchTime"],
+        ended_because="" if state in COMING_OR_THERE else reason,
+        tags=tags,
+    )
+
+
+def masters(instances: Iterable[Instance]) -> list[Instance]:
+    """Those that run the Spark master."""
+    return [instance for instance in instances if instance.role == MASTER]
+
+
+def workers(instances: Iterable[Instance]) -> list[Instance]:
+    """Those that run a Spark worker."""
+    return [instance for instance in instances if instance.role == WORKER]
+
+
+def add_tags(ec2: Any, ids: Sequence[str], tags: Mapping[str, str]) -> None:
+    """Set tags of machines, by ec2:CreateTags.
+
+    Raises:
+        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    """
+    pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
+    for first in range(0, len(ids), PAGE_SIZE):
+        with explained("tag machines"):
+            ec2.create_tags(Resources=list(ids[first : first + PAGE_SIZE]), Tags=pairs)
+
+
+def _described(ec2: Any, filters: list[dict[str, Any]], states: Sequence[str], doing: str) -> list[Instance]:
+    if states:
+        filters = [*filters, {"Name": "instance-state-name", "Values": list(states)}]
+    with explained(doing):
+        pages = ec2.get_paginator("describe_instances").paginate(
+            Filters=filters, PaginationConfig={"PageSize": PAGE_SIZE}
+        )
+        found = [
+            parse(facts)
+            for page in pages
+            for reservation in page["Reservations"]
+            for facts in reservation["Instances"]
+        ]
+    return sorted(found, key=lambda instance: (instance.launched_at, instance.id))

@@ -1,0 +1,150 @@
+"""The last resort against machines that nobody ends: find them by tag, end those that are overdue."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from airflow_provider_ernest.clusters.ec2.ending import end_machines
+from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
+from airflow_provider_ernest.model.documents import Document
+
+log = logging.getLogger(__name__)
+
+GRACE_SECONDS = 300.0
+"""How long after its expiry a machine may take to end itself before it is called overdue."""
+
+UNREADABLE_LIMIT_SECONDS = 24 * 3600.0
+"""A machine whose expiry tag was removed or spoilt is overdue so long after its launch."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggedCluster(Document):
+    """A cluster as its machines' tags tell of it.
+
+    Attributes:
+        name: of the cluster.
+        dag_id, run_id, task_id: of the task that started it, as far as tags can hold them.
+        states: how many of its machines are in each state.
+        instance_ids: of its machines that have not ended.
+        overdue: ids of those that are past their expiry by more than the grace.
+        unreadable: ids of those whose expiry tag cannot be read.
+        earliest_expiry, latest_expiry: ISO 8601; None where no tag can be read.
+        launched_at: ISO 8601, of the oldest machine.
+        instance_types: of its workers.
+    """
+
+    name: str
+    dag_id: str
+    run_id: str
+    task_id: str
+    states: Mapping[str, int]
+    instance_ids: tuple[str, ...]
+    overdue: tuple[str, ...]
+    unreadable: tuple[str, ...]
+    earliest_expiry: str | None
+    latest_expiry: str | None
+    launched_at: str
+    instance_types: tuple[str, ...]
+
+
+def find_clusters(
+    ec2: Any,
+    *,
+    now: datetime,
+    grace_seconds: float = GRACE_SECONDS,
+    unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
+) -> list[TaggedCluster]:
+    """All clusters of this package in the client's account and region that have not ended, the oldest first.
+
+    Needs the permission ec2:DescribeInstances.
+
+    Args:
+        ec2: a boto3 client.
+        now: with time zone.
+        grace_seconds: how long after its expiry a machine is overdue.
+        unreadable_limit_seconds: how long after its launch one is whose expiry tag cannot be read.
+
+    Raises:
+        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    """
+    by_name: dict[str, list[Instance]] = {}
+    for instance in of_all_clusters(ec2, states=TO_BE_ENDED):
+        by_name.setdefault(instance.cluster_name, []).append(instance)
+    grace, limit = timedelta(seconds=grace_seconds), timedelta(seconds=unreadable_limit_seconds)
+    return [_summary(name, instances, now, grace, limit) for name, instances in by_name.items()]
+
+
+def reap(
+    ec2: Any,
+    *,
+    now: datetime,
+    grace_seconds: float = GRACE_SECONDS,
+    unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
+    dry_run: bool = False,
+) -> list[TaggedCluster]:
+    """End the machines that are overdue. Each counts for itself: a grown cluster has several expiries.
+
+    A machine whose expiry tag cannot be read is reported at once, and ended when it is older than
+    `unreadable_limit_seconds`: its own timer does not depend on the tag and should have ended it by then.
+
+    Needs the permissions ec2:DescribeInstances, ec2:TerminateInstances and, for protected machines,
+    ec2:ModifyInstanceAttribute.
+
+    Args:
+        ec2: a boto3 client.
+        now: with time zone.
+        grace_seconds: how long after its expiry a machine is overdue.
+        unreadable_limit_seconds: how long after its launch one is whose expiry tag cannot be read.
+        dry_run: only say what would be ended.
+
+    Returns:
+        The clusters that had overdue machines.
+
+    Raises:
+        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    """
+    clusters = find_clusters(
+        ec2, now=now, grace_seconds=grace_seconds, unreadable_limit_seconds=unreadable_limit_seconds
+    )
+    for cluster in clusters:
+        if cluster.unreadable:
+            ids = ", ".join(cluster.unreadable)
+            log.warning("Cluster %s has machines with an unreadable expiry tag: %s", cluster.name, ids)
+    overdue = [cluster for cluster in clusters if cluster.overdue]
+    for cluster in overdue:
+        verb = "Would end" if dry_run else "Ending"
+        ids = ", ".join(cluster.overdue)
+        log.info("%s %d overdue machines of cluster %s: %s", verb, len(cluster.overdue), cluster.name, ids)
+    if not dry_run:
+        end_machines(ec2, [instance_id for cluster in overdue for instance_id in cluster.overdue])
+    return overdue
+
+
+def _summary(
+    name: str, instances: Sequence[Instance], now: datetime, grace: timedelta, limit: timedelta
+) -> TaggedCluster:
+    tags = instances[0].tags
+    expiries = [instance.expires_at for instance in instances if instance.expires_at is not None]
+    due = {
+        instance.id: instance.expires_at + grace if instance.expires_at else instance.launched_at + limit
+        for instance in instances
+    }
+    return TaggedCluster(
+        name=name,
+        dag_id=tags.get("ernest:dag", ""),
+        run_id=tags.get("ernest:run", ""),
+        task_id=tags.get("ernest:task", ""),
+        states=dict(Counter(instance.state for instance in instances)),
+        instance_ids=tuple(instance.id for instance in instances),
+        overdue=tuple(instance.id for instance in instances if due[instance.id] < now),
+        unreadable=tuple(instance.id for instance in instances if instance.expires_at is None),
+        earliest_expiry=min(expiries).isoformat(timespec="seconds") if expiries else None,
+        latest_expiry=max(expiries).isoformat(timespec="seconds") if expiries else None,
+        launched_at=instances[0].launched_at.isoformat(timespec="seconds"),
+        instance_types=tuple(sorted({w.instance_type for w in workers(instances) if w.instance_type})),
+    )

@@ -1,0 +1,123 @@
+"""An account on the test bed, and stand-ins for what would run on its machines."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+import pytest
+from botocore.config import Config
+
+from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
+from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.exceptions import ClusterLostError
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+from tests.ec2_testbed.api import EC2Api
+
+
+class FakeMaster:
+    """Stands for the Spark master: each worker that runs is registered, if its boot works."""
+
+    def __init__(self, api):
+        self.api = api
+        self.deaf = False
+        self.boots = lambda machine: True
+        self.looks = 0
+
+    def __call__(self, web_url, *, timeout_seconds):
+        self.looks += 1
+        host = web_url.removeprefix("http://").rpartition(":")[0]
+        live = self.api.live_instances()
+        if self.deaf or not any(m.role == "master" and m.private_address == host for m in live):
+            raise ClusterLostError(f"The Spark master does not answer at {web_url}: it is not there.")
+        workers = [m for m in live if m.role == "worker" and m.state == "running" and self.boots(m)]
+        return MasterState(
+            master_url=f"spark://{host}:7077",
+            workers=tuple(
+                RegisteredWorker(
+                    id=f"worker-{machine.instance_id}",
+                    host=machine.private_address,
+                    port=4040,
+                    cores=2,
+                    memory_megabytes=6000,
+                    alive=True,
+                )
+                for machine in workers
+            ),
+            applications=(),
+        )
+
+
+def bandwidth(score):
+    return Bandwidth(memory_gigabytes_per_second=10 * score, network_gigabytes_per_second=score, score=score)
+
+
+class Bed:
+    """What most tests need: the account, clusters on it, and a look at what lives."""
+
+    def __init__(self, api):
+        self.api = api
+        self.master = FakeMaster(api)
+        self.slow = lambda host: False
+        self.probed = []
+
+    def client(self, service="ec2", *, attempts=1):
+        return self.api.client(
+            service, config=Config(retries={"mode": "standard", "total_max_attempts": attempts})
+        )
+
+    def spec(self, **changes):
+        spec = EC2ClusterSpec(
+            machines=3,
+            instance_type="m5.large",
+            image=self.api.image_id,
+            subnets=self.api.subnet_ids,
+            security_groups=(self.api.security_group_id,),
+            start_timeout_seconds=60,
+        )
+        return replace(spec, **changes)
+
+    def identity(self, try_number=1, task_id="create_cluster"):
+        return ClusterIdentity(dag_id="sizing", run_id="manual", task_id=task_id, try_number=try_number)
+
+    def cluster(self, spec=None, *, try_number=1, client=None, **options):
+        return EC2Cluster(
+            spec or self.spec(),
+            self.identity(try_number),
+            **{
+                "client": client or self.client,
+                "probe": self.probe,
+                "read_master": self.master,
+                "log": logging.getLogger("task"),
+                "poll_seconds": 0.05,
+                **options,
+            },
+        )
+
+    def probe(self, handle):
+        self.probed.append(handle)
+        return {m.host: bandwidth(0.6 if self.slow(m.host) else 1.0) for m in handle.machines}
+
+    def live(self, role=None):
+        return self.api.live_instances(role=role)
+
+    def live_ids(self, role=None):
+        return {machine.instance_id for machine in self.live(role)}
+
+
+@pytest.fixture(scope="session")
+def running_api():
+    with EC2Api() as api:
+        yield api
+
+
+@pytest.fixture
+def bed(running_api, monkeypatch):
+    running_api.reset()
+    # The test bed shows everything at once: what does not show in that time will not.
+    for module in ("launching", "guarding"):
+        monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.SETTLE_SECONDS", 0.5)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.launching._POLL_SECONDS", 0.1)
+    return Bed(running_api)

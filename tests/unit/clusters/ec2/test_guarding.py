@@ -1,0 +1,160 @@
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
+
+
+def run_in_thread(cluster):
+    """Start a cluster in a thread; what it raises is in the list."""
+    raised = []
+
+    def start():
+        try:
+            cluster.start()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=start)
+    thread.start()
+    return thread, raised
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def launches(bed):
+    return bed.api.calls("RunInstances")
+
+
+def test_a_kill_before_the_launch_launches_nothing(bed):
+    cluster = bed.cluster()
+    cluster.abandon()
+    with pytest.raises(ClusterStartError, match=r"abandoned"):
+        cluster.start()
+    assert not launches(bed)
+
+
+@pytest.mark.parametrize("skip", [0, 1], ids=["master", "workers"])
+def test_a_kill_while_aws_launches_leaves_nothing(bed, skip):
+    bed.api.fail("RunInstances", when="hang", seconds=1.5, skip=skip)
+    cluster = bed.cluster()
+    thread, raised = run_in_thread(cluster)
+    wait_for(lambda: len(bed.live()) == (4 * skip + 1))  # it took effect, and the answer is on its way
+    cluster.abandon()
+    thread.join(30)
+    assert isinstance(raised[0], ClusterStartError)
+    assert len(launches(bed)) == skip + 1, "no launch follows the kill"
+    assert not bed.live()
+
+
+def test_a_kill_while_waiting_for_boots_leaves_nothing(bed):
+    bed.master.boots = lambda machine: False
+    cluster = bed.cluster(poll_seconds=60)
+    thread, raised = run_in_thread(cluster)
+    wait_for(lambda: bed.master.looks)
+    cluster.abandon()
+    assert not bed.live(), "they end before the waiting thread notices"
+    thread.join(30)
+    assert "abandoned" in str(raised[0])
+
+
+def test_a_kill_during_the_probe_is_no_failure_of_the_probe(bed, caplog):
+    def probe(handle):
+        cluster.abandon()
+        raise ClusterError("the master is gone")
+
+    cluster = bed.cluster(probe=probe)
+    with pytest.raises(ClusterStartError, match=r"abandoned"):
+        cluster.start()
+    assert not bed.live()
+    assert "THE BANDWIDTH PROBE FAILED" not in caplog.text
+
+
+def test_a_kill_during_the_cull_leaves_nothing(bed):
+    def kill_when_culling(web_url, **options):
+        state = bed.master(web_url, **options)
+        if bed.probed and len(state.workers) == 3:
+            cluster.abandon()
+        return state
+
+    cluster = bed.cluster(read_master=kill_when_culling)
+    with pytest.raises(ClusterStartError, match=r"abandoned"):
+        cluster.start()
+    assert not bed.live()
+
+
+def test_a_kill_from_a_signal_handler_leaves_nothing(bed):
+    """As Airflow calls on_kill: in the very thread that waits for AWS."""
+    bed.api.fail("RunInstances", when="hang", seconds=1.5, skip=1)
+    cluster = bed.cluster()
+    before = signal.signal(signal.SIGUSR1, lambda *_: cluster.abandon())
+
+    def signal_when_launched():
+        wait_for(lambda: len(bed.live()) == 5)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    thread = threading.Thread(target=signal_when_launched)
+    thread.start()
+    try:
+        with pytest.raises(ClusterStartError, match=r"abandoned"):
+            cluster.start()
+    finally:
+        thread.join(30)
+        signal.signal(signal.SIGUSR1, before)
+    assert not bed.live()
+
+
+def test_an_interrupt_within_the_launch_call_leaves_nothing(bed):
+    """As Airflow's execution_timeout raises: anywhere, even while the answer is being awaited."""
+
+    class TimeOut(BaseException):
+        pass
+
+    bed.api.fail("RunInstances", when="hang", seconds=1.5, skip=1)
+
+    def raise_time_out(*_):
+        raise TimeOut
+
+    before = signal.signal(signal.SIGUSR1, raise_time_out)
+
+    def signal_when_launched():
+        wait_for(lambda: len(bed.live()) == 5)
+        os.kill(os.getpid(), signal.SIGUSR1)
+
+    thread = threading.Thread(target=signal_when_launched)
+    thread.start()
+    try:
+        with pytest.raises(TimeOut):
+            bed.cluster().start()
+    finally:
+        thread.join(30)
+        signal.signal(signal.SIGUSR1, before)
+    assert not bed.live()
+
+
+def test_a_kill_is_quick_even_when_aws_is_silent(bed, monkeypatch):
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.guarding._ABANDON_SECONDS", 0.2)
+    cluster = bed.cluster()
+    cluster.launch()
+    bed.api.fail("DescribeInstances", when="hang", seconds=3)
+    began = time.monotonic()
+    cluster.abandon()
+    assert time.monotonic() - began < 2
+    wait_for(lambda: not bed.live())
+
+
+def test_a_kill_ends_what_aws_does_not_show_yet(bed):
+    cluster = bed.cluster()
+    cluster.launch()
+    hidden = bed.live("worker")[0].instance_id
+    bed.client().delete_tags(Resources=[hidden], Tags=[{"Key": "ernest:cluster"}])
+    cluster.abandon()
+    assert not bed.live()

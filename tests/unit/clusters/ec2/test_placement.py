@@ -1,0 +1,136 @@
+import logging
+
+import pytest
+
+from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning
+from airflow_provider_ernest.clusters.ec2.launching import PlaceRefusedError
+from airflow_provider_ernest.clusters.ec2.placement import WorkerPlacement
+from airflow_provider_ernest.clusters.ec2.requests import Place
+from airflow_provider_ernest.exceptions import ClusterStartError
+
+
+def types(bed):
+    return sorted(machine.instance_type for machine in bed.live("worker"))
+
+
+def test_partial_capacity_is_collected_over_the_subnets(bed):
+    bed.api.set_capacity("m5.large", 2, zone="us-east-1a")
+    bed.api.set_capacity("m5.large", 2, zone="us-east-1b")
+    handle = bed.cluster(bed.spec(master_instance_type="t3.micro")).start()
+    assert len(handle.machines) == 3
+    assert {machine.zone for machine in bed.live("worker")} == {"us-east-1a", "us-east-1b"}
+
+
+def test_one_zone_is_preferred_to_two(bed):
+    bed.api.set_capacity("m5.large", 2, zone="us-east-1a")
+    bed.cluster(bed.spec(master_instance_type="t3.micro")).start()
+    assert {machine.zone for machine in bed.live("worker")} == {"us-east-1b"}
+
+
+def test_another_type_is_taken_where_the_first_is_short_and_never_both(bed, caplog):
+    bed.api.set_capacity("m5.large", 2)
+    spec = bed.spec(master_instance_type="t3.micro", fallback_instance_types=("m5.xlarge",))
+    handle = bed.cluster(spec).start()
+    assert types(bed) == ["m5.xlarge"] * 3
+    assert handle.instance_type == "m5.xlarge"
+    assert "InsufficientInstanceCapacity" in caplog.text
+
+
+def test_a_smaller_cluster_is_taken_where_it_is_acceptable(bed, caplog):
+    bed.api.set_capacity("m5.large", 2)
+    spec = bed.spec(master_instance_type="t3.micro", smallest_acceptable=2)
+    handle = bed.cluster(spec).start()
+    assert len(handle.machines) == 2
+    assert "Going on with 2 workers of 3" in caplog.text
+
+
+def test_spot_that_is_refused_is_made_up_for_on_demand_and_the_reason_is_logged(bed, caplog):
+    caplog.set_level(logging.INFO)
+    bed.api.set_capacity("m5.large", 1, market="spot")
+    handle = bed.cluster(bed.spec(spot=True, over_allocation=0)).start()
+    assert sorted(machine.market for machine in bed.live("worker")) == ["on-demand", "on-demand", "spot"]
+    assert sorted(machine.market for machine in handle.machines) == ["on-demand", "on-demand", "spot"]
+    assert "There is no Spot capacity available" in caplog.text
+    assert bed.live("master")[0].market == "on-demand"
+
+
+def test_spot_without_fallback_is_an_error_that_says_why(bed):
+    bed.api.set_capacity("m5.large", 0, market="spot")
+    with pytest.raises(ClusterStartError, match=r"There is no Spot capacity available"):
+        bed.cluster(bed.spec(spot=True, on_demand_fallback=False)).start()
+    assert not bed.live()
+
+
+def test_when_all_is_exhausted_nothing_lives_and_each_place_is_told(bed):
+    for instance_type in ("m5.large", "m5.xlarge"):
+        bed.api.set_capacity(instance_type, 1, zone="us-east-1a")
+        bed.api.set_capacity(instance_type, 1, zone="us-east-1b")
+    spec = bed.spec(master_instance_type="t3.micro", fallback_instance_types=("m5.xlarge",))
+    with pytest.raises(ClusterStartError) as caught:
+        bed.cluster(spec).start()
+    message = str(caught.value)
+    for subnet in bed.api.subnet_ids:
+        for instance_type in ("m5.large", "m5.xlarge"):
+            assert f"{instance_type}, on-demand in {subnet}: InsufficientInstanceCapacity" in message
+    assert "more subnets" in message
+    assert not bed.live()
+
+
+def test_a_master_that_aws_does_not_have_in_one_subnet_is_launched_in_the_other(bed):
+    bed.api.set_capacity("m5.large", 0, zone="us-east-1a")
+    bed.cluster().start()
+    assert bed.live("master")[0].zone == "us-east-1b"
+
+
+def test_a_master_may_be_of_a_fallback_type(bed):
+    bed.api.set_capacity("m5.large", 0)
+    bed.cluster(bed.spec(fallback_instance_types=("m5.xlarge",))).start()
+    assert [machine.instance_type for machine in bed.live("master")] == ["m5.xlarge"]
+
+
+PLACES = [Place(instance_type="m5.large", subnet=f"subnet-{n}", market="on-demand") for n in (1, 2)]
+
+
+class Cloud:
+    """Launches within limits; a limit refuses whatever is larger as a whole, as AWS's quotas do."""
+
+    def __init__(self, *, limit, meaning=Meaning.TOO_MANY):
+        self.limit = limit
+        self.meaning = meaning
+        self.asked = []
+
+    def __call__(self, place, minimum, maximum):
+        self.asked.append((place.subnet, minimum, maximum))
+        if maximum > self.limit:
+            raise PlaceRefusedError(place, self.meaning, "VcpuLimitExceeded: no")
+        self.limit -= maximum
+        return [object()] * maximum
+
+
+def test_a_quota_for_exactly_the_wanted_machines_suffices():
+    cloud = Cloud(limit=10)
+    placement = WorkerPlacement(cloud, wanted=10, total=11)
+    placement.collect([PLACES])
+    assert len(placement.launched) == 10
+    assert len(cloud.asked) == 2, "without the additional one it fits"
+
+
+@pytest.mark.parametrize("limit", range(8))
+def test_a_quota_below_the_wanted_is_used_up(limit):
+    cloud = Cloud(limit=limit)
+    placement = WorkerPlacement(cloud, wanted=8, total=9)
+    placement.collect([PLACES[:1]])
+    assert len(placement.launched) == limit
+
+
+def test_a_place_that_does_not_have_the_type_is_asked_once():
+    cloud = Cloud(limit=0, meaning=Meaning.NOT_HERE)
+    placement = WorkerPlacement(cloud, wanted=8, total=9)
+    placement.collect([PLACES])
+    assert [subnet for subnet, _, _ in cloud.asked] == ["subnet-1", "subnet-2"]
+
+
+def test_no_place_is_asked_for_the_same_twice():
+    cloud = Cloud(limit=0, meaning=Meaning.NO_ROOM)
+    WorkerPlacement(cloud, wanted=1, total=2).collect([PLACES])
+    assert len(cloud.asked) == len(set(cloud.asked))

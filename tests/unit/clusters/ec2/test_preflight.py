@@ -1,0 +1,160 @@
+import pytest
+
+from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
+from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError, MissingResourceError
+
+
+def check(bed, **changes):
+    return check_before_launch(bed.spec(**changes), ec2=bed.client(), ssm=lambda: bed.client("ssm"))
+
+
+def group(bed, *sources, protocol="tcp", vpc=None):
+    """A security group with a rule for each source; its id."""
+    ec2 = bed.client()
+    vpc = vpc or ec2.describe_subnets(SubnetIds=[bed.api.subnet_ids[0]])["Subnets"][0]["VpcId"]
+    made = ec2.create_security_group(GroupName="a group", Description="a group", VpcId=vpc)["GroupId"]
+    for source in sources:
+        ranges = (
+            {"Ipv6Ranges": [{"CidrIpv6": source}]} if ":" in source else {"IpRanges": [{"CidrIp": source}]}
+        )
+        permission = {"IpProtocol": protocol, **ranges}
+        if protocol != "-1":
+            permission |= {"FromPort": 22, "ToPort": 22}
+        ec2.authorize_security_group_ingress(GroupId=made, IpPermissions=[permission])
+    return made
+
+
+def template(bed, **data):
+    created = bed.client().create_launch_template(LaunchTemplateName="mine", LaunchTemplateData=data)
+    return created["LaunchTemplate"]["LaunchTemplateId"]
+
+
+def test_what_exists_and_fits_is_planned_without_any_launch(bed):
+    plan = check(bed, fallback_instance_types=("m5.xlarge",), master_instance_type="t3.micro")
+    assert plan.image.id == bed.api.image_id
+    assert plan.root_device == plan.image.root_device
+    assert set(plan.instance_types) == {"m5.large", "m5.xlarge", "t3.micro"}
+    assert not bed.api.instances()
+
+
+def test_an_image_may_be_named_by_a_parameter(bed):
+    assert check(bed, image=bed.api.image_parameter).image.id == bed.api.image_id
+
+
+@pytest.mark.parametrize("source", ["0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "2000::/3"])
+def test_a_group_that_is_open_to_the_world_is_refused(bed, source):
+    with pytest.raises(InvalidParameterError, match=r"security_groups=.*lets in all of") as caught:
+        check(bed, security_groups=(bed.api.security_group_id, group(bed, source)))
+    assert source in str(caught.value)
+    assert "Take that rule out" in caught.value.remedy
+
+
+def test_the_start_refuses_a_world_open_group_before_anything_is_launched(bed):
+    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0 to ports 22 to 22"):
+        bed.cluster(bed.spec(security_groups=(bed.api.open_security_group_id,))).start()
+    assert not bed.api.instances()
+
+
+def test_private_ranges_are_allowed(bed):
+    check(bed, security_groups=(group(bed, "10.0.0.0/8", "fd00::/8", protocol="-1"),))
+
+
+def test_an_opened_default_group_is_refused_where_no_group_is_named(bed):
+    ec2 = bed.client()
+    vpc = ec2.describe_subnets(SubnetIds=[bed.api.subnet_ids[0]])["Subnets"][0]["VpcId"]
+    template(bed, ImageId=bed.api.image_id)
+    changes = {"launch_template": "mine", "security_groups": ()}
+    check(bed, **changes)
+    found = ec2.describe_security_groups(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["SecurityGroups"]
+    (default,) = [one["GroupId"] for one in found if one["GroupName"] == "default"]
+    ec2.authorize_security_group_ingress(
+        GroupId=default,
+        IpPermissions=[{"IpProtocol": "-1", "IpRanges": [{"CidrIp": "0.0.0.0/0"}]}],
+    )
+    with pytest.raises(InvalidParameterError, match=rf"{default}.*0\.0\.0\.0/0"):
+        check(bed, **changes)
+
+
+def test_the_subnets_of_a_launch_template_tell_the_vpc(bed):
+    vpc = bed.client().create_vpc(CidrBlock="10.99.0.0/16")["Vpc"]["VpcId"]
+    interface = {"DeviceIndex": 0, "SubnetId": bed.api.subnet_ids[0], "Groups": [group(bed, vpc=vpc)]}
+    template(bed, ImageId=bed.api.image_id, NetworkInterfaces=[interface])
+    with pytest.raises(InvalidParameterError, match=rf"belongs to the VPC {vpc}"):
+        check(bed, launch_template="mine", subnets=(), security_groups=())
+
+
+def test_without_any_subnet_there_must_be_a_default_vpc(bed):
+    template(bed, ImageId=bed.api.image_id)
+    changes = {"launch_template": "mine", "subnets": (), "security_groups": ()}
+    ec2 = bed.client()
+    if not ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]:
+        with pytest.raises(InvalidParameterError, match=r"no default VPC"):
+            check(bed, **changes)
+        ec2.create_default_vpc()
+    check(bed, **changes)
+
+
+def test_unknown_subnets_and_groups_are_named(bed):
+    with pytest.raises(InvalidParameterError, match=r"subnets=.*subnet-0123"):
+        check(bed, subnets=("subnet-0123456789abcdef0",))
+    with pytest.raises(InvalidParameterError, match=r"security_groups=.*sg-0123"):
+        check(bed, security_groups=("sg-0123456789abcdef0",))
+
+
+def test_subnets_and_groups_must_be_of_one_vpc(bed):
+    ec2 = bed.client()
+    vpc = ec2.create_vpc(CidrBlock="10.99.0.0/16")["Vpc"]["VpcId"]
+    subnet = ec2.create_subnet(VpcId=vpc, CidrBlock="10.99.1.0/24")["Subnet"]["SubnetId"]
+    with pytest.raises(InvalidParameterError, match=r"several VPCs"):
+        check(bed, subnets=(bed.api.subnet_ids[0], subnet))
+    with pytest.raises(InvalidParameterError, match=rf"belongs to the VPC {vpc}"):
+        check(bed, security_groups=(group(bed, vpc=vpc),))
+
+
+def test_an_image_of_another_architecture_is_refused(bed):
+    with pytest.raises(InvalidParameterError, match=r"arm64.*x86_64"):
+        check(bed, instance_type="m6g.large")
+
+
+def test_unknown_types_and_images_are_named(bed):
+    with pytest.raises(InvalidParameterError, match=r"m9\.huge"):
+        check(bed, instance_type="m9.huge")
+    with pytest.raises(MissingResourceError, match=r"ami-0123"):
+        check(bed, image="ami-0123456789abcdef0")
+
+
+def test_a_launch_template_names_image_groups_and_volume(bed):
+    volume = {"DeviceName": "/dev/sda1", "Ebs": {"VolumeSize": 50, "Encrypted": True}}
+    template(
+        bed,
+        ImageId=bed.api.image_id,
+        SecurityGroupIds=[bed.api.open_security_group_id],
+        BlockDeviceMappings=[volume],
+    )
+    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
+        check(bed, image=None, launch_template="mine", security_groups=())
+    plan = check(bed, image=None, launch_template="mine")
+    assert plan.image.id == bed.api.image_id
+    described = plan.image.root_device == "/dev/sda1"
+    assert plan.root_device == (None if described else plan.image.root_device)
+
+
+def test_a_launch_template_must_exist(bed):
+    with pytest.raises(InvalidParameterError, match=r"launch_template='theirs'"):
+        check(bed, launch_template="theirs")
+
+
+def test_an_image_must_be_named_somewhere(bed):
+    template(bed, InstanceType="m5.large")
+    with pytest.raises(InvalidParameterError, match=r"image=None"):
+        check(bed, image=None, launch_template="mine")
+
+
+@pytest.mark.parametrize("action", ["DescribeSubnets", "DescribeSecurityGroups"])
+def test_a_missing_permission_and_a_busy_aws_are_told_apart(bed, action):
+    bed.api.fail(action, code="UnauthorizedOperation", status=403)
+    with pytest.raises(MissingResourceError, match=r"UnauthorizedOperation"):
+        check(bed)
+    bed.api.fail(action, code="RequestLimitExceeded", status=503)
+    with pytest.raises(ClusterError, match=r"RequestLimitExceeded"):
+        check(bed)

@@ -1,0 +1,159 @@
+import logging
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize, resize
+from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
+from airflow_provider_ernest.clusters.kinds import reopen
+from airflow_provider_ernest.exceptions import ClusterLostError, ClusterStartError, InvalidParameterError
+from tests.unit.clusters.ec2.conftest import bandwidth
+
+
+def options(bed, *, try_number=1, spec=None, **more):
+    return {
+        "spec": spec or bed.spec(),
+        "identity": bed.identity(try_number, task_id="resize"),
+        "client": bed.client,
+        "read_master": bed.master,
+        "probe": bed.probe,
+        "log": logging.getLogger("task"),
+        "poll_seconds": 0.05,
+        **more,
+    }
+
+
+@pytest.fixture
+def handle(bed):
+    return bed.cluster().start()
+
+
+def ids(handle):
+    return {machine.instance_id for machine in handle.machines}
+
+
+def test_growing_adds_machines_to_the_same_cluster(bed, handle):
+    secret = cluster_secret(bed.client(), handle.name)
+    grown = resize(handle, 6, **options(bed))
+    assert len(grown.machines) == 6
+    assert ids(grown) == bed.live_ids("worker")
+    assert (grown.name, grown.master_url) == (handle.name, handle.master_url)
+    assert grown.master.instance_id == handle.master.instance_id
+    assert {machine.instance_type for machine in bed.live()} == {"m5.large"}
+    assert grown.expires_at == handle.expires_at, "the earliest counts"
+    assert all(machine.bandwidth for machine in grown.machines)
+    assert len(grown.culled) == 2, "one of each launch"
+    assert cluster_secret(bed.client(), handle.name) == secret
+    reopen(grown, client=bed.client).terminate()
+    assert not bed.live()
+
+
+def test_growing_keeps_the_type_that_the_cluster_has(bed):
+    bed.api.set_capacity("m5.large", 0)
+    spec = bed.spec(fallback_instance_types=("m5.xlarge",))
+    handle = bed.cluster(spec).start()
+    bed.api.set_capacity("m5.large", None)
+    grown = resize(handle, 4, **options(bed, spec=spec))
+    assert grown.instance_type == "m5.xlarge"
+    assert {machine.instance_type for machine in bed.live("worker")} == {"m5.xlarge"}
+
+
+def test_shrinking_ends_the_slowest_by_their_stored_scores(bed, handle):
+    slow = handle.machines[1]
+    machines = tuple(
+        replace(machine, bandwidth=bandwidth(0.9 if machine is slow else 1.0)) for machine in handle.machines
+    )
+    bed.probed.clear()
+    smaller = resize(replace(handle, machines=machines), 2, **options(bed))
+    assert not bed.probed
+    assert ids(smaller) == ids(handle) - {slow.instance_id} == bed.live_ids("worker")
+    assert smaller.culled[-1].machine.instance_id == slow.instance_id
+
+
+def test_the_same_size_changes_nothing(bed, handle):
+    bed.api.forget_calls()
+    assert ids(resize(handle, 3, **options(bed))) == ids(handle)
+    assert not bed.api.calls("RunInstances")
+
+
+def test_a_lost_machine_is_replaced(bed, handle):
+    bed.api.set_state(handle.machines[0].instance_id, "terminated")
+    again = resize(handle, 3, **options(bed))
+    assert ids(again) == bed.live_ids("worker")
+    assert len(again.machines) == 3
+
+
+def test_growing_that_fails_for_want_of_capacity_leaves_the_old_machines(bed, handle):
+    bed.api.set_capacity("m5.large", 1)
+    with pytest.raises(ClusterStartError, match=r"InsufficientInstanceCapacity"):
+        resize(handle, 6, **options(bed))
+    assert bed.live_ids("worker") == ids(handle)
+    assert len(bed.live("master")) == 1
+
+
+def test_growing_that_fails_at_boot_leaves_the_old_machines(bed, handle):
+    bed.master.boots = lambda machine: machine.instance_id in ids(handle)
+    with pytest.raises(ClusterStartError, match=r"was not ready in time"):
+        resize(handle, 5, **options(bed, spec=bed.spec(start_timeout_seconds=1)))
+    assert bed.live_ids("worker") == ids(handle)
+
+
+def test_a_kill_while_growing_leaves_the_old_machines(bed, handle):
+    bed.master.boots = lambda machine: machine.instance_id in ids(handle)
+    growing = ClusterResize(handle, 5, **options(bed))
+    raised = []
+
+    def run():
+        try:
+            growing.run()
+        except ClusterStartError as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    deadline = time.monotonic() + 30
+    while len(bed.live("worker")) < 6:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    growing.abandon()
+    thread.join(30)
+    assert "abandoned" in str(raised[0])
+    assert bed.live_ids("worker") == ids(handle)
+
+
+def test_a_second_try_counts_what_the_first_has_launched(bed, handle):
+    first = ClusterResize(handle, 5, **options(bed))
+    first._guard._end_all = lambda error: None  # as if its process had been killed
+    bed.master.deaf = True
+    first._spec = replace(first._spec, start_timeout_seconds=1)
+    with pytest.raises(ClusterStartError):
+        first.run()
+    left = bed.live_ids("worker")
+    assert len(left) == 6
+    bed.master.deaf = False
+    second = resize(handle, 5, **options(bed, try_number=2))
+    assert len(second.machines) == 5
+    assert ids(second) == bed.live_ids("worker")
+    assert ids(second) <= left
+
+
+def test_a_kill_of_the_start_spares_what_the_resize_has_launched(bed):
+    cluster = bed.cluster()
+    handle = cluster.start()
+    grown = resize(handle, 5, **options(bed))
+    cluster.abandon()
+    assert bed.live_ids("worker") == ids(grown) - ids(handle)
+
+
+def test_a_cluster_that_has_ended_cannot_be_resized(bed, handle):
+    reopen(handle, client=bed.client).terminate()
+    with pytest.raises(ClusterLostError, match=r"no master"):
+        resize(handle, 5, **options(bed))
+    assert not bed.live()
+
+
+def test_a_size_must_be_positive(bed, handle):
+    with pytest.raises(InvalidParameterError, match=r"size=0"):
+        resize(handle, 0, **options(bed))
