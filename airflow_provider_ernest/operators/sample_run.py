@@ -11,7 +11,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.locations import event_logs, staging
-from airflow_provider_ernest.operators.rendered import number, optional_number, whole_number
+from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.model.documents import Experiment, Observation
+    from airflow_provider_ernest.operators.submission import Submission
     from airflow_provider_ernest.spark.sampling import Sample
-    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
     from airflow_provider_ernest.specification import Number
 
 
@@ -30,10 +30,10 @@ class SampleRunOperator(BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
-    application is submitted through the spark provider's hook to exactly the experiment's number of
-    machines; that so many distinct machines worked is verified in Spark's event log, from which the
-    clean run time comes too. Runs may share a cluster: Spark's master serves them first come, first
-    served, and the time that a run waits for machines is not counted.
+    application is submitted to exactly the experiment's number of machines, through the spark provider's
+    hook or as a step of EMR; that so many distinct machines worked, and were there to the end, is verified
+    in Spark's event log, from which the clean run time comes too. Runs may share a cluster: Spark's master
+    (or EMR) serves them first come, first served, and the time that a run waits is not counted.
 
     Returns the `Observation` document.
 
@@ -52,12 +52,15 @@ class SampleRunOperator(BaseOperator):
         cores_per_machine: cores of a machine, where there is no `cluster` to tell.
         conf: Spark properties.
         submit_options: further arguments of `SparkSubmitHook`: java_class, jars, py_files, ...
+        staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
         wait_timeout_seconds: how long the run may wait for its machines.
         run_timeout_seconds: how long it may take once it has them; None for no limit.
 
     Raises:
         InvalidParameterError, MissingResourceError: what was asked for cannot be run (no retry).
-        SampleRunError, ClusterLostError: the run failed, or not as designed (retried as Airflow retries).
+        ClusterLostError: the cluster has ended, or lost machines that the run needs. The next attempt fails
+            as fast unless the cluster is started anew.
+        SampleRunError: the run failed, or not as designed (retried as Airflow retries).
     """
 
     # application_args are not among them: they are rendered when the sample is known.
@@ -72,6 +75,7 @@ class SampleRunOperator(BaseOperator):
         "cores_per_machine",
         "conf",
         "submit_options",
+        "staging_uri",
         "wait_timeout_seconds",
         "run_timeout_seconds",
     )
@@ -92,6 +96,7 @@ class SampleRunOperator(BaseOperator):
         cores_per_machine: Number = 1,
         conf: Mapping[str, str] | None = None,
         submit_options: Mapping[str, Any] | None = None,
+        staging_uri: str | None = None,
         wait_timeout_seconds: Number = 1800,
         run_timeout_seconds: Number | None = None,
         **kwargs: Any,
@@ -109,9 +114,10 @@ class SampleRunOperator(BaseOperator):
         self.cores_per_machine = cores_per_machine
         self.conf = conf
         self.submit_options = submit_options
+        self.staging_uri = staging_uri
         self.wait_timeout_seconds = wait_timeout_seconds
         self.run_timeout_seconds = run_timeout_seconds
-        self._hook: ErnestSubmitHook | None = None
+        self._submission: Submission | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Stage the sample, run, observe."""
@@ -123,7 +129,7 @@ class SampleRunOperator(BaseOperator):
             handle = self._cluster_for(experiment)
             require_application(self.application)
             cores = self._cores(handle)
-            with self._staged(experiment, cores, staging(context)) as sample:
+            with self._staged(experiment, cores, handle, staging(context)) as sample:
                 self.log.info(
                     "Run %d: %d machines, %.2f %% of the input in %d partitions",
                     experiment.index,
@@ -145,13 +151,14 @@ class SampleRunOperator(BaseOperator):
         return observation.to_dict()
 
     def on_kill(self) -> None:
-        """End the driver, and with it the Spark application."""
-        if self._hook is not None:
-            self._hook.end()
+        """End the Spark application: its driver, or the step that it is."""
+        if self._submission is not None:
+            self._submission.end()
 
     def _cluster_for(self, experiment: Experiment) -> ClusterHandle | None:
         from airflow_provider_ernest.clusters.base import ClusterHandle
         from airflow_provider_ernest.exceptions import InvalidParameterError
+        from airflow_provider_ernest.spark.run_watch import require_workers
 
         if not self.cluster:
             return None
@@ -163,12 +170,19 @@ class SampleRunOperator(BaseOperator):
                 f"is more than cluster {handle.name} has ({len(handle.machines)})",
                 remedy="Lower max_machines of the design, or start a larger cluster.",
             )
+        if handle.web_url is not None:
+            # Before a sample is staged, while there is nothing to wait for.
+            require_workers(handle.web_url, experiment.machines)
         return handle
 
     @contextmanager
-    def _staged(self, experiment: Experiment, cores: int, folder: Path) -> Iterator[Sample]:
+    def _staged(
+        self, experiment: Experiment, cores: int, handle: ClusterHandle | None, folder: Path
+    ) -> Iterator[Sample]:
+        from airflow_provider_ernest.operators.submission import require_readable_input
         from airflow_provider_ernest.spark.sampling import take_sample
 
+        require_readable_input(handle, self.input_path, self.sampling)
         shutil.rmtree(folder, ignore_errors=True)
         try:
             yield take_sample(
@@ -197,55 +211,31 @@ class SampleRunOperator(BaseOperator):
         arguments: list[str],
         directory: Path,
     ) -> Observation:
-        from airflow_provider_ernest.exceptions import SampleRunError
+        from airflow_provider_ernest.operators.submission import RunRequest, submission
         from airflow_provider_ernest.spark.observing import observe
-        from airflow_provider_ernest.spark.run_watch import RunLimits, RunWatch
-        from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
-        from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
-        wait_seconds = number("wait_timeout_seconds", self.wait_timeout_seconds)
-        self._hook = ErnestSubmitHook(
-            master_url=handle.master_url if handle else None,
-            spark_conn_id=None if handle else self.spark_conn_id,
-            conf={
-                **(handle.spark_conf() if handle else {}),
-                **(self.conf or {}),
-                **sizing_conf(
-                    machines=experiment.machines,
-                    cores_per_machine=cores,
-                    machines_wait_seconds=wait_seconds,
-                ),
-                **event_log_conf(str(directory)),
-            },
-            application_args=arguments,
+        request = RunRequest(
             name=f"ernest-sample-{experiment.index}",
-            options=self.submit_options,
-        )
-        limits = RunLimits(
-            wait_seconds=wait_seconds,
+            application_args=arguments,
+            machines=experiment.machines,
+            cores_per_machine=cores,
+            conf=self.conf or {},
+            options=self.submit_options or {},
+            directory=directory,
+            wait_seconds=number("wait_timeout_seconds", self.wait_timeout_seconds),
             run_seconds=optional_number("run_timeout_seconds", self.run_timeout_seconds),
+            staging_uri=optional_text(self.staging_uri),
+        )
+        submitted = self._submission = submission(
+            handle, spark_conn_id=self.spark_conn_id, request=request, log=self.log
         )
         submitted_at = time.time()
-        with RunWatch(
-            directory=directory,
-            machines=experiment.machines,
-            cores=experiment.machines * cores,
-            web_url=handle.web_url if handle else None,
-            limits=limits,
-            end=self._hook.end,
-            log=self.log,
-        ) as watch:
-            try:
-                self._hook.run(self.application)
-            except SampleRunError as error:
-                if watch.ended_because:
-                    raise SampleRunError(f"The run was ended: {watch.ended_because}.") from error
-                raise
+        submitted.run(self.application)
         return observe(
             experiment,
             sample,
             directory,
             instance_type=handle.instance_type if handle else self.spark_conn_id or "",
             submitted_at=submitted_at,
-            waited_seconds=watch.waited_seconds,
+            waited_seconds=submitted.waited_seconds,
         )

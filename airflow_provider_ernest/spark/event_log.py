@@ -10,36 +10,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.model.documents import RunMetrics
 from airflow_provider_ernest.spark.cached_blocks import CachedBlocks
+from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
 from airflow_provider_ernest.spark.stage_tasks import StageTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+__all__ = ["Executor", "RunRecord", "application_id_of", "find_event_log", "read_run"]
+
 IN_PROGRESS_SUFFIX = ".inprogress"
 _BLOCK_UPDATED = b'{"Event":"SparkListenerBlockUpdated"'
 _CACHED_BLOCK = b'"Block ID":"rdd_'
-
-
-@dataclass(frozen=True, kw_only=True)
-class Executor:
-    """An executor as it registered with the driver.
-
-    Attributes:
-        host: address of its machine.
-        worker: address of the worker daemon (host:port) that runs it, the host where none is known.
-        cores: the cores it brought.
-        added_at: when it registered, seconds since the epoch.
-    """
-
-    host: str
-    worker: str
-    cores: int
-    added_at: float
 
 
 @dataclass(kw_only=True)
@@ -52,6 +37,7 @@ class RunRecord:
     started_at: float = 0.0
     ended_at: float | None = None
     executors: list[Executor] = field(default_factory=list)
+    lost: list[LostExecutor] = field(default_factory=list)
     tasks: int = 0
     executor_run_seconds: float = 0.0
     garbage_collection_seconds: float = 0.0
@@ -92,6 +78,20 @@ class RunRecord:
                 "spark.cores.max or spark.executor.cores.",
             )
         return present[machines - 1].added_at
+
+    def require_all_kept(self) -> None:
+        """Refuse a run that lost a machine before its end: its time is that of no known machine count.
+
+        Raises:
+            SampleRunError: an executor was lost, whether or not Spark replaced it.
+        """
+        if self.lost:
+            raise SampleRunError(
+                f"Application {self.application_id} lost {' and '.join(map(str, self.lost))}: its time is no "
+                "measurement.",
+                remedy="Run it again on machines that last (a spot instance may have been taken back), or "
+                "with more memory where its executors ran out of it.",
+            )
 
     def run_seconds(self, machines: int) -> float:
         """Clean run time: from all machines being there to the application's end.
@@ -186,18 +186,14 @@ def _environment_told(record: RunRecord, event: dict[str, Any]) -> None:
 
 
 def _executor_added(record: RunRecord, event: dict[str, Any]) -> None:
-    info = event["Executor Info"]
-    # The log page is served by the worker daemon: its address tells two workers of one host apart.
-    log_urls = info.get("Log Urls") or {}
-    address = urlsplit(log_urls.get("stderr", "")).netloc
-    record.executors.append(
-        Executor(
-            host=info["Host"],
-            worker=address or info["Host"],
-            cores=info["Total Cores"],
-            added_at=event["Timestamp"] / 1000,
-        )
-    )
+    record.executors.append(added_executor(event))
+
+
+def _executor_removed(record: RunRecord, event: dict[str, Any]) -> None:
+    # Once the application has ended, that its executors end is the normal thing.
+    lost = lost_executor(event, record.executors) if record.ended_at is None else None
+    if lost is not None:
+        record.lost.append(lost)
 
 
 def _stage_completed(record: RunRecord, event: dict[str, Any]) -> None:
@@ -229,6 +225,7 @@ _HANDLERS: dict[str, Callable[[RunRecord, dict[str, Any]], None]] = {
     "SparkListenerBlockManagerAdded": lambda record, event: record.cache.executor_added(event),
     "SparkListenerBlockManagerRemoved": lambda record, event: record.cache.executor_removed(event),
     "SparkListenerExecutorAdded": _executor_added,
+    "SparkListenerExecutorRemoved": _executor_removed,
     "SparkListenerEnvironmentUpdate": _environment_told,
     "SparkListenerApplicationStart": _application_started,
     "SparkListenerApplicationEnd": _application_ended,

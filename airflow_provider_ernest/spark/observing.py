@@ -35,7 +35,8 @@ def observe(
         waited_seconds: time that the run waited for machines that others held.
 
     Raises:
-        SampleRunError: there is no event log, or it tells of fewer machines than designed.
+        SampleRunError: there is no event log, or it tells of fewer machines than designed or of one that
+            was lost on the way.
     """
     event_log = find_event_log(directory)
     if event_log is None:
@@ -44,6 +45,7 @@ def observe(
             remedy="It must be a Spark application, and must not set spark.eventLog.* itself.",
         )
     record = read_run(event_log)
+    record.require_all_kept()
     startup_seconds = record.ready_at(experiment.machines) - submitted_at - waited_seconds
     return Observation(
         index=experiment.index,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.event_log import application_id_of, find_event_log
+from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
 from airflow_provider_ernest.spark.master import read_state
 
 if TYPE_CHECKING:
@@ -34,11 +36,33 @@ class RunLimits:
     run_seconds: float | None = None
 
 
+def require_workers(web_url: str, machines: int) -> None:
+    """Refuse to submit a run to a cluster that no longer has its machines: it would wait, and cost, in vain.
+
+    Args:
+        web_url: the standalone master's page.
+        machines: the machines that the run needs.
+
+    Raises:
+        ClusterLostError: the master does not answer, or counts on fewer workers.
+    """
+    state = read_state(web_url, timeout_seconds=10.0)
+    alive = len(state.workers_alive)
+    if alive < machines:
+        gone = [worker.host for worker in state.workers if not worker.alive]
+        raise ClusterLostError(
+            f"The run needs {machines} machines, and of the cluster at {web_url} {alive} are alive"
+            f"{' (lost: ' + ', '.join(gone) + ')' if gone else ''}.",
+            remedy="Machines were lost, as by a spot interruption: clear the task that starts the cluster to "
+            "have it start anew, or take on-demand machines.",
+        )
+
+
 class RunWatch:
     """Watches one run in a thread of its own while the main thread is in spark-submit.
 
-    Use it as a context manager around the submission. When a limit is passed or the cluster is lost
-    it calls `end`, once, and keeps the reason in `ended_because`.
+    Use it as a context manager around the submission. When a limit is passed, or the cluster or a machine
+    of the run is lost, it calls `end`, once, and keeps the reason in `ended_because`.
 
     Args:
         directory: the folder that the run's event log is written to; only this run writes there.
@@ -75,6 +99,7 @@ class RunWatch:
         self._progress = EventLogProgress()
         self._waiting_since: float | None = None
         self._granted_at: float | None = None
+        self._alive: int | None = None
         self._master_seen_at = time.monotonic()
         self._reported_at = time.monotonic()
         self._stopped = threading.Event()
@@ -123,6 +148,7 @@ class RunWatch:
         except ClusterLostError:
             return
         now = self._master_seen_at = time.monotonic()
+        self._alive = len(state.workers_alive)
         granted = next((app.cores for app in state.applications if app.id == self.application_id), None)
         if granted is None or self._granted_at is not None:
             return
@@ -139,7 +165,14 @@ class RunWatch:
             return (
                 f"the cluster's master at {self._web_url} has not answered for {CLUSTER_LOST_SECONDS:.0f} s"
             )
+        if self._progress.lost is not None:
+            return f"it lost {self._progress.lost}; its time would be no measurement"
         if self._granted_at is None:
+            if self._alive is not None and self._alive < self._machines:
+                return (
+                    f"it waits for {self._machines} machines, and {self._alive} of the cluster are still "
+                    "alive (lost to a spot interruption?)"
+                )
             if watched_seconds > self._limits.wait_seconds:
                 return f"it did not get its {self._cores} cores within {self._limits.wait_seconds:.0f} s"
         elif self._progress.executors < self._machines and now - self._granted_at > REGISTER_SECONDS:
@@ -165,12 +198,19 @@ class RunWatch:
 
 
 class EventLogProgress:
-    """Counts executors, stages and tasks in an event log that is still being written."""
+    """Counts executors, stages and tasks in an event log that is still being written.
+
+    Attributes:
+        lost: the first executor that was removed before the application's end.
+    """
 
     def __init__(self) -> None:
         self.executors = 0
         self.stages = 0
         self.tasks = 0
+        self.lost: LostExecutor | None = None
+        self._known: list[Executor] = []
+        self._ended = False
         self._read_bytes = 0
 
     def read(self, event_log: Path) -> None:
@@ -182,11 +222,20 @@ class EventLogProgress:
                     if not line.endswith(b"\n"):
                         break
                     self._read_bytes += len(line)
-                    self.executors += line.startswith(b'{"Event":"SparkListenerExecutorAdded"')
-                    self.stages += line.startswith(b'{"Event":"SparkListenerStageCompleted"')
-                    self.tasks += line.startswith(b'{"Event":"SparkListenerTaskEnd"')
+                    self._count(line)
         except FileNotFoundError:
             return
+
+    def _count(self, line: bytes) -> None:
+        self.stages += line.startswith(b'{"Event":"SparkListenerStageCompleted"')
+        self.tasks += line.startswith(b'{"Event":"SparkListenerTaskEnd"')
+        if line.startswith(b'{"Event":"SparkListenerExecutorAdded"'):
+            self.executors += 1
+            self._known.append(added_executor(json.loads(line)))
+        elif line.startswith(b'{"Event":"SparkListenerApplicationEnd"'):
+            self._ended = True
+        elif line.startswith(b'{"Event":"SparkListenerExecutorRemoved"') and not self._ended:
+            self.lost = self.lost or lost_executor(json.loads(line), self._known)
 
     def __str__(self) -> str:
         return f"{self.stages} stages and {self.tasks} tasks finished"

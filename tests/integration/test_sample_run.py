@@ -11,15 +11,17 @@ import threading
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.local import DIRECTORY_VARIABLE, LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.model.documents import Experiment, Observation
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.processes import find_by_environment
 from airflow_provider_ernest.spark import run_watch
 from airflow_provider_ernest.spark.event_log import read_run
 from airflow_provider_ernest.spark.master import read_state
@@ -278,3 +280,55 @@ def test_a_run_whose_cluster_dies_ends_too(input_files, tmp_path):
         observe(sample_run(handle, input_files, "--hold-driver-seconds=600", machines=1))
     ender.join()
     assert not processes_mentioning(str(APPLICATION))
+
+
+def processes_of(handle: ClusterHandle, word: str) -> list[psutil.Process]:
+    """Processes of a local cluster that have a word in their command line."""
+    ours = [psutil.Process(one.pid) for one in find_by_environment(DIRECTORY_VARIABLE, handle.directory)]
+    return [process for process in ours if any(word in part for part in process.cmdline())]
+
+
+def test_a_run_that_loses_a_machine_is_no_measurement(input_files, tmp_path, airflow_home):
+    local = LocalCluster(
+        LocalClusterSpec(machines=2, memory_megabytes_per_machine=512),
+        name="loses one",
+        directory=tmp_path / "loses-one",
+    )
+    handle = local.start()
+    # It would end the whole cluster when one of its daemons dies; no cloud does that.
+    (keeper,) = processes_of(handle, "clusters.keeper")
+    keeper.suspend()
+    lost: list[str] = []
+
+    def all_executors_came() -> bool:
+        logs = [path for path in (airflow_home / "ernest" / "event_logs").rglob("app-*") if path.is_file()]
+        return any(log.read_text().count("SparkListenerExecutorAdded") == 2 for log in logs)
+
+    def lose_a_machine() -> None:
+        wait_until(all_executors_came, seconds=120, what="the executors")
+        worker = processes_of(handle, "org.apache.spark.deploy.worker.Worker")[0]
+        lost.extend(machine.host for machine in handle.machines if machine.host in worker.cmdline())
+        worker.kill()
+
+    try:
+        loser = threading.Thread(target=lose_a_machine)
+        loser.start()
+        with pytest.raises(
+            SampleRunError, match=r"The run was ended: it lost executor \d on machine"
+        ) as told:
+            observe(sample_run(handle, input_files, "--hold-task-seconds=600"))
+        loser.join()
+        assert f"on machine {lost[0]}:" in str(told.value)
+        assert not processes_mentioning(str(APPLICATION))
+
+        wait_until(
+            lambda: len(read_state(handle.web_url, timeout_seconds=5).workers_alive) == 1,
+            seconds=30,
+            what="the master's notice of the loss",
+        )
+        with pytest.raises(ClusterLostError, match=rf"needs 2 machines.* 1 are alive \(lost: {lost[0]}\)"):
+            observe(sample_run(handle, input_files), map_index=1)
+        assert not list((airflow_home / "ernest" / "event_logs").rglob("*-1-try1/*")), "nothing was submitted"
+    finally:
+        keeper.resume()
+        local.terminate()

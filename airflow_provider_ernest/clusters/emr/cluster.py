@@ -1,0 +1,252 @@
+"""A job flow of Amazon EMR for the time of a training.
+
+EMR has no token that makes RunJobFlow idempotent. So a job flow bears the name of the task that owns it,
+and whatever bears that name is looked for before a start, after it, and at its end.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.clusters.base import EMR
+from airflow_provider_ernest.clusters.ec2.aws_errors import explained
+from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
+from airflow_provider_ernest.clusters.emr import job_flows
+from airflow_provider_ernest.clusters.emr.handle import handle_of
+from airflow_provider_ernest.clusters.emr.instance_types import executor_rooms
+from airflow_provider_ernest.clusters.emr.request import has_specification, job_flow_request
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+    from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+
+log = logging.getLogger(__name__)
+
+POLL_SECONDS = 15.0
+"""Between two questions for a starting job flow's state; EMR throttles those who ask more often."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmrLaunch:
+    """What a start needs to know.
+
+    Attributes:
+        spec: what to start.
+        identity: the task that owns it.
+        aws_conn_id: the Airflow connection of the client, for those who get the handle.
+        poll_seconds: between two questions for its state.
+    """
+
+    spec: EmrClusterSpec
+    identity: ClusterIdentity
+    aws_conn_id: str | None = None
+    poll_seconds: float = POLL_SECONDS
+
+
+class EmrCluster:
+    """A job flow, as seen by whoever starts or ends it.
+
+    Args:
+        name: that it bears in EMR; None where only its id is known.
+        client: makes a boto3 client of a service by its name, in the region where it runs.
+        job_flow_id: where it is known.
+        launch: what to start; None for a cluster that is only to be ended.
+    """
+
+    def __init__(
+        self,
+        *,
+        name: str | None,
+        client: Callable[[str], Any],
+        job_flow_id: str | None = None,
+        launch: EmrLaunch | None = None,
+    ) -> None:
+        self.name = name
+        self.job_flow_id = job_flow_id
+        self._emr = client("emr")
+        self._launch = launch
+        self._ending = threading.Event()
+
+    @classmethod
+    def to_start(
+        cls,
+        spec: EmrClusterSpec,
+        *,
+        identity: ClusterIdentity,
+        client: Callable[[str], Any],
+        aws_conn_id: str | None = None,
+        poll_seconds: float = POLL_SECONDS,
+    ) -> EmrCluster:
+        """The cluster of a task, to be started."""
+        launch = EmrLaunch(spec=spec, identity=identity, aws_conn_id=aws_conn_id, poll_seconds=poll_seconds)
+        return cls(name=identity.cluster_name, client=client, launch=launch)
+
+    @classmethod
+    def from_handle(cls, handle: ClusterHandle, *, client: Callable[[str], Any]) -> EmrCluster:
+        """The cluster that a handle stands for, to end it from another process.
+
+        Raises:
+            ClusterError: the handle is that of another kind of cluster.
+        """
+        if handle.kind != EMR:
+            raise ClusterError(
+                f"Cluster {handle.name} of kind {handle.kind!r} is no job flow of EMR.",
+                remedy="Pass the output of the task that started the EMR cluster unchanged.",
+            )
+        return cls(name=None, client=client, job_flow_id=handle.name)
+
+    def start(self) -> ClusterHandle:
+        """Start the job flow and wait until it takes steps.
+
+        One that an earlier try of the task has started is taken over if it was asked for by the same
+        specification and has half of its time to live before it; any other is ended. What a failed start
+        has started is ended.
+
+        Raises:
+            InvalidParameterError: EMR has no such type of machine, or refuses the request.
+            MissingResourceError: a permission is missing.
+            ClusterStartError: it did not become ready; with what EMR says of it.
+            ClusterError: AWS does not answer.
+        """
+        launch = self._require_launch()
+        spec = launch.spec
+        with explained("start a job flow of EMR"):
+            try:
+                types = {spec.instance_type, spec.type_of_master}
+                rooms = executor_rooms(self._emr, spec.release_label, types)
+                self.job_flow_id = self._adopt(launch) or self._run(launch)
+                job_flow = self._wait_until_ready(launch, self.job_flow_id)
+                return handle_of(
+                    job_flow, spec, rooms=rooms, client=self._emr, aws_conn_id=launch.aws_conn_id
+                )
+            except BaseException:
+                log.info("The start of EMR cluster %s failed: %s", self.name, self.terminate())
+                raise
+
+    def terminate(self) -> str:
+        """End the job flow, and all others of the same name. Repeatable, from any process.
+
+        Returns:
+            What was done, for the log.
+
+        Raises:
+            ClusterError: EMR does not know it, it would not end, or AWS does not answer.
+            MissingResourceError: a permission is missing.
+        """
+        self._ending.set()
+        with explained("end a job flow of EMR"):
+            alive = self._alive()
+            if not alive:
+                return f"nothing to do, no job flow of it is alive{self._last_words()}"
+            job_flows.end(self._emr, alive)
+        return f"ended {', '.join(alive)}"
+
+    def request_end(self) -> str:
+        """The same without waiting for EMR's word, for a task that is being killed."""
+        self._ending.set()
+        with explained("end a job flow of EMR"):
+            alive = self._alive()
+            job_flows.request_end(self._emr, alive)
+        return f"asked EMR to end {', '.join(alive) or 'nothing, since nothing is alive'}"
+
+    def _require_launch(self) -> EmrLaunch:
+        if self._launch is None:
+            raise ClusterStartError(
+                f"EMR cluster {self.job_flow_id} is known by its handle only, and cannot be started by that."
+            )
+        return self._launch
+
+    def _alive(self) -> list[str]:
+        """The live job flows of this cluster, the one that is known by its id among them."""
+        alive: list[str] = []
+        if self.job_flow_id is not None:
+            known = job_flows.describe(self._emr, self.job_flow_id)
+            # Only what bears our tag is looked for by name: a foreign job flow's name may be anyone's.
+            self.name = self.name or job_flows.tags_of(known).get(CLUSTER_TAG)
+            if job_flows.state_of(known) in job_flows.LIVE_STATES:
+                alive.append(self.job_flow_id)
+        named = self._live_namesakes()
+        return alive + [one for one in named if one not in alive]
+
+    def _live_namesakes(self) -> list[str]:
+        return job_flows.live_job_flows(self._emr, self.name.__eq__) if self.name else []
+
+    def _last_words(self) -> str:
+        if self.job_flow_id is None:
+            return ""
+        return f"; {self.job_flow_id} ended: {self._why()}"
+
+    def _why(self) -> str:
+        return job_flows.why_changed(job_flows.describe(self._emr, str(self.job_flow_id)))
+
+    def _adopt(self, launch: EmrLaunch) -> str | None:
+        kept = None
+        least_seconds = launch.spec.time_to_live_seconds / 2
+        for job_flow_id in self._live_namesakes():
+            job_flow = job_flows.describe(self._emr, job_flow_id)
+            same = has_specification(job_flow, launch.spec)
+            if kept is None and same and job_flows.seconds_left(job_flow) > least_seconds:
+                kept = job_flow_id
+                log.info("Taking over job flow %s, which an earlier try has started", job_flow_id)
+            else:
+                log.info("Ending job flow %s, which an earlier try has started", job_flow_id)
+                job_flows.end(self._emr, [job_flow_id])
+        return kept
+
+    def _run(self, launch: EmrLaunch) -> str:
+        expires_at = datetime.now(UTC) + timedelta(seconds=launch.spec.time_to_live_seconds)
+        request = job_flow_request(launch.spec, identity=launch.identity, expires_at=expires_at)
+        self._require_wanted()
+        job_flow_id = str(self._emr.run_job_flow(**request)["JobFlowId"])
+        self.job_flow_id = job_flow_id
+        # Killed meanwhile: whoever ended the cluster could not see it yet.
+        self._require_wanted()
+        log.info("EMR starts job flow %s (%s)", job_flow_id, self.name)
+        twins = [one for one in self._live_namesakes() if one != job_flow_id]
+        if twins:
+            log.warning("Ending %s: a repeated request has started more than one job flow", ", ".join(twins))
+            job_flows.end(self._emr, twins)
+        return job_flow_id
+
+    def _require_wanted(self) -> None:
+        if self._ending.is_set():
+            raise ClusterStartError(f"EMR cluster {self.name} was ended while it started.")
+
+    def _wait_until_ready(self, launch: EmrLaunch, job_flow_id: str) -> dict[str, Any]:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        told = ""
+        began = time.monotonic()
+        while True:
+            waited = time.monotonic() - began
+            self._require_wanted()
+            try:
+                job_flow = job_flows.describe(self._emr, job_flow_id)
+            except (BotoCoreError, ClientError) as error:
+                if not job_flows.is_busy(error):
+                    raise
+            else:
+                state = job_flows.state_of(job_flow)
+                if state != told:
+                    log.info("Job flow %s: %s after %.0f s", job_flow_id, state, waited)
+                    told = state
+                if state in job_flows.READY_STATES:
+                    return job_flow
+                if state not in job_flows.LIVE_STATES:
+                    why = job_flows.why_changed(job_flow)
+                    raise ClusterStartError(f"Job flow {job_flow_id} ended before it was ready: {why}.")
+            if waited >= launch.spec.start_timeout_seconds:
+                raise ClusterStartError(
+                    f"Job flow {job_flow_id} was not ready after {waited:.0f} s (last: {told or 'none'}).",
+                    remedy="Raise start_timeout_seconds, or look at the bootstrap actions' logs.",
+                )
+            self._ending.wait(launch.poll_seconds)

@@ -1,0 +1,192 @@
+"""Setup: a Spark cluster that is there already, known by an Airflow connection."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.rendered import (
+    number,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+    whole_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.existing import ExistingClusterSpec
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+    from airflow_provider_ernest.specification import Number
+
+
+class ExistingClusterOperator(BaseOperator):
+    """Look up a cluster that somebody else starts and ends. Nothing is launched, culled or ended.
+
+    The machines of a standalone master are read from its page where that answers; those of YARN, Kubernetes
+    and of a master without a page are declared. A secret that the cluster's processes share belongs in the
+    properties file of whoever submits (SPARK_CONF_DIR), or of the job's ``submit_options``.
+
+    Returns the `ClusterHandle` document; `TerminateClusterOperator` does nothing on it.
+
+    Args:
+        spark_conn_id: the Airflow connection of its master, in deploy mode "client".
+        machines: how many it has at least; None for as many as the standalone master counts on.
+        cores_per_machine: that each offers; None for what the master tells.
+        memory_megabytes_per_machine: heap of an executor on one; None for what the master tells.
+        instance_type: name of its machines' type, under which the model is stored; None for `spark_conn_id`.
+        web_url: http address of the standalone master's page; None to try port 8080 of its host.
+        price_per_hour: dollars for a machine and hour.
+        python: of PySpark's workers.
+        driver_host: address at which its machines reach the Airflow worker; None to find it.
+        probe: measure the bandwidth of its machines. Nothing else should run on them meanwhile.
+        probe_rounds: how often.
+        probe_interval_seconds: between the rounds.
+        probe_timeout_seconds: how long all of it may take.
+        straggler_floor: a machine that scores below is called a straggler, in a warning.
+
+    Raises:
+        InvalidParameterError, MissingResourceError: no such connection, one that runs cannot be sized on, or
+            machines that nothing tells (no retry).
+        ClusterLostError: the master does not answer, or counts on fewer machines than declared.
+    """
+
+    template_fields: Sequence[str] = (
+        "spark_conn_id",
+        "machines",
+        "cores_per_machine",
+        "memory_megabytes_per_machine",
+        "instance_type",
+        "web_url",
+        "price_per_hour",
+        "python",
+        "driver_host",
+        "probe_rounds",
+        "probe_interval_seconds",
+        "probe_timeout_seconds",
+        "straggler_floor",
+    )
+    ui_color = "#e4dcf2"
+
+    def __init__(
+        self,
+        *,
+        spark_conn_id: str,
+        machines: Number | None = None,
+        cores_per_machine: Number | None = None,
+        memory_megabytes_per_machine: Number | None = None,
+        instance_type: str | None = None,
+        web_url: str | None = None,
+        price_per_hour: Number | None = None,
+        python: str | None = None,
+        driver_host: str | None = None,
+        probe: bool = False,
+        probe_rounds: Number = 1,
+        probe_interval_seconds: Number = 30,
+        probe_timeout_seconds: Number = 300,
+        straggler_floor: Number = 0.85,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.spark_conn_id = spark_conn_id
+        self.machines = machines
+        self.cores_per_machine = cores_per_machine
+        self.memory_megabytes_per_machine = memory_megabytes_per_machine
+        self.instance_type = instance_type
+        self.web_url = web_url
+        self.price_per_hour = price_per_hour
+        self.python = python
+        self.driver_host = driver_host
+        self.probe = probe
+        self.probe_rounds = probe_rounds
+        self.probe_interval_seconds = probe_interval_seconds
+        self.probe_timeout_seconds = probe_timeout_seconds
+        self.straggler_floor = straggler_floor
+        self._hook: ErnestSubmitHook | None = None
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Look the cluster up, and measure it if that was asked for."""
+        from airflow_provider_ernest.clusters.existing import ExistingCluster
+
+        with no_vain_retries():
+            handle = ExistingCluster(self._spec()).start()
+            if self.probe:
+                handle = self._probed(handle)
+        self.log.info(
+            "Spark at %s: %d machines of %d cores%s",
+            handle.master_url,
+            len(handle.machines),
+            handle.cores_per_machine,
+            "" if handle.web_url else ", as declared",
+        )
+        return handle.to_dict()
+
+    def on_kill(self) -> None:
+        """End the probe; the cluster is not ours."""
+        if self._hook is not None:
+            self._hook.end()
+
+    def _spec(self) -> ExistingClusterSpec:
+        from airflow_provider_ernest.clusters.existing import ExistingClusterSpec
+        from airflow_provider_ernest.operators.spark_connection import master_of_connection
+
+        return ExistingClusterSpec(
+            spark_conn_id=self.spark_conn_id,
+            master_url=master_of_connection(self.spark_conn_id),
+            instance_type=optional_text(self.instance_type),
+            machines=optional_whole_number("machines", self.machines),
+            cores_per_machine=optional_whole_number("cores_per_machine", self.cores_per_machine),
+            memory_megabytes_per_machine=optional_whole_number(
+                "memory_megabytes_per_machine", self.memory_megabytes_per_machine
+            ),
+            web_url=optional_text(self.web_url),
+            price_per_hour=optional_number("price_per_hour", self.price_per_hour),
+            python=optional_text(self.python),
+            driver_host=optional_text(self.driver_host),
+        )
+
+    def _probed(self, handle: ClusterHandle) -> ClusterHandle:
+        from airflow_provider_ernest.spark.probing import probe_bandwidth
+
+        def remember(hook: ErnestSubmitHook) -> None:
+            self._hook = hook
+
+        measured = probe_bandwidth(
+            master_url=handle.master_url,
+            spark_conn_id=handle.spark_conn_id,
+            conf=handle.spark_conf(),
+            machines=len(handle.machines),
+            cores_per_machine=handle.cores_per_machine,
+            rounds=whole_number("probe_rounds", self.probe_rounds),
+            interval_seconds=number("probe_interval_seconds", self.probe_interval_seconds),
+            secret=None,
+            timeout_seconds=number("probe_timeout_seconds", self.probe_timeout_seconds),
+            log=self.log,
+            on_submit=remember,
+        )
+        floor = number("straggler_floor", self.straggler_floor)
+        for host, bandwidth in measured.items():
+            if bandwidth.score < floor:
+                self.log.warning(
+                    "%s is a straggler: it scores %.2f, below %.2f. Runs on it are slower than those on "
+                    "the others",
+                    host,
+                    bandwidth.score,
+                    floor,
+                )
+        if all(machine.host in measured for machine in handle.machines):
+            machines = [replace(one, bandwidth=measured[one.host]) for one in handle.machines]
+        else:
+            # YARN and Kubernetes place executors as they like: these are the machines that were measured.
+            machines = [
+                replace(one, host=host, bandwidth=measured[host])
+                for one, host in zip(handle.machines, measured, strict=True)
+            ]
+        return replace(handle, machines=tuple(machines))

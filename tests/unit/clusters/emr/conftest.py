@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.clusters.emr import job_flows
+from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+
+REGION = "eu-west-1"
+BUCKET = "ernest-logs"
+
+
+class FakeClient:
+    """moto's client of EMR, with answers of our own where moto knows no waiting, failing or cancelling.
+
+    Each entry of `answers` is a list of what the next calls of that name return or raise; then moto answers.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self.answers: dict[str, list[Any]] = {"cancel_steps": [{}] * 9}
+        self.calls: list[tuple[str, dict[str, Any]]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        attribute = getattr(self._client, name)
+        if not callable(attribute) or name in ("get_paginator", "can_paginate"):
+            return attribute
+
+        def call(**arguments: Any) -> Any:
+            self.calls.append((name, arguments))
+            if not self.answers.get(name):
+                return attribute(**arguments)
+            answer = self.answers[name].pop(0)
+            if callable(answer):
+                answer = answer(**arguments)
+            if isinstance(answer, BaseException):
+                raise answer
+            return answer
+
+        return call
+
+    def called(self, name: str) -> list[dict[str, Any]]:
+        return [arguments for called, arguments in self.calls if called == name]
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setattr(job_flows, "_POLL_SECONDS", 0.0)
+    with mock_aws():
+        yield
+
+
+@pytest.fixture
+def emr(aws: None) -> FakeClient:
+    return FakeClient(boto3.client("emr", region_name=REGION))
+
+
+@pytest.fixture
+def s3(aws: None) -> Any:
+    client = boto3.client("s3", region_name=REGION)
+    client.create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+    return client
+
+
+@pytest.fixture
+def clients(emr: FakeClient, s3: Any) -> Callable[[str], Any]:
+    return {"emr": emr, "s3": s3}.__getitem__
+
+
+def specification(**changes: Any) -> EmrClusterSpec:
+    fields = {
+        "machines": 3,
+        "instance_type": "m5.xlarge",
+        "release_label": "emr-7.5.0",
+        "log_uri": f"s3://{BUCKET}/emr/",
+        "event_log_uri": f"s3://{BUCKET}/spark",
+        **changes,
+    }
+    return EmrClusterSpec(**fields)
+
+
+def identity(*, task_id: str = "ernest.create_cluster", try_number: int = 1) -> ClusterIdentity:
+    return ClusterIdentity(
+        dag_id="nightly", run_id="manual__2026-01-01T00:00:00+00:00", task_id=task_id, try_number=try_number
+    )
+
+
+def job_flow(state: str, *, reason: dict[str, str] | None = None, **changes: Any) -> dict[str, Any]:
+    """An answer of DescribeCluster."""
+    expires_at = datetime.now(UTC) + timedelta(hours=1)
+    return {
+        "Cluster": {
+            "Id": "j-1",
+            "Name": identity().cluster_name,
+            "LogUri": f"s3://{BUCKET}/emr/",
+            "Status": {"State": state, "StateChangeReason": reason or {}},
+            "Tags": [{"Key": "ernest:expires-at", "Value": expires_at.isoformat()}],
+            **changes,
+        }
+    }
+
+
+def throttled(call: str) -> Exception:
+    from botocore.exceptions import ClientError
+
+    return ClientError({"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}, call)
+
+
+def states(emr: Any) -> list[str]:
+    """The states of all job flows, the ended ones included."""
+    pages = emr.get_paginator("list_clusters").paginate()
+    return sorted(one["Status"]["State"] for page in pages for one in page["Clusters"])

@@ -1,0 +1,259 @@
+"""The life of a job flow: started once, adopted, ended for certain, whatever happens."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from botocore.exceptions import ReadTimeoutError
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.emr import job_flows
+from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
+from airflow_provider_ernest.clusters.emr.spec import BootstrapAction
+from airflow_provider_ernest.clusters.kinds import reopen
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
+
+from .conftest import identity, job_flow, specification, states, throttled
+
+
+def cluster(clients, spec=None, **who) -> EmrCluster:
+    return EmrCluster.to_start(
+        spec or specification(),
+        identity=identity(**who),
+        client=clients,
+        aws_conn_id="aws_data",
+        poll_seconds=0.0,
+    )
+
+
+def test_a_started_job_flow_is_handed_over(emr, clients):
+    before = datetime.now(UTC)
+    handle = cluster(clients, specification(price_per_hour=0.24, python="python3.11")).start()
+
+    assert handle.kind == "emr"
+    assert emr.describe_cluster(ClusterId=handle.name)["Cluster"]["Status"]["State"] == "WAITING"
+    assert len(handle.machines) == 3
+    assert len({machine.instance_id for machine in handle.machines}) == 3
+    assert all(machine.host for machine in handle.machines)
+    assert handle.master is not None
+    assert handle.master.instance_id not in {machine.instance_id for machine in handle.machines}
+    assert handle.cores_per_machine == 4
+    # m5.xlarge has 16 GB, of which EMR's documentation gives YARN 12 GB: heap, a tenth of it, and 1 GB.
+    assert 12288 / 2 < handle.machines[0].memory_megabytes * 1.1 <= 12288 - 1024
+    assert handle.spark_conf()["spark.executor.memory"] == f"{handle.machines[0].memory_megabytes}m"
+    assert handle.spark_conf()["spark.pyspark.python"] == "python3.11"
+    assert handle.price_per_hour == pytest.approx(0.24)
+    assert (handle.aws_conn_id, handle.region) == ("aws_data", "eu-west-1")
+    expires_in = datetime.fromisoformat(handle.expires_at) - before
+    assert expires_in.total_seconds() == pytest.approx(7200, abs=60)
+    assert ClusterHandle.from_dict(handle.to_dict()) == handle
+
+
+def test_what_is_asked_for_ends_by_itself(emr, clients):
+    spec = specification(
+        subnet="subnet-1",
+        ebs_gigabytes=64,
+        tags={"team": "data"},
+        idle_timeout_seconds=600,
+        master_instance_type="m4.large",
+        bootstrap_actions=(BootstrapAction(name="setup", path="s3://b1b/setup.sh", arguments=("-x",)),),
+        configurations=({"Classification": "spark", "Properties": {"maximizeResourceAllocation": "false"}},),
+        security_configuration="encrypted",
+    )
+    emr.answers["run_job_flow"] = [ClusterError("as far as this test goes")]
+    with pytest.raises(ClusterError, match="as far as"):
+        cluster(clients, spec).start()
+
+    (request,) = emr.called("run_job_flow")
+    assert request["AutoTerminationPolicy"] == {"IdleTimeout": 600}
+    assert request["StepConcurrencyLevel"] == 1
+    assert request["Instances"]["KeepJobFlowAliveWhenNoSteps"] is True
+    assert request["Instances"]["TerminationProtected"] is False
+    assert request["Instances"]["Ec2SubnetId"] == "subnet-1"
+    groups = {group["InstanceRole"]: group for group in request["Instances"]["InstanceGroups"]}
+    assert (groups["MASTER"]["InstanceType"], groups["MASTER"]["InstanceCount"]) == ("m4.large", 1)
+    assert (groups["CORE"]["InstanceType"], groups["CORE"]["InstanceCount"]) == ("m5.xlarge", 3)
+    assert groups["CORE"]["EbsConfiguration"]["EbsBlockDeviceConfigs"][0]["VolumeSpecification"] == {
+        "VolumeType": "gp3",
+        "SizeInGB": 64,
+    }
+    assert request["BootstrapActions"][0]["ScriptBootstrapAction"]["Args"] == ["-x"]
+    assert request["Configurations"][0]["Classification"] == "spark"
+    assert request["SecurityConfiguration"] == "encrypted"
+    tags = {tag["Key"]: tag["Value"] for tag in request["Tags"]}
+    assert tags["team"] == "data"
+    assert tags["ernest:cluster"] == request["Name"] == identity().cluster_name
+    assert tags["ernest:dag"] == "nightly"
+    assert datetime.fromisoformat(tags["ernest:expires-at"]) > datetime.now(UTC)
+
+
+def test_terminating_may_be_repeated_from_anywhere(emr, clients):
+    handle = cluster(clients).start()
+
+    assert reopen(handle, client=clients).terminate() == f"ended {handle.name}"
+    assert states(emr) == ["TERMINATED"]
+    assert EmrCluster.from_handle(handle, client=clients).terminate().startswith("nothing to do")
+    assert "EMR tells no reason" in EmrCluster.from_handle(handle, client=clients).terminate()
+
+
+def test_a_namesake_ends_with_it(emr, clients):
+    """As when the answer to a request was lost, and the request repeated."""
+    handle = cluster(clients).start()
+    emr.run_job_flow(**emr.called("run_job_flow")[0])
+
+    EmrCluster.from_handle(handle, client=clients).terminate()
+
+    assert states(emr) == ["TERMINATED", "TERMINATED"]
+
+
+def test_job_flows_of_other_tasks_are_left_alone(emr, clients):
+    other = cluster(clients, task_id="other").start()
+    handle = cluster(clients).start()
+
+    EmrCluster.from_handle(handle, client=clients).terminate()
+
+    assert emr.describe_cluster(ClusterId=other.name)["Cluster"]["Status"]["State"] == "WAITING"
+
+
+def test_a_retry_takes_over_what_its_earlier_try_has_started(emr, clients):
+    first = cluster(clients).start()
+    second = cluster(clients, try_number=2).start()
+
+    assert second.name == first.name
+    assert second.expires_at == first.expires_at
+    assert states(emr) == ["WAITING"]
+
+
+def test_a_retry_ends_what_is_no_longer_wanted(emr, clients):
+    first = cluster(clients).start()
+    second = cluster(clients, specification(machines=2), try_number=2).start()
+
+    assert second.name != first.name
+    assert len(second.machines) == 2
+    assert states(emr) == ["TERMINATED", "WAITING"]
+
+
+def test_a_job_flow_with_little_time_left_is_not_taken_over(emr, clients):
+    first = cluster(clients).start()
+    soon = (datetime.now(UTC) + timedelta(minutes=10)).isoformat()
+    emr.add_tags(ResourceId=first.name, Tags=[{"Key": "ernest:expires-at", "Value": soon}])
+
+    assert cluster(clients, try_number=2).start().name != first.name
+    assert states(emr) == ["TERMINATED", "WAITING"]
+
+
+def test_a_lost_answer_leaves_nothing_alive(emr, clients):
+    def taken_and_lost(**request):
+        emr._client.run_job_flow(**request)
+        return ReadTimeoutError(endpoint_url="https://emr")
+
+    emr.answers["run_job_flow"] = [taken_and_lost]
+    with pytest.raises(ClusterError, match=r"AWS did not answer when asked to start a job flow"):
+        cluster(clients).start()
+    assert states(emr) == ["TERMINATED"]
+
+
+def test_a_repeated_request_leaves_one_alive(emr, clients):
+    def sent_twice(**request):
+        emr._client.run_job_flow(**request)
+        return emr._client.run_job_flow(**request)
+
+    emr.answers["run_job_flow"] = [sent_twice]
+    handle = cluster(clients).start()
+
+    assert states(emr) == ["TERMINATED", "WAITING"]
+    assert emr.describe_cluster(ClusterId=handle.name)["Cluster"]["Status"]["State"] == "WAITING"
+
+
+def test_a_kill_while_the_request_is_under_way_leaves_nothing_alive(emr, clients):
+    """The task's handler runs when EMR does not list the job flow yet."""
+    started = cluster(clients)
+
+    def killed_meanwhile(**request):
+        assert "nothing is alive" in started.request_end()
+        return emr._client.run_job_flow(**request)
+
+    emr.answers["run_job_flow"] = [killed_meanwhile]
+    with pytest.raises(ClusterStartError, match="was ended while it started"):
+        started.start()
+    assert states(emr) == ["TERMINATED"]
+
+
+def test_a_kill_while_it_boots_ends_it(emr, clients):
+    started = cluster(clients)
+
+    def killed_meanwhile(**_):
+        started.request_end()
+        return job_flow("STARTING")
+
+    emr.answers["describe_cluster"] = [killed_meanwhile]
+    with pytest.raises(ClusterStartError, match="was ended while it started"):
+        started.start()
+    assert states(emr) == ["TERMINATED"]
+
+
+def test_a_job_flow_that_fails_to_start_says_why_in_the_words_of_emr(emr, clients):
+    reason = {"Code": "BOOTSTRAP_FAILURE", "Message": "On the master instance, bootstrap action 1 failed"}
+    emr.answers["describe_cluster"] = [
+        job_flow("STARTING"),
+        throttled("DescribeCluster"),
+        job_flow("BOOTSTRAPPING"),
+        job_flow("TERMINATED_WITH_ERRORS", reason=reason),
+    ]
+    with pytest.raises(
+        ClusterStartError, match=r"BOOTSTRAP_FAILURE: On the master.*logs below s3://ernest-logs/emr/"
+    ):
+        cluster(clients).start()
+    assert states(emr) == ["TERMINATED"]
+
+
+def test_waiting_has_an_end(emr, clients):
+    emr.answers["describe_cluster"] = [job_flow("STARTING")] * 5000
+    spec = specification(start_timeout_seconds=1)
+    starting = EmrCluster.to_start(spec, identity=identity(), client=clients, poll_seconds=0.3)
+
+    def forget_answers(**arguments):
+        emr.answers["describe_cluster"].clear()
+        return emr._client.terminate_job_flows(**arguments)
+
+    emr.answers["terminate_job_flows"] = [forget_answers]
+    with pytest.raises(ClusterStartError, match=r"not ready after 1 s \(last: STARTING\).*start_timeout"):
+        starting.start()
+    assert states(emr) == ["TERMINATED"]
+
+
+def test_fewer_machines_than_asked_for_are_no_start(emr, clients):
+    def one_less(**request):
+        request["Instances"]["InstanceGroups"][1]["InstanceCount"] = 2
+        return emr._client.run_job_flow(**request)
+
+    emr.answers["run_job_flow"] = [one_less]
+    with pytest.raises(ClusterStartError, match="has 2 core instances; asked for were 3"):
+        cluster(clients).start()
+    assert states(emr) == ["TERMINATED"]
+
+
+def test_a_type_that_the_release_does_not_have_is_named_before_anything_is_launched(emr, clients):
+    with pytest.raises(InvalidParameterError, match=r"instance_type='m5.tiny' is no type that emr-7.5.0"):
+        cluster(clients, specification(instance_type="m5.tiny")).start()
+    assert states(emr) == []
+
+
+def test_what_will_not_end_is_named(emr, clients):
+    handle = cluster(clients).start()
+    emr.answers["terminate_job_flows"] = [{}]
+    with pytest.raises(ClusterError, match=rf"asked to end {handle.name}, and has not begun after 0 s"):
+        job_flows.end(emr, [handle.name], wait_seconds=0)
+
+
+def test_a_job_flow_of_another_region_is_no_success(clients):
+    machine = Machine(worker_id="", host="", cores=1, memory_megabytes=512)
+    handle = ClusterHandle(kind="emr", name="j-ELSEWHERE", master_url="yarn", machines=(machine,))
+    with pytest.raises(ClusterError, match=r"eu-west-1 knows no job flow j-ELSEWHERE.*region"):
+        EmrCluster.from_handle(handle, client=clients).terminate()
+
+
+def test_another_kind_of_handle_is_refused(cluster_handle, clients):
+    with pytest.raises(ClusterError, match="'local' is no job flow of EMR"):
+        EmrCluster.from_handle(cluster_handle, client=clients)

@@ -1,0 +1,389 @@
+"""Sample runs as steps: submitted, followed, cancelled, and their event logs fetched."""
+
+from __future__ import annotations
+
+import json
+import logging
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
+from airflow_provider_ernest.clusters.emr.s3_files import fetch_event_log
+from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterLostError,
+    InvalidParameterError,
+    MissingResourceError,
+    SampleRunError,
+)
+from airflow_provider_ernest.model.documents import Experiment
+from airflow_provider_ernest.spark.observing import observe
+from airflow_provider_ernest.spark.run_watch import RunLimits
+from airflow_provider_ernest.spark.sampling import Sample
+
+from .conftest import BUCKET, identity, job_flow, specification, throttled
+
+APPLICATION = f"s3://{BUCKET}/job.py"
+SUBMITTED = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@pytest.fixture
+def handle(clients) -> ClusterHandle:
+    return EmrCluster.to_start(specification(), identity=identity(), client=clients, poll_seconds=0.0).start()
+
+
+@pytest.fixture
+def run(handle, clients, tmp_path):
+    def make(*, limits: RunLimits | None = None, **step: Any) -> StepRun:
+        fields = {"name": "ernest-sample-0", "machines": 2, "conf": {"spark.cores.max": "8"}, **step}
+        return StepRun(
+            handle=handle,
+            step=SparkStep(**fields),
+            clients=clients,
+            directory=tmp_path,
+            limits=limits or RunLimits(wait_seconds=600),
+            log=logging.getLogger("test"),
+            poll_seconds=0.0,
+        )
+
+    return make
+
+
+def step(state: str, **status: Any) -> dict[str, Any]:
+    """An answer of DescribeStep."""
+    return {"Step": {"Id": "s-1", "Status": {"State": state, **status}}}
+
+
+def completed(waited_seconds: float = 0.0) -> dict[str, Any]:
+    begun = SUBMITTED + timedelta(seconds=waited_seconds)
+    return step("COMPLETED", Timeline={"CreationDateTime": SUBMITTED, "StartDateTime": begun})
+
+
+def event_log(*hosts: str, extra: tuple[dict[str, Any], ...] = ()) -> bytes:
+    """What Spark on YARN writes of a run of 40 s."""
+    executors = [
+        {
+            "Event": "SparkListenerExecutorAdded",
+            "Timestamp": 1_767_225_620_000,
+            "Executor ID": str(number),
+            "Executor Info": {"Host": host, "Total Cores": 4, "Log Urls": {}},
+        }
+        for number, host in enumerate(hosts, start=1)
+    ]
+    events = [
+        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.master": "yarn"}},
+        {
+            "Event": "SparkListenerApplicationStart",
+            "App Name": "job",
+            "App ID": "application_1_0001",
+            "Timestamp": 1_767_225_610_000,
+        },
+        *executors,
+        *extra,
+        {"Event": "SparkListenerApplicationEnd", "Timestamp": 1_767_225_660_000},
+    ]
+    return "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events).encode()
+
+
+def writes(s3: Any, emr: Any, body: bytes, then: dict[str, Any], name: str = "application_1_0001"):
+    """The step's last answer, given when its driver has put an event log where it was told."""
+
+    def answer(**_: Any) -> dict[str, Any]:
+        key = told(emr)["spark.eventLog.dir"].removeprefix(f"s3://{BUCKET}/")
+        s3.put_object(Bucket=BUCKET, Key=f"{key}/{name}", Body=body)
+        return then
+
+    return answer
+
+
+def arguments(emr: Any) -> list[str]:
+    (call,) = emr.called("add_job_flow_steps")
+    (added,) = call["Steps"]
+    assert added["ActionOnFailure"] == "CONTINUE"
+    assert added["HadoopJarStep"]["Jar"] == "command-runner.jar"
+    return added["HadoopJarStep"]["Args"]
+
+
+def told(emr: Any) -> dict[str, str]:
+    """The Spark properties of the step."""
+    args = arguments(emr)
+    pairs = [args[at + 1] for at, arg in enumerate(args) if arg == "--conf"]
+    return dict(pair.split("=", 1) for pair in pairs)
+
+
+def cancelled(emr: Any) -> list[str]:
+    return [one for call in emr.called("cancel_steps") for one in call["StepIds"]]
+
+
+def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, s3, run, handle, tmp_path):
+    emr.answers["describe_step"] = [
+        step("PENDING"),
+        throttled("DescribeStep"),
+        step("RUNNING"),
+        writes(s3, emr, event_log("10.0.0.1", "10.0.0.2"), completed(waited_seconds=7)),
+    ]
+    running = run(application_args=["--input", "s3://data/in put"])
+
+    running.run(APPLICATION)
+
+    assert running.waited_seconds == 7
+    observation = observe(
+        Experiment(index=0, machines=2, scale=0.1, partitions=8),
+        Sample(input="s3://data/in put", scale=0.1, machines=2, partitions=8),
+        tmp_path,
+        instance_type=handle.instance_type,
+        submitted_at=1_767_225_600.0,
+        waited_seconds=running.waited_seconds,
+    )
+    assert observation.seconds == pytest.approx(40)
+    assert observation.startup_seconds == pytest.approx(13)
+    assert observation.hosts == ("10.0.0.1", "10.0.0.2")
+    assert observation.application_id == "application_1_0001"
+    assert Path(observation.event_log).parent == tmp_path
+    assert running.end() == [], "nothing is left to cancel"
+    assert arguments(emr)[-3:] == [APPLICATION, "--input", "s3://data/in put"]
+
+
+def test_a_machine_lost_on_the_way_is_seen_on_yarn_too(emr, s3, run, tmp_path):
+    lost = {
+        "Event": "SparkListenerExecutorRemoved",
+        "Timestamp": 1_767_225_640_000,
+        "Executor ID": "2",
+        "Removed Reason": "Container released on a *lost* node",
+    }
+    body = event_log("10.0.0.1", "10.0.0.2", extra=(lost,))
+    emr.answers["describe_step"] = [writes(s3, emr, body, completed())]
+    run().run(APPLICATION)
+    with pytest.raises(SampleRunError, match=r"lost executor 2 on machine 10\.0\.0\.2 \(Container released"):
+        observe(
+            Experiment(index=0, machines=2, scale=0.1, partitions=8),
+            Sample(input="s3://data/in", scale=0.1, machines=2, partitions=8),
+            tmp_path,
+            instance_type="m5.xlarge",
+            submitted_at=0.0,
+            waited_seconds=0.0,
+        )
+
+
+def test_what_is_submitted(emr, s3, run, handle):
+    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+    options = {
+        "java_class": "org.example.Job",
+        "jars": "s3://code/a.jar,s3://code/b.jar",
+        "packages": "org.example:lib:1.0",
+        "py_files": None,
+    }
+    run(options=options, limits=RunLimits(wait_seconds=100, run_seconds=50)).run("s3://code/job.jar")
+
+    args = arguments(emr)
+    assert args[:4] == ["timeout", "--kill-after=30", "150", "spark-submit"]
+    for switch, value in (
+        ("--master", "yarn"),
+        ("--deploy-mode", "client"),
+        ("--class", "org.example.Job"),
+        ("--jars", "s3://code/a.jar,s3://code/b.jar"),
+        ("--packages", "org.example:lib:1.0"),
+    ):
+        assert args[args.index(switch) + 1] == value
+    assert "--py-files" not in args
+    assert told(emr)["spark.cores.max"] == "8"
+    assert told(emr)["spark.eventLog.rolling.enabled"] == "false"
+    folder = told(emr)["spark.eventLog.dir"]
+    assert folder.startswith(f"s3://{BUCKET}/spark/{handle.name}/")
+    key = folder.removeprefix(f"s3://{BUCKET}/")
+    assert s3.head_object(Bucket=BUCKET, Key=f"{key}/"), "Spark refuses folders that do not exist"
+
+
+def test_no_step_outlives_its_job_flow(emr, s3, run, handle):
+    soon = (datetime.now(UTC) + timedelta(seconds=90)).isoformat()
+    emr.add_tags(ResourceId=handle.name, Tags=[{"Key": "ernest:expires-at", "Value": soon}])
+    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+    run().run(APPLICATION)
+    assert 0 < int(arguments(emr)[2]) <= 90
+
+
+@pytest.mark.parametrize(
+    ("changes", "application", "named"),
+    [
+        ({}, "/opt/job.py", r"application='/opt/job.py' is a local path.*staging_uri"),
+        ({"options": {"num_executors": 3}}, APPLICATION, r"'num_executors' is not known.*java_class"),
+        (
+            {"options": {"jars": "s3://a/b.jar,/c.jar"}},
+            APPLICATION,
+            r"submit_options\['jars'\]='/c.jar' is a",
+        ),
+    ],
+)
+def test_what_emr_cannot_read_or_do_is_refused_before_anything_is_submitted(
+    emr, run, changes, application, named
+):
+    with pytest.raises(InvalidParameterError, match=named):
+        run(**changes).run(application)
+    assert emr.called("add_job_flow_steps") == []
+
+
+def test_a_local_application_is_uploaded_where_that_was_asked_for(emr, s3, run, tmp_path):
+    application = tmp_path / "job.py"
+    application.write_text("print('hello')")
+    for _ in range(2):
+        emr.calls.clear()
+        emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+        run(staging_uri=f"s3://{BUCKET}/code/").run(str(application))
+        address = arguments(emr)[-1]
+        key = address.removeprefix(f"s3://{BUCKET}/")
+        assert key.startswith("code/")
+        assert s3.get_object(Bucket=BUCKET, Key=key)["Body"].read() == b"print('hello')"
+    assert s3.list_objects_v2(Bucket=BUCKET, Prefix="code/")["KeyCount"] == 1
+
+
+def test_a_failed_step_tells_why_and_where_its_log_is(emr, run):
+    details = {
+        "Reason": "Unknown Error.",
+        "Message": "exit code 1",
+        "LogFile": "s3://logs/steps/s-1/stderr.gz",
+    }
+    emr.answers["describe_step"] = [step("RUNNING"), step("FAILED", FailureDetails=details)]
+    with pytest.raises(
+        SampleRunError, match=r"failed: Unknown Error: exit code 1; its log is s3://logs/steps/s-1/stderr.gz"
+    ):
+        run().run(APPLICATION)
+
+
+@pytest.mark.parametrize(
+    ("state", "limits", "named"),
+    [
+        ("RUNNING", RunLimits(wait_seconds=600, run_seconds=0), r"longer than run_timeout_seconds=0"),
+        ("PENDING", RunLimits(wait_seconds=0), r"did not begin within 0 s.*one step at a time"),
+    ],
+)
+def test_a_step_that_passes_a_limit_is_cancelled(emr, run, state, limits, named):
+    emr.answers["describe_step"] = [step(state)] * 99
+    with pytest.raises(SampleRunError, match=named):
+        run(limits=limits).run(APPLICATION)
+    assert len(cancelled(emr)) == 1
+
+
+def test_a_killed_task_cancels_its_step(emr, run):
+    running = run()
+
+    def killed(**_: Any) -> dict[str, Any]:
+        running.end()
+        return step("RUNNING")
+
+    emr.answers["describe_step"] = [step("RUNNING"), killed]
+    with pytest.raises(SampleRunError, match="its task was killed"):
+        running.run(APPLICATION)
+    assert len(cancelled(emr)) == 1
+    assert emr.called("cancel_steps")[0]["StepCancellationOption"] == "SEND_INTERRUPT"
+
+
+def test_a_task_killed_while_the_step_is_added_cancels_it(emr, run):
+    running = run()
+
+    def killed(**request: Any) -> dict[str, Any]:
+        assert running.end() == []
+        return emr._client.add_job_flow_steps(**request)
+
+    emr.answers["add_job_flow_steps"] = [killed]
+    with pytest.raises(SampleRunError, match="its task was killed"):
+        running.run(APPLICATION)
+    assert len(cancelled(emr)) == 1
+
+
+def test_a_kill_wakes_the_waiting_task(emr, handle, clients, tmp_path):
+    """EMR is asked every ten seconds only; a killed task lives for five."""
+    running = StepRun(
+        handle=handle,
+        step=SparkStep(name="held", machines=1, conf={}),
+        clients=clients,
+        directory=tmp_path,
+        limits=RunLimits(wait_seconds=600),
+        log=logging.getLogger("test"),
+        poll_seconds=600,
+    )
+    asked = threading.Event()
+
+    def answer(**_: Any) -> dict[str, Any]:
+        asked.set()
+        return step("RUNNING")
+
+    emr.answers["describe_step"] = [answer]
+    killer = threading.Thread(target=lambda: asked.wait(60) and running.end())
+    killer.start()
+    with pytest.raises(SampleRunError, match="its task was killed"):
+        running.run(APPLICATION)
+    killer.join()
+
+
+def test_that_a_step_cannot_be_cancelled_does_not_hide_why_it_was_ended(emr, run):
+    emr.answers["cancel_steps"] = [throttled("CancelSteps")]
+    emr.answers["describe_step"] = [step("RUNNING")] * 9
+    with pytest.raises(SampleRunError, match="run_timeout_seconds=0"):
+        run(limits=RunLimits(wait_seconds=600, run_seconds=0)).run(APPLICATION)
+
+
+def test_a_job_flow_that_ends_under_a_step_is_lost(emr, run):
+    reason = {"Code": "INSTANCE_FAILURE", "Message": "a spot instance was taken back"}
+    emr.answers["describe_step"] = [step("RUNNING"), step("CANCELLED")]
+    emr.answers["describe_cluster"] = [
+        lambda **asked: emr._client.describe_cluster(**asked),
+        job_flow("TERMINATED_WITH_ERRORS", reason=reason),
+    ]
+    with pytest.raises(ClusterLostError, match=r"TERMINATED_WITH_ERRORS: INSTANCE_FAILURE: a spot instance"):
+        run().run(APPLICATION)
+
+
+def test_a_job_flow_that_has_ended_takes_no_step(emr, run, handle):
+    emr.terminate_job_flows(JobFlowIds=[handle.name])
+    with pytest.raises(ClusterLostError, match=rf"{handle.name} takes no steps, it is TERMINATED"):
+        run().run(APPLICATION)
+    assert emr.called("add_job_flow_steps") == []
+
+
+def test_too_few_machines_fail_at_once(emr, run):
+    with pytest.raises(ClusterLostError, match=r"needs 4 machines; job flow j-\w+ has 3"):
+        run(machines=4).run(APPLICATION)
+    assert emr.called("add_job_flow_steps") == []
+
+
+def test_an_expired_job_flow_takes_no_step(emr, run, handle):
+    gone = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
+    emr.add_tags(ResourceId=handle.name, Tags=[{"Key": "ernest:expires-at", "Value": gone}])
+    with pytest.raises(ClusterLostError, match=r"time to live of job flow .* is over"):
+        run().run(APPLICATION)
+
+
+def test_a_step_that_writes_no_event_log_is_no_spark_application(emr, run):
+    emr.answers["describe_step"] = [completed()]
+    with pytest.raises(SampleRunError, match=r"wrote no event log into s3://ernest-logs/spark/j-"):
+        run().run(APPLICATION)
+
+
+def test_a_missing_permission_and_a_busy_aws_are_told_apart(emr, run):
+    from botocore.exceptions import ClientError
+
+    denied = {"Error": {"Code": "AccessDeniedException", "Message": "not authorized to AddJobFlowSteps"}}
+    emr.answers["add_job_flow_steps"] = [ClientError(denied, "AddJobFlowSteps")]
+    with pytest.raises(MissingResourceError, match="not authorized to AddJobFlowSteps"):
+        run().run(APPLICATION)
+    emr.answers["add_job_flow_steps"] = [throttled("AddJobFlowSteps")]
+    with pytest.raises(ClusterError, match="ThrottlingException"):
+        run().run(APPLICATION)
+
+
+def test_only_a_whole_event_log_of_bounded_size_is_fetched(s3, tmp_path):
+    uri = f"s3://{BUCKET}/spark/run"
+    for name, body in (("", b""), ("app-1.inprogress", b"begun"), ("app-1", b"whole")):
+        s3.put_object(Bucket=BUCKET, Key=f"spark/run/{name}", Body=body)
+    s3.put_object(Bucket=BUCKET, Key="spark/run2/app-2", Body=b"of another run")
+
+    assert fetch_event_log(s3, uri, tmp_path).read_bytes() == b"whole"
+    assert [path.name for path in tmp_path.iterdir()] == ["app-1"]
+    with pytest.raises(SampleRunError, match=r"app-1 has 5 bytes; at most 4"):
+        fetch_event_log(s3, uri, tmp_path, max_bytes=4)

@@ -1,0 +1,112 @@
+"""The operator that looks up a cluster; tests/integration runs jobs on one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from airflow.providers.apache.spark.hooks import spark_submit
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.spark import probing
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
+
+DECLARED = {"machines": "3", "cores_per_machine": "4", "memory_megabytes_per_machine": "8000"}
+
+
+def connection(monkeypatch, **fields) -> None:
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", **fields}))
+
+
+def look_up(context, **changes) -> ClusterHandle:
+    operator = ExistingClusterOperator(
+        task_id="cluster", spark_conn_id="spark_there", **{**DECLARED, **changes}
+    )
+    return ClusterHandle.from_dict(operator.execute(context))
+
+
+@pytest.mark.parametrize(
+    ("fields", "master_url"),
+    [
+        ({"host": "yarn"}, "yarn"),
+        ({"host": "k8s://https://10.0.0.9", "port": 6443}, "k8s://https://10.0.0.9:6443"),
+    ],
+)
+def test_the_master_is_the_one_that_the_stock_operator_would_take(context, monkeypatch, fields, master_url):
+    # Stands for the provider's optional import, which Kubernetes needs.
+    monkeypatch.setattr(spark_submit, "kube_client", object(), raising=False)
+    connection(monkeypatch, **fields)
+    handle = look_up(context, instance_type="None", price_per_hour="0.5", python="")
+
+    assert handle.master_url == master_url
+    assert handle.instance_type == "spark_there"
+    assert handle.python is None
+    assert len(handle.machines) == 3
+    assert handle.price_per_hour == pytest.approx(0.5)
+
+
+def test_teardown_leaves_it_alone_and_says_so(context, monkeypatch, capsys):
+    connection(monkeypatch, host="yarn")
+    handle = look_up(context)
+    TerminateClusterOperator(task_id="end", cluster=handle.to_dict()).execute(context)
+    assert "it was there before (yarn) and stays" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        ({"conn_type": "http", "host": "h"}, r"'spark_there' is a connection of type 'http'.*must be spark"),
+        ({"host": "local[2]"}, r"points at 'local\[2\]', which is no cluster"),
+        ({"host": "yarn", "extra": {"deploy-mode": "cluster"}}, r"deploy_mode='cluster' puts the driver"),
+    ],
+)
+def test_a_connection_that_cannot_work_is_not_retried(context, monkeypatch, fields, named):
+    connection(monkeypatch, **fields)
+    with pytest.raises(AirflowFailException, match=named):
+        look_up(context)
+
+
+def test_a_missing_connection_is_named(context):
+    with pytest.raises(AirflowFailException, match=r"no Airflow connection 'spark_there'.*YARN"):
+        look_up(context)
+
+
+@pytest.mark.skipif(hasattr(spark_submit, "kube_client"), reason="what Kubernetes needs is installed")
+def test_what_kubernetes_needs_is_named(context, monkeypatch):
+    connection(monkeypatch, host="k8s://https://10.0.0.9", port=6443)
+    with pytest.raises(AirflowFailException, match=r"pip install apache-airflow-providers-cncf-kubernetes"):
+        look_up(context)
+
+
+def test_undeclared_machines_are_named(context, monkeypatch):
+    connection(monkeypatch, host="yarn")
+    with pytest.raises(AirflowFailException, match=r"machines=None leaves open"):
+        look_up(context, machines="None")
+
+
+def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, capsys):
+    connection(monkeypatch, host="yarn")
+    scores = {"10.0.0.1": 1.0, "10.0.0.2": 0.7, "10.0.0.3": 1.02}
+    asked = {}
+
+    def measured(**arguments):
+        asked.update(arguments)
+        return {
+            host: Bandwidth(
+                memory_gigabytes_per_second=10 * score, network_gigabytes_per_second=1.0, score=score
+            )
+            for host, score in scores.items()
+        }
+
+    monkeypatch.setattr(probing, "probe_bandwidth", measured)
+    handle = look_up(context, probe=True, probe_rounds="2", straggler_floor="0.8")
+
+    assert {machine.host: machine.bandwidth.score for machine in handle.machines} == scores
+    assert asked["spark_conn_id"] == "spark_there"
+    assert (asked["machines"], asked["cores_per_machine"], asked["rounds"]) == (3, 4, 2)
+    warnings = [line for line in capsys.readouterr().out.splitlines() if "straggler:" in line]
+    assert len(warnings) == 1
+    assert "10.0.0.2 is a straggler: it scores 0.70, below 0.80" in warnings[0]

@@ -1,0 +1,230 @@
+"""Which way a run goes to its cluster, and with which Spark properties."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from moto import mock_aws
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.emr.steps import StepRun
+from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.model.documents import Experiment
+from airflow_provider_ernest.operators import aws
+from airflow_provider_ernest.operators import submission as module
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.submission import DriverSubmission, RunRequest, submission
+
+LOG = logging.getLogger("test")
+
+
+def handle(kind: str, **changes: Any) -> ClusterHandle:
+    machines = tuple(
+        Machine(worker_id=f"w{i}", host=f"127.0.1.{i}", cores=2, memory_megabytes=2048) for i in (1, 2, 3)
+    )
+    fields = {
+        "kind": kind,
+        "name": "c",
+        "master_url": "spark://127.0.0.1:7077",
+        "machines": machines,
+        "instance_type": "m5.large",
+        "cores_per_machine": 2,
+        **changes,
+    }
+    return ClusterHandle(**fields)
+
+
+@pytest.fixture
+def request_for(tmp_path):
+    def make(**changes: Any) -> RunRequest:
+        fields = {
+            "name": "ernest-sample-3",
+            "application_args": ["a b"],
+            "machines": 2,
+            "cores_per_machine": 2,
+            "directory": tmp_path,
+            "wait_seconds": 60.0,
+            "conf": {"spark.sql.shuffle.partitions": "8"},
+            **changes,
+        }
+        return RunRequest(**fields)
+
+    return make
+
+
+def hook_of(submitted: Any) -> Any:
+    assert isinstance(submitted, DriverSubmission)
+    return submitted._hook
+
+
+def command(submitted: Any) -> list[str]:
+    return hook_of(submitted)._build_spark_submit_command("job.py")
+
+
+def conf(submitted: Any) -> dict[str, str]:
+    parts = command(submitted)
+    return dict(parts[at + 1].split("=", 1) for at, part in enumerate(parts) if part == "--conf")
+
+
+def test_a_local_cluster_is_reached_by_its_address(request_for, tmp_path):
+    submitted = submission(handle("local"), spark_conn_id=None, request=request_for(), log=LOG)
+
+    assert command(submitted)[:3] == ["spark-submit", "--master", "spark://127.0.0.1:7077"]
+    assert command(submitted)[-2:] == ["job.py", "a b"]
+    told = conf(submitted)
+    assert told["spark.cores.max"] == "4"
+    assert told["spark.executor.memory"] == "2048m"
+    assert told["spark.sql.shuffle.partitions"] == "8"
+    assert told["spark.eventLog.dir"] == str(tmp_path)
+    assert told["spark.driver.host"] == "127.0.0.1"
+
+
+def test_a_cluster_on_ec2_gets_its_secret_and_the_way_back(request_for, monkeypatch):
+    monkeypatch.setattr(aws, "cluster_secret", lambda asked: f"secret of {asked.name}")
+    cluster = handle("ec2", authenticates=True, encrypts=True, python="python3.11")
+    submitted = submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
+
+    told = conf(submitted)
+    assert told["spark.authenticate"] == "true"
+    assert told["spark.network.crypto.enabled"] == "true"
+    assert told["spark.pyspark.python"] == "python3.11"
+    assert told["spark.pyspark.driver.python"] == sys.executable
+    assert told["spark.driver.host"] == "127.0.0.1", "the address of the route to the master"
+    assert hook_of(submitted)._secret == "secret of c"
+    assert "secret of c" not in " ".join(command(submitted))
+
+
+def test_what_the_job_sets_wins_over_the_cluster_but_not_over_the_experiment(request_for):
+    own = {"spark.executor.memory": "1g", "spark.driver.host": "127.0.0.9", "spark.cores.max": "99"}
+    submitted = submission(handle("ec2"), spark_conn_id=None, request=request_for(conf=own), log=LOG)
+
+    told = conf(submitted)
+    assert told["spark.executor.memory"] == "1g"
+    assert told["spark.driver.host"] == "127.0.0.9"
+    assert told["spark.cores.max"] == "4"
+
+
+@pytest.mark.parametrize("with_handle", [True, False])
+def test_an_existing_cluster_is_reached_by_its_connection(request_for, monkeypatch, with_handle):
+    fields = {"conn_type": "spark", "host": "yarn", "extra": {"queue": "nightly"}}
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps(fields))
+    cluster = handle("existing", spark_conn_id="spark_there", master_url="yarn") if with_handle else None
+
+    submitted = submission(cluster, spark_conn_id="spark_there", request=request_for(), log=LOG)
+
+    parts = command(submitted)
+    assert parts[parts.index("--master") + 1] == "yarn"
+    assert parts[parts.index("--queue") + 1] == "nightly"
+    assert conf(submitted)["spark.executor.instances"] == "2"
+    assert ("spark.executor.memory" in conf(submitted)) == with_handle
+
+
+@pytest.mark.parametrize(
+    ("fields", "options"),
+    [({"extra": {"deploy-mode": "cluster"}}, {}), ({}, {"deploy_mode": "cluster"})],
+)
+def test_a_driver_that_would_run_elsewhere_is_refused(request_for, monkeypatch, fields, options):
+    monkeypatch.setenv(
+        "AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", "host": "yarn", **fields})
+    )
+    with pytest.raises(InvalidParameterError, match=r"deploy_mode='cluster' puts the driver where"):
+        submission(None, spark_conn_id="spark_there", request=request_for(options=options), log=LOG)
+
+
+def test_neither_a_cluster_nor_a_connection_is_an_error(request_for):
+    with pytest.raises(InvalidParameterError, match=r"spark_conn_id=None must be given"):
+        submission(None, spark_conn_id=None, request=request_for(), log=LOG)
+    with pytest.raises(MissingResourceError, match="no Airflow connection 'nowhere'"):
+        submission(None, spark_conn_id="nowhere", request=request_for(), log=LOG)
+
+
+@pytest.fixture
+def emr(monkeypatch):
+    login = {"conn_type": "aws", "login": "testing", "password": "testing"}
+    monkeypatch.setenv("AIRFLOW_CONN_AWS_DATA", json.dumps(login))
+    with mock_aws():
+        yield boto3.client("emr", "eu-west-1", aws_access_key_id="testing", aws_secret_access_key="testing")
+
+
+def on_emr(emr: Any) -> ClusterHandle:
+    group = {"InstanceType": "m5.xlarge", "Market": "ON_DEMAND"}
+    groups = [
+        {**group, "InstanceRole": "MASTER", "InstanceCount": 1},
+        {**group, "InstanceRole": "CORE", "InstanceCount": 1},
+    ]
+    instances = {"InstanceGroups": groups, "KeepJobFlowAliveWhenNoSteps": True}
+    name = emr.run_job_flow(Name="ernest-x", ReleaseLabel="emr-7.5.0", Instances=instances)["JobFlowId"]
+    return handle(
+        "emr",
+        name=name,
+        master_url="yarn",
+        directory="s3://ernest-logs/spark",
+        aws_conn_id="aws_data",
+        region="eu-west-1",
+    )
+
+
+def test_a_run_on_emr_is_a_step_of_its_job_flow(request_for, emr):
+    """One machine is there: that it is noticed shows that this job flow was asked, through its connection."""
+    submitted = submission(on_emr(emr), spark_conn_id=None, request=request_for(), log=LOG)
+
+    assert isinstance(submitted, StepRun)
+    with pytest.raises(ClusterLostError, match=r"needs 2 machines; job flow j-\w+ has 1"):
+        submitted.run("s3://code/job.py")
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"input_path": "/data/in"}, r"input_path='/data/in' is a local path"),
+        ({"sampling": "first_rows"}, r"sampling='first_rows' copies rows to a folder of the Airflow worker"),
+    ],
+)
+def test_a_sample_that_emr_cannot_read_is_refused(context, changes, named, tmp_path):
+    operator = SampleRunOperator(
+        task_id="run",
+        experiment=Experiment(index=0, machines=2, scale=0.1, partitions=2).to_dict(),
+        application="s3://code/job.py",
+        cluster=handle("emr").to_dict(),
+        **{"input_path": "s3://data/in", **changes},
+    )
+    with pytest.raises(AirflowFailException, match=named):
+        operator.execute(context)
+
+
+def test_a_killed_task_ends_its_run_whichever_way_it_went(monkeypatch, context, tmp_path):
+    class Endless:
+        waited_seconds = 0.0
+        ended = False
+
+        def run(self, application: str) -> None:
+            operator.on_kill()
+            assert self.ended
+            raise ClusterLostError("ended")
+
+        def end(self) -> None:
+            self.ended = True
+
+    monkeypatch.setattr(module, "submission", lambda *_, **__: Endless())
+    folder = tmp_path / "in"
+    folder.mkdir()
+    for number in range(4):
+        Path(folder, f"part-{number}").write_text("x\n")
+    application = tmp_path / "job.py"
+    application.touch()
+    operator = SampleRunOperator(
+        task_id="run",
+        experiment=Experiment(index=0, machines=2, scale=0.5, partitions=2).to_dict(),
+        application=str(application),
+        input_path=str(folder),
+        cluster=handle("local").to_dict(),
+    )
+    with pytest.raises(ClusterLostError, match="ended"):
+        operator.execute(context)
