@@ -26,16 +26,17 @@ def ernest_dag(
 
     Args:
         dag_id: name of the DAG.
-        production: makes the production task; it is given the task group, whose ``config`` it reads.
+        production: makes the production task; it is given the task group, whose ``config`` it reads, and
+            whose ``cluster`` where it runs on the same one.
         ernest: the arguments of `ErnestTaskGroup`.
         production_on_same_cluster: the production task runs on the cluster that the group started, which
-            then ends only after it.
+            then ends only after it. A cluster that is resized for production is meant for it anyway.
         dag_options: further arguments of Airflow's DAG, such as schedule or default_args.
     """
     with DAG(dag_id, **dag_options) as dag:
         group = ErnestTaskGroup(**ernest)
         task = production(group)
         group >> task
-        if production_on_same_cluster:
+        if production_on_same_cluster or ernest.get("resize_for_production"):
             task >> group.teardown
     return dag

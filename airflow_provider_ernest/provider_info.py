@@ -35,15 +35,25 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_provider_ernest.operators.experiment_design",
                     "airflow_provider_ernest.operators.local_cluster",
+                    "airflow_provider_ernest.operators.ec2_preflight",
+                    "airflow_provider_ernest.operators.ec2_cluster",
                     "airflow_provider_ernest.operators.sample_run",
                     "airflow_provider_ernest.operators.fit_model",
                     "airflow_provider_ernest.operators.choose_config",
+                    "airflow_provider_ernest.operators.spark_submit",
                     "airflow_provider_ernest.operators.terminate_cluster",
+                    "airflow_provider_ernest.operators.reap_clusters",
                 ],
             }
         ],
+        "triggers": [
+            {
+                "integration-name": "Ernest",
+                "python-modules": ["airflow_provider_ernest.triggers.ec2_cluster"],
+            }
+        ],
         # Airflow 3.2 and later; earlier ones ignore it.
-        "cli": ["airflow_provider_ernest.cli.airflow_commands.get_ernest_commands"],
+        "cli": ["airflow_provider_ernest.command_line.get_ernest_commands"],
         "config": {
             "ernest": {
                 "description": "Where airflow-provider-ernest keeps things.",
@@ -54,6 +64,7 @@ def get_provider_info() -> dict[str, Any]:
                         "Samples while their run lasts; machines and Airflow workers must see it.", "staging"
                     ),
                     "clusters": _folder_option("State and logs of local clusters.", "clusters"),
+                    "prices": _folder_option("Prices of AWS that were asked for lately.", "prices"),
                 },
             }
         },

@@ -60,6 +60,21 @@ class SampledInput:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ConnectedCluster:
+    """A cluster that somebody else starts and ends, to take the sample runs; see `ExistingClusterOperator`.
+
+    Attributes:
+        spark_conn_id: the Airflow connection of its master.
+        machines: how many it has at least.
+        cores_per_machine: that each offers to an executor.
+    """
+
+    spark_conn_id: str
+    machines: int
+    cores_per_machine: int
+
+
+@dataclass(frozen=True, kw_only=True)
 class DesignBounds:
     """What the sample runs may be.
 
@@ -119,7 +134,8 @@ class SizingGoal:
     Attributes:
         deadline_seconds: choose the cheapest configuration that ends in time. Either this
         budget_dollars: or the fastest one that costs no more.
-        price_per_hour: dollars for one machine and hour.
+        price_per_hour: dollars for one machine and hour; None for what the cluster's machines cost, where
+            their price is known.
         max_machines, min_machines: machines that the production run may have.
         scale: the production input relative to the one that was sampled; above 1 when data has grown.
         fallback_machines: taken, with a loud warning, where training failed or the goal is out of reach;
@@ -128,7 +144,7 @@ class SizingGoal:
         on_inadequate: "fail" or "warn".
     """
 
-    price_per_hour: Number
+    price_per_hour: Number | None = None
     max_machines: Number
     min_machines: Number = 1
     deadline_seconds: Number | None = None

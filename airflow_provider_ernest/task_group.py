@@ -8,16 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import TaskGroup, XComArg
 
+from airflow_provider_ernest.cluster_tasks import (
+    certain_machines,
+    check_task,
+    cores_per_machine,
+    create_task,
+    resize_task,
+)
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.specification import ModelSettings
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+    from collections.abc import Mapping
+
+    from airflow.sdk import BaseOperator
+
+    from airflow_provider_ernest.cluster_tasks import ClusterSpec
     from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 
 
@@ -41,19 +51,28 @@ class ErnestTaskGroup(TaskGroup):
         ernest >> production  # production runs elsewhere
         ernest >> production >> ernest.teardown  # production runs on the same cluster
 
+    On the same cluster, an `ErnestSparkSubmitOperator` finds it by ``cluster=ernest.cluster``. A cluster on
+    EC2 is checked first of all: what cannot be had is found out before anything costs money.
+
     Args:
         job: the application to size.
         input: the production input and how to sample it.
         bounds: what the sample runs may be.
-        cluster: the cluster to start for the sample runs.
+        cluster: the cluster to start for the sample runs: a `LocalClusterSpec`, an
+            `EC2ClusterSpec` or an `EmrClusterSpec`; or a `ConnectedCluster` that is there already.
         goal: what the production run must keep to.
         model: how the model is made of the observations; None for the most accurate way known.
         spark_conn_id: Airflow connection at whose address the cluster listens, for a stock operator that
-            runs production on the same cluster; None where there is none.
+            runs production on the same local cluster; None where there is none.
+        cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
+            region_name and deferrable.
+        resize_for_production: give the cluster the chosen number of machines when the decision is made, so
+            that production uses the machines that are paid for already. Only on EC2.
         parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
             of their own, more of them shorten the training.
         run_timeout_seconds: how long a sample run may take once it has its machines.
         run_retries: how often a failed sample run is tried again.
+        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         store: root of the model store; None for ``[ernest] store``.
         group_id: name of the group.
         group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
@@ -61,6 +80,7 @@ class ErnestTaskGroup(TaskGroup):
     Attributes:
         config: the decision's XComs: ``config["spark_conf"]``, ``["machines"]``, ``["predicted_seconds"]``,
             ``["predicted_cost"]``, ``["config"]``.
+        cluster: the handle of the cluster that production may run on, resized where that was asked for.
         teardown: the task that ends the cluster.
     """
 
@@ -70,30 +90,33 @@ class ErnestTaskGroup(TaskGroup):
         job: SparkJob,
         input: SampledInput,  # noqa: A002 - the word that fits
         bounds: DesignBounds,
-        cluster: LocalClusterSpec,
+        cluster: ClusterSpec,
         goal: SizingGoal,
         model: ModelSettings | None = None,
         spark_conn_id: str | None = None,
+        cluster_options: Mapping[str, Any] | None = None,
+        resize_for_production: bool = False,
         parallel_runs: int = 1,
         run_timeout_seconds: float | None = None,
         run_retries: int = 1,
+        staging_uri: str | None = None,
         store: str | None = None,
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
         super().__init__(group_id=group_id, **group_options)
-        settings = model or ModelSettings()
+        settings, options = model or ModelSettings(), cluster_options or {}
         with self:
-            design = self._design(job, input, bounds, cluster, goal, settings)
-            create = LocalClusterOperator(
-                task_id="create_cluster", spark_conn_id=spark_conn_id, **_operator_fields(cluster)
-            )
+            check = check_task(cluster, options)
+            design = self._design(job, input, bounds, cluster, goal, settings, check)
+            create = create_task(cluster, options, spark_conn_id)
             runs = SampleRunOperator.partial(
                 task_id="sample_run",
                 application=job.application,
                 application_args=list(job.application_args),
                 conf=dict(job.conf),
                 submit_options=dict(job.submit_options),
+                staging_uri=staging_uri,
                 input_path=input.path,
                 sampling=input.sampling,
                 header=input.header,
@@ -110,6 +133,15 @@ class ErnestTaskGroup(TaskGroup):
             terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
             terminate.as_teardown(setups=create)
             design >> create >> runs >> fit >> choose >> terminate
+            if check is not None:
+                check >> design
+            self.cluster: Any = create.output
+            if resize_for_production:
+                resize = resize_task(
+                    cluster, options, handle=create.output, size=XComArg(choose, key="machines")
+                )
+                choose >> resize >> terminate
+                self.cluster = resize.output
         self.config: Any = choose.output
         self.teardown = terminate
 
@@ -118,16 +150,17 @@ class ErnestTaskGroup(TaskGroup):
         job: SparkJob,
         sampled: SampledInput,
         bounds: DesignBounds,
-        cluster: LocalClusterSpec,
+        cluster: ClusterSpec,
         goal: SizingGoal,
         settings: ModelSettings,
+        check: BaseOperator | None,
     ) -> ExperimentDesignOperator:
         return ExperimentDesignOperator(
             task_id="design",
             partitions=sampled.partitions,
             input_path=sampled.path,
-            cores_per_machine=cluster.cores_per_machine,
-            available_machines=cluster.machines,
+            cores_per_machine=cores_per_machine(cluster, check),
+            available_machines=certain_machines(cluster),
             iterations=job.sample_iterations,
             target_max_machines=goal.max_machines,
             target_min_machines=goal.min_machines,
@@ -183,10 +216,3 @@ class ErnestTaskGroup(TaskGroup):
             # Only a stated fallback may go on after a failed training.
             trigger_rule="all_success" if goal.fallback_machines is None else "all_done",
         )
-
-
-def _operator_fields(cluster: LocalClusterSpec) -> dict[str, Any]:
-    """The specification's fields as the operator names them: it takes the port from its connection."""
-    fields = asdict(cluster)
-    del fields["master_port"]
-    return fields

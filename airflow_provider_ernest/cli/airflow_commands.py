@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from airflow.cli.cli_config import ActionCommand, Arg, CLICommand, GroupCommand
 
 from airflow_provider_ernest.cli.command import Command
-from airflow_provider_ernest.cli.commands import COMMANDS
 from airflow_provider_ernest.cli.main import SUMMARY, run_command
 
 
@@ -25,16 +24,14 @@ class _AllArguments(Arg):
         self._add_arguments(parser)
 
 
-def get_ernest_commands() -> list[CLICommand]:
-    """The group ``ernest`` for Airflow's command line."""
-    return [
-        GroupCommand(
-            name="ernest",
-            help="Size Spark clusters",
-            description=SUMMARY,
-            subcommands=[_action(c) for c in COMMANDS],
-        )
-    ]
+def ernest_group(commands: Sequence[Command]) -> CLICommand:
+    """The group ``ernest`` of Airflow's command line."""
+    return GroupCommand(
+        name="ernest",
+        help="Size Spark clusters",
+        description=SUMMARY,
+        subcommands=[_action(command) for command in commands],
+    )
 
 
 def _action(command: Command) -> ActionCommand:

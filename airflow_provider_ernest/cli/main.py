@@ -24,11 +24,12 @@ INTERRUPTED = 130
 """What shells report of a program that was interrupted."""
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, commands: Sequence[Command] = COMMANDS) -> int:
     """Run a command line.
 
     Args:
         argv: what follows the program's name; None for this process's own.
+        commands: what can be called.
 
     Returns:
         0, or 1 where there was an error that the user can do something about.
@@ -36,16 +37,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     Raises:
         SystemExit: with 2 where the command line cannot be understood, with 0 after ``--help``.
     """
-    args = build_parser().parse_args(argv)
+    args = build_parser(commands).parse_args(argv)
     return run_command(args.command, args, program="ernest")
 
 
-def build_parser() -> ArgumentParser:
-    """The parser of all commands; ``command`` of what it returns is the `Command`."""
+def build_parser(commands: Sequence[Command] = COMMANDS) -> ArgumentParser:
+    """The parser of the commands; ``command`` of what it returns is the `Command`."""
     parser = ArgumentParser(prog="ernest", description=SUMMARY)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
     parsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in COMMANDS:
+    for command in commands:
         added = parsers.add_parser(
             command.name,
             help=command.summary,

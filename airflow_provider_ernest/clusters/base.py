@@ -108,6 +108,11 @@ class ClusterHandle(Document):
         known = [price for price in prices if price is not None]
         return sum(known) / len(known) if known and len(known) == len(prices) else None
 
+    @property
+    def resizable(self) -> bool:
+        """Whether machines can be added while it runs."""
+        return self.kind == EC2
+
     def spark_conf(self) -> dict[str, str]:
         """Properties that an application needs on these machines, whoever submits it."""
         conf = {"spark.executor.memory": f"{min(m.memory_megabytes for m in self.machines)}m"}

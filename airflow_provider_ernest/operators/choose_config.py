@@ -38,7 +38,7 @@ class ChooseConfigOperator(BaseOperator):
 
     Args:
         model: the `Model` document; None (training failed) takes the fallback.
-        price_per_hour: dollars for one machine and hour.
+        price_per_hour: dollars for one machine and hour; None for the mean price of the cluster's machines.
         max_machines, min_machines: machines that may be chosen.
         deadline_seconds: the production run must end within so long, its start-up included. Either this
         budget_dollars: or it must cost no more than this.
@@ -47,8 +47,9 @@ class ChooseConfigOperator(BaseOperator):
         fallback_machines: taken, with a warning, where there is no model or the goal is out of reach; None
             to fail. With it, set ``trigger_rule="all_done"``.
         cluster: `ClusterHandle` document of the cluster that production runs on, if it is there already:
-            no more machines than it has are chosen. As JSON text, too: a task with another trigger rule than
-            ``all_success`` must not come directly after a setup task, and an XComArg would put it there.
+            no more machines than it has are chosen, unless machines can be added to it. As JSON text, too: a
+            task with another trigger rule than ``all_success`` must not come directly after a setup task, and
+            an XComArg would put it there.
         cores_per_machine: cores of a machine, where there is no `cluster` to tell.
         conf: further Spark properties for ``spark_conf``; what sizes the run wins over them.
 
@@ -77,8 +78,8 @@ class ChooseConfigOperator(BaseOperator):
         self,
         *,
         model: Any,
-        price_per_hour: Number,
         max_machines: Number,
+        price_per_hour: Number | None = None,
         min_machines: Number = 1,
         deadline_seconds: Number | None = None,
         budget_dollars: Number | None = None,
@@ -147,7 +148,7 @@ class ChooseConfigOperator(BaseOperator):
                 Model.from_dict(self.model),
                 goal=goal,
                 machines=machines,
-                price_per_hour=number("price_per_hour", self.price_per_hour),
+                price_per_hour=self._price_per_hour(handle),
                 scale=number("scale", self.scale),
                 iterations=optional_whole_number("iterations", self.iterations),
             )
@@ -166,10 +167,24 @@ class ChooseConfigOperator(BaseOperator):
             budget_dollars=optional_number("budget_dollars", self.budget_dollars),
         )
 
+    def _price_per_hour(self, handle: ClusterHandle | None) -> float:
+        from airflow_provider_ernest.exceptions import InvalidParameterError
+
+        given = optional_number("price_per_hour", self.price_per_hour)
+        price = given if given is not None or handle is None else handle.price_per_hour
+        if price is None:
+            raise InvalidParameterError(
+                "price_per_hour",
+                None,
+                "leaves open what a machine costs, and no cluster tells it",
+                remedy="Give the dollars for one machine and hour.",
+            )
+        return price
+
     def _allowed_machines(self, handle: ClusterHandle | None) -> range:
         minimum = whole_number("min_machines", self.min_machines)
         maximum = whole_number("max_machines", self.max_machines)
-        if handle is not None and maximum > len(handle.machines):
+        if handle is not None and not handle.resizable and maximum > len(handle.machines):
             raise self._outside("max_machines", maximum, range(1, len(handle.machines) + 1))
         return range(minimum, maximum + 1)
 

@@ -17,10 +17,14 @@ if TYPE_CHECKING:
 class TerminateClusterOperator(BaseOperator):
     """End a cluster; use it ``.as_teardown(setups=create)``.
 
-    It may run any number of times: a cluster that has ended already is a success.
+    It may run any number of times: a cluster that has ended already is a success. Machines in a cloud are
+    found by the cluster's tag, so that those which a resize has added end with the others.
 
     Args:
         cluster: the `ClusterHandle` document, output of the operator that started the cluster.
+
+    Raises:
+        ClusterError: machines still live; names them.
     """
 
     template_fields: Sequence[str] = ("cluster",)
@@ -34,7 +38,10 @@ class TerminateClusterOperator(BaseOperator):
         """End the cluster and say what was done."""
         from airflow_provider_ernest.clusters.base import ClusterHandle
         from airflow_provider_ernest.clusters.kinds import reopen
+        from airflow_provider_ernest.operators.aws import aws_clients
 
         with no_vain_retries():
             handle = ClusterHandle.from_dict(self.cluster)
-            self.log.info("Spark %s: %s", handle.name, reopen(handle).terminate())
+            cluster = reopen(handle, client=aws_clients(handle.aws_conn_id, handle.region))
+        # Whatever goes wrong here is tried again as often as the task has retries: machines cost money.
+        self.log.info("Spark %s: %s", handle.name, cluster.terminate())

@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,13 @@ from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
+from airflow_provider_ernest.operators.ec2_preflight import EC2PreflightOperator
+from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
+from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
+from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
@@ -33,6 +41,22 @@ def loaded_by_us() -> set[str]:
 
 def test_a_dag_file_loads_nothing_heavy(loaded_by_us: set[str]):
     assert not [name for name in loaded_by_us if name.startswith(HEAVY)]
+
+
+def test_the_production_operator_costs_no_more_than_the_stock_one():
+    program = (
+        "import sys; import airflow.providers.apache.spark.operators.spark_submit; before = set(sys.modules);"
+        "import airflow_provider_ernest.operators.spark_submit; print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert all(name.startswith("airflow_provider_ernest") for name in done.stdout.split())
+
+
+def test_the_example_on_ec2_is_parsed_without_aws():
+    example = Path(__file__).parents[2] / "dags" / "example_ernest_ec2.py"
+    program = f"import runpy, sys; runpy.run_path({str(example)!r}); print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not [name for name in done.stdout.split() if name.startswith(("boto", "pyspark", "numpy"))]
 
 
 def test_a_dag_file_loads_the_operators(loaded_by_us: set[str]):

@@ -1,11 +1,17 @@
 import itertools
+from dataclasses import replace
 
 import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
 
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.dag import ernest_dag
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.specification import (
+    ConnectedCluster,
     DesignBounds,
     ModelSettings,
     SampledInput,
@@ -14,26 +20,31 @@ from airflow_provider_ernest.specification import (
 )
 
 
-def sized(*, fallback_machines=None, on_same_cluster=False, **changes):
+def ernest_arguments(*, fallback_machines=None, **changes):
+    """Of the task group."""
+    return {
+        "job": SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
+        "input": SampledInput(path="/data/flights", partitions=100),
+        "bounds": DesignBounds(max_machines=4),
+        "cluster": LocalClusterSpec(machines=4),
+        "goal": SizingGoal(
+            deadline_seconds=60,
+            price_per_hour=0.35,
+            max_machines=4,
+            fallback_machines=fallback_machines,
+        ),
+        **changes,
+    }
+
+
+def sized(*, on_same_cluster=False, **changes):
     """A DAG with the whole chain ahead of a production task."""
     return ernest_dag(
         "nightly",
         schedule=None,
         production=lambda ernest: EmptyOperator(task_id="production"),
         production_on_same_cluster=on_same_cluster,
-        ernest={
-            "job": SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
-            "input": SampledInput(path="/data/flights", partitions=100),
-            "bounds": DesignBounds(max_machines=4),
-            "cluster": LocalClusterSpec(machines=4),
-            "goal": SizingGoal(
-                deadline_seconds=60,
-                price_per_hour=0.35,
-                max_machines=4,
-                fallback_machines=fallback_machines,
-            ),
-            **changes,
-        },
+        ernest=ernest_arguments(**changes),
     )
 
 
@@ -99,3 +110,120 @@ def test_design_and_model_are_of_the_same_method_and_terms():
         assert (task.method, task.terms, task.extension_terms) == ("relative", model.terms, ["scale"])
     assert (design.criterion, design.budget_share) == ("D", 0.05)
     assert fit.extend_above_percent == 5
+
+
+EC2 = EC2ClusterSpec(
+    machines=4,
+    instance_type="m5.large",
+    image="ami-0123456789abcdef0",
+    subnets=("subnet-0123456789abcdef0",),
+    security_groups=("sg-0123456789abcdef0",),
+    smallest_acceptable=3,
+    setup_script="echo ${#x}",
+)
+EC2_OPTIONS = {"aws_conn_id": "lake", "region_name": "eu-west-1", "deferrable": True}
+
+
+def test_a_cluster_on_ec2_is_checked_before_anything_else():
+    tasks = sized(cluster=EC2, cluster_options=EC2_OPTIONS).task_dict
+    check, create, design = (
+        tasks[f"ernest.{name}"] for name in ("check_cluster", "create_cluster", "design")
+    )
+
+    assert check.upstream_task_ids == set()
+    assert design.upstream_task_ids == {"ernest.check_cluster"}
+    assert design.cores_per_machine.key == "cores_per_machine", "which AWS tells of the type"
+    assert design.available_machines == 3, "what the cluster has if it starts at all"
+    for task in (check, create):
+        assert (task.aws_conn_id, task.region_name) == ("lake", "eu-west-1")
+        assert (task.instance_type, task.setup_script) == ("m5.large", "echo ${#x}")
+    assert create.deferrable is True
+    assert create.is_setup
+
+
+def test_cores_that_are_known_are_not_asked_for():
+    spec = replace(EC2, cores_per_machine=2)
+    assert sized(cluster=spec).task_dict["ernest.design"].cores_per_machine == 2
+
+
+@pytest.mark.parametrize("fallback_machines", [None, 2])
+def test_production_on_a_resized_cluster(fallback_machines):
+    dag = ernest_dag(
+        "nightly",
+        schedule=None,
+        production=lambda ernest: ErnestSparkSubmitOperator(
+            task_id="production", cluster=ernest.cluster, conf=ernest.config["spark_conf"]
+        ),
+        ernest=ernest_arguments(
+            fallback_machines=fallback_machines,
+            cluster=EC2,
+            cluster_options=EC2_OPTIONS,
+            resize_for_production=True,
+        ),
+    )
+
+    dag.validate()
+    dag.check_cycle()
+    tasks = dag.task_dict
+    resize = tasks["ernest.resize_cluster"]
+    assert {"ernest.create_cluster", "ernest.choose_config"} <= resize.upstream_task_ids
+    assert resize.aws_conn_id == "lake"
+    assert resize.image == EC2.image, "new machines are launched as the old ones were"
+    assert tasks["production"].cluster.operator is resize
+    assert {"production", "ernest.resize_cluster"} <= tasks["ernest.terminate_cluster"].upstream_task_ids
+    assert tasks["ernest.terminate_cluster"].is_teardown
+
+
+def test_without_a_resize_production_gets_the_cluster_as_it_is():
+    dag = ernest_dag(
+        "nightly",
+        schedule=None,
+        production=lambda ernest: ErnestSparkSubmitOperator(task_id="production", cluster=ernest.cluster),
+        ernest=ernest_arguments(cluster=EC2),
+        production_on_same_cluster=True,
+    )
+    assert dag.task_dict["production"].cluster.operator.task_id == "ernest.create_cluster"
+
+
+def test_a_cluster_of_emr_and_one_that_is_there_already():
+    emr = EmrClusterSpec(
+        machines=4,
+        instance_type="m5.xlarge",
+        release_label="emr-7.5.0",
+        log_uri="s3://logs/emr/",
+        event_log_uri="s3://logs/spark/",
+        cores_per_machine=4,
+    )
+    tasks = sized(cluster=emr, staging_uri="s3://jobs/").task_dict
+    assert tasks["ernest.create_cluster"].spec == emr
+    assert tasks["ernest.sample_run"].partial_kwargs["staging_uri"] == "s3://jobs/"
+
+    there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=8)
+    tasks = sized(cluster=there, cluster_options={"probe": True}).task_dict
+    create = tasks["ernest.create_cluster"]
+    assert (create.spark_conn_id, create.machines, create.probe) == ("lake", 4, True)
+    assert tasks["ernest.design"].cores_per_machine == 8
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"resize_for_production": True}, "resize_for_production=True is impossible"),
+        ({"cluster": EC2, "spark_conn_id": "lake"}, "spark_conn_id='lake' has no meaning"),
+        (
+            {
+                "cluster": EmrClusterSpec(
+                    machines=4,
+                    instance_type="m5.xlarge",
+                    release_label="emr-7.5.0",
+                    log_uri="s3://logs/emr/",
+                    event_log_uri="s3://logs/spark/",
+                )
+            },
+            "cores_per_machine=None must be told",
+        ),
+    ],
+)
+def test_what_cannot_be_is_refused_when_the_dag_is_parsed(changes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        sized(**changes)

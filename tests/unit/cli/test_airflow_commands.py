@@ -4,8 +4,8 @@ import json
 import pytest
 from airflow.cli.cli_config import GroupCommand
 
-from airflow_provider_ernest.cli.airflow_commands import get_ernest_commands
 from airflow_provider_ernest.cli.main import build_parser
+from airflow_provider_ernest.command_line import COMMANDS, get_ernest_commands
 from airflow_provider_ernest.provider_info import get_provider_info
 from tests.unit.cli.conftest import csv_of_runs
 
@@ -38,7 +38,7 @@ def test_airflow_has_the_same_commands_with_the_same_options():
     assert isinstance(group, GroupCommand)
     assert group.name == "ernest"
     for command in group.subcommands:
-        ours = options_of(build_parser(), command.name)
+        ours = options_of(build_parser(COMMANDS), command.name)
         assert options_of(airflow_parser(), "ernest", command.name) == ours
 
 

@@ -14,14 +14,20 @@ def choose_operator(model, **changes) -> ChooseConfigOperator:
     return ChooseConfigOperator(task_id="choose", model=model, **fields)
 
 
-def cluster(machines: int) -> dict:
+def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:
     return ClusterHandle(
-        kind="local",
+        kind=kind,
         name="nightly",
         master_url="spark://127.0.0.1:7077",
         web_url="http://127.0.0.1:8080",
         machines=tuple(
-            Machine(worker_id=f"w{i}", host=f"127.0.1.{i + 1}", cores=1, memory_megabytes=900)
+            Machine(
+                worker_id=f"w{i}",
+                host=f"127.0.1.{i + 1}",
+                cores=1,
+                memory_megabytes=900,
+                price_per_hour=price_per_hour,
+            )
             for i in range(machines)
         ),
     ).to_dict()
@@ -68,6 +74,27 @@ def test_on_a_running_cluster_its_memory_and_event_logs_are_asked_for(context, t
 def test_more_machines_than_the_cluster_has_are_refused(context, model):
     with pytest.raises(AirflowFailException, match="max_machines=8 is outside the 1 to 4 machines"):
         choose_operator(model, cluster=cluster(4)).execute(context)
+
+
+def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model):
+    decision = choose_operator(model, cluster=cluster(2, kind="ec2"), deadline_seconds=35).execute(context)
+
+    assert decision["config"]["machines"] > 2
+    assert "spark.eventLog.dir" not in ti.pushed["spark_conf"], "production may run on another worker"
+
+
+def test_the_price_is_that_of_the_clusters_machines_unless_given(context, ti, model):
+    priced = cluster(8, price_per_hour=0.2)
+    choose_operator(model, cluster=priced, price_per_hour=None).execute(context)
+    cheap = ti.pushed["predicted_cost"]
+    choose_operator(model, cluster=priced, price_per_hour="0.4").execute(context)
+    assert ti.pushed["predicted_cost"] == pytest.approx(2 * cheap)
+
+
+@pytest.mark.parametrize("changes", [{"cluster": cluster(8)}, {}])
+def test_an_unknown_price_is_asked_for(context, model, changes):
+    with pytest.raises(AirflowFailException, match=r"price_per_hour=None .* Give the dollars"):
+        choose_operator(model, price_per_hour=None, **changes).execute(context)
 
 
 def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model):

@@ -1,0 +1,1 @@
+"""What operators and triggers share of Airflow's connections."""

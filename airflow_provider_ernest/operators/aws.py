@@ -1,0 +1,55 @@
+"""What tasks on EC2 need of their context: clients, the cluster's secret, whose the machines are."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.hooks.aws import aws_clients
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+
+__all__ = ["aws_clients", "cluster_identity", "cluster_secret", "mask"]
+
+
+def cluster_secret(handle: ClusterHandle) -> str | None:
+    """The secret that a cluster's processes share, for the tasks that submit to it. Airflow masks it in logs.
+
+    Returns:
+        None where the cluster's processes share none.
+
+    Raises:
+        ClusterLostError: the cluster is no longer there.
+    """
+    if not handle.authenticates:
+        return None
+    from airflow_provider_ernest.clusters.ec2 import secret as secrets
+
+    secret = secrets.cluster_secret(aws_clients(handle.aws_conn_id, handle.region)("ec2"), handle.name)
+    mask(secret)
+    return secret
+
+
+def mask(secret: str) -> None:
+    """Have Airflow replace a secret in all that this task logs."""
+    from airflow.sdk.log import mask_secret
+
+    mask_secret(secret)
+
+
+def cluster_identity(context: Context) -> ClusterIdentity:
+    """The task instance as the owner of the machines that it launches."""
+    from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+
+    instance = context["ti"]
+    map_index = getattr(instance, "map_index", None)
+    return ClusterIdentity(
+        dag_id=instance.dag_id,
+        run_id=instance.run_id,
+        task_id=instance.task_id,
+        map_index=-1 if map_index is None else map_index,
+        try_number=instance.try_number,
+    )

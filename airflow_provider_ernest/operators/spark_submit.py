@@ -1,0 +1,124 @@
+"""Production on a cluster of this package: the stock SparkSubmitOperator, pointed at it."""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+
+from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.rendered import optional_document
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.operators.production_submit import ProductionHook
+
+
+class ErnestSparkSubmitOperator(SparkSubmitOperator):
+    """The stock operator with one parameter more: the cluster to run on.
+
+    .. code-block:: python
+
+        ErnestSparkSubmitOperator(
+            task_id="production",
+            application="job.py",
+            cluster=ernest.cluster,
+            conf=ernest.config["spark_conf"],
+        )
+
+    The cluster tells the master's address and what applications need there; `conf` wins over both. Its secret
+    is fetched when the task runs and handed over in a private file: it is in no template, XCom, log or
+    command line. The driver ends with this task, however that ends. Without `cluster`, all is as in the stock
+    operator.
+
+    Args:
+        cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
+        kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
+
+    Raises:
+        InvalidParameterError: what was asked for cannot run on this cluster (no retry).
+        ClusterLostError: the cluster has ended.
+        AirflowException: spark-submit ended with another exit code than 0.
+    """
+
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "cluster")
+
+    def __init__(self, *, cluster: Any = None, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.cluster = cluster
+        self._event_logs = ""
+        self._production_hook: ProductionHook | None = None
+        self._is_killed = False
+
+    def execute(self, context: Context) -> None:
+        """Submit to the cluster and wait for the end."""
+        if not self.cluster:
+            super().execute(context)
+            return
+        from airflow.providers.common.compat.sdk import AirflowException
+
+        from airflow_provider_ernest.exceptions import SampleRunError
+        from airflow_provider_ernest.operators.locations import event_logs
+
+        self._event_logs = str(event_logs(context))
+        with no_vain_retries():
+            try:
+                super().execute(context)
+            except SampleRunError as error:
+                # It is no sample; and users of the stock operator look out for its exception.
+                raise AirflowException(str(error)) from error
+
+    def on_kill(self) -> None:
+        """End the driver, and with it the Spark application."""
+        if not self.cluster:
+            super().on_kill()
+            return
+        self._is_killed = True
+        if self._production_hook is not None:
+            self._production_hook.end()
+            # The driver may run elsewhere, such as on YARN; the stock operator knows how to end it there.
+            super().on_kill()
+
+    def _get_hook(self) -> SparkSubmitHook:
+        document = optional_document("cluster", self.cluster)
+        if not document:
+            return super()._get_hook()
+        from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.operators.aws import cluster_secret
+        from airflow_provider_ernest.operators.production_submit import (
+            ProductionHook,
+            check_fits,
+            production_conf,
+        )
+
+        handle = ClusterHandle.from_dict(document)
+        conf = production_conf(handle, self.conf or {}, event_logs=self._event_logs)
+        check_fits(handle, conf, deploy_mode=self._deploy_mode)
+        hook = ProductionHook(
+            master_url=None if handle.spark_conn_id else handle.master_url,
+            spark_conn_id=handle.spark_conn_id,
+            conf=conf,
+            application_args=[str(argument) for argument in self.application_args or ()],
+            name=self.name,
+            options=self._submit_options(),
+            secret=cluster_secret(handle),
+        )
+        self._production_hook = hook
+        if self._is_killed:
+            hook.end()
+        return hook
+
+    def _submit_options(self) -> dict[str, Any]:
+        """What the user has set of the stock operator, by the names that the hook has for it."""
+        from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
+
+        ours = {"self", "conf", "conn_id", "application_args", "name"}
+        names = [name for name in inspect.signature(SparkSubmitHook.__init__).parameters if name not in ours]
+        # The stock operator keeps each under its name or, if it is no template field, behind an underscore.
+        kept = {name: name if name in self.template_fields else f"_{name}" for name in names}
+        return {name: getattr(self, at) for name, at in kept.items() if hasattr(self, at)}

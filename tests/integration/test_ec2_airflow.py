@@ -1,0 +1,521 @@
+"""Whatever happens to a DAG run in a real Airflow, no machine is left running and none is launched twice.
+
+Machines are hosts of the test bed, whose shutdown timers run for real, a minute of theirs lasting a second.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import psutil
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
+from airflow_provider_ernest.model.documents import Observation
+from benchmarks.demo.airflow_server import AirflowServer
+from benchmarks.demo.api import FINISHED_RUN_STATES, AirflowApi, TaskInstance
+from benchmarks.demo.progress import follow_run
+from tests.ec2_testbed import Testbed
+from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.leak_table import LeakCase
+
+pytestmark = [
+    pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
+    pytest.mark.airflow,
+    pytest.mark.spark,
+    pytest.mark.timeout(420),
+]
+
+ROOT = Path(__file__).parents[2]
+TESTS = ROOT / "tests" / "integration"
+WORKERS = 2
+MACHINES = 1 + WORKERS
+# See the DAGs: of a second each; and until the host has shut down, on a busy machine.
+SHORT_LIFE_MINUTES, LONGER_LIFE_MINUTES, SHUTDOWN_SECONDS = 30, 90, 30
+# Of what a task or a trigger does without waiting for anything, on a busy machine.
+AT_ONCE_SECONDS = 20
+QUICK_AIRFLOW = {
+    "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
+    "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
+    "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "1",
+    "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "10",
+}
+
+
+# --- a cloud and an Airflow -----------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    home = tmp_path_factory.mktemp("ec2-airflow")
+    for folder in ("input", "gates", "airflow/ernest/staging"):
+        (home / folder).mkdir(parents=True)
+    for number in range(8):
+        (home / "input" / f"part-{number:05d}.txt").write_text("a line of some length\n" * 100)
+    return home
+
+
+@pytest.fixture(scope="module")
+def bed(home: Path) -> Iterator[Testbed]:
+    shared = [home / "input", home / "gates", home / "airflow" / "ernest" / "staging"]
+    with Testbed(home / "bed", shared=shared, seconds_per_minute=1) as running:
+        yield running
+    assert not processes_mentioning(str(home / "bed")), "nothing of the bed is left"
+
+
+@pytest.fixture(scope="module")
+def server(home: Path, bed: Testbed) -> Iterator[AirflowServer]:
+    environment = {
+        **QUICK_AIRFLOW,
+        "AIRFLOW_CONN_AWS_DEFAULT": bed.airflow_connection(),
+        "ERNEST_TEST_APPLICATION": str(TESTS / "jobs" / "count_lines.py"),
+        "ERNEST_TEST_EC2_CLUSTER": json.dumps(cluster_arguments(bed)),
+        "ERNEST_TEST_GATES": str(home / "gates"),
+        "ERNEST_TEST_INPUT": str(home / "input"),
+    }
+    with AirflowServer(home / "airflow", TESTS / "ec2_dags", environment=environment) as running:
+        yield running
+    assert not processes_mentioning(str(home / "airflow")), "nothing of Airflow is left"
+
+
+def cluster_arguments(bed: Testbed) -> dict[str, Any]:
+    return {
+        "machines": WORKERS,
+        "instance_type": "m5.large",
+        "image": bed.image_id,
+        "subnets": list(bed.subnet_ids),
+        "security_groups": [bed.security_group_id],
+        "spark_distribution": bed.spark_home,
+        "java_home": bed.java_home,
+        "python": bed.python,
+        "cores_per_machine": 1,
+        "memory_megabytes_per_machine": 512,
+        "time_to_live_seconds": 60 * 300,
+        "start_timeout_seconds": 240,
+        "probe_rounds": 0,
+        "probe_interval_seconds": 0,
+        "driver_host": bed.gateway_address,
+    }
+
+
+@pytest.fixture
+def start(bed: Testbed, server: AirflowServer, home: Path) -> Iterator[Callable[[str], Run]]:
+    """Starts runs of DAGs; what they have left at the end of the test is ended."""
+    bed.forget_faults()
+    bed.forget_calls()
+    runs = []
+    with server.api() as api:
+
+        def start(dag_id: str) -> Run:
+            runs.append(Run(bed, server, api, home / "gates", dag_id))
+            return runs[-1]
+
+        yield start
+        bed.forget_faults()
+        for run in runs:
+            run.give_up()
+    ids = [machine.instance_id for machine in bed.live_instances()]
+    if ids:
+        bed.client("ec2").terminate_instances(InstanceIds=ids)
+        wait_until(lambda: not bed.live_instances(), seconds=60, what="the bed is empty again")
+
+
+class Run:
+    """A run of a DAG, and the bed as far as the run's cluster is concerned (for `LeakCase`)."""
+
+    def __init__(
+        self, bed: Testbed, server: AirflowServer, api: AirflowApi, gates: Path, dag_id: str
+    ) -> None:
+        self.bed = bed
+        self.server = server
+        self.api = api
+        self.dag_id = dag_id
+        self._gate = gates / dag_id
+        self._gate.unlink(missing_ok=True)
+        api.wait_for_dag(dag_id)
+        api.unpause(dag_id)
+        self.run_id = api.trigger(dag_id)
+        self.path = f"dags/{dag_id}/dagRuns/{quote(self.run_id, safe='')}"
+        self.cluster = ClusterIdentity(dag_id=dag_id, run_id=self.run_id, task_id="create").cluster_name
+
+    def instances(self) -> list[Any]:
+        return self.bed.instances(cluster=self.cluster)
+
+    def live_instances(self) -> list[Any]:
+        return self.bed.live_instances(cluster=self.cluster)
+
+    def hosts(self) -> list[Any]:
+        own = {machine.instance_id for machine in self.instances()}
+        return [host for host in self.bed.hosts() if host.instance_id in own]
+
+    def open_gate(self) -> None:
+        """Let the machines boot to the end."""
+        self._gate.touch()
+
+    def task(self, task_id: str) -> TaskInstance:
+        tasks = self.api.task_instances(self.dag_id, self.run_id)
+        return next(task for task in tasks if task.task_id == task_id)
+
+    def wait_for_state(self, task_id: str, state: str, *, try_number: int = 1, seconds: float = 120) -> None:
+        def is_there() -> bool:
+            found = self.task(task_id)
+            return found.state == state and found.try_number == try_number
+
+        wait_until(is_there, seconds=seconds, what=f"{task_id} is {state}, try {try_number}")
+
+    def finish(self, watch: Callable[[], object], *, seconds: float = 300) -> dict[str, TaskInstance]:
+        """Wait for the run's end, looking at it all the time; returns its tasks."""
+
+        def write(text: str) -> None:
+            watch()
+            sys.stdout.write(f"{text}\n")
+
+        tasks = follow_run(
+            self.api,
+            self.dag_id,
+            self.run_id,
+            timeout_seconds=seconds,
+            heartbeat_seconds=1,
+            log_lines=60,
+            write=write,
+        )
+        return {task.task_id: task for task in tasks}
+
+    def log(self, task_id: str, *, try_number: int) -> str:
+        task = replace(self.task(task_id), try_number=try_number)
+        return "\n".join(self.api.task_log(self.dag_id, self.run_id, task))
+
+    def handle(self) -> ClusterHandle:
+        return ClusterHandle.from_dict(self.api.xcom(self.dag_id, self.run_id, "create"))
+
+    def mark_failed(self) -> None:
+        self.api.mark_failed(self.dag_id, self.run_id)
+
+    def clear(self, task_id: str) -> None:
+        """As the button of the task instance does."""
+        body = {
+            "dag_run_id": self.run_id,
+            "task_ids": [task_id],
+            "dry_run": False,
+            "only_failed": False,
+            "include_downstream": True,
+        }
+        self.api._send("POST", f"/api/v2/dags/{self.dag_id}/clearTaskInstances", json=body)
+
+    def task_processes(self, task_id: str) -> list[psutil.Process]:
+        """The process that executes a task, and the worker that watches over it."""
+        instance_id = self.api.get(f"{self.path}/taskInstances/{task_id}")["id"]
+        executing = wait_until(
+            lambda: [one for one in self.server_processes() if instance_id in " ".join(one.cmdline())],
+            seconds=60,
+            what=f"the process of {task_id}",
+        )
+        children = {one.pid for one in executing}
+        return [*executing, *{one.parent() for one in executing if one.ppid() not in children}]
+
+    def server_processes(self) -> list[psutil.Process]:
+        return [one for one in psutil.Process().children(recursive=True) if is_alive(one)]
+
+    def give_up(self) -> None:
+        if self.api.run_state(self.dag_id, self.run_id) not in FINISHED_RUN_STATES:
+            self.mark_failed()
+
+
+def is_alive(process: psutil.Process) -> bool:
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE and bool(process.cmdline())
+    except psutil.Error:
+        return False
+
+
+def kill(processes: list[psutil.Process]) -> None:
+    """As the kernel does it that runs out of memory."""
+    for process in processes:
+        process.kill()
+    wait_until(lambda: not any(map(is_alive, processes)), seconds=20, what="the end of the killed")
+
+
+def ended_by_themselves(run: Run) -> bool:
+    reasons = {machine.reason for machine in run.instances()}
+    return any("InstanceInitiatedShutdown" in reason for reason in reasons)
+
+
+def wait_for_launch(run: Run, count: int = 1) -> None:
+    wait_until(
+        lambda: len(run.bed.calls("RunInstances")) >= count,
+        seconds=90,
+        what=f"RunInstances is called for the {count}. time",
+    )
+
+
+# --- all goes well --------------------------------------------------------------------------------------
+
+
+def test_the_whole_loop(bed: Testbed, start: Callable[[str], Run], server: AirflowServer):
+    run = start("ec2_whole_loop")
+    case = LeakCase("nothing, the run succeeds", "teardown", run, most=MACHINES + 1)
+    case.wait_for_machines(MACHINES + 1, seconds=120)
+    secret = cluster_secret(bed.client("ec2"), run.cluster)
+    run.wait_for_state("create", "deferred")
+    told = [shown_by_the_api(run)]
+    run.open_gate()
+
+    def watch() -> None:
+        case.alive()
+        assert not processes_mentioning(secret), "the secret is in no command line"
+
+    tasks = run.finish(watch)
+
+    case.none_within(AT_ONCE_SECONDS)
+    assert {task.state for task in tasks.values()} == {"success"}
+    handle = run.handle()
+    assert len(handle.machines) == WORKERS
+    assert len(handle.culled) == 1
+    assert handle.culled[0].reason
+    launched = {machine.instance_id for machine in run.instances()}
+    assert handle.master is not None
+    every = [*handle.machines, handle.master, handle.culled[0].machine]
+    assert {machine.instance_id for machine in every} == launched
+    assert all(machine.bandwidth and machine.bandwidth.score > 0 for machine in handle.machines)
+    observation = Observation.from_dict(run.api.xcom(run.dag_id, run.run_id, "sample_run"))
+    assert len(observation.hosts) == WORKERS
+    assert observation.seconds > 0
+    told += [shown_by_the_api(run), database(server.home)]
+    told += [run.log(task.task_id, try_number=1) for task in tasks.values()]
+    assert not [text for text in told if secret in text]
+    assert not files_with(secret, server.home), "logs, database, event logs, private files"
+
+
+def shown_by_the_api(run: Run) -> str:
+    """Task instances with their rendered fields and triggers, and XComs."""
+    answers = [run.api.get(f"{run.path}/taskInstances")]
+    for task in answers[0]["task_instances"]:
+        path = f"{run.path}/taskInstances/{task['task_id']}/xcomEntries"
+        keys = [entry["key"] for entry in run.api.get(path)["xcom_entries"]]
+        answers += [run.api.get(f"{path}/{quote(key)}") for key in keys]
+    text = json.dumps(answers)
+    assert run.cluster in text or "rendered_fields" in text
+    return text
+
+
+def database(home: Path) -> str:
+    (file,) = home.glob("*.db")
+    with closing(sqlite3.connect(f"file:{file}?mode=ro", uri=True)) as connection:
+        return "\n".join(connection.iterdump())
+
+
+def files_with(text: str, folder: Path) -> list[Path]:
+    found = (file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    return [file for file in found if text.encode() in file.read_bytes()]
+
+
+# --- the worker dies ------------------------------------------------------------------------------------
+
+
+def test_worker_killed_during_the_launch(bed: Testbed, start: Callable[[str], Run]):
+    bed.fail("RunInstances", when="hang", seconds=15, skip=1)
+    run = start("ec2_in_a_worker")
+    case = LeakCase("Airflow worker killed in RunInstances, 1 retry", "teardown", run, most=MACHINES)
+    run.open_gate()
+    wait_for_launch(run, 2)
+    kill(run.task_processes("create"))
+    bed.forget_faults()
+
+    tasks = run.finish(case.alive)
+
+    case.none_within(AT_ONCE_SECONDS)
+    assert (tasks["create"].state, tasks["create"].try_number) == ("success", 2)
+    assert len(run.handle().machines) == WORKERS
+    assert case.launched == MACHINES
+
+
+def test_worker_killed_while_it_waits(start: Callable[[str], Run]):
+    run = start("ec2_in_a_worker")
+    case = LeakCase("Airflow task killed while it waits, 1 retry", "teardown", run, most=MACHINES)
+    case.wait_for_machines(MACHINES, seconds=120)
+    kill(run.task_processes("create")[:1])
+    run.open_gate()
+
+    tasks = run.finish(case.alive)
+
+    case.none_within(AT_ONCE_SECONDS)
+    assert (tasks["create"].state, tasks["create"].try_number) == ("success", 2)
+    assert case.launched == MACHINES
+
+
+def test_worker_killed_and_no_retry(bed: Testbed, start: Callable[[str], Run]):
+    bed.fail("RunInstances", when="hang", seconds=15, skip=1)
+    run = start("ec2_no_retry")
+    case = LeakCase("Airflow worker killed in RunInstances, no retry", "time to live", run, most=MACHINES)
+    wait_for_launch(run, 2)
+    case.wait_for_machines(MACHINES)
+    kill(run.task_processes("create"))
+
+    case.none_within(SHORT_LIFE_MINUTES + SHUTDOWN_SECONDS)
+    assert case.launched == MACHINES
+    assert ended_by_themselves(run)
+
+
+def test_all_answers_of_a_launch_are_lost(bed: Testbed, start: Callable[[str], Run]):
+    # More than boto3 asks again: the task fails and is tried again.
+    bed.fail("RunInstances", when="drop", times=20)
+    run = start("ec2_in_a_worker")
+    case = LeakCase("all answers of RunInstances lost, 1 retry", "failing task, teardown", run, most=MACHINES)
+    run.open_gate()
+    wait_until(lambda: run.task("create").state == "up_for_retry", seconds=120, what="the first try's end")
+    assert case.alive() == 0, "the first try has ended what it cannot know of"
+    bed.forget_faults()
+
+    tasks = run.finish(case.alive)
+
+    case.none_within(AT_ONCE_SECONDS)
+    assert (tasks["create"].state, tasks["create"].try_number) == ("success", 2)
+
+
+# --- while the setup is deferred ------------------------------------------------------------------------
+
+
+def test_triggerer_killed_and_started_again(start: Callable[[str], Run], server: AirflowServer):
+    run = start("ec2_deferred")
+    case = LeakCase("triggerer killed while deferred, and started again", "teardown", run, most=MACHINES)
+    run.wait_for_state("create", "deferred")
+    triggerer = [one for one in run.server_processes() if "triggerer" in " ".join(one.cmdline())]
+    environment = environment_of_the_scheduler(run)
+    assert triggerer
+    kill(triggerer)
+    with triggerer_of(server, environment):
+        run.open_gate()
+        tasks = run.finish(case.alive)
+
+        case.none_within(AT_ONCE_SECONDS)
+    assert (tasks["create"].state, tasks["create"].try_number) == ("success", 1)
+    assert case.launched == MACHINES
+
+
+def test_run_marked_failed(start: Callable[[str], Run]):
+    run = start("ec2_no_retry")
+    case = LeakCase("DAG run marked failed while deferred", "", run, most=MACHINES)
+    run.wait_for_state("create", "deferred")
+    assert case.alive() == MACHINES
+    run.mark_failed()
+
+    case.none_within(SHORT_LIFE_MINUTES + SHUTDOWN_SECONDS)
+    case.ended_by = "time to live" if ended_by_themselves(run) else "trigger's on_kill"
+    assert case.launched == MACHINES
+
+
+def test_task_cleared(start: Callable[[str], Run]):
+    run = start("ec2_deferred")
+    case = LeakCase("setup cleared while deferred", "teardown", run, most=MACHINES)
+    run.wait_for_state("create", "deferred")
+    run.clear("create")
+    run.wait_for_state("create", "deferred", try_number=2)
+    run.open_gate()
+
+    tasks = run.finish(case.alive)
+
+    case.none_within(AT_ONCE_SECONDS)
+    assert {task.state for task in tasks.values()} == {"success"}
+
+
+# --- while the cluster runs -----------------------------------------------------------------------------
+
+
+def test_runs_time_out(bed: Testbed, start: Callable[[str], Run]):
+    runs = [start("ec2_times_out"), start("ec2_times_out")]
+    left = LeakCase("dagrun_timeout while the cluster runs", "time to live", runs[0], most=2)
+    reaped = LeakCase("dagrun_timeout, and the expiry is past", "reaper", runs[1], most=2)
+    runs[0].open_gate()
+    for run in runs:
+        run.finish(lambda: (left.alive(), reaped.alive()))
+        assert run.task("create").state == "success"
+        assert run.task("terminate").state != "success", "Airflow has ended the cluster: no leak to see"
+    assert (left.alive(), reaped.alive()) == (2, 2)
+    bed.expire(*(machine.instance_id for machine in runs[1].live_instances()))
+    reaper = start("ec2_reaper")
+
+    reaped.none_within(60)
+    assert left.alive() == 2, "what may still live is spared"
+    assert not ended_by_themselves(runs[1])
+    left.none_within(LONGER_LIFE_MINUTES + SHUTDOWN_SECONDS)
+    assert ended_by_themselves(runs[0])
+    reaper.finish(lambda: None)
+    assert reaper.api.xcom(reaper.dag_id, reaper.run_id, "reap")["machines"] == 2
+
+
+def test_spot_interruption(bed: Testbed, start: Callable[[str], Run], server: AirflowServer):
+    run = start("ec2_interrupted")
+    case = LeakCase("spot interruption during a sample run", "teardown", run, most=MACHINES)
+    run.open_gate()
+    host = wait_until(
+        lambda: executor_host(server.home / "ernest" / "event_logs" / run.dag_id),
+        seconds=180,
+        what="the sample run has its machine",
+    )
+    (instance_id,) = (one.instance_id for one in run.live_instances() if one.private_address == host)
+    bed.interrupt_spot(instance_id)
+
+    tasks = run.finish(case.alive)
+
+    case.none_within(AT_ONCE_SECONDS)
+    assert (tasks["on_one_machine"].state, tasks["on_one_machine"].try_number) == ("success", 2)
+    assert "its time would be no measurement" in run.log("on_one_machine", try_number=1)
+    observation = Observation.from_dict(run.api.xcom(run.dag_id, run.run_id, "on_one_machine"))
+    assert observation.hosts
+    assert not any(host in other for other in observation.hosts), "it was made on the other machine"
+    assert tasks["on_two_machines"].state == "failed"
+    refusal = run.log("on_two_machines", try_number=1)
+    assert "ClusterLostError" in refusal
+    assert "of the cluster" in refusal
+    assert tasks["terminate"].state == "success"
+    assert case.launched == MACHINES
+
+
+def executor_host(event_logs: Path) -> str | None:
+    """The machine of the first executor, as soon as Spark's event log tells of it."""
+    for file in event_logs.rglob("*"):
+        for line in file.read_text().splitlines() if file.is_file() else ():
+            if line.startswith('{"Event":"SparkListenerExecutorAdded"') and line.endswith("}"):
+                return str(json.loads(line)["Executor Info"]["Host"])
+    return None
+
+
+# --- processes of Airflow -------------------------------------------------------------------------------
+
+
+def environment_of_the_scheduler(run: Run) -> dict[str, str]:
+    found = [one.environ() for one in run.server_processes() if "scheduler" in " ".join(one.cmdline())]
+    return next(environment for environment in found if "AIRFLOW__API__PORT" in environment)
+
+
+@contextmanager
+def triggerer_of(server: AirflowServer, environment: dict[str, str]) -> Iterator[None]:
+    """A triggerer beside those of `airflow standalone`, which starts none anew."""
+    command = [sys.executable, "-m", "benchmarks.demo.keeper", str(server.home), "airflow", "triggerer"]
+    with (server.home / "triggerer.log").open("wb") as log:
+        keeper = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=log, stderr=subprocess.STDOUT, env=environment, cwd=ROOT
+        )
+    try:
+        yield
+    finally:
+        assert keeper.stdin is not None
+        keeper.stdin.close()
+        try:
+            keeper.wait(60)
+        except subprocess.TimeoutExpired:
+            keeper.send_signal(signal.SIGKILL)
+            keeper.wait()

@@ -1,0 +1,157 @@
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest import command_line
+from airflow_provider_ernest.cli.commands import COMMANDS
+from tests.ec2_testbed import EC2Api
+from tests.unit.ec2_machines import IDENTITY, launch
+
+OVERDUE = replace(IDENTITY, task_id="forgotten")
+
+
+@pytest.fixture
+def run(api: EC2Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs a command against the API with credentials of the environment; returns exit code and output."""
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "testing",
+        "AWS_SECRET_ACCESS_KEY": "testing",
+        "AWS_CONFIG_FILE": "/dev/null",
+        "AWS_SHARED_CREDENTIALS_FILE": "/dev/null",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }.items():
+        monkeypatch.setenv(name, value)
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"):
+        monkeypatch.delenv(name, raising=False)
+
+    def run_command(*argv: str) -> tuple[int, str, str]:
+        code = command_line.main([*argv, "--endpoint-url", api.endpoint_url])
+        said = capsys.readouterr()
+        return code, said.out, said.err
+
+    return run_command
+
+
+@pytest.fixture
+def clusters(api: EC2Api) -> None:
+    launch(api, workers=2)
+    launch(api, workers=3, identity=OVERDUE, expires_in=timedelta(hours=-2))
+
+
+def owners(api: EC2Api) -> list[str]:
+    return sorted({m.tags["ernest:task"] for m in api.live_instances()})
+
+
+@pytest.mark.usefixtures("clusters")
+def test_ends_the_overdue_and_spares_the_others(api, run):
+    code, out, _ = run("reap", "--region", "us-east-1")
+
+    assert code == 0
+    assert "Ended 4 overdue machines on EC2 in us-east-1." in out
+    assert "forgotten" in out
+    assert owners(api) == [IDENTITY.task_id]
+    assert run("reap", "--region", "us-east-1")[1] == "Ended 0 overdue machines on EC2 in us-east-1.\n"
+
+
+@pytest.mark.usefixtures("clusters")
+def test_a_dry_run_only_lists(api, run):
+    code, out, _ = run("reap", "--region", "us-east-1", "--dry-run", "--json")
+
+    assert code == 0
+    report = json.loads(out)
+    assert report["dry_run"] is True
+    assert report["machines"] == 4
+    (cluster,) = report["clusters"]["us-east-1"]
+    assert (cluster["task_id"], len(cluster["overdue"])) == ("forgotten", 4)
+    assert len(api.live_instances()) == 7
+
+
+@pytest.mark.usefixtures("clusters")
+def test_the_grace_is_kept(api, run):
+    run("reap", "--region", "us-east-1", "--grace-minutes", "180")
+    assert len(api.live_instances()) == 7
+
+
+@pytest.mark.usefixtures("clusters")
+def test_machines_of_others_are_never_touched(api, run):
+    api.client("ec2").run_instances(
+        ImageId=api.image_id, InstanceType="m5.large", SubnetId=api.subnet_ids[0], MinCount=1, MaxCount=1
+    )
+    run("reap", "--region", "us-east-1")
+    assert [m.cluster for m in api.live_instances()].count(None) == 1
+
+
+@pytest.mark.usefixtures("clusters")
+def test_a_region_that_fails_does_not_protect_the_others(api, run):
+    api.fail("DescribeInstances", code="UnauthorizedOperation", status=403, message="You are not authorized.")
+    code, out, err = run("reap", "--region", "eu-west-1", "--region", "us-east-1")
+
+    assert code == 1
+    assert "eu-west-1" in err
+    assert "Ended 4 overdue machines on EC2 in us-east-1." in out
+    assert owners(api) == [IDENTITY.task_id]
+
+
+@pytest.mark.usefixtures("clusters")
+def test_living_clusters_are_listed_with_their_owners(run):
+    code, out, _ = run("clusters", "--region", "us-east-1", "--prices")
+
+    assert code == 0
+    heading, *rows = out.splitlines()
+    assert heading.split()[-4:] == ["about", "$", "per", "hour"]
+    (forgotten,) = (row for row in rows if "forgotten" in row)
+    assert "4 running" in forgotten
+    assert "2.0 h ago" in forgotten
+    assert f"{IDENTITY.dag_id} forgotten {IDENTITY.run_id}" in forgotten
+    assert float(forgotten.split()[-1]) > 0
+
+
+@pytest.mark.usefixtures("clusters")
+def test_living_clusters_as_json(run):
+    _, out, _ = run("clusters", "--region", "us-east-1", "--json")
+    assert {cluster["task_id"] for cluster in json.loads(out)["us-east-1"]} == {"forgotten", IDENTITY.task_id}
+
+
+def test_nothing_to_list_is_said(run):
+    assert run("clusters", "--region", "us-east-1")[1] == "No clusters in us-east-1.\n"
+
+
+def test_what_is_missing_is_said_with_its_remedy(run):
+    code, _, err = run("reap")
+    assert code == 1
+    assert "boto3 is configured for none" in err
+    code, _, err = run("reap", "--region", "us-east-1", "--profile", "absent")
+    assert code == 1
+    assert "absent" in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("minutes", ["-1", "soon", "nan", "inf"])
+def test_a_grace_that_is_none_is_a_usage_error(minutes, run):
+    with pytest.raises(SystemExit) as ended:
+        run("reap", "--grace-minutes", minutes)
+    assert ended.value.code == 2
+
+
+def test_both_programs_have_all_commands():
+    names = [command.name for command in command_line.COMMANDS]
+    assert names == [*(command.name for command in COMMANDS), "clusters", "reap"]
+    (group,) = command_line.get_ernest_commands()
+    assert [command.name for command in group.subcommands] == names
+
+
+def test_the_program_loads_neither_airflow_nor_boto3_before_it_must():
+    """Airflow reads the options of all providers' commands whichever is called."""
+    program = (
+        "import sys; from airflow_provider_ernest import command_line as c;"
+        "from airflow_provider_ernest.cli.main import build_parser as b;"
+        "b(c.COMMANDS); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = ("airflow.", "boto3", "botocore", "numpy", "msgspec")
+    assert not [name for name in done.stdout.split() if name.startswith(heavy)]

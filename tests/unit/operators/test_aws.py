@@ -1,0 +1,119 @@
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.ec2 import secret
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.operators import aws
+from airflow_provider_ernest.operators.aws import aws_clients, cluster_identity, cluster_secret
+
+HANDLE = ClusterHandle(
+    kind="ec2",
+    name="ernest-1",
+    master_url="spark://10.0.0.1:7077",
+    machines=(Machine(worker_id="w", host="10.0.0.2", cores=2, memory_megabytes=900),),
+    authenticates=True,
+    aws_conn_id="lake",
+    region="eu-west-1",
+)
+
+
+@pytest.fixture(autouse=True)
+def connection(monkeypatch: pytest.MonkeyPatch):
+    """The connection "lake"; nothing of the developer's own AWS configuration."""
+    for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION", "AIRFLOW_CONN_AWS_DEFAULT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("AWS_CONFIG_FILE", "/dev/null")
+    monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/dev/null")
+
+    def set_up(**extra) -> None:
+        fields = {"conn_type": "aws", "login": "testing", "password": "testing"}
+        extra = {"region_name": "eu-west-1", "endpoint_url": "http://127.0.0.1:9", **extra}
+        monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps({**fields, "extra": extra}))
+
+    set_up()
+    return set_up
+
+
+def test_clients_are_those_of_the_connection_and_made_once():
+    clients = aws_clients("lake", None)
+    ec2 = clients("ec2")
+
+    assert (ec2.meta.region_name, ec2.meta.endpoint_url) == ("eu-west-1", "http://127.0.0.1:9")
+    assert clients("ec2") is ec2
+    assert clients("ssm") is not ec2
+    assert ec2.meta.config.retries["mode"] == "standard"
+
+
+def test_the_given_region_wins_and_so_do_the_connections_own_settings(connection):
+    connection(config_kwargs={"connect_timeout": 33, "retries": {"mode": "adaptive", "max_attempts": 2}})
+    ec2 = aws_clients("lake", "us-west-2")("ec2")
+
+    assert ec2.meta.region_name == "us-west-2"
+    assert ec2.meta.config.connect_timeout == 33
+    assert ec2.meta.config.retries["mode"] == "adaptive"
+
+
+def test_nothing_is_asked_before_a_client_is_wanted():
+    aws_clients("absent", None)
+
+
+def test_a_connection_that_is_absent_is_no_reason_to_take_other_credentials():
+    with pytest.raises(MissingResourceError, match=r"no Airflow connection 'absent'.*Add it"):
+        aws_clients("absent", "eu-west-1")("ec2")
+
+
+@pytest.mark.parametrize("aws_conn_id", ["aws_default", None])
+def test_boto3_finds_the_credentials_where_airflow_has_none(aws_conn_id):
+    assert aws_clients(aws_conn_id, "eu-west-1")("ec2").meta.region_name == "eu-west-1"
+
+
+def test_a_region_that_nothing_tells_is_asked_for(connection):
+    connection(region_name=None)
+    with pytest.raises(InvalidParameterError, match=r"region_name=None .* 'lake'"):
+        aws_clients("lake", None)("ec2")
+
+
+def test_without_the_amazon_provider_it_is_said_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "airflow.providers.amazon.aws.hooks.base_aws", None)
+    with pytest.raises(MissingResourceError, match=r"pip install 'airflow-provider-ernest\[ec2\]'"):
+        aws_clients("lake", None)("ec2")
+
+
+def test_a_secret_is_fetched_where_the_cluster_is_and_masked(monkeypatch):
+    asked, masked = [], []
+
+    def fetch(ec2, cluster_name):
+        asked.append((ec2.meta.region_name, cluster_name))
+        return "0f" * 32
+
+    monkeypatch.setattr(secret, "cluster_secret", fetch)
+    monkeypatch.setattr(aws, "mask", masked.append)
+    assert cluster_secret(HANDLE) == "0f" * 32
+    assert asked == [("eu-west-1", "ernest-1")]
+    assert masked == ["0f" * 32]
+
+
+def test_masked_is_what_airflow_masks_in_logs():
+    from airflow.sdk.log import redact
+
+    aws.mask("4d" * 32)
+    assert "4d" * 32 not in str(redact(f"secret {'4d' * 32}"))
+
+
+def test_a_cluster_without_a_secret_needs_no_aws():
+    assert cluster_secret(replace(HANDLE, authenticates=False)) is None
+
+
+def test_machines_belong_to_the_task_instance(context, ti):
+    one = cluster_identity(context)
+    assert (one.dag_id, one.task_id, one.map_index, one.try_number) == (ti.dag_id, ti.task_id, -1, 1)
+    ti.map_index, ti.try_number = 3, 2
+    other = cluster_identity(context)
+    assert (other.map_index, other.try_number) == (3, 2)
+    assert other.cluster_name != one.cluster_name

@@ -1,0 +1,412 @@
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, fields
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.ec2 import cluster, readiness, resizing
+from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
+from airflow_provider_ernest.operators import ec2_report
+from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
+from airflow_provider_ernest.operators.ec2_preflight import EC2PreflightOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.spark import probing
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
+from tests.ec2_testbed import EC2Api
+
+
+class Spark:
+    """The daemons that nothing boots here: each machine that lives has registered with the master."""
+
+    def __init__(self, api: EC2Api) -> None:
+        self._api = api
+        self.is_up = True
+        self.asked = False
+        self.probes: list[dict[str, Any]] = []
+
+    def read_state(self, web_url: str, *, timeout_seconds: float) -> MasterState:
+        self.asked = True
+        if not self.is_up:
+            raise ClusterLostError("The Spark master does not answer.")
+        workers = tuple(
+            RegisteredWorker(
+                id=f"worker-{m.private_address}",
+                host=m.private_address or "",
+                port=7078,
+                cores=2,
+                memory_megabytes=6000,
+                alive=True,
+            )
+            for m in self._api.live_instances(role="worker")
+        )
+        return MasterState(master_url="spark://m:7077", workers=workers, applications=())
+
+    def probe_bandwidth(self, **asked: Any) -> dict[str, Bandwidth]:
+        self.probes.append(asked)
+        hosts = [m.private_address for m in self._api.live_instances(role="worker")]
+        # The first of them is slow.
+        return {
+            str(host): Bandwidth(
+                memory_gigabytes_per_second=10.0 - 4 * (host == hosts[0]),
+                network_gigabytes_per_second=1.0,
+                score=1.0 - 0.4 * (host == hosts[0]),
+            )
+            for host in hosts
+        }
+
+
+@pytest.fixture
+def spark(api: EC2Api, monkeypatch: pytest.MonkeyPatch) -> Spark:
+    made = Spark(api)
+    means = {"read_master": made.read_state, "poll_seconds": 0.05}
+    for module, name in ((cluster, "EC2Cluster"), (resizing, "ClusterResize")):
+        start = functools.partialmethod(getattr(module, name).__init__, **means)
+        monkeypatch.setattr(getattr(module, name), "__init__", start)
+    monkeypatch.setattr(readiness, "look", functools.partial(readiness.look, read_master=made.read_state))
+    monkeypatch.setattr(probing, "probe_bandwidth", made.probe_bandwidth)
+    return made
+
+
+def create(api: EC2Api, **changes: Any) -> EC2ClusterOperator:
+    fields = {
+        "machines": 3,
+        "instance_type": "m5.large",
+        "image": api.image_id,
+        "subnets": list(api.subnet_ids),
+        "security_groups": [api.security_group_id],
+        "over_allocation": 0.3,
+        "deferrable": False,
+    }
+    return EC2ClusterOperator(task_id="create", **{**fields, **changes})
+
+
+def living(api: EC2Api) -> int:
+    return len(api.live_instances())
+
+
+def secret_of(api: EC2Api, handle: dict[str, Any]) -> str:
+    return cluster_secret(api.client("ec2"), handle["name"])
+
+
+def test_every_field_of_the_specification_is_a_parameter_with_the_same_default():
+    parameters = inspect.signature(EC2ClusterOperator.__init__).parameters
+    for one in fields(EC2ClusterSpec):
+        default = parameters[one.name].default
+        if one.default is MISSING:
+            assert default is None, one.name
+        else:
+            assert default == one.default, one.name
+
+
+def test_launches_one_more_and_ends_the_slowest(api, spark, context, capsys):
+    handle = ClusterHandle.from_dict(create(api).execute(context))
+
+    assert len(handle.machines) == 3
+    assert len(handle.culled) == 1
+    assert living(api) == 4, "three workers and the master"
+    assert handle.culled[0].machine.instance_id not in {m.instance_id for m in api.live_instances()}
+    assert (handle.region, handle.aws_conn_id) == ("us-east-1", "aws_default")
+    logged = capsys.readouterr().out
+    assert handle.culled[0].machine.instance_id in logged
+    assert "dollars per hour for a worker" in logged
+    assert "dollars from now until then" in logged
+
+
+def test_the_secret_reaches_the_probe_and_nothing_that_is_kept(api, spark, context, caplog, capsys):
+    caplog.set_level(logging.DEBUG, logger="airflow_provider_ernest")
+    operator = create(api)
+    handle = operator.execute(context)
+
+    secret = secret_of(api, handle)
+    assert spark.probes[0]["secret"] == secret
+    assert secret not in json.dumps(handle)
+    assert secret not in caplog.text
+    assert secret not in capsys.readouterr().out
+    assert secret not in str({name: getattr(operator, name) for name in operator.template_fields})
+
+
+def test_numbers_flags_and_lists_may_come_as_the_texts_that_jinja_makes(api, spark, context):
+    handle = create(
+        api,
+        machines="2",
+        over_allocation="0.0",
+        spot="False",
+        volume_gigabytes="None",
+        subnets=",".join(api.subnet_ids),
+        security_groups=str([api.security_group_id]),
+        tags='{"team": "data"}',
+        time_to_live_seconds="3600.0",
+    ).execute(context)
+
+    assert len(handle["machines"]) == 2
+    assert {m.market for m in api.live_instances()} == {"on-demand"}
+    assert {m.tags["team"] for m in api.live_instances()} == {"data"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"machines": "many"}, "machines='many'"),
+        ({"machines": None}, "machines=None"),
+        ({"spot": "perhaps"}, "spot='perhaps' is neither true nor false"),
+        ({"subnets": "[broken"}, "subnets='.broken' is no list"),
+        ({"tags": "no json"}, "tags='no json' is no JSON"),
+        ({"aws_conn_id": "absent"}, "no Airflow connection 'absent'"),
+    ],
+)
+def test_what_cannot_be_is_named_before_anything_is_launched(api, spark, context, changes, named):
+    with pytest.raises(AirflowFailException, match=named):
+        create(api, **changes).execute(context)
+    assert living(api) == 0
+    assert not api.calls("RunInstances")
+
+
+def test_a_start_that_fails_leaves_nothing(api, spark, context):
+    api.set_capacity("m5.large", 2)
+    with pytest.raises(ClusterStartError):
+        create(api).execute(context)
+    assert living(api) == 0
+
+
+# Deferral
+
+
+def deferred(operator: EC2ClusterOperator, context: Any) -> TaskDeferred:
+    with pytest.raises(TaskDeferred) as caught:
+        operator.execute(context)
+    return caught.value
+
+
+def event(operator: EC2ClusterOperator, context: Any, *, status: str, reason: str = "") -> dict[str, Any]:
+    """As it comes from the triggerer: through the database, as JSON."""
+    trigger = deferred(operator, context).trigger
+    _, arguments = trigger.serialize()
+    return json.loads(json.dumps({"status": status, "reason": reason, "spec": arguments["spec"]}))
+
+
+def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(api, spark, context):
+    asked = deferred(create(api, deferrable=True, start_timeout_seconds="400"), context)
+    assert asked.method_name == "execute_complete"
+    assert isinstance(asked.trigger, EC2ClusterReadyTrigger)
+    assert asked.trigger.deadline == pytest.approx(time.time() + 400, abs=60)
+    assert (asked.trigger.wanted, asked.trigger.smallest) == (4, 3)
+    assert living(api) == 5
+    assert not spark.probes
+
+    _, arguments = asked.trigger.serialize()
+    ready = json.loads(json.dumps({"status": "ready", "reason": "", "spec": arguments["spec"]}))
+    # Templates may render to something else by now: what was launched counts.
+    handle = create(api, deferrable=True, machines=7).execute_complete(context, ready)
+
+    assert len(handle["machines"]) == 3
+    assert living(api) == 4
+    assert len(api.calls("RunInstances")) == 2
+
+
+def test_nothing_secret_is_stored_for_the_triggerer(api, spark, context):
+    trigger = deferred(create(api, deferrable=True), context).trigger
+    secret = cluster_secret(api.client("ec2"), trigger.cluster_name)
+    assert secret not in json.dumps(trigger.serialize())
+
+
+def test_a_failure_event_ends_the_machines_and_shows_their_console(api, spark, context, capsys):
+    failed = event(create(api, deferrable=True), context, status="failed", reason="it was not ready in time")
+    spark.is_up = False
+    for machine in api.live_instances():
+        api.set_console(machine.instance_id, "ernest: there is no Java")
+
+    with pytest.raises(ClusterStartError, match=r"there is no Java"):
+        create(api).execute_complete(context, failed)
+    assert living(api) == 0
+    assert "there is no Java" in capsys.readouterr().out
+
+
+def test_what_deferring_needs_is_read_before_anything_is_launched(api, spark, context):
+    with pytest.raises(AirflowFailException, match="poll_seconds"):
+        create(api, deferrable=True, poll_seconds="often").execute(context)
+    assert not api.calls("RunInstances")
+
+
+def test_a_report_that_fails_costs_no_cluster(api, spark, context, monkeypatch, capsys):
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(ec2_report, "cluster_lines", broken)
+    assert len(create(api).execute(context)["machines"]) == 3
+    assert "ZeroDivisionError" in capsys.readouterr().out
+
+
+def test_whether_to_defer_is_airflows_setting_unless_told(api, spark, context, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
+    deferred(create(api, deferrable=None), context)
+
+
+# Kills: the signal's handler runs in the middle of whatever the task does, and the task then goes on.
+
+
+@contextmanager
+def killed_once(operator: EC2ClusterOperator, condition: Callable[[], object]) -> Iterator[None]:
+    """As Airflow kills a task: by a signal, whose handler calls on_kill wherever the main thread is."""
+    over = threading.Event()
+
+    def wait_and_kill() -> None:
+        while not over.is_set():
+            if condition():
+                os.kill(os.getpid(), signal.SIGUSR1)
+                return
+            over.wait(0.02)
+
+    before = signal.signal(signal.SIGUSR1, lambda *_: operator.on_kill())
+    thread = threading.Thread(target=wait_and_kill)
+    thread.start()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
+        signal.signal(signal.SIGUSR1, before)
+
+
+def test_killed_before_anything_is_launched(api, spark, context):
+    operator = create(api)
+    operator.on_kill()
+    with pytest.raises(ClusterStartError):
+        operator.execute(context)
+    assert living(api) == 0
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_killed_while_machines_are_launched(api, spark, context, deferrable):
+    operator = create(api, deferrable=deferrable)
+    api.fail("RunInstances", when="hang", seconds=2, skip=1)
+    with killed_once(operator, lambda: len(api.calls("RunInstances")) == 2), pytest.raises(ClusterError):
+        operator.execute(context)
+    assert len(api.instances()) == 5, "the answer to the launch came after the kill"
+    assert living(api) == 0
+
+
+def test_killed_after_the_launch_and_before_the_deferral(api, spark, context, monkeypatch):
+    operator = create(api, deferrable=True)
+    launch = cluster.EC2Cluster.launch
+
+    def launch_and_be_killed(opened: cluster.EC2Cluster) -> None:
+        launch(opened)
+        operator.on_kill()
+
+    monkeypatch.setattr(cluster.EC2Cluster, "launch", launch_and_be_killed)
+    with pytest.raises(ClusterStartError):
+        operator.execute(context)
+    assert living(api) == 0
+
+
+def test_killed_while_the_machines_are_waited_for(api, spark, context):
+    operator = create(api)
+    spark.is_up = False
+    with killed_once(operator, lambda: spark.asked), pytest.raises(ClusterStartError):
+        operator.execute(context)
+    assert living(api) == 0
+
+
+def test_killed_during_the_probe_ends_driver_and_machines(api, spark, context, monkeypatch):
+    operator, ended = create(api), []
+
+    class Hook:
+        def end(self) -> None:
+            ended.append(living(api))
+
+    def probe_bandwidth(**asked: Any) -> dict[str, Bandwidth]:
+        asked["on_submit"](Hook())
+        operator.on_kill()
+        raise ClusterStartError("The bandwidth probe failed: it was ended.")
+
+    monkeypatch.setattr(probing, "probe_bandwidth", probe_bandwidth)
+    with pytest.raises(ClusterStartError):
+        operator.execute(context)
+    assert ended == [0], "the machines first: they cost money"
+    assert living(api) == 0
+
+
+# Resize and teardown
+
+
+def test_a_cluster_grows_and_shrinks_to_the_chosen_size_and_ends_as_one(api, spark, context, ti):
+    small = create(api).execute(context)
+    ti.task_id = "ernest.resize_cluster"
+
+    large = create(api, cluster=small, size="5", machines=3).execute(context)
+    assert len(large["machines"]) == 5
+    assert living(api) == 6
+    assert large["name"] == small["name"]
+
+    one = create(api, cluster=json.dumps(large), size=1, smallest_acceptable=2).execute(context)
+    assert len(one["machines"]) == 1
+    assert living(api) == 2
+
+    TerminateClusterOperator(task_id="end", cluster=small).execute(context)
+    assert living(api) == 0
+    TerminateClusterOperator(task_id="end", cluster=small).execute(context)
+
+
+def test_a_resize_that_fails_keeps_the_old_machines_and_no_new_ones(api, spark, context, ti):
+    small = create(api).execute(context)
+    old = {m.instance_id for m in api.live_instances()}
+    ti.task_id = "ernest.resize_cluster"
+    api.set_capacity("m5.large", 1)
+
+    with pytest.raises(ClusterStartError):
+        create(api, cluster=small, size=9).execute(context)
+    assert {m.instance_id for m in api.live_instances()} == old
+
+
+def test_a_resize_without_a_size_is_refused(api, spark, context):
+    small = create(api).execute(context)
+    with pytest.raises(AirflowFailException, match="size=None"):
+        create(api, cluster=small).execute(context)
+
+
+# Preflight
+
+
+def test_the_check_tells_cores_and_price_and_launches_nothing(api, context, ti):
+    facts = EC2PreflightOperator(
+        task_id="check",
+        machines=2,
+        instance_type="m5.large",
+        image=api.image_parameter,
+        subnets=api.subnet_ids,
+        security_groups=[api.security_group_id],
+    ).execute(context)
+
+    assert facts == ti.pushed
+    assert facts["cores_per_machine"] == 2
+    assert facts["price_per_hour"] > 0
+    assert not api.calls("RunInstances")
+
+
+def test_the_check_finds_what_would_fail_later(api, context):
+    with pytest.raises(AirflowFailException, match=r"security_groups=.*lets in all of 0\.0\.0\.0/0"):
+        EC2PreflightOperator(
+            task_id="check",
+            machines=1,
+            instance_type="m5.large",
+            image=api.image_id,
+            subnets=api.subnet_ids,
+            security_groups=[api.open_security_group_id],
+        ).execute(context)

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from tests.unit.ec2_machines import IDENTITY, launch
+
+
+def handle(kind: str = "ec2", **changes) -> dict:
+    fields = {
+        "kind": kind,
+        "name": IDENTITY.cluster_name,
+        "master_url": "spark://10.0.0.1:7077",
+        "machines": (Machine(worker_id="w", host="10.0.0.2", cores=2, memory_megabytes=900),),
+        "aws_conn_id": "aws_default",
+        "region": "us-east-1",
+    }
+    return ClusterHandle(**{**fields, **changes}).to_dict()
+
+
+def terminate(cluster: dict) -> TerminateClusterOperator:
+    return TerminateClusterOperator(task_id="terminate", cluster=cluster)
+
+
+def test_ends_all_machines_with_the_clusters_tag_and_no_others(api, context, capsys):
+    launch(api, workers=3)
+    launch(api, workers=1, identity=ClusterIdentity(dag_id="other", run_id="r", task_id="create"))
+
+    terminate(handle()).execute(context)
+
+    assert {m.tags["ernest:dag"] for m in api.live_instances()} == {"other"}
+    assert IDENTITY.cluster_name in capsys.readouterr().out
+    terminate(handle()).execute(context)
+
+
+def test_machines_that_live_on_are_an_error_that_every_retry_tries_again(api, context):
+    launch(api, workers=1)
+    api.fail("TerminateInstances", code="UnauthorizedOperation", status=403)
+    with pytest.raises(ErnestError, match="AWS refused to terminate i-"):
+        terminate(handle()).execute(context)
+    assert len(api.live_instances()) == 2
+
+    terminate(handle()).execute(context)
+    assert not api.live_instances()
+
+
+def test_the_end_of_a_cluster_that_is_not_ours_is_left_to_its_owner(context):
+    terminate(handle("existing", spark_conn_id="lake", aws_conn_id=None, region=None)).execute(context)
