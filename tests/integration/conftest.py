@@ -61,3 +61,12 @@ def input_files(tmp_path: Path) -> Path:
             "".join(f"{number:02d} {line:02d}\n" for line in range(100))
         )
     return folder
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Show what was tried to leave machines running, and what ended them."""
+    from tests.integration import leak_table
+
+    if leak_table.ROWS:
+        terminalreporter.section("machines after mishaps")
+        leak_table.table(terminalreporter.write_line)

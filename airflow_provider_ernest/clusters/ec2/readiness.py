@@ -141,7 +141,9 @@ def _ended(
     instances: Sequence[Instance], master: Instance | None, launched: Sequence[Instance]
 ) -> tuple[str, ...]:
     # Machines of attempts that are over were ended on purpose.
-    attempts = {instance.attempt for instance in (*launched, *([master] if master else []))}
+    living = [*launched, *([master] if master else [])]
+    newest = sorted(instances, key=lambda instance: instance.launched_at)[-1:]
+    attempts = {instance.attempt for instance in living or newest}
     return tuple(
         f"{instance.id} ({instance.ended_because or instance.state})"
         for instance in instances

@@ -92,6 +92,14 @@ def test_machines_that_ended_by_themselves_are_told():
     assert "i-2 (Server.SpotInstanceTermination)" in readiness.message
 
 
+def test_where_all_have_ended_those_of_the_last_attempt_are_told():
+    earlier = datetime(2025, 12, 31, tzinfo=UTC)
+    gone = [instance(0, "master", "terminated", "2"), instance(1, state="terminated", attempt="2")]
+    old = instance(7, state="terminated", launched_at=earlier)
+    readiness = judge([old, *gone], None, wanted=1, smallest=1)
+    assert [entry.split()[0] for entry in readiness.ended] == ["i-0", "i-1"]
+
+
 def test_fewer_than_the_smallest_number_is_a_failure_once_some_have_ended():
     ended = instance(2, state="terminated", ended_because="gave up")
     readiness = judge([MASTER, instance(1), ended], registered(1), wanted=2, smallest=2)
