@@ -70,7 +70,7 @@ class ClusterHandle(Document):
         instance_type: their type.
         cores_per_machine: the cores that each of them offers.
         expires_at: ISO 8601; the cluster ends itself then at the latest.
-        directory: where a local cluster keeps its state and logs.
+        directory: where a local cluster keeps its state and logs, or one of EMR its event logs (s3://...).
         spark_conn_id: the Airflow connection through which jobs are submitted, where that is the way.
         python: the Python of PySpark's workers on the machines; None for what each finds by itself.
         authenticates: its daemons and applications share a secret, which the tasks fetch when they need it.

@@ -1,7 +1,8 @@
-"""Where things are kept: models, event logs, staged samples, the state of local clusters.
+"""Where things are kept: models, event logs, staged samples, the state of local clusters, prices.
 
 Each kind below AIRFLOW_HOME/ernest unless the section ``[ernest]`` of Airflow's configuration names
-another place for it: ``store``, ``event_logs``, ``staging``, ``clusters``.
+another place for it: ``store``, ``event_logs``, ``staging``, ``clusters``,
+``prices``.
 """
 
 from __future__ import annotations

@@ -181,7 +181,8 @@ class Run:
 
         def write(text: str) -> None:
             watch()
-            sys.stdout.write(f"{text}\n")
+            if " s  ... " not in text:
+                sys.stdout.write(f"{text}\n")
 
         tasks = follow_run(
             self.api,
@@ -217,14 +218,16 @@ class Run:
 
     def task_processes(self, task_id: str) -> list[psutil.Process]:
         """The process that executes a task, and the worker that watches over it."""
-        instance_id = self.api.get(f"{self.path}/taskInstances/{task_id}")["id"]
-        executing = wait_until(
-            lambda: [one for one in self.server_processes() if instance_id in " ".join(one.cmdline())],
-            seconds=60,
-            what=f"the process of {task_id}",
-        )
-        children = {one.pid for one in executing}
-        return [*executing, *{one.parent() for one in executing if one.ppid() not in children}]
+        title = f"airflow worker -- {self.api.get(f'{self.path}/taskInstances/{task_id}')['id']}"
+
+        def executing() -> list[psutil.Process]:
+            return [one for one in self.server_processes() if " ".join(one.cmdline()).strip() == title]
+
+        (process,) = wait_until(executing, seconds=60, what=f"the process of {task_id}")
+        worker = process.parent()
+        assert worker is not None
+        assert "LocalExecutor" in " ".join(worker.cmdline())
+        return [process, worker]
 
     def server_processes(self) -> list[psutil.Process]:
         return [one for one in psutil.Process().children(recursive=True) if is_alive(one)]

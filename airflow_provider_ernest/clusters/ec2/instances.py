@@ -107,12 +107,16 @@ def of_cluster(ec2: Any, cluster_name: str, *, states: Sequence[str] = LIVE_STAT
 def of_all_clusters(ec2: Any, *, states: Sequence[str] = LIVE_STATES) -> list[Instance]:
     """All machines of the region and account that carry the tag of any cluster of this package.
 
+    Those of EMR's job flows are left out: they have the tag from EMR, which replaces what others end.
+
     Raises:
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
     """
-    return _described(
-        ec2, [{"Name": "tag-key", "Values": [CLUSTER_TAG]}], states, "describe the machines of all clusters"
-    )
+    filters = [
+        {"Name": "tag-key", "Values": [CLUSTER_TAG]},
+        {"Name": f"tag:{ROLE_TAG}", "Values": [MASTER, WORKER]},
+    ]
+    return _described(ec2, filters, states, "describe the machines of all clusters")
 
 
 def parse(facts: Mapping[str, Any]) -> Instance:

@@ -2,6 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
 from airflow_provider_ernest.clusters.ec2.reaping import find_clusters, reap
 from airflow_provider_ernest.exceptions import ClusterError
 
@@ -89,6 +90,15 @@ def test_an_unreadable_expiry_is_reported_and_ended_after_a_day(bed, clusters, v
 def test_machines_of_others_are_not_seen(bed, now):
     bed.client().run_instances(ImageId=bed.api.image_id, InstanceType="m5.large", MinCount=1, MaxCount=1)
     assert find_clusters(bed.client(), now=now) == []
+
+
+def test_machines_of_job_flows_are_left_to_emr(bed, clusters, now):
+    # EMR hands the tags of a job flow on to its machines, and would replace those that are ended one by one.
+    ids = of(bed, clusters[0])
+    bed.client().create_tags(Resources=list(ids), Tags=[{"Key": ROLE_TAG, "Value": "emr"}])
+    bed.api.expire(*ids)
+    assert reap(bed.client(), now=now) == []
+    assert of(bed, clusters[0]) == ids
 
 
 def test_an_error_of_aws_is_one_of_ours(bed, now):
