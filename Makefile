@@ -50,9 +50,11 @@ format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-benchmarks: install ## experiment designs (what they cost, what they are worth) and import time
+benchmarks: install ## designs (what they cost, what they are worth), import time, calls of AWS, culling
 	$(BIN)/python -m benchmarks.design
 	$(BIN)/python -m benchmarks.import_time
+	$(BIN)/python -m benchmarks.cluster_api
+	$(BIN)/python -m benchmarks.straggler_culling
 
 constraints: ## pin the newest compatible versions anew
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
