@@ -180,4 +180,6 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         # of Airflow it is asgiref's threads that know it.
         from asgiref.sync import sync_to_async
 
-        return await sync_to_async(call, thread_sensitive=False)()
+        # Shielded, since asgiref answers a cancellation with one of its own, without the message by which
+        # Airflow tells that a user has ended the task.
+        return await asyncio.shield(asyncio.ensure_future(sync_to_async(call, thread_sensitive=False)()))

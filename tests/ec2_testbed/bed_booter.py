@@ -47,11 +47,17 @@ class Booter:
         for instance_id, state in found:
             host = self._hosts.get(instance_id)
             if state == "pending" and host is None:
-                self._try_boot(instance_id)
+                # A machine that ends frees its address before its host has taken down its link.
+                if not self._holds_address(self._state.instance(instance_id).private_ip):
+                    self._try_boot(instance_id)
             elif state not in _LIVE and host is not None and not host.is_ending:
                 host.shut_down()
             elif state in ("shutting-down", "stopping") and host is None:
                 self._settle(instance_id)
+
+    def _holds_address(self, address: str) -> bool:
+        with self._lock:
+            return any(host.address == address for host in self._hosts.values())
 
     def _try_boot(self, instance_id: str) -> None:
         try:

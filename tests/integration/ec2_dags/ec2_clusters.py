@@ -26,7 +26,7 @@ CONF = {
     "spark.executor.extraJavaOptions": JVM_OPTIONS,
     "spark.driver.extraJavaOptions": JVM_OPTIONS,
 }
-RETRIED = {"retries": 1, "retry_delay": timedelta(seconds=1)}
+RETRIED = {"retries": 1, "retry_delay": timedelta(seconds=3)}
 
 
 def create(dag_id: str, **arguments: Any) -> EC2ClusterOperator:

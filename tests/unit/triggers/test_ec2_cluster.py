@@ -185,3 +185,29 @@ def test_a_restart_of_the_triggerer_ends_nothing(api):
     launch(api, workers=2)
     asyncio.run(trigger().cleanup())
     assert len(api.live_instances()) == 3
+
+
+def test_whoever_ends_it_in_the_middle_of_a_look_is_recognised(monkeypatch):
+    # Airflow cancels a trigger with a message if a user has ended the task, and calls its on_kill then.
+    looking, go_on = threading.Event(), threading.Event()
+
+    def look(*_arguments: Any, **_options: Any) -> None:
+        looking.set()
+        go_on.wait(20)
+
+    monkeypatch.setattr(EC2ClusterReadyTrigger, "_look", look)
+
+    async def cancelled_with() -> tuple[Any, ...]:
+        waiting = asyncio.ensure_future(anext(aiter(trigger().run())))
+        while not looking.is_set():
+            await asyncio.sleep(0.01)
+        waiting.cancel("ended by a user")
+        try:
+            await waiting
+        except asyncio.CancelledError as error:
+            return error.args
+        finally:
+            go_on.set()
+        return ()
+
+    assert asyncio.run(cancelled_with()) == ("ended by a user",)
