@@ -102,6 +102,7 @@ class EC2ClusterOperator(BaseOperator):
         public_address: bool | str = False,
         tags: Mapping[str, str] | None = None,
         setup_script: str = "",
+        spark_user: str = "ernest",
         spark_distribution: str = "/opt/spark",
         spark_distribution_sha512: str | None = None,
         java_home: str | None = None,

@@ -57,7 +57,7 @@ class Testbed(ApiClient):
     Args:
         work_directory: for the hosts' logs; must not be in use by another bed.
         shared: further paths that hosts see as they are, read-only, wherever they are.
-        writable: paths that hosts may write to, like a network file system.
+        writable: paths that hosts may write to, like a network file system; they are opened for all users.
         seconds_per_minute: how long a minute of `shutdown +N` is.
         default_performance: of hosts of which nothing else is said.
         disk_megabytes: that a host may write.
@@ -116,6 +116,8 @@ class Testbed(ApiClient):
             RuntimeError: it does not come up.
         """
         self.work_directory.mkdir(parents=True, exist_ok=True)
+        for path in self._configuration["writable"]:
+            Path(path).chmod(0o777)  # for the user that executors run as
         with (self.work_directory / "bed.log").open("w+") as log:
             arguments = ["--configuration", json.dumps(self._configuration)]
             self._process, ready = start_server("tests.ec2_testbed.bed_server", arguments, log)

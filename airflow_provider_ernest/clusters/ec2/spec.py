@@ -35,7 +35,12 @@ class EC2ClusterSpec(Document):
         volume_key: ARN or id of the KMS key; None for the account's default key.
         public_address: give the machines public IP addresses.
         tags: further tags of instances and volumes.
-        setup_script: shell script that each machine runs as root before Spark starts.
+        setup_script: shell script that each machine runs as root before Spark starts. It must not reboot the
+            machine: one that was rebooted shuts down, since Spark does not come back.
+        spark_user: Linux user of Spark and of the jobs' code on the machines. A system user is created where
+            there is none; setup_script may create one, such as with the number that owns shared files. So
+            that no job can call off the time to live, "root" is refused, and sudo has no effect. Name no
+            user who may log in, or is in a group that amounts to root, such as docker.
         spark_distribution: where Spark is: a path on the image ("/opt/spark"), or the https:// or s3://
             address of a .tgz that each machine unpacks (s3:// needs the AWS CLI on the image).
         spark_distribution_sha512: hexadecimal digest that the .tgz must have.
@@ -79,6 +84,7 @@ class EC2ClusterSpec(Document):
     public_address: bool = False
     tags: Mapping[str, str] = field(default_factory=dict)
     setup_script: str = ""
+    spark_user: str = "ernest"
     spark_distribution: str = "/opt/spark"
     spark_distribution_sha512: str | None = None
     java_home: str | None = None

@@ -43,6 +43,8 @@ _VERSION = re.compile(r"\$Default|\$Latest|[1-9][0-9]{0,9}")
 _VOLUME_KEY = re.compile(
     r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)/[\w/-]+|alias/[\w/-]+|[0-9a-zA-Z-]{8,64}", re.ASCII
 )
+# What useradd takes on all distributions. A number would be one of a user that may be anybody.
+_LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,30}")
 _SHA512 = re.compile(r"[0-9a-fA-F]{128}")
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
@@ -176,8 +178,19 @@ def _check_software(spec: EC2ClusterSpec) -> None:
         raise InvalidParameterError(
             "python", python, "is neither the name of a program nor an absolute path on the machines"
         )
+    _check_user(spec.spark_user)
     if not isinstance(spec.setup_script, str) or re.search(r"[\x00\ud800-\udfff]", spec.setup_script):
         raise InvalidParameterError("setup_script", spec.setup_script, "is not the text of a shell script")
+
+
+def _check_user(user: object) -> None:
+    if user == "root":
+        problem = "would let jobs call off the time to live of the machines"
+        remedy = "Name a user without rights; one that does not exist is created."
+        raise InvalidParameterError("spark_user", user, problem, remedy=remedy)
+    what = "is no name of a Linux user"
+    remedy = 'Use lower-case letters, digits, "-" and "_", at most 31, a letter first.'
+    _require_match("spark_user", user, _LINUX_USER, what, remedy)
 
 
 def _check_distribution(distribution: object, sha512: object) -> None:

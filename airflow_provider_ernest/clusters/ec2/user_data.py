@@ -2,7 +2,8 @@
 
 It is all that a machine is ever told; nobody logs in. It carries the secret that the cluster's processes
 share, readable for whoever may call DescribeInstanceAttribute and for the jobs on the machines, which have it
-anyway. Its first command sets the time to live.
+anyway. Its first command sets the time to live, as root; jobs run as `EC2ClusterSpec.spark_user`, who cannot
+call that off.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def master_user_data(spec: EC2ClusterSpec, *, secret: str, expires_at: datetime)
     Args:
         spec: of the cluster.
         secret: from `new_secret`.
-        expires_at: with time zone; a machine that reboots ends itself then.
+        expires_at: with time zone; told on the console.
 
     Raises:
         InvalidParameterError: it is larger than AWS allows, or `expires_at` has no time zone.
@@ -87,7 +88,7 @@ def worker_user_data(
     Args:
         spec: of the cluster.
         secret: from `new_secret`; that of the master.
-        expires_at: with time zone; a machine that reboots ends itself then.
+        expires_at: with time zone; told on the console.
         master_host: private address of the master's machine.
         cores: that each worker offers to executors.
         memory_megabytes: that each worker offers to executors.
@@ -120,7 +121,7 @@ def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str
     template = environment.from_string(files(__package__).joinpath("user_data.sh.j2").read_text("utf-8"))
     script = template.render(
         secret=secret,
-        expires_at_epoch=math.ceil(expires_at.timestamp()),
+        expires_at=expires_at.isoformat(timespec="seconds"),
         gave_up=GAVE_UP,
         min_java=MIN_JAVA,
         master_port=MASTER_PORT,
@@ -140,6 +141,7 @@ def _parameters(spec: EC2ClusterSpec) -> dict[str, str | int | bool | None]:
         "setup_script": base64.b64encode(spec.setup_script.encode()).decode(),
         "java_home": spec.java_home,
         "python": spec.python,
+        "spark_user": spec.spark_user,
         "spark_is_path": spec.spark_distribution.startswith("/"),
         "spark_distribution": spec.spark_distribution,
         "spark_sha512": None if digest is None else digest.lower(),
@@ -154,8 +156,9 @@ def _quoted(value: object) -> str:
 def _require_size(script: str, setup_script: str) -> str:
     size = len(script.encode())
     if size > MAX_BYTES:
-        # In base64, four characters are three bytes.
-        most = len(setup_script.encode()) - math.ceil((size - MAX_BYTES) * 3 / 4)
+        # In base64, four characters are three bytes, or fewer at the end.
+        encoded = len(base64.b64encode(setup_script.encode()))
+        most = (encoded - (size - MAX_BYTES)) // 4 * 3
         raise InvalidParameterError(
             "setup_script",
             f"{setup_script[:40]}...",

@@ -26,6 +26,7 @@ FULL = GOOD | {
     "spark_distribution_sha512": "0aF" * 42 + "01",
     "java_home": "/usr/lib/jvm/a b",
     "python": "/opt/env/bin/python",
+    "spark_user": "spark_jobs-2",
     "cores_per_machine": 4,
     "memory_megabytes_per_machine": 450,
     "smallest_acceptable": 4,
@@ -56,6 +57,12 @@ def test_only_a_launch_template_may_leave_it_open(field):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
+        ("spark_user", "0"),
+        ("spark_user", "Ernest"),
+        ("spark_user", "a" * 32),
+        ("spark_user", "-u"),
+        ("spark_user", "a b"),
+        ("spark_user", None),
         ("machines", 0),
         ("machines", "4"),
         ("machines", True),
@@ -193,3 +200,8 @@ def test_a_bad_value_in_a_document_is_named_too():
     document = EC2ClusterSpec(**GOOD).to_dict() | {"subnets": ["default"]}
     with pytest.raises(InvalidDocumentError, match="subnets='default'"):
         EC2ClusterSpec.from_dict(document)
+
+
+def test_jobs_never_run_as_root():
+    with pytest.raises(InvalidParameterError, match=r"spark_user='root'.*time to live.*created"):
+        EC2ClusterSpec(**GOOD, spark_user="root")

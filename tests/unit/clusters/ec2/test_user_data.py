@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import tarfile
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from hashlib import sha512
 from importlib.resources import files
 from pathlib import Path
@@ -55,7 +55,7 @@ NASTY = [
 ]
 
 # Programs that do no harm: the real ones run, and leave a note of how they were called.
-REAL = ["base64", "bash", "cat", "chmod", "date", "gzip", "mkdir", "rm", "setsid", "sha512sum", "tail", "tar"]
+REAL = ["base64", "bash", "cat", "chmod", "find", "gzip", "mkdir", "rm", "setsid", "sha512sum", "tail", "tar"]
 
 STUBS = {
     "shutdown": '[ ! -e "$HARNESS/shutdown-fails" ]',
@@ -72,6 +72,12 @@ STUBS = {
              while [ "$1" != --output ]; do shift; done
              [ -e "$HARNESS/archive" ] && {cat} "$HARNESS/archive" >"$2" ;;
         esac""",
+    # The user is there as soon as it was created. Nobody becomes another.
+    "id": '[ -e "$HARNESS/user" ] && cat "$HARNESS/user"',
+    "useradd": 'echo 990 >"$HARNESS/user"; [ ! -e "$HARNESS/useradd-fails" ]',
+    "chown": "",
+    "setpriv": 'while [ "$1" != -- ]; do shift; done; shift; exec "$@"',
+    "nologin": "",
     "java": "echo 'openjdk version \"17.0.9\" 2023-10-17' >&2",
     "python3": "",
 }
@@ -81,6 +87,7 @@ printf '%s\\0' "$@" >"$HARNESS/daemon-arguments"
 for name in ${!JAVA_HOME@} ${!SPARK_@} ${!PYSPARK_@}; do
   printf '%s=%s\\0' "$name" "${!name}"
 done >"$HARNESS/daemon-environment"
+echo "$HOME $USER $PWD" >"$HARNESS/daemon-home"
 export -p >"$HARNESS/daemon-exports"
 """
 
@@ -254,27 +261,28 @@ def test_a_machine_without_a_time_to_live_ends_at_once(machine, make_spec):
     assert "poweroff -f" in machine.calls
 
 
-@pytest.mark.parametrize(
-    ("left", "ends_in"), [(timedelta(hours=2), r"\+1(19|20|21)"), (timedelta(seconds=-1), "now")]
-)
-def test_a_reboot_does_not_make_a_machine_live_longer(machine, make_spec, left, ends_in):
-    expires_at = datetime.now(UTC) + left
-    machine.boot(master_user_data(make_spec(), secret=SECRET, expires_at=expires_at))
-    script = machine.file("var/lib/cloud/scripts/per-boot/ernest-time-to-live")
+PER_BOOT = "var/lib/cloud/scripts/per-boot/ernest-time-to-live"
+
+
+@ROLES
+def test_a_machine_that_was_rebooted_ends_at_once(machine, make_spec, render):
+    """Spark does not come back: user-data runs but once."""
+    machine.boot(render(make_spec()))
+    script = machine.file(PER_BOOT)
     assert os.access(script, os.X_OK)
     machine.calls_file.write_text("")
-    machine.run(script)
+    console = machine.run(script)
+    assert console.startswith("ernest: this machine was rebooted")
     ended = [call for call in machine.calls if call.startswith(("shutdown", "poweroff"))]
-    assert len(ended) == 1
-    assert re.fullmatch(f"shutdown -h {ends_in}", ended[0])
+    assert ended == ["shutdown -h now"]
 
 
 def test_an_image_made_of_a_machine_does_not_inherit_its_end(machine, make_spec):
     instance_id = machine.file("var/lib/cloud/data/instance-id")
     instance_id.parent.mkdir(parents=True)
     instance_id.write_text("i-1\n")
-    machine.boot(master_user_data(make_spec(), secret=SECRET, expires_at=datetime(2020, 1, 1, tzinfo=UTC)))
-    script = machine.file("var/lib/cloud/scripts/per-boot/ernest-time-to-live")
+    machine.boot(master(make_spec()))
+    script = machine.file(PER_BOOT)
     for current, ends in (("i-2\n", False), ("i-1\n", True)):
         instance_id.write_text(current)
         machine.calls_file.write_text("")
@@ -282,16 +290,17 @@ def test_an_image_made_of_a_machine_does_not_inherit_its_end(machine, make_spec)
         assert ("shutdown -h now" in machine.calls) is ends
 
 
-def test_a_rebooted_machine_that_cannot_schedule_its_end_powers_off(machine, make_spec):
+def test_a_rebooted_machine_that_cannot_shut_down_powers_off(machine, make_spec):
     machine.boot(master(make_spec()))
     machine.let("shutdown-fails").calls_file.write_text("")
-    machine.run(machine.file("var/lib/cloud/scripts/per-boot/ernest-time-to-live"))
+    machine.run(machine.file(PER_BOOT))
     assert machine.calls[-1] == "poweroff -f"
 
 
 def test_the_master_is_started_at_its_own_address(machine, make_spec):
     console = machine.boot(master(make_spec()))
     assert f"ernest: starting the Spark master at {ADDRESS}" in console
+    assert "ernest: the time to live ends at 2030-01-01T00:00:00+00:00" in console.splitlines()
     assert machine.arguments == [
         "org.apache.spark.deploy.master.Master",
         *("--host", ADDRESS, "--port", "7077", "--webui-port", "8080"),
@@ -328,6 +337,77 @@ def test_a_worker_that_keeps_ending_is_given_up(machine, make_spec):
     assert console.count("ernest: starting the Spark worker") == 3
     assert console.splitlines()[-2:] == ["ernest: the Spark worker keeps ending", GAVE_UP]
     assert machine.calls[-1] == "shutdown -h now"
+
+
+@ROLES
+def test_spark_runs_as_a_user_without_rights(machine, make_spec, render):
+    console = machine.boot(render(make_spec()))
+    assert f"ernest: starting the Spark {render.__name__} at {ADDRESS} as the user ernest" in console
+    created = next(call for call in machine.calls if call.startswith("useradd"))
+    assert "--system" in created
+    assert created.endswith(f"--shell {machine.programs}/nologin ernest")
+    daemon = f"-- {machine.spark_home}/bin/spark-class"
+    rights = "setpriv --reuid 990 --regid 990 --init-groups --no-new-privs"
+    assert any(call.startswith(f"{rights} {daemon}") for call in machine.calls)
+    home = machine.file("opt/ernest/home")
+    assert (machine.directory / "daemon-home").read_text() == f"{home} ernest {home}\n"
+    given = [call for call in machine.calls if call.startswith("chown 990:990 ")]
+    paths = {Path(path).name for call in given for path in call.split()[2:]}
+    assert paths == {"home", "local", "work", "spark-defaults.conf"}
+
+
+def test_a_user_that_is_there_is_not_created(machine, make_spec):
+    # The setup script may create it with a number that the owners of shared files have.
+    setup = f"echo 50000 >{machine.directory}/user"
+    machine.boot(master(make_spec(spark_user="airflow", setup_script=setup)))
+    assert machine.started
+    assert not [call for call in machine.calls if call.startswith("useradd")]
+    assert any(call.startswith("setpriv --reuid 50000 ") for call in machine.calls)
+
+
+def test_another_name_of_root_is_refused(machine, make_spec):
+    (machine.directory / "user").write_text("0\n")
+    console = machine.boot(master(make_spec(spark_user="toor")))
+    assert_ended(machine, console, "ernest: the user toor is root or cannot be looked up")
+
+
+def test_a_user_that_cannot_be_created_is_told(machine, make_spec):
+    console = machine.let("useradd-fails").boot(master(make_spec()))
+    assert_ended(machine, console, "ernest: the user ernest could not be created")
+
+
+def test_spark_is_never_run_as_root(machine, make_spec):
+    console = machine.without("setpriv").boot(master(make_spec()))
+    assert_ended(machine, console, "ernest: no setpriv found, without which Spark would run as root")
+
+
+def refuse(machine, *paths):
+    """The user can run nothing of that; root can."""
+    names = " | ".join(f"*{path}*" for path in paths)
+    machine.program(
+        machine.programs / "setpriv",
+        f'while [ "$1" != -- ]; do shift; done; shift\n'
+        f'case "$*" in {names}) echo "Permission denied" >&2; exit 126 ;; esac; exec "$@"',
+    )
+
+
+@pytest.mark.parametrize("name", ["java", "python3"])
+def test_a_program_that_the_user_cannot_run_is_named(machine, make_spec, name):
+    refuse(machine, name)
+    reason = f"ernest: the user ernest cannot run {machine.programs}/{name}"
+    assert_ended(machine, machine.boot(master(make_spec())), reason)
+
+
+def test_a_part_of_spark_that_the_user_cannot_read_is_named(machine, make_spec):
+    jar = machine.spark_home / "jars" / "core.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    # find as an unprivileged user would have it.
+    machine.program(
+        machine.programs / "find", f'[ "$2 $3" != "{machine.spark_home}/bin {jar.parent}" ] || echo {jar}'
+    )
+    console = machine.boot(master(make_spec()))
+    assert_ended(machine, console, f"ernest: the user ernest cannot read Spark: {jar}")
 
 
 @ROLES
