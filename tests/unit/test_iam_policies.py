@@ -1,0 +1,428 @@
+"""The policies in docs/ allow what is done, and nothing else: all that calls AWS is run here."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import logging
+import re
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+
+import airflow_provider_ernest
+from airflow_provider_ernest.clusters.ec2.prices import PriceBook
+from airflow_provider_ernest.clusters.ec2.reaping import reap
+from airflow_provider_ernest.clusters.ec2.resizing import resize
+from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
+from airflow_provider_ernest.clusters.emr import job_flows
+from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
+from airflow_provider_ernest.clusters.emr.reaping import reap_job_flows
+from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
+from airflow_provider_ernest.clusters.kinds import reopen
+from airflow_provider_ernest.exceptions import (
+    ClusterStartError,
+    InvalidParameterError,
+    MissingResourceError,
+    SampleRunError,
+)
+from airflow_provider_ernest.spark.run_watch import RunLimits
+from tests.ec2_testbed import EC2Api
+from tests.unit.clusters.ec2.conftest import Bed
+from tests.unit.clusters.emr.conftest import BUCKET, FakeClient, identity, specification
+from tests.unit.iam_policy import (
+    Access,
+    Policy,
+    accesses_of,
+    file_access,
+    job_flow_accesses,
+    pass_role,
+    tags_in,
+    used_parts,
+)
+
+EC2, EMR = Policy("iam_policy.json"), Policy("iam_policy_emr.json")
+IMAGE_NAME = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"
+PACKAGE = Path(airflow_provider_ernest.__file__).parent
+CALL = re.compile(r'(?:(?<=\.)|(?<=get_paginator\("))[a-z0-9_]+(?=["(])')
+REPEATED = 9_000_000  # bytes: uploads of more than 8 MiB are cut into parts
+
+
+# --- what is done on EC2 --------------------------------------------------------------------------------
+
+
+def a_start_with_probe_and_prices(bed: Bed) -> None:
+    prices = PriceBook(
+        ec2=bed.client(), pricing=bed.client("pricing"), region="us-east-1", cache_directory=None
+    )
+    spec = bed.spec(instance_profile=bed.api.instance_profile, key_name="ours", volume_gigabytes=50)
+    with owned_key_pair(bed):
+        handle = bed.cluster(spec, prices=prices).start()
+    assert handle.culled
+    assert handle.price_per_hour
+    reopen(handle, client=bed.client).terminate()
+
+
+def spot_and_what_is_short_of_it_on_demand(bed: Bed) -> None:
+    bed.api.set_capacity("m5.large", 1, market="spot")
+    prices = PriceBook(
+        ec2=bed.client(), pricing=bed.client("pricing"), region="us-east-1", cache_directory=None
+    )
+    bed.cluster(bed.spec(spot=True, over_allocation=0), prices=prices).start()
+    assert {machine.market for machine in bed.live("worker")} == {"spot", "on-demand"}
+
+
+def an_image_that_amazon_names(bed: Bed) -> None:
+    # moto knows the name, and this account not the image.
+    with pytest.raises(MissingResourceError, match=r"ami-\w+, which"):
+        bed.cluster(bed.spec(image=IMAGE_NAME)).start()
+
+
+def a_launch_template(bed: Bed) -> None:
+    data = {"ImageId": bed.api.image_id}
+    with unrecorded(bed):
+        bed.client().create_launch_template(LaunchTemplateName="mine", LaunchTemplateData=data)
+    bed.cluster(bed.spec(image=None, launch_template="mine")).start()
+
+
+def a_launch_template_without_a_network(bed: Bed) -> None:
+    data = {"ImageId": bed.api.image_id}
+    with unrecorded(bed):
+        bed.client().create_launch_template(LaunchTemplateName="mine", LaunchTemplateData=data)
+    with contextlib.suppress(InvalidParameterError):  # where the region has no default VPC
+        bed.cluster(bed.spec(launch_template="mine", subnets=(), security_groups=())).start()
+
+
+def a_boot_that_fails(bed: Bed) -> None:
+    bed.master.boots = lambda machine: False
+    cluster = bed.cluster()
+    cluster.launch()
+    with pytest.raises(ClusterStartError, match="was not ready in time"):
+        cluster.wait_until_ready(time.monotonic())
+
+
+def a_second_try_that_takes_over(bed: Bed) -> None:
+    bed.cluster().launch()
+    bed.cluster(try_number=2).start()
+    assert {machine.tags["ernest:try"] for machine in bed.live()} == {"2"}
+
+
+def a_resize_both_ways(bed: Bed) -> None:
+    handle = bed.cluster().start()
+    for size in (5, 2):
+        handle = resize(
+            handle,
+            size,
+            spec=bed.spec(),
+            identity=bed.identity(task_id="resize"),
+            client=bed.client,
+            read_master=bed.master,
+            probe=bed.probe,
+            log=logging.getLogger("task"),
+            poll_seconds=0.05,
+        )
+    assert len(bed.live("worker")) == 2
+
+
+def a_teardown_of_protected_machines(bed: Bed) -> None:
+    cluster = bed.cluster()
+    cluster.launch()
+    with unrecorded(bed):
+        bed.client().modify_instance_attribute(
+            InstanceId=bed.live("worker")[0].instance_id, DisableApiTermination={"Value": True}
+        )
+    cluster.terminate()
+    assert not bed.live()
+
+
+def a_reaping(bed: Bed) -> None:
+    bed.cluster().launch()
+    bed.api.expire(*bed.live_ids())
+    reap(bed.client(), now=datetime.now(UTC))
+    assert not bed.live()
+
+
+def a_driver_that_needs_the_secret(bed: Bed) -> None:
+    cluster = bed.cluster()
+    cluster.launch()
+    assert cluster_secret(bed.client(), cluster.name)
+
+
+FLOWS: list[Callable[[Bed], None]] = [
+    a_start_with_probe_and_prices,
+    spot_and_what_is_short_of_it_on_demand,
+    an_image_that_amazon_names,
+    a_launch_template,
+    a_launch_template_without_a_network,
+    a_boot_that_fails,
+    a_second_try_that_takes_over,
+    a_resize_both_ways,
+    a_teardown_of_protected_machines,
+    a_reaping,
+    a_driver_that_needs_the_secret,
+]
+
+
+@contextlib.contextmanager
+def unrecorded(bed: Bed) -> Iterator[None]:
+    """For the test's own calls at the begin of a flow."""
+    before = bed.api.calls()
+    yield
+    bed.set_aside = before
+    bed.api.forget_calls()
+
+
+@contextlib.contextmanager
+def owned_key_pair(bed: Bed) -> Iterator[None]:
+    with unrecorded(bed):
+        bed.client().create_key_pair(KeyName="ours")
+    yield
+
+
+@pytest.fixture(scope="module")
+def ec2_accesses() -> dict[str, list[Access]]:
+    """What IAM is asked in each flow."""
+    found = {}
+    with EC2Api() as api, pytest.MonkeyPatch.context() as patch:
+        for module in ("launching", "guarding"):
+            patch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.SETTLE_SECONDS", 0.5)
+        patch.setattr("airflow_provider_ernest.clusters.ec2.launching._POLL_SECONDS", 0.1)
+        for flow in FLOWS:
+            api.reset()
+            bed = Bed(api)
+            bed.set_aside = []
+            flow(bed)
+            calls = [*bed.set_aside, *api.calls()]
+            tags = {machine.instance_id: machine.tags for machine in api.instances()}
+            found[flow.__name__] = [one for call in calls for one in accesses_of(call, tags.__getitem__)]
+    return found
+
+
+# --- what is done on EMR --------------------------------------------------------------------------------
+
+
+@dataclasses.dataclass
+class JobFlows:
+    """The account of EMR, and what is called there."""
+
+    emr: FakeClient
+    s3: Any
+    called: list[tuple[str, str, dict[str, Any]]]
+
+    def clients(self, service: str) -> Any:
+        return {"emr": self.emr, "s3": self.s3}[service]
+
+    def cluster(self, **who: Any) -> EmrCluster:
+        return EmrCluster.to_start(
+            specification(), identity=identity(**who), client=self.clients, poll_seconds=0.0
+        )
+
+
+def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
+    handle = account.cluster().start()
+    application = folder / "job.py"
+    application.write_bytes(b"#" * REPEATED)
+
+    def step_run() -> StepRun:
+        return StepRun(
+            handle=handle,
+            step=SparkStep(name="sample", machines=2, conf={}, staging_uri=f"s3://{BUCKET}/staging"),
+            clients=account.clients,
+            directory=folder,
+            limits=RunLimits(wait_seconds=600),
+            log=logging.getLogger("test"),
+            poll_seconds=0.0,
+        )
+
+    def completed(**_: Any) -> dict[str, Any]:
+        (call,) = account.emr.called("add_job_flow_steps")
+        words = call["Steps"][0]["HadoopJarStep"]["Args"]
+        (address,) = [one.partition("=")[2] for one in words if one.startswith("spark.eventLog.dir=")]
+        events = len(account.called)
+        account.s3.put_object(Bucket=BUCKET, Key=f"{address.removeprefix(f's3://{BUCKET}/')}/log", Body=b"{}")
+        del account.called[events:]
+        now = datetime.now(UTC)
+        timeline = {"CreationDateTime": now, "StartDateTime": now}
+        return {"Step": {"Id": "s-1", "Status": {"State": "COMPLETED", "Timeline": timeline}}}
+
+    account.emr.answers["describe_step"] = [completed]
+    step_run().run(str(application))
+    account.emr.answers["describe_step"] = [
+        {"Step": {"Id": "s-2", "Status": {"State": "FAILED", "FailureDetails": {"Reason": "no"}}}}
+    ]
+    with pytest.raises(SampleRunError):
+        step_run().run(str(application))
+    reopen(handle, client=account.clients).terminate()
+
+
+def a_second_try_and_a_reaping(account: JobFlows, _: Any) -> None:
+    account.cluster().start()
+    account.cluster(try_number=2).start()
+    later = datetime.now(UTC) + timedelta(days=30)
+    assert reap_job_flows(account.emr, now=later, dry_run=False)
+
+
+@pytest.fixture(scope="module")
+def emr_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[Access]:
+    """What IAM is asked by all that is done on EMR."""
+    with mock_aws(), pytest.MonkeyPatch.context() as patch:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            patch.setenv(name, "testing")
+        patch.setattr(job_flows, "_POLL_SECONDS", 0.0)
+        called: list[tuple[str, str, dict[str, Any]]] = []
+        emr, s3 = (boto3.client(service, region_name="us-east-1") for service in ("emr", "s3"))
+        s3.create_bucket(Bucket=BUCKET)
+        for client in (emr, s3):
+            client.meta.events.register(
+                "provide-client-params.*.*",
+                lambda params, model, **_: called.append(
+                    (model.service_model.service_name, model.name, dict(params))
+                ),
+            )
+        account = JobFlows(FakeClient(emr), s3, called)
+        for flow in (steps_on_a_job_flow, a_second_try_and_a_reaping):
+            flow(account, tmp_path_factory.mktemp("emr"))
+        # Some of EMR's answers are the test's own: those calls do not reach the client.
+        called += [
+            ("emr", emr.meta.method_to_api_mapping[name], given)
+            for name, given in account.emr.calls
+            if name in emr.meta.method_to_api_mapping
+        ]
+
+        def tags_of(job_flow_id: str) -> dict[str, str]:
+            return job_flows.tags_of(emr.describe_cluster(ClusterId=job_flow_id)["Cluster"])
+
+        found = []
+        for service, operation, given in list(called):
+            if service == "s3":
+                found.append(file_access(operation, given))
+            else:
+                found += job_flow_accesses(operation, given, tags_of)
+        return found
+
+
+# --- nothing is missing, nothing is superfluous ---------------------------------------------------------
+
+
+@pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__)
+def test_all_that_is_done_on_ec2_is_allowed(ec2_accesses, flow):
+    accesses = ec2_accesses[flow.__name__]
+    assert accesses
+    assert [one for one in accesses if not EC2.allowing(one)] == []
+
+
+def test_nothing_is_allowed_on_ec2_that_is_not_needed(ec2_accesses):
+    accesses = [one for flow in ec2_accesses.values() for one in flow]
+    assert {one.action for one in accesses} == EC2.actions
+    assert used_parts(EC2, accesses) == EC2.parts
+
+
+def test_all_that_is_done_on_emr_is_allowed(emr_accesses):
+    assert [one for one in emr_accesses if not EMR.allowing(one)] == []
+
+
+def test_nothing_is_allowed_on_emr_that_is_not_needed(emr_accesses):
+    # An upload that fails is called off; that it was must not cost for its parts.
+    assert {one.action for one in emr_accesses} | {"s3:AbortMultipartUpload"} == EMR.actions
+    assert used_parts(EMR, emr_accesses) == EMR.parts
+
+
+@pytest.mark.parametrize(
+    ("folder", "service", "prefix"),
+    [
+        ("ec2", "ec2", "ec2"),
+        ("ec2", "ssm", "ssm"),
+        ("ec2", "pricing", "pricing"),
+        ("emr", "emr", "elasticmapreduce"),
+    ],
+)
+def test_no_call_is_left_out_of_what_is_run_here(ec2_accesses, emr_accesses, folder, service, prefix):
+    """The program's text tells what it may call."""
+    known = boto3.client(service, region_name="us-east-1").meta.method_to_api_mapping
+    text = "".join(path.read_text() for path in (PACKAGE / "clusters" / folder).glob("*.py"))
+    written = {f"{prefix}:{known[name]}" for name in CALL.findall(text) if name in known}
+    run = {one.action for flow in (*ec2_accesses.values(), emr_accesses) for one in flow}
+    assert written
+    assert written <= run
+
+
+# --- what is not the cluster's is out of reach ----------------------------------------------------------
+
+OURS = {"ernest:cluster": "ernest-0123456789abcdef0123"}
+FOREIGN: list[dict[str, str]] = [{}, {"ernest:cluster": "theirs"}, {"cluster": "ernest-1"}]
+MACHINE = "arn:aws:ec2:us-east-1:123456789012:instance/i-0123456789abcdef0"
+JOB_FLOW = "arn:aws:elasticmapreduce:us-east-1:123456789012:cluster/j-1"
+
+
+@pytest.mark.parametrize(
+    ("policy", "action", "resource"),
+    [
+        (EC2, "ec2:TerminateInstances", MACHINE),
+        (EC2, "ec2:ModifyInstanceAttribute", MACHINE),
+        (EC2, "ec2:DescribeInstanceAttribute", MACHINE),
+        (EC2, "ec2:GetConsoleOutput", MACHINE),
+        (EMR, "elasticmapreduce:TerminateJobFlows", JOB_FLOW),
+        (EMR, "elasticmapreduce:AddJobFlowSteps", JOB_FLOW),
+        (EMR, "elasticmapreduce:CancelSteps", JOB_FLOW),
+    ],
+)
+def test_only_what_carries_the_tag_can_be_touched(policy, action, resource):
+    def allowed(tags):
+        context = tags_in("ResourceTag", tags)
+        return bool(policy.allowing(Access(action=action, resource=resource, context=context)))
+
+    assert allowed(OURS)
+    assert not any(allowed(tags) for tags in FOREIGN)
+
+
+@pytest.mark.parametrize("kind", ["instance", "volume", "spot-instances-request"])
+def test_nothing_can_be_launched_without_the_tag(kind):
+    def allowed(tags):
+        resource = f"arn:aws:ec2:us-east-1:123456789012:{kind}/*"
+        context = tags_in("RequestTag", tags)
+        return bool(EC2.allowing(Access(action="ec2:RunInstances", resource=resource, context=context)))
+
+    assert allowed(OURS)
+    assert not any(allowed(tags) for tags in FOREIGN)
+
+
+def test_no_job_flow_can_be_started_without_the_tag():
+    def allowed(tags):
+        context = tags_in("RequestTag", tags)
+        return bool(EMR.allowing(Access(action="elasticmapreduce:RunJobFlow", context=context)))
+
+    assert allowed(OURS)
+    assert not any(allowed(tags) for tags in FOREIGN)
+
+
+@pytest.mark.parametrize(
+    ("owner", "given"),
+    [
+        ({}, OURS),
+        ({"ernest:cluster": "theirs"}, {"ernest:try": "2"}),
+        (OURS, {"ernest:cluster": "ernest-other"}),
+    ],
+    ids=["a foreign machine", "a foreign cluster", "another owner"],
+)
+def test_no_machine_can_be_made_another_cluster_s(owner, given):
+    context = {**tags_in("ResourceTag", owner), **tags_in("RequestTag", given)}
+    assert not EC2.allowing(Access(action="ec2:CreateTags", resource=MACHINE, context=context))
+
+
+@pytest.mark.parametrize("policy", [EC2, EMR], ids=["EC2", "EMR"])
+@pytest.mark.parametrize(
+    ("role", "service"),
+    [
+        ("Administrator", "ec2.amazonaws.com"),
+        ("REPLACE-WITH-THE-ROLE-OF-THE-MACHINES", "lambda.amazonaws.com"),
+        ("EMR_EC2_DefaultRole", "lambda.amazonaws.com"),
+    ],
+)
+def test_no_other_role_can_be_given_to_machines(policy, role, service):
+    assert not policy.allowing(pass_role(role, service))
