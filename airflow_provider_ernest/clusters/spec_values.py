@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from typing import TypeGuard
 
@@ -10,6 +11,9 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 
 # Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself.
 MIN_MEMORY_MEGABYTES = 450
+
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""What no name, path or address may contain: control characters, line separators, halves of characters."""
 
 
 def is_number(value: object) -> TypeGuard[int | float]:
@@ -67,3 +71,25 @@ def require_flags(values: Mapping[str, object]) -> None:
     for field, value in values.items():
         if not isinstance(value, bool):
             raise InvalidParameterError(field, value, "is neither True nor False")
+
+
+def require_match(field: str, value: object, form: re.Pattern[str], problem: str, remedy: str = "") -> None:
+    """Check a text.
+
+    Args:
+        field: the parameter's name.
+        value: its value.
+        form: that the whole text must have.
+        problem: what it is otherwise, as the rest of a sentence that begins with the value.
+        remedy: what to write instead, as a sentence.
+
+    Raises:
+        InvalidParameterError: it has not that form.
+    """
+    if not isinstance(value, str) or not form.fullmatch(value):
+        raise InvalidParameterError(field, value, problem, remedy=remedy)
+
+
+def is_line(value: object) -> TypeGuard[str]:
+    """Whether it is a text of one line, not empty, without space at its ends."""
+    return isinstance(value, str) and value.strip() == value != "" and not UNPRINTABLE.search(value)

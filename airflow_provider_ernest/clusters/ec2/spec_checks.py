@@ -5,13 +5,16 @@ from __future__ import annotations
 import ipaddress
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, TypeGuard
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.clusters.ec2.identity import tag_value
+from airflow_provider_ernest.clusters.ec2.software_checks import check_software
 from airflow_provider_ernest.clusters.spec_values import (
     MIN_MEMORY_MEGABYTES,
+    UNPRINTABLE,
+    is_line,
     require_flags,
+    require_match,
     require_number,
     require_whole,
 )
@@ -43,12 +46,7 @@ _VERSION = re.compile(r"\$Default|\$Latest|[1-9][0-9]{0,9}")
 _VOLUME_KEY = re.compile(
     r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)/[\w/-]+|alias/[\w/-]+|[0-9a-zA-Z-]{8,64}", re.ASCII
 )
-# What useradd takes on all distributions. A number would be one of a user that may be anybody.
-_LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,30}")
-_SHA512 = re.compile(r"[0-9a-fA-F]{128}")
 _HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
-_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-_URL_CREDENTIALS = re.compile(r"(?:x-amz-(?:signature|credential|security-token)|signature|sig|token)=", re.I)
 
 
 def check_spec(spec: EC2ClusterSpec) -> None:
@@ -64,7 +62,7 @@ def check_spec(spec: EC2ClusterSpec) -> None:
     _check_network(spec)
     _check_volume(spec)
     _check_tags(spec.tags)
-    _check_software(spec)
+    check_software(spec)
     _check_times(spec)
     _check_culling(spec)
     flags = ("spot", "on_demand_fallback", "public_address", "network_encryption")
@@ -77,10 +75,10 @@ def _check_machines(spec: EC2ClusterSpec) -> None:
     require_whole("machines", spec.machines, minimum=1)
     what = "is no name of an instance type"
     remedy = 'Write it like "m5.xlarge".'
-    _require_match("instance_type", spec.instance_type, _INSTANCE_TYPE, what, remedy)
+    require_match("instance_type", spec.instance_type, _INSTANCE_TYPE, what, remedy)
     _require_all("fallback_instance_types", spec.fallback_instance_types, _INSTANCE_TYPE, what, remedy)
     if spec.master_instance_type is not None:
-        _require_match("master_instance_type", spec.master_instance_type, _INSTANCE_TYPE, what, remedy)
+        require_match("master_instance_type", spec.master_instance_type, _INSTANCE_TYPE, what, remedy)
     if spec.cores_per_machine is not None:
         require_whole("cores_per_machine", spec.cores_per_machine, minimum=1)
     if spec.memory_megabytes_per_machine is not None:
@@ -93,7 +91,7 @@ def _check_machines(spec: EC2ClusterSpec) -> None:
 def _check_launch(spec: EC2ClusterSpec) -> None:
     if spec.image is not None:
         remedy = 'Give an id like "ami-0123456789abcdef0", or a parameter like "/aws/service/...".'
-        _require_match("image", spec.image, _IMAGE, "is neither an AMI id nor an SSM parameter", remedy)
+        require_match("image", spec.image, _IMAGE, "is neither an AMI id nor an SSM parameter", remedy)
     elif spec.launch_template is None:
         raise InvalidParameterError(
             "image", None, "leaves nothing to boot from", remedy="Name an image or a launch_template."
@@ -101,14 +99,14 @@ def _check_launch(spec: EC2ClusterSpec) -> None:
     if spec.instance_profile is not None:
         what = "is neither the name nor the ARN of an instance profile"
         remedy = "The name or ARN of a role will not do: give that of the profile."
-        _require_match("instance_profile", spec.instance_profile, _INSTANCE_PROFILE, what, remedy)
+        require_match("instance_profile", spec.instance_profile, _INSTANCE_PROFILE, what, remedy)
     if spec.key_name is not None:
-        _require_match("key_name", spec.key_name, _KEY_NAME, "is no name of a key pair")
+        require_match("key_name", spec.key_name, _KEY_NAME, "is no name of a key pair")
     if spec.launch_template is not None:
         what = "is neither the id nor the name of a launch template"
-        _require_match("launch_template", spec.launch_template, _LAUNCH_TEMPLATE, what)
+        require_match("launch_template", spec.launch_template, _LAUNCH_TEMPLATE, what)
     remedy = 'Use "$Default", "$Latest" or a number in quotes.'
-    _require_match(
+    require_match(
         "launch_template_version",
         spec.launch_template_version,
         _VERSION,
@@ -143,7 +141,7 @@ def _check_volume(spec: EC2ClusterSpec) -> None:
             remedy="Other volumes can be attached by a launch template.",
         )
     if spec.volume_key is not None:
-        _require_match(
+        require_match(
             "volume_key", spec.volume_key, _VOLUME_KEY, "is neither the ARN nor the id of a KMS key"
         )
 
@@ -166,63 +164,7 @@ def _check_tags(tags: object) -> None:
 
 
 def _is_tag_text(value: object) -> bool:
-    return isinstance(value, str) and tag_value(value) == value and not _UNPRINTABLE.search(value)
-
-
-def _check_software(spec: EC2ClusterSpec) -> None:
-    _check_distribution(spec.spark_distribution, spec.spark_distribution_sha512)
-    if spec.java_home is not None and not (_is_line(spec.java_home) and spec.java_home.startswith("/")):
-        raise InvalidParameterError("java_home", spec.java_home, "is no absolute path on the machines")
-    python = spec.python
-    if not _is_line(python) or python.startswith("-") or ("/" in python and not python.startswith("/")):
-        raise InvalidParameterError(
-            "python", python, "is neither the name of a program nor an absolute path on the machines"
-        )
-    _check_user(spec.spark_user)
-    if not isinstance(spec.setup_script, str) or re.search(r"[\x00\ud800-\udfff]", spec.setup_script):
-        raise InvalidParameterError("setup_script", spec.setup_script, "is not the text of a shell script")
-
-
-def _check_user(user: object) -> None:
-    if user == "root":
-        problem = "would let jobs call off the time to live of the machines"
-        remedy = "Name a user without rights; one that does not exist is created."
-        raise InvalidParameterError("spark_user", user, problem, remedy=remedy)
-    what = "is no name of a Linux user"
-    remedy = 'Use lower-case letters, digits, "-" and "_", at most 31, a letter first.'
-    _require_match("spark_user", user, _LINUX_USER, what, remedy)
-
-
-def _check_distribution(distribution: object, sha512: object) -> None:
-    field = "spark_distribution"
-    if not _is_line(distribution):
-        raise InvalidParameterError(field, distribution, "is no path or address of one line")
-    is_path = distribution.startswith("/")
-    if not is_path:
-        _check_address(field, distribution)
-    if sha512 is None:
-        return
-    if is_path:
-        problem = "belongs to a .tgz, but spark_distribution is a path"
-        raise InvalidParameterError("spark_distribution_sha512", sha512, problem, remedy="Leave it out.")
-    what = "is no SHA-512 digest of 128 hexadecimal digits"
-    _require_match("spark_distribution_sha512", sha512, _SHA512, what)
-
-
-def _check_address(field: str, address: str) -> None:
-    try:
-        parts = urlsplit(address)
-        host = parts.hostname
-        _ = parts.port  # raises where it is no number
-    except ValueError as error:
-        raise InvalidParameterError(field, address, f"is no address: {error}") from error
-    if "@" in parts.netloc or _URL_CREDENTIALS.search(parts.query):
-        # Not quoted: a specification and its errors are shown to whoever may see the DAG.
-        remedy = "Let the machines' instance profile read an s3:// address instead."
-        raise InvalidParameterError(field, f"{parts.scheme}://...", "holds credentials", remedy=remedy)
-    if parts.scheme not in ("https", "s3") or not host or not parts.path.strip("/") or " " in address:
-        problem = "is neither an absolute path nor an https:// or s3:// address of a .tgz"
-        raise InvalidParameterError(field, address, problem)
+    return isinstance(value, str) and tag_value(value) == value and not UNPRINTABLE.search(value)
 
 
 def _check_times(spec: EC2ClusterSpec) -> None:
@@ -251,11 +193,6 @@ def _check_culling(spec: EC2ClusterSpec) -> None:
     require_number("cull_floor", spec.cull_floor, minimum=0, maximum=1)
 
 
-def _require_match(field: str, value: object, form: re.Pattern[str], problem: str, remedy: str = "") -> None:
-    if not isinstance(value, str) or not form.fullmatch(value):
-        raise InvalidParameterError(field, value, problem, remedy=remedy)
-
-
 def _require_all(
     field: str, values: object, form: re.Pattern[str], problem: str, remedy: str, *, needed: bool = False
 ) -> None:
@@ -265,17 +202,13 @@ def _require_all(
         remedy = "Name at least one, or a launch_template that does."
         raise InvalidParameterError(field, values, "is empty", remedy=remedy)
     for value in values:
-        _require_match(field, value, form, problem, remedy)
+        require_match(field, value, form, problem, remedy)
     if len(set(values)) < len(values):
         raise InvalidParameterError(field, values, "names one of them twice")
 
 
-def _is_line(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and value.strip() == value != "" and not _UNPRINTABLE.search(value)
-
-
 def _is_host(value: object) -> bool:
-    if not _is_line(value):
+    if not is_line(value):
         return False
     try:
         ipaddress.ip_address(value)
