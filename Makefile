@@ -6,10 +6,10 @@ BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java demo test check documentation pictures unit integration format benchmarks constraints clean
+.PHONY: help install java network-tools demo demo-ec2 test check documentation pictures unit integration format benchmarks constraints clean
 
 help: ## list the commands
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
 install: $(VENV)/.installed ## build the virtual environment from pinned versions
 
@@ -23,8 +23,14 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 java:
 	@.ci/ensure_java
 
+network-tools:
+	@.ci/ensure_network_tools
+
 demo: install java ## the whole loop: real Airflow, real Spark, a decision (DEMO_EXIT=1 stops at the end)
 	@$(BIN)/python -m benchmarks.demo $(if $(filter 1,$(DEMO_EXIT)),--exit)
+
+demo-ec2: install java network-tools ## the same on machines of a test bed for EC2, with slow ones to cull (root; DEMO_EXIT=1)
+	@$(BIN)/python -m benchmarks.demo_ec2 $(if $(filter 1,$(DEMO_EXIT)),--exit)
 
 test: check unit integration ## everything, with a real Spark cluster and a real DAG run
 
@@ -43,7 +49,7 @@ pictures: install ## draw the pictures of docs/ anew, after a change of the pred
 unit: install ## tests that start neither Spark nor Airflow
 	$(BIN)/python -m pytest --doctest-modules tests/unit airflow_provider_ernest/model
 
-integration: install java ## tests with a real Spark cluster and a real Airflow
+integration: install java network-tools ## tests with a real Spark cluster and a real Airflow
 	$(BIN)/python -m pytest --durations=10 tests/integration
 
 format: install ## format the code

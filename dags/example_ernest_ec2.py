@@ -1,25 +1,29 @@
 """Sizes a Spark job on machines of Amazon EC2, and runs it in production on those that are paid for already.
 
-The job is that of ``example_ernest_local``. Its input lies where both the Airflow workers and the machines
-read it, such as a file system of EFS mounted at ``ERNEST_EXAMPLE_DATA``.
+The job is that of ``example_ernest_local``. Its input and output lie where both the Airflow workers and the
+machines read and write them, such as a file system of EFS, mounted through an access point that makes all of
+them one user: Spark on the machines does not run as the user that Airflow runs as.
 
 It needs Airflow's connection ``aws_default`` with a region, and in the environment of Airflow:
 
-- ``ERNEST_EC2_LAUNCH_TEMPLATE``: name of a launch template with image, subnet, security groups and instance
-  profile (default: ernest-spark). Image: Linux with Java 17, Python and Spark in /opt/spark.
-- ``ERNEST_EC2_INSTANCE_TYPE``: of the workers (default: m5.large).
-- ``ERNEST_EC2_MACHINES``: workers for the sample runs (default: 4).
+- ``ERNEST_EC2_CLUSTER``: your machines, as JSON with fields of ``EC2ClusterSpec``, such as
+  ``{"instance_type": "m6i.large", "image": "ami-...", "subnets": ["subnet-..."],
+  "security_groups": ["sg-..."]}``. Default: ``{"launch_template": "ernest-spark"}``, the name of a launch
+  template with image, subnet, security groups and instance profile. Image: Linux with Java 17, Python and
+  Spark in /opt/spark.
+- ``ERNEST_EXAMPLE_DATA``: the folder for the input and the output (default: /mnt/ernest-example).
 
 ``example_ernest_reaper`` ends, once an hour, whatever should have ended and did not.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from datetime import datetime
 from pathlib import Path
 
-from airflow.sdk import DAG, Param
+from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
@@ -28,8 +32,11 @@ from airflow_provider_ernest.specification import DesignBounds, SampledInput, Si
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"
-DATA = os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example")
-MACHINES = int(os.environ.get("ERNEST_EC2_MACHINES", "4"))
+DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))
+YOUR_MACHINES = json.loads(os.environ.get("ERNEST_EC2_CLUSTER", '{"launch_template": "ernest-spark"}'))
+INPUT_FILES = 336
+# The weather is far away: it is asked for many flights at once.
+LOOK_UP = ["--weather-csv", f"{DATA}/weather.csv", "--keys-per-request", "100", "--latency-seconds", "0.075"]
 
 with DAG(
     "example_ernest_ec2",
@@ -37,47 +44,51 @@ with DAG(
     doc_md=__doc__,
     tags=["ernest", "example"],
     params={
-        "deadline_seconds": Param(600, type="number", description="The production run must end within."),
+        "deadline_seconds": Param(90, type="number", description="The production run must end within."),
         "most_machines": Param(16, type="integer", description="Machines that production may have."),
+        "on_inadequate": Param(
+            "fail", enum=["fail", "warn"], description="What to do with a model that predicts badly."
+        ),
     },
 ):
+
+    @task
+    def prepare_input() -> None:
+        """Write the flights as one file for each partition."""
+        import runpy
+
+        runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
+
     # [START ernest]
+    cluster = EC2ClusterSpec(
+        **{"machines": 4, "instance_type": "m5.large", "time_to_live_seconds": 2 * 3600, **YOUR_MACHINES}
+    )
     job = SparkJob(
         name="enrich_flights",
         application=str(JOBS / "enrich_flights.py"),
-        application_args=[
-            "{{ sample.input }}",
-            f"{DATA}/samples/{{{{ ti.map_index }}}}",
-            "--weather-csv",
-            f"{DATA}/weather.csv",
-        ],
+        application_args=["{{ sample.input }}", f"{DATA}/samples/{{{{ ti.map_index }}}}", *LOOK_UP],
     )
     ernest = ErnestTaskGroup(
         job=job,
         input=SampledInput(path=f"{DATA}/flights"),
-        bounds=DesignBounds(max_machines=MACHINES, max_scale=0.1),
-        cluster=EC2ClusterSpec(
-            machines=MACHINES,
-            instance_type=os.environ.get("ERNEST_EC2_INSTANCE_TYPE", "m5.large"),
-            launch_template=os.environ.get("ERNEST_EC2_LAUNCH_TEMPLATE", "ernest-spark"),
-            time_to_live_seconds=2 * 3600,
-        ),
-        cluster_options={"deferrable": True},
+        bounds=DesignBounds(max_machines=cluster.machines, max_scale=0.1, min_scale=0.025, max_runs=7),
+        cluster=cluster,
+        cluster_options={"deferrable": True, "poll_seconds": 5},
         resize_for_production=True,
         goal=SizingGoal(
             deadline_seconds="{{ params.deadline_seconds }}",
             max_machines="{{ params.most_machines }}",
+            on_inadequate="{{ params.on_inadequate }}",
         ),
-        parallel_runs=2,
     )
     production = ErnestSparkSubmitOperator(
         task_id="enrich_all_flights",
         cluster=ernest.cluster,
         application=job.application,
-        application_args=[f"{DATA}/flights", f"{DATA}/report", "--weather-csv", f"{DATA}/weather.csv"],
+        application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
         conf=ernest.config["spark_conf"],
     )
-    ernest >> production >> ernest.teardown
+    prepare_input() >> ernest >> production >> ernest.teardown
     # [END ernest]
 
 # [START reaper]

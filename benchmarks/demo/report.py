@@ -46,11 +46,11 @@ def report_lines(outcome: Outcome) -> list[str]:
     decision = outcome.decision
     warnings = [line for warning in decision.warnings for line in _wrapped(f"! {warning}")]
     return [
-        *_section("The design", design_table(outcome.design)),
-        *_section("The observations", observations_table(outcome.model.observations)),
-        *_section("The model", model_table(outcome.model)),
-        *_section("The decision", [*decision_table(decision), *warnings]),
-        *_section("Predicted against actual", _comparison(outcome)),
+        *section("The design", design_table(outcome.design)),
+        *section("The observations", observations_table(outcome.model.observations)),
+        *section("The model", model_table(outcome.model)),
+        *section("The decision", [*decision_table(decision), *warnings]),
+        *section("Predicted against actual", _comparison(outcome)),
     ]
 
 
@@ -90,5 +90,6 @@ def _wrapped(text: str) -> list[str]:
     return textwrap.wrap(text, WIDTH, subsequent_indent="  ")
 
 
-def _section(title: str, lines: list[str]) -> list[str]:
+def section(title: str, lines: list[str]) -> list[str]:
+    """Lines below a title."""
     return ["", title, "-" * len(title), *lines]

@@ -1,52 +1,6 @@
 from dataclasses import replace
 
-import pytest
-
-from airflow_provider_ernest.model.choice import Goal, choose
-from airflow_provider_ernest.model.documents import Design, Experiment, Observation
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.spark.event_log import Executor, RunRecord
-from benchmarks.demo.report import Outcome, report_lines
-
-POINTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
-
-
-def seconds(machines, scale):
-    return 2.0 + 120.0 * scale / machines + 1.5 * machines
-
-
-@pytest.fixture
-def outcome():
-    """A run on three machines that took a quarter longer than the exactly known job should."""
-    observations = [
-        Observation(index=i, machines=m, scale=s, seconds=seconds(m, s), startup_seconds=5.0)
-        for i, (m, s) in enumerate(POINTS)
-    ]
-    model = train(observations, job="enrich", method="relative")
-    decision = choose(model, goal=Goal(deadline_seconds=60), machines=range(1, 7), price_per_hour=0.35)
-    executors = [
-        Executor(host="127.0.1.1", worker=f"127.0.1.1:{port}", cores=1, added_at=100.0) for port in range(3)
-    ]
-    return Outcome(
-        design=Design(
-            experiments=tuple(
-                Experiment(index=i, machines=m, scale=s, partitions=10) for i, (m, s) in enumerate(POINTS)
-            ),
-            terms=("1", "scale/machines", "log(machines)", "machines"),
-            criterion="A",
-            efficiency=0.93,
-            cost=27.0,
-            budget=30.0,
-            cost_unit="cheapest runs",
-            candidates=40,
-        ),
-        model=model,
-        decision=decision,
-        production=RunRecord(
-            application_id="app-7", ended_at=100.0 + 1.25 * seconds(3, 1.0), executors=executors
-        ),
-        production_task_seconds=2 * (seconds(3, 1.0) + 5.0),
-    )
+from benchmarks.demo.report import report_lines
 
 
 def test_prediction_is_put_against_reality_with_signed_errors(outcome):

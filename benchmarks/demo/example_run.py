@@ -1,0 +1,107 @@
+"""A run of one of the example DAGs: triggered, followed, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.model.documents import Design
+from airflow_provider_ernest.model.results import Decision, Model
+from airflow_provider_ernest.operators.locations import path_name
+from airflow_provider_ernest.spark.event_log import find_event_log, read_run
+from benchmarks.demo.api import AirflowApiError
+from benchmarks.demo.progress import follow_run
+from benchmarks.demo.report import Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from benchmarks.demo.api import AirflowApi, TaskInstance
+
+PRODUCTION_TASK = "enrich_all_flights"
+RUN_TIMEOUT_SECONDS = 1800.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleRun:
+    """A run that has ended.
+
+    Attributes:
+        api: of the Airflow that it ran in.
+        dag_id: the example.
+        run_id: the run.
+        tasks: as they ended.
+        succeeded: all of it went well, and not only its last tasks.
+    """
+
+    api: AirflowApi
+    dag_id: str
+    run_id: str
+    tasks: tuple[TaskInstance, ...]
+    succeeded: bool
+
+    def task(self, task_id: str) -> TaskInstance:
+        """The task instance of a task that is not mapped."""
+        return next(task for task in self.tasks if task.task_id == task_id)
+
+    def xcom(self, task: str, key: str = "return_value") -> dict[str, Any]:
+        """A document that a task of the Ernest group has pushed.
+
+        Raises:
+            AirflowApiError: there is none.
+        """
+        value = self.api.xcom(self.dag_id, self.run_id, f"ernest.{task}", key=key)
+        assert isinstance(value, dict)
+        return value
+
+    def outcome(self, airflow_home: Path) -> Outcome:
+        """The documents and the production run, of a run that succeeded.
+
+        Args:
+            airflow_home: of the Airflow that it ran in.
+
+        Raises:
+            AirflowApiError: one of them is missing.
+        """
+        event_log = find_event_log(self._event_logs(airflow_home))
+        if event_log is None:
+            raise AirflowApiError("The production run wrote no event log.")
+        return Outcome(
+            design=Design.from_dict(self.xcom("design", "design")),
+            model=Model.from_dict(self.xcom("fit_model")),
+            decision=Decision.from_dict(self.xcom("choose_config")),
+            production=read_run(event_log),
+            production_task_seconds=self.task(PRODUCTION_TASK).duration_seconds or 0.0,
+        )
+
+    def _event_logs(self, airflow_home: Path) -> Path:
+        """The folder of the production run's event log."""
+        # A stock operator is told by the decision; `ErnestSparkSubmitOperator` has a folder for each attempt.
+        told = self.xcom("choose_config", "spark_conf").get("spark.eventLog.dir")
+        if told is not None:
+            return Path(str(told))
+        attempt = f"{PRODUCTION_TASK}-try{self.task(PRODUCTION_TASK).try_number}"
+        run = Path(path_name(self.dag_id)) / path_name(self.run_id)
+        return airflow_home / "ernest" / "event_logs" / run / attempt
+
+
+def run_example(api: AirflowApi, dag_id: str, *, conf: Mapping[str, Any]) -> ExampleRun:
+    """Trigger an example DAG and print what it does until it ends.
+
+    Args:
+        api: of the Airflow to run it in.
+        dag_id: the example.
+        conf: values of its Params.
+
+    Raises:
+        AirflowApiError: Airflow does not know the DAG, or does not answer.
+        TimeoutError: it has not ended in time.
+    """
+    api.wait_for_dag(dag_id)
+    api.unpause(dag_id)
+    run_id = api.trigger(dag_id, conf=dict(conf))
+    print(f"Triggered {dag_id}, run {run_id}")
+    tasks = follow_run(api, dag_id, run_id, timeout_seconds=RUN_TIMEOUT_SECONDS)
+    failed = any(task.state == "failed" for task in tasks) or api.run_state(dag_id, run_id) != "success"
+    return ExampleRun(api=api, dag_id=dag_id, run_id=run_id, tasks=tuple(tasks), succeeded=not failed)

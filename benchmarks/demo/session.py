@@ -1,0 +1,63 @@
+"""How a demonstration behaves on a terminal: its options, its output, its end."""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import signal
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from benchmarks.demo.airflow_server import AirflowServer
+
+ROOT = Path(__file__).parents[2]
+DAGS = ROOT / "dags"
+INTERRUPTED = 130
+"""Exit code after Ctrl-C."""
+
+
+def options(program: str, description: str | None, *, home: Path) -> argparse.Namespace:
+    """What the command line says: exit, deadline_seconds and home.
+
+    Args:
+        program: the command as the user types it.
+        description: of what it does.
+        home: where the demonstration writes unless the user says otherwise.
+    """
+    parser = argparse.ArgumentParser(prog=program, description=description)
+    parser.add_argument("--exit", action="store_true", help="stop everything at the end")
+    parser.add_argument(
+        "--deadline-seconds",
+        type=float,
+        default=None,
+        help="deadline of the production run (default: the demonstration's)",
+    )
+    parser.add_argument(
+        "--home", type=Path, default=home, help="folder for all that the demo writes; made anew"
+    )
+    return parser.parse_args()
+
+
+def begin() -> None:
+    """Let whoever reads along see each line as it comes, and let SIGTERM end all that Ctrl-C ends."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)
+    signal.signal(signal.SIGTERM, _interrupt)
+    # A shell starts background jobs with SIGINT ignored, and a demonstration must be stoppable there, too.
+    signal.signal(signal.SIGINT, _interrupt)
+
+
+def stay_up(server: AirflowServer) -> None:
+    """Leave Airflow to the user until Ctrl-C."""
+    print(f"\nThe Airflow UI is at {server.url} (user admin, password {server.password}).")
+    print("Press Ctrl-C to stop it; nothing is left running then.")
+    with contextlib.suppress(KeyboardInterrupt):
+        signal.pause()
+    print("\nStopping.")
+
+
+def _interrupt(_signal: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
