@@ -209,6 +209,17 @@ class AirflowApi:
         answer = self.get(path, map_index=task.map_index, full_content="true")
         return [line for entry in answer["content"] for line in _log_lines(entry)]
 
+    def clear(self, dag_id: str, run_id: str, task_id: str) -> None:
+        """Let a task run again, and whatever comes after it."""
+        body = {
+            "dry_run": False,
+            "dag_run_id": run_id,
+            "task_ids": [task_id],
+            "only_failed": False,
+            "include_downstream": True,
+        }
+        self._send("POST", f"/api/v2/dags/{quote(dag_id)}/clearTaskInstances", json=body)
+
     def _send(self, method: str, path: str, **options: Any) -> httpx.Response:
         try:
             response = self._client.request(method, path, **options)

@@ -243,15 +243,7 @@ class Run:
         self.api.mark_failed(self.dag_id, self.run_id)
 
     def clear(self, task_id: str) -> None:
-        """As the button of the task instance does."""
-        body = {
-            "dag_run_id": self.run_id,
-            "task_ids": [task_id],
-            "dry_run": False,
-            "only_failed": False,
-            "include_downstream": True,
-        }
-        self.api._send("POST", f"/api/v2/dags/{self.dag_id}/clearTaskInstances", json=body)
+        self.api.clear(self.dag_id, self.run_id, task_id)
 
     def task_processes(self, task_id: str) -> list[psutil.Process]:
         """The process that executes a task, and the worker that watches over it."""
