@@ -37,6 +37,8 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_provider_ernest.operators.local_cluster",
                     "airflow_provider_ernest.operators.ec2_preflight",
                     "airflow_provider_ernest.operators.ec2_cluster",
+                    "airflow_provider_ernest.operators.emr_cluster",
+                    "airflow_provider_ernest.operators.existing_cluster",
                     "airflow_provider_ernest.operators.sample_run",
                     "airflow_provider_ernest.operators.fit_model",
                     "airflow_provider_ernest.operators.choose_config",

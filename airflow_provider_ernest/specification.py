@@ -67,11 +67,20 @@ class ConnectedCluster:
         spark_conn_id: the Airflow connection of its master.
         machines: how many it has at least.
         cores_per_machine: that each offers to an executor.
+        memory_megabytes_per_machine: heap of an executor on one; None for what a standalone master tells.
+            YARN and Kubernetes do not tell it.
+        instance_type: name of its machines' type, under which the model is stored; None for `spark_conn_id`.
+        web_url: http address of a standalone master's page; None to try port 8080 of its host.
+        price_per_hour: dollars for a machine and hour.
     """
 
     spark_conn_id: str
     machines: int
     cores_per_machine: int
+    memory_megabytes_per_machine: int | None = None
+    instance_type: str | None = None
+    web_url: str | None = None
+    price_per_hour: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

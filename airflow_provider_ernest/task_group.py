@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 RETRY_DELAY = timedelta(seconds=15)
 """Airflow's five minutes would be paid for: the cluster waits meanwhile."""
+TEARDOWN_RETRIES = 3
 
 
 RUN_NAME = (
@@ -130,7 +131,13 @@ class ErnestTaskGroup(TaskGroup):
             ).expand(experiment=design.output)
             fit = self._fit(job, input, goal, settings, runs.output, XComArg(design, key="design"), store)
             choose = self._choose(job, goal, fit.output, create.task_id)
-            terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
+            terminate = TerminateClusterOperator(
+                task_id="terminate_cluster",
+                cluster=create.output,
+                # A moment's silence of a cloud must not leave machines to their time to live.
+                retries=TEARDOWN_RETRIES,
+                retry_delay=RETRY_DELAY,
+            )
             terminate.as_teardown(setups=create)
             design >> create >> runs >> fit >> choose >> terminate
             if check is not None:

@@ -109,9 +109,12 @@ class ClusterHandle(Document):
         return sum(known) / len(known) if known and len(known) == len(prices) else None
 
     @property
-    def resizable(self) -> bool:
-        """Whether machines can be added while it runs."""
-        return self.kind == EC2
+    def limits_production(self) -> bool:
+        """Whether production can have no more machines than there are.
+
+        A cluster on EC2 can grow, and production runs beside a job flow of EMR, never in it.
+        """
+        return self.kind in (LOCAL, EXISTING)
 
     def spark_conf(self) -> dict[str, str]:
         """Properties that an application needs on these machines, whoever submits it."""

@@ -143,7 +143,7 @@ class Decision(Document):
         error_percent: median leave-one-out error of the model: the error to expect.
         max_error_percent: the largest leave-one-out error.
         goal: the goal in words.
-        price_per_hour: dollars for one machine and hour.
+        price_per_hour: dollars for one machine and hour; None where a fallback was taken without one.
         alternatives: all configurations considered, by number of machines.
         model_id: the model that the prediction comes from.
         fallback_reason: why the stated fallback was taken instead of a choice by the model.
@@ -152,7 +152,7 @@ class Decision(Document):
 
     config: Configuration
     goal: str
-    price_per_hour: float
+    price_per_hour: float | None = None
     predicted_seconds: float | None = None
     run_seconds: float | None = None
     startup_seconds: float | None = None

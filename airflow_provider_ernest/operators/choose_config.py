@@ -148,7 +148,7 @@ class ChooseConfigOperator(BaseOperator):
                 Model.from_dict(self.model),
                 goal=goal,
                 machines=machines,
-                price_per_hour=self._price_per_hour(handle),
+                price_per_hour=self._required_price(handle),
                 scale=number("scale", self.scale),
                 iterations=optional_whole_number("iterations", self.iterations),
             )
@@ -157,7 +157,7 @@ class ChooseConfigOperator(BaseOperator):
                 raise
             instance_type = handle.instance_type if handle else "unknown"
             config = Configuration(machines=fallback, instance_type=instance_type)
-            return self._fall_back(config, goal.describe(), error)
+            return self._fall_back(config, goal.describe(), error, price_per_hour=self._price(handle))
 
     def _goal(self) -> Goal:
         from airflow_provider_ernest.model.choice import Goal
@@ -167,16 +167,17 @@ class ChooseConfigOperator(BaseOperator):
             budget_dollars=optional_number("budget_dollars", self.budget_dollars),
         )
 
-    def _price_per_hour(self, handle: ClusterHandle | None) -> float:
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-
+    def _price(self, handle: ClusterHandle | None) -> float | None:
         given = optional_number("price_per_hour", self.price_per_hour)
-        price = given if given is not None or handle is None else handle.price_per_hour
+        return given if given is not None or handle is None else handle.price_per_hour
+
+    def _required_price(self, handle: ClusterHandle | None) -> float:
+        from airflow_provider_ernest.exceptions import MissingResourceError
+
+        price = self._price(handle)
         if price is None:
-            raise InvalidParameterError(
-                "price_per_hour",
-                None,
-                "leaves open what a machine costs, and no cluster tells it",
+            raise MissingResourceError(
+                "price_per_hour=None leaves open what a machine costs, and no cluster tells it.",
                 remedy="Give the dollars for one machine and hour.",
             )
         return price
@@ -184,7 +185,7 @@ class ChooseConfigOperator(BaseOperator):
     def _allowed_machines(self, handle: ClusterHandle | None) -> range:
         minimum = whole_number("min_machines", self.min_machines)
         maximum = whole_number("max_machines", self.max_machines)
-        if handle is not None and not handle.resizable and maximum > len(handle.machines):
+        if handle is not None and handle.limits_production and maximum > len(handle.machines):
             raise self._outside("max_machines", maximum, range(1, len(handle.machines) + 1))
         return range(minimum, maximum + 1)
 
@@ -199,14 +200,16 @@ class ChooseConfigOperator(BaseOperator):
             remedy="Correct it, or allow or start more machines.",
         )
 
-    def _fall_back(self, config: Configuration, goal: str, error: ErnestError) -> Decision:
+    def _fall_back(
+        self, config: Configuration, goal: str, error: ErnestError, *, price_per_hour: float | None
+    ) -> Decision:
         from airflow_provider_ernest.model.results import Decision
 
         self.log.warning("FALLBACK to %d machines: %s", config.machines, error)
         return Decision(
             config=config,
             goal=goal,
-            price_per_hour=number("price_per_hour", self.price_per_hour),
+            price_per_hour=price_per_hour,
             fallback_reason=str(error),
             warnings=(f"The stated fallback of {config.machines} machines was taken: {error}",),
         )

@@ -99,7 +99,7 @@ def _answer(contents: Contents) -> list[Element]:
         _figure(
             "Predicted cost",
             dollars(decision.predicted_cost or 0.0),
-            f"at {dollars(decision.price_per_hour)} for a machine and hour",
+            f"at {dollars(decision.price_per_hour or 0.0)} for a machine and hour",
         ),
     ]
 

@@ -70,7 +70,7 @@ def cost_lines(
         decided_at: when the training was over.
         now: the present.
     """
-    price = outcome.decision.price_per_hour / _SECONDS_PER_HOUR
+    price = (outcome.decision.price_per_hour or 0.0) / _SECONDS_PER_HOUR
     seconds_of_samples = sum(run.machines * run.seconds for run in outcome.model.observations)
     size = outcome.decision.config.machines
     seconds_of_production = size * outcome.production.run_seconds(size)

@@ -11,7 +11,7 @@ import sys
 from airflow_provider_ernest.clusters.cpu_share import find_cpu_controller
 from airflow_provider_ernest.exceptions import ClusterStartError
 
-_PROGRAMS = ("ip", "tc", "unshare", "nsenter", "setpriv", "bash", "curl", "awk")
+_PROGRAMS = ("ip", "tc", "unshare", "nsenter", "setpriv", "bash", "curl", "awk", "ps")
 
 # Makes, in namespaces of its own that end with it, one of everything a host is made of.
 _PROBE = """
@@ -36,7 +36,7 @@ def what_is_missing() -> str | None:
         return "the EC2 test bed needs root, for network namespaces and mounts"
     absent = [program for program in _PROGRAMS if shutil.which(program) is None]
     if absent:
-        return f"the EC2 test bed needs {', '.join(absent)} (Debian, Ubuntu: apt-get install iproute2 curl)"
+        return f"the EC2 test bed needs {', '.join(absent)} (on Debian: apt-get install iproute2 curl procps)"
     command = ["unshare", "--net", "--mount", "--propagation", "private", "--uts", "--ipc", "--pid", "--fork"]
     probe = subprocess.run([*command, "bash", "-c", _PROBE], capture_output=True, text=True, check=False)
     if probe.returncode:

@@ -227,3 +227,15 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
 def test_what_cannot_be_is_refused_when_the_dag_is_parsed(changes, named):
     with pytest.raises(InvalidParameterError, match=named):
         sized(**changes)
+
+
+def test_the_teardown_is_tried_again():
+    assert sized().task_dict["ernest.terminate_cluster"].retries >= 3
+
+
+def test_what_yarn_does_not_tell_is_declared():
+    connected = ConnectedCluster(
+        spark_conn_id="yarn", machines=4, cores_per_machine=2, memory_megabytes_per_machine=2048
+    )
+    create = sized(cluster=connected).task_dict["ernest.create_cluster"]
+    assert (create.machines, create.memory_megabytes_per_machine) == (4, 2048)

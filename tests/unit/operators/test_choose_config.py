@@ -133,3 +133,26 @@ def test_without_a_model_only_a_stated_fallback_goes_on(context, ti):
 def test_goals_that_cannot_be_are_named(context, model, changes, named):
     with pytest.raises(AirflowFailException, match=named):
         choose_operator(model, **changes).execute(context)
+
+
+@pytest.mark.parametrize(
+    ("handle", "price"),
+    [(cluster(8, kind="ec2", price_per_hour=0.4), 0.4), (cluster(8, kind="ec2"), None), ("null", None)],
+)
+def test_the_stated_fallback_needs_no_price(context, ti, model, handle, price):
+    operator = choose_operator(
+        None if handle == "null" else model,
+        cluster=handle,
+        price_per_hour=None,
+        deadline_seconds=0.001,
+        fallback_machines=2,
+    )
+    decision = operator.execute(context)
+    assert decision["config"]["machines"] == ti.pushed["machines"] == 2
+    assert decision["price_per_hour"] == (price and pytest.approx(price))
+    assert decision["fallback_reason"]
+
+
+def test_production_that_runs_elsewhere_may_have_more_machines_than_the_cluster(context, ti, model):
+    choose_operator(model, cluster=cluster(2, kind="emr"), deadline_seconds=60).execute(context)
+    assert ti.pushed["machines"] > 2
