@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,7 @@ def aws_clients(aws_conn_id: str | None, region: str | None) -> Callable[[str], 
 
 def _make_client(service: str, aws_conn_id: str | None, region: str | None) -> Any:
     hook = _hook(service, aws_conn_id, region)
+    _keep_requests_out_of_logs()
     from botocore.config import Config
     from botocore.exceptions import NoRegionError
 
@@ -95,3 +97,9 @@ def _require_connection(hook: AwsBaseHook, aws_conn_id: str) -> None:
             f"There is no Airflow connection {aws_conn_id!r}.",
             remedy="Add it, or set aws_conn_id to None for the credentials that boto3 finds by itself.",
         ) from error
+
+
+def _keep_requests_out_of_logs() -> None:
+    """At level DEBUG botocore logs requests and answers whole, and user-data holds the cluster's secret."""
+    logger = logging.getLogger("botocore")
+    logger.setLevel(max(logger.getEffectiveLevel(), logging.INFO))

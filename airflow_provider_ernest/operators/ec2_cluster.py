@@ -14,8 +14,9 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.rendered import (
+    NOTHING,
+    document,
     number,
-    optional_document,
     optional_text,
     optional_whole_number,
     whole_number,
@@ -145,7 +146,8 @@ class EC2ClusterOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the cluster and wait, here or in the triggerer; or resize one."""
         with no_vain_retries():
-            if self.cluster:
+            # By the size, since a cluster that is missing must not become a new one that nobody ends.
+            if self.cluster or self.size not in NOTHING:
                 return self._told(self._resized(context))
             opened = self._open(self._spec(), context)
             if not self._is_deferrable():
@@ -206,7 +208,7 @@ class EC2ClusterOperator(BaseOperator):
         from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize
         from airflow_provider_ernest.operators.aws import cluster_identity
 
-        handle = ClusterHandle.from_dict(optional_document("cluster", self.cluster) or {})
+        handle = ClusterHandle.from_dict(document("cluster", self.cluster))
         size = whole_number("size", self.size)
         # Number and type of the machines are those of the running cluster, whatever is said of them here.
         smallest = optional_whole_number("smallest_acceptable", self.smallest_acceptable) or 1

@@ -65,9 +65,11 @@ def optional_document(parameter: str, value: Any) -> dict[str, Any] | None:
     Raises:
         InvalidParameterError: the text is no JSON object.
     """
+    if value in NOTHING:
+        return None
     if isinstance(value, str):
         try:
-            value = json.loads(value) if value else None
+            value = json.loads(value)
         except ValueError:
             raise InvalidParameterError(
                 parameter, value, "is no JSON", remedy="Render documents with the filter tojson."
@@ -75,3 +77,17 @@ def optional_document(parameter: str, value: Any) -> dict[str, Any] | None:
     if value is not None and not isinstance(value, dict):
         raise InvalidParameterError(parameter, value, "is no document")
     return value
+
+
+def document(parameter: str, value: Any) -> dict[str, Any]:
+    """A document as a mapping, given as one or as JSON text.
+
+    Raises:
+        InvalidParameterError: there is none, or the text is no JSON object.
+    """
+    given = optional_document(parameter, value)
+    if given is None:
+        raise InvalidParameterError(
+            parameter, value, "names nothing", remedy="Pass the output of the task that made it."
+        )
+    return given

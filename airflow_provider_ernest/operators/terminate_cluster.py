@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.rendered import document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -41,7 +42,7 @@ class TerminateClusterOperator(BaseOperator):
         from airflow_provider_ernest.operators.aws import aws_clients
 
         with no_vain_retries():
-            handle = ClusterHandle.from_dict(self.cluster)
+            handle = ClusterHandle.from_dict(document("cluster", self.cluster))
             cluster = reopen(handle, client=aws_clients(handle.aws_conn_id, handle.region))
         # Whatever goes wrong here is tried again as often as the task has retries: machines cost money.
         self.log.info("Spark %s: %s", handle.name, cluster.terminate())

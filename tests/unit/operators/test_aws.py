@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 from dataclasses import replace
 
@@ -117,3 +118,11 @@ def test_machines_belong_to_the_task_instance(context, ti):
     other = cluster_identity(context)
     assert (other.map_index, other.try_number) == (3, 2)
     assert other.cluster_name != one.cluster_name
+
+
+def test_requests_are_not_logged_however_talkative_airflow_is(api, context, caplog):
+    # At level DEBUG botocore logs requests and answers whole, user-data with the secret among them.
+    caplog.set_level(logging.DEBUG)
+    logging.getLogger("botocore").setLevel(logging.NOTSET)
+    aws_clients("aws_default", None)("ec2").describe_instances()
+    assert not [record for record in caplog.records if record.name.startswith("botocore.endpoint")]

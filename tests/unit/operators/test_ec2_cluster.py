@@ -410,3 +410,10 @@ def test_the_check_finds_what_would_fail_later(api, context):
             subnets=api.subnet_ids,
             security_groups=[api.open_security_group_id],
         ).execute(context)
+
+
+def test_a_resize_without_a_cluster_launches_nothing(api, spark, context):
+    # As where somebody has marked the task that starts the cluster as a success, and there is no XCom.
+    with pytest.raises(AirflowFailException, match=r"cluster=None .* output of the task"):
+        create(api, cluster=None, size=3).execute(context)
+    assert not api.instances()

@@ -44,7 +44,7 @@ def test_documents_come_as_mappings_or_as_json(value):
     assert optional_document("cluster", value) == {"machines": 2}
 
 
-@pytest.mark.parametrize("value", [None, "", "null"])
+@pytest.mark.parametrize("value", [None, "", "None", "null"])
 def test_no_document_stays_none(value):
     assert optional_document("cluster", value) is None
 

@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import json
+
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
@@ -49,3 +52,15 @@ def test_machines_that_live_on_are_an_error_that_every_retry_tries_again(api, co
 
 def test_the_end_of_a_cluster_that_is_not_ours_is_left_to_its_owner(context):
     terminate(handle("existing", spark_conn_id="lake", aws_conn_id=None, region=None)).execute(context)
+
+
+def test_a_handle_that_jinja_has_rendered_is_a_handle(api, context):
+    launch(api, workers=1)
+    terminate(json.dumps(handle())).execute(context)
+    assert not api.live_instances()
+
+
+@pytest.mark.parametrize("nothing", [None, "", "None", "null"])
+def test_without_a_cluster_it_says_what_to_pass(context, nothing):
+    with pytest.raises(AirflowFailException, match=r"cluster=.*Pass the output"):
+        terminate(nothing).execute(context)
