@@ -1,4 +1,4 @@
-"""Ending what is overdue in several regions: one that fails must not protect the others."""
+"""Ending what is overdue in several regions: a region or service that fails must not protect the others."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ class ReapReport:
     Attributes:
         now: the time that counted; with time zone.
         dry_run: nothing was ended.
-        clusters: on EC2 with overdue machines, by region.
-        job_flows: of EMR whose time was over, by region.
-        failures: why a region could not be reaped, by region.
+        clusters: on EC2 with overdue machines, by region; without the regions where EC2 failed.
+        job_flows: of EMR whose time was over, by region; without the regions where EMR failed.
+        failures: why a service could not be reaped, by region and service ("EC2" or "EMR").
     """
 
     now: datetime
     dry_run: bool
     clusters: dict[str, list[TaggedCluster]] = field(default_factory=dict)
     job_flows: dict[str, list[FoundJobFlow]] = field(default_factory=dict)
-    failures: dict[str, ErnestError] = field(default_factory=dict)
+    failures: dict[str, dict[str, ErnestError]] = field(default_factory=dict)
 
     @property
     def machines(self) -> int:
@@ -50,7 +50,7 @@ class ReapReport:
                 ]
                 for region, found in self.job_flows.items()
             },
-            "failures": {region: str(error) for region, error in self.failures.items()},
+            "failures": {region: _told(errors) for region, errors in self.failures.items()},
         }
 
     def lines(self) -> list[str]:
@@ -58,8 +58,9 @@ class ReapReport:
         from airflow_provider_ernest.clusters.ec2.listing import cluster_table
 
         verb = "Would end" if self.dry_run else "Ended"
-        reaped = [region for region in self.clusters if region not in self.failures]
-        lines = [f"{verb} {self.machines} overdue machines on EC2 in {', '.join(reaped) or 'no region'}."]
+        lines = []
+        if self.clusters:
+            lines.append(f"{verb} {self.machines} overdue machines on EC2 in {', '.join(self.clusters)}.")
         if self.machines:
             lines += cluster_table(self.clusters, now=self.now)
         for region, found in self.job_flows.items():
@@ -67,13 +68,13 @@ class ReapReport:
         return lines
 
     def raise_failures(self) -> None:
-        """Raise where a region could not be reaped.
+        """Raise where a service in a region could not be reaped.
 
         Raises:
             ClusterError: machines in it may live on.
         """
         if self.failures:
-            told = "; ".join(f"{region}: {error}" for region, error in self.failures.items())
+            told = "; ".join(f"{region}: {_told(errors)}" for region, errors in self.failures.items())
             raise ClusterError(f"Overdue machines may live on. {told}")
 
 
@@ -94,18 +95,52 @@ def reap_regions(
         dry_run: only find out what would be ended.
         include_emr: job flows of EMR, too.
     """
-    from airflow_provider_ernest.clusters.ec2.reaping import reap
-
     report = ReapReport(now=now, dry_run=dry_run)
     for region, client in clients.items():
+        failures: dict[str, ErnestError] = {}
         try:
-            report.clusters[region] = reap(
-                client("ec2"), now=now, grace_seconds=grace_seconds, dry_run=dry_run
-            )
-            if include_emr:
-                from airflow_provider_ernest.clusters.emr.reaping import reap_job_flows
-
-                report.job_flows[region] = list(reap_job_flows(client("emr"), now=now, dry_run=dry_run))
+            report.clusters[region] = _reap_ec2(region, client, report, grace_seconds)
         except ErnestError as error:
-            report.failures[region] = error
+            failures["EC2"] = error
+        if include_emr:
+            try:
+                report.job_flows[region] = _reap_emr(region, client, report)
+            except ErnestError as error:
+                failures["EMR"] = error
+        if failures:
+            report.failures[region] = failures
     return report
+
+
+def _reap_ec2(
+    region: str, client: Callable[[str], Any], report: ReapReport, grace_seconds: float
+) -> list[TaggedCluster]:
+    from airflow_provider_ernest.clusters.ec2.reaping import reap
+
+    ec2 = _client_of("ec2", region, client)
+    return reap(ec2, now=report.now, grace_seconds=grace_seconds, dry_run=report.dry_run)
+
+
+def _reap_emr(region: str, client: Callable[[str], Any], report: ReapReport) -> list[FoundJobFlow]:
+    from airflow_provider_ernest.clusters.emr.reaping import reap_job_flows
+
+    emr = _client_of("emr", region, client)
+    return list(reap_job_flows(emr, now=report.now, dry_run=report.dry_run))
+
+
+def _client_of(service: str, region: str, client: Callable[[str], Any]) -> Any:
+    try:
+        return client(service)
+    except ErnestError:
+        raise
+    # Beside botocore's errors and ValueError: those of Airflow's hooks, which nothing here may import.
+    except Exception as error:
+        problem = f"{type(error).__name__}: {error}".rstrip(".")
+        raise ClusterError(
+            f"No client of {service} could be made for region {region!r}: {problem}.",
+            remedy="Name a region as AWS does, such as eu-west-1, and check connection and credentials.",
+        ) from error
+
+
+def _told(errors: Mapping[str, ErnestError]) -> str:
+    return "; ".join(f"{service}: {error}" for service, error in errors.items())

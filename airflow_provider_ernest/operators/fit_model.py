@@ -37,7 +37,8 @@ class FitModelOperator(BaseOperator):
     Args:
         observations: the `Observation` documents, output of the mapped sample runs.
         job: the job's name in the store.
-        application: path of the JAR or .py file; its SHA-256 tells later whether the code has changed.
+        application: path of the JAR or .py file; its SHA-256 tells later whether the code has changed, where
+            the Airflow worker can read it.
         input_path: the production input.
         design: the `Design` document, to tell which runs are missing; may be None.
         instance_type: the machines' type; None to take the observations'.
@@ -161,7 +162,7 @@ class FitModelOperator(BaseOperator):
     def _train(self, observations: list[Observation], design: Design | None, store: ModelStore) -> Model:
         from airflow_provider_ernest.model.predictors import AVERAGING, check_method
         from airflow_provider_ernest.model.training import train
-        from airflow_provider_ernest.spark.artifact import sha256_of
+        from airflow_provider_ernest.spark.artifact import hash_where_readable
 
         method = check_method(self.method)
         terms = self._terms(observations, design)
@@ -176,7 +177,7 @@ class FitModelOperator(BaseOperator):
             terms=terms,
             prior=self._pooled_prior(instance_type, terms, store) if pooled else None,
             artifact=self.application,
-            artifact_sha256=sha256_of(self.application),
+            artifact_sha256=hash_where_readable(self.application, log=self.log),
             input_path=self.input_path,
         )
 

@@ -7,6 +7,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.spark.file_systems import filesystem_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,9 +46,10 @@ def list_input(input_path: str) -> InputListing:
         input_path: a file or folder, local or of any fsspec scheme (s3a is listed as s3).
 
     Raises:
-        MissingResourceError: the path does not exist, or holds no file with any content.
+        MissingResourceError: the path does not exist, or holds no file with any content, or the library that
+            reads its scheme is not installed.
     """
-    filesystem, root = _filesystem(input_path)
+    filesystem, root = filesystem_of(input_path)
     if not filesystem.exists(root):
         raise MissingResourceError(
             f"The input path {input_path!r} does not exist.",
@@ -70,21 +72,13 @@ def list_input(input_path: str) -> InputListing:
 
 def rows(input_path: str, listing: InputListing, *, header: bool) -> Iterator[tuple[bytes, bytes]]:
     """All rows in order, as pairs: the header line of the row's file (empty without headers), the row."""
-    filesystem, root = _filesystem(input_path)
+    filesystem, root = filesystem_of(input_path)
     base = _folder_of(filesystem, root)
     for file in listing.files:
         with filesystem.open(str(base / file.path), "rb") as lines:
             header_line = lines.readline() if header else b""
             for row in lines:
                 yield header_line, row if row.endswith(b"\n") else row + b"\n"
-
-
-def _filesystem(path: str) -> tuple[Any, str]:
-    import fsspec
-
-    # Hadoop calls "s3a" what everybody else calls "s3".
-    filesystem, root = fsspec.url_to_fs(f"s3://{path[6:]}" if path.startswith("s3a://") else path)
-    return filesystem, root
 
 
 def _folder_of(filesystem: Any, root: str) -> PurePosixPath:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.emr import job_flows
@@ -24,6 +25,7 @@ class StepWatch:
         job_flow_id: whose step it is.
         step_id: EMR's id of it.
         limits: how long it may wait for those before it, and how long it may take then.
+        deadline: when it must have ended, in seconds since the epoch, even if EMR does not answer any more.
         ending: set by whoever wants to end the run.
         log: the logger that progress goes to.
         poll_seconds: between two questions for its state.
@@ -36,6 +38,7 @@ class StepWatch:
         job_flow_id: str,
         step_id: str,
         limits: RunLimits,
+        deadline: float,
         ending: threading.Event,
         log: Any,
         poll_seconds: float,
@@ -44,6 +47,7 @@ class StepWatch:
         self._job_flow_id = job_flow_id
         self._step_id = step_id
         self._limits = limits
+        self._deadline = deadline
         self._ending = ending
         self._log = log
         self._poll_seconds = poll_seconds
@@ -114,6 +118,13 @@ class StepWatch:
         elif limits.run_seconds is not None and now - self._running_since > limits.run_seconds:
             raise SampleRunError(
                 f"The run was ended: it took longer than run_timeout_seconds={limits.run_seconds:.0f}."
+            )
+        if time.time() > self._deadline:
+            until = datetime.fromtimestamp(self._deadline, UTC).isoformat(timespec="seconds")
+            raise SampleRunError(
+                f"The run was ended: step {self._step_id} of job flow {self._job_flow_id} had time until "
+                f"{until}, and was {self._state or 'in a state that EMR did not tell'} when last heard of.",
+                remedy="Raise time_to_live_seconds of the cluster, or make fewer or smaller sample runs.",
             )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 import uuid
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
 from airflow_provider_ernest.clusters.emr import job_flows
 from airflow_provider_ernest.clusters.emr.handle import running_instances
+from airflow_provider_ernest.clusters.emr.orphaned_steps import cancel_orphans, step_name
 from airflow_provider_ernest.clusters.emr.s3_files import fetch_event_log, make_folder, upload_application
 from airflow_provider_ernest.clusters.emr.step_watch import StepWatch, lost_job_flow
 from airflow_provider_ernest.clusters.emr.submit_arguments import is_remote, submit_arguments
@@ -32,7 +34,7 @@ class SparkStep:
     """What a step is to run.
 
     Attributes:
-        name: of the step and its application.
+        name: of the application; the step's begins with it.
         machines: that the run needs.
         conf: Spark properties; where the event log goes is added.
         application_args: of the application.
@@ -57,7 +59,8 @@ class StepRun:
         handle: of the job flow.
         step: what to run.
         clients: gives boto3's client of a service, "emr" or "s3".
-        directory: local folder for the event log, for this run only.
+        directory: local folder for the event log, for this run only. Its path says which task the run
+            belongs to: steps that an earlier try of that has left behind are cancelled.
         limits: how long the step may wait for those before it, and how long it may take then.
         log: the logger that progress goes to.
         poll_seconds: between two questions for the step's state.
@@ -116,7 +119,7 @@ class StepRun:
         return [step_id]
 
     def _run(self, application: str) -> None:
-        seconds = self._require_ready()
+        deadline = self._require_ready()
         address = self._place(application)
         event_logs = (
             f"{self._handle.directory}/{self._handle.name}/{self._directory.name}-{uuid.uuid4().hex[:8]}"
@@ -127,12 +130,12 @@ class StepRun:
             name=self._step.name,
             conf={**self._step.conf, **event_log_conf(event_logs)},
             options=self._step.options,
-            seconds=seconds,
+            deadline=deadline,
         )
         make_folder(self._clients("s3"), event_logs)
         try:
             self._submit(arguments)
-            self.waited_seconds = self._watch().wait()
+            self.waited_seconds = self._watch(deadline).wait()
         except BaseException:
             self._end_after_failure()
             raise
@@ -141,7 +144,7 @@ class StepRun:
         self._log.info("Event log %s, of %s", fetched, event_logs)
 
     def _require_ready(self) -> float:
-        """Refuse a job flow that has ended or lost machines; returns the seconds that it has left."""
+        """Refuse a job flow that has ended or lost machines; returns the step's deadline, since the epoch."""
         job_flow = job_flows.describe(self._emr, self._handle.name)
         if job_flows.state_of(job_flow) not in job_flows.READY_STATES:
             raise lost_job_flow(job_flow)
@@ -159,7 +162,7 @@ class StepRun:
             )
         if self._limits.run_seconds is not None:
             left = min(left, self._limits.wait_seconds + self._limits.run_seconds)
-        return left
+        return time.time() + left
 
     def _place(self, application: str) -> str:
         if is_remote(application):
@@ -177,11 +180,13 @@ class StepRun:
     def _submit(self, arguments: list[str]) -> None:
         if self._ending.is_set():
             raise SampleRunError("The run was ended before it was submitted.")
+        name = step_name(self._step.name, self._directory)
+        cancel_orphans(self._emr, job_flow_id=self._handle.name, name=name, log=self._log)
         answer = self._emr.add_job_flow_steps(
             JobFlowId=self._handle.name,
             Steps=[
                 {
-                    "Name": self._step.name,
+                    "Name": name,
                     # The other runs need the job flow still.
                     "ActionOnFailure": "CONTINUE",
                     "HadoopJarStep": {"Jar": "command-runner.jar", "Args": arguments},
@@ -191,12 +196,13 @@ class StepRun:
         self._step_id = str(answer["StepIds"][0])
         self._log.info("Step %s of job flow %s", self._step_id, self._handle.name)
 
-    def _watch(self) -> StepWatch:
+    def _watch(self, deadline: float) -> StepWatch:
         return StepWatch(
             self._emr,
             job_flow_id=self._handle.name,
             step_id=str(self._step_id),
             limits=self._limits,
+            deadline=deadline,
             ending=self._ending,
             log=self._log,
             poll_seconds=self._poll_seconds,

@@ -28,7 +28,12 @@ OPTIONS = (*_PATHS, *_TEXTS)
 """The arguments of SparkSubmitHook that a step knows too."""
 
 _REMOTE = ("s3://", "s3a://", "hdfs://", "https://", "local:/")
-_KILL_AFTER_SECONDS = 30
+# The step may have waited for others: how much time it has left is known only when it begins. All that
+# differs from step to step comes as arguments, which the shell does not read as its own language.
+_UNTIL_DEADLINE = (
+    'left=$(( $1 - $(date +%s) )); shift; [ "$left" -gt 0 ] || exit 124; '
+    'exec timeout --kill-after=30 "$left" "$@"'
+)
 
 
 def submit_arguments(
@@ -38,12 +43,13 @@ def submit_arguments(
     name: str,
     conf: Mapping[str, str],
     options: Mapping[str, Any],
-    seconds: float,
+    deadline: float,
 ) -> list[str]:
     """The arguments of command-runner.jar.
 
     The driver runs on the master machine ("client"), so that the run's machines have its executors alone.
-    `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for one.
+    `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for one. A
+    step that begins after its deadline ends at once, with the exit code of `timeout`, 124.
 
     Args:
         application: address that the master machine can read.
@@ -51,12 +57,12 @@ def submit_arguments(
         name: of the application.
         conf: Spark properties.
         options: of `OPTIONS`, named as the arguments of SparkSubmitHook.
-        seconds: how long the step may take at most.
+        deadline: when the step must have ended, in seconds since the epoch.
 
     Raises:
         InvalidParameterError: an option that a step does not know, or a file that EMR cannot read.
     """
-    command = ["timeout", f"--kill-after={_KILL_AFTER_SECONDS}", str(max(1, round(seconds)))]
+    command = ["bash", "-c", _UNTIL_DEADLINE, "until-deadline", str(int(deadline))]
     command += ["spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", name]
     for option, value in options.items():
         if value in (None, ""):

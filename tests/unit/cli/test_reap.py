@@ -98,6 +98,27 @@ def test_a_region_that_fails_does_not_protect_the_others(api, run):
 
 
 @pytest.mark.usefixtures("clusters")
+def test_a_region_that_is_none_does_not_protect_the_others(api, run):
+    code, out, err = run("reap", "--region", "eu west 1", "--region", "us-east-1", "--include-emr")
+
+    assert code == 1
+    assert "'eu west 1'" in err
+    assert "InvalidRegionError" in err
+    assert "Traceback" not in err
+    assert "Ended 4 overdue machines on EC2 in us-east-1." in out
+    assert owners(api) == [IDENTITY.task_id]
+
+
+def test_the_report_of_regions_that_all_failed_names_them_and_no_other(run):
+    code, out, _ = run("reap", "--region", "eu west 1", "--json")
+
+    assert code == 1
+    report = json.loads(out)
+    assert report["clusters"] == {}
+    assert "InvalidRegionError" in report["failures"]["eu west 1"]
+
+
+@pytest.mark.usefixtures("clusters")
 def test_living_clusters_are_listed_with_their_owners(run):
     code, out, _ = run("clusters", "--region", "us-east-1", "--prices")
 

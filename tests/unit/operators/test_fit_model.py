@@ -38,6 +38,22 @@ def test_model_is_stored_with_all_that_it_came_from(context, ti, observations, a
     assert stored.artifact_sha256 == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
 
+@pytest.mark.parametrize("unreadable", ["local:///opt/job.py", "unheard-of://code/job.py"])
+def test_runs_that_are_paid_for_are_fitted_though_only_the_machines_can_read_the_code(
+    context, observations, unreadable, capsys
+):
+    fit_operator(observations, unreadable).execute(context)
+
+    stored = ModelStore(store_root()).latest("enrich", "local")
+    assert (stored.artifact, stored.artifact_sha256) == (unreadable, None)
+    assert f"A change of the application '{unreadable}' will not be noticed" in capsys.readouterr().out
+
+
+def test_a_local_application_that_is_gone_is_named(context, observations, tmp_path):
+    with pytest.raises(AirflowFailException, match=r"Cannot read the application .*gone\.py"):
+        fit_operator(observations, str(tmp_path / "gone.py")).execute(context)
+
+
 def design_of(observations, *, terms=ERNEST, criterion="A") -> dict[str, Any]:
     return Design(
         experiments=tuple(

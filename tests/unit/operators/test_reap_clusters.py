@@ -7,6 +7,7 @@ from datetime import timedelta
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_provider_ernest.exceptions import ClusterError
 from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
 from tests.unit.ec2_machines import IDENTITY, launch
 
@@ -50,3 +51,11 @@ def test_a_grace_is_kept(api, context):
 def test_what_cannot_be_is_named(api, context):
     with pytest.raises(AirflowFailException, match="grace_seconds='soon'"):
         ReapClustersOperator(task_id="reap", grace_seconds="soon").execute(context)
+
+
+@pytest.mark.usefixtures("clusters")
+@pytest.mark.parametrize("order", ["us-east-1, eu west 1", "eu west 1, us-east-1"])
+def test_a_region_that_is_none_does_not_protect_the_others(api, context, order):
+    with pytest.raises(ClusterError, match=r"Overdue machines may live on.*eu west 1"):
+        ReapClustersOperator(task_id="reap", regions=order).execute(context)
+    assert len(api.live_instances()) == 2

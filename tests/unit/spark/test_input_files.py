@@ -1,8 +1,10 @@
+import sys
 from pathlib import Path
 
 import fsspec
 import pytest
 
+from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.spark import input_files
 from airflow_provider_ernest.spark.input_files import list_input
 from airflow_provider_ernest.spark.sampling import stage_files
@@ -13,7 +15,7 @@ def file_in_the_root_directory(monkeypatch):
     """A stand-in for the local disk, for nothing may be written into its root directory."""
     disk = fsspec.filesystem("memory")
     disk.pipe("/data.csv", b"x\n1\n")
-    monkeypatch.setattr(input_files, "_filesystem", lambda path: (disk, path.removeprefix("file://")))
+    monkeypatch.setattr(input_files, "filesystem_of", lambda path: (disk, path.removeprefix("file://")))
     yield "/data.csv"
     disk.rm("/data.csv")
 
@@ -63,3 +65,18 @@ def test_a_remote_file_is_in_its_bucket():
 
     assert list_input("memory://bucket/data.csv").folder == "memory://bucket"
     assert staged.path == "memory://bucket/data.csv"
+
+
+@pytest.mark.usefixtures("without_s3fs")
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_an_input_on_s3_without_s3fs_names_the_extra_that_brings_it(scheme):
+    with pytest.raises(
+        MissingResourceError, match=rf"'{scheme}://b/flights'.*pip install \"airflow-provider-ernest\[s3\]\""
+    ):
+        list_input(f"{scheme}://b/flights")
+
+
+def test_an_input_of_another_scheme_names_what_fsspec_asks_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(MissingResourceError, match=r"'gs://b/flights'.*install gcsfs"):
+        list_input("gs://b/flights")

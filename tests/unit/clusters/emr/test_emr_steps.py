@@ -4,17 +4,25 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import subprocess
 import threading
+import time
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from moto.core import DEFAULT_ACCOUNT_ID
+from moto.emr.models import emr_backends
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.emr import step_watch
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
 from airflow_provider_ernest.clusters.emr.s3_files import fetch_event_log
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
+from airflow_provider_ernest.clusters.emr.submit_arguments import submit_arguments
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -27,7 +35,7 @@ from airflow_provider_ernest.spark.observing import observe
 from airflow_provider_ernest.spark.run_watch import RunLimits
 from airflow_provider_ernest.spark.sampling import Sample
 
-from .conftest import BUCKET, identity, job_flow, specification, throttled
+from .conftest import BUCKET, REGION, identity, job_flow, specification, throttled
 
 APPLICATION = f"s3://{BUCKET}/job.py"
 SUBMITTED = datetime(2026, 1, 1, tzinfo=UTC)
@@ -40,13 +48,13 @@ def handle(clients) -> ClusterHandle:
 
 @pytest.fixture
 def run(handle, clients, tmp_path):
-    def make(*, limits: RunLimits | None = None, **step: Any) -> StepRun:
+    def make(*, limits: RunLimits | None = None, directory: Path = tmp_path, **step: Any) -> StepRun:
         fields = {"name": "ernest-sample-0", "machines": 2, "conf": {"spark.cores.max": "8"}, **step}
         return StepRun(
             handle=handle,
             step=SparkStep(**fields),
             clients=clients,
-            directory=tmp_path,
+            directory=directory,
             limits=limits or RunLimits(wait_seconds=600),
             log=logging.getLogger("test"),
             poll_seconds=0.0,
@@ -108,6 +116,11 @@ def arguments(emr: Any) -> list[str]:
     assert added["ActionOnFailure"] == "CONTINUE"
     assert added["HadoopJarStep"]["Jar"] == "command-runner.jar"
     return added["HadoopJarStep"]["Args"]
+
+
+def deadline(args: list[str]) -> int:
+    """Of a step, in seconds since the epoch."""
+    return int(args[args.index("spark-submit") - 1])
 
 
 def told(emr: Any) -> dict[str, str]:
@@ -179,10 +192,11 @@ def test_what_is_submitted(emr, s3, run, handle):
         "packages": "org.example:lib:1.0",
         "py_files": None,
     }
+    before = time.time()
     run(options=options, limits=RunLimits(wait_seconds=100, run_seconds=50)).run("s3://code/job.jar")
 
     args = arguments(emr)
-    assert args[:4] == ["timeout", "--kill-after=30", "150", "spark-submit"]
+    assert before + 149 <= deadline(args) <= time.time() + 150
     for switch, value in (
         ("--master", "yarn"),
         ("--deploy-mode", "client"),
@@ -205,7 +219,128 @@ def test_no_step_outlives_its_job_flow(emr, s3, run, handle):
     emr.add_tags(ResourceId=handle.name, Tags=[{"Key": "ernest:expires-at", "Value": soon}])
     emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
     run().run(APPLICATION)
-    assert 0 < int(arguments(emr)[2]) <= 90
+    assert time.time() < deadline(arguments(emr)) <= datetime.fromisoformat(soon).timestamp()
+
+
+@pytest.fixture
+def machine(tmp_path, monkeypatch) -> Path:
+    """The master machine's spark-submit, which keeps what it is given; its first argument may be `sleep`."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    submit = folder / "spark-submit"
+    submit.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n[ "$1" != sleep ] || exec sleep 600\n')
+    submit.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+    return folder
+
+
+def step_command(until: float, *application_args: str) -> list[str]:
+    return submit_arguments(
+        application=APPLICATION,
+        application_args=application_args,
+        name="it's $(touch injected)",
+        conf={"spark.x": "`touch injected`; exit"},
+        options={},
+        deadline=until,
+    )
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_step_that_begins_in_time_is_submitted_word_for_word(tmp_path):
+    command = step_command(time.time() + 600, "two words", "$1", "*", "")
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=True)
+
+    assert done.stdout.split("\n")[:-1] == command[command.index("spark-submit") + 1 :]
+    assert not (tmp_path / "injected").exists()
+
+
+@pytest.mark.usefixtures("machine")
+@pytest.mark.parametrize("late", [0, 1, 86_400])
+def test_a_step_that_begins_too_late_submits_nothing(late):
+    done = subprocess.run(step_command(time.time() - late), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (124, "", "")
+
+
+@pytest.mark.usefixtures("machine")
+def test_a_step_ends_at_its_deadline_whenever_it_began():
+    command = step_command(time.time() + 4)
+    command.insert(command.index("spark-submit") + 1, "sleep")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()[0]) == (124, "sleep")
+
+
+def test_a_run_is_given_up_at_its_deadline_though_emr_does_not_answer(emr, run, monkeypatch):
+    clock = SimpleNamespace(time=time.time, monotonic=time.monotonic)
+    monkeypatch.setattr(step_watch, "time", clock)
+
+    def a_day_later(**_: Any) -> Exception:
+        clock.time = lambda: time.time() + 86_400
+        return throttled("DescribeStep")
+
+    emr.answers["describe_step"] = [step("RUNNING"), throttled("DescribeStep"), a_day_later]
+    with pytest.raises(
+        SampleRunError, match=r"had time until .* was RUNNING when last heard of.*time_to_live"
+    ):
+        run().run(APPLICATION)
+    assert len(cancelled(emr)) == 1
+
+
+def attempt(
+    root: Path, *, number: int, task: str = "ernest.sample_run-0", dag_run: str = "manual-2026"
+) -> Path:
+    directory = root / "nightly" / dag_run / f"{task}-try{number}"
+    directory.mkdir(parents=True)
+    return directory
+
+
+def leave_behind(emr: Any, running: StepRun) -> str:
+    """Add a step whose task gets no chance to cancel it; returns EMR's id."""
+    emr.answers["describe_step"] = [step("FAILED")]
+    with pytest.raises(SampleRunError):
+        running.run(APPLICATION)
+    (added,) = cancelled(emr)
+    emr.calls.clear()
+    return added
+
+
+def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, s3, run, tmp_path):
+    orphan = leave_behind(emr, run(directory=attempt(tmp_path / "a", number=1)))
+    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+
+    run(directory=attempt(tmp_path / "another worker", number=2)).run(APPLICATION)
+
+    assert cancelled(emr) == [orphan]
+    called = [name for name, _ in emr.calls]
+    assert called.index("cancel_steps") < called.index("add_job_flow_steps")
+
+
+@pytest.mark.parametrize(
+    ("name", "owner"),
+    [
+        ("ernest-sample-1", {}),
+        ("ernest-sample-0", {"task": "ernest.sample_run-1"}),
+        ("ernest-sample-0", {"task": "other.sample_run-0"}),
+        ("ernest-sample-0", {"dag_run": "elsewhen"}),
+    ],
+)
+def test_a_retry_leaves_the_steps_of_others_alone(emr, s3, run, tmp_path, name, owner):
+    leave_behind(emr, run(directory=attempt(tmp_path, number=1, **owner), name=name))
+    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+
+    run(directory=attempt(tmp_path, number=2)).run(APPLICATION)
+
+    assert cancelled(emr) == []
+
+
+def test_only_steps_that_have_not_ended_are_cancelled(emr, s3, run, handle, tmp_path):
+    leave_behind(emr, run(directory=attempt(tmp_path, number=1)))
+    for one in emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[handle.name].steps:
+        one.state = "COMPLETED"
+    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
+
+    run(directory=attempt(tmp_path, number=2)).run(APPLICATION)
+
+    assert cancelled(emr) == []
 
 
 @pytest.mark.parametrize(
