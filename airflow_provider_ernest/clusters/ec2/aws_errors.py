@@ -28,6 +28,8 @@ class Meaning(enum.Enum):
     """A limit of the account or the subnet would be passed: try fewer, or another place."""
     NOT_HERE = "not here"
     """The place does not have this kind of machine: try another place."""
+    NO_SPOT_ROLE = "no spot role"
+    """The account has never used spot instances, and the credentials may not make the role for it."""
     NOT_ALLOWED = "not allowed"
     """The credentials lack a permission."""
     BUSY = "busy"
@@ -66,6 +68,7 @@ _MEANINGS = {
         "UnsupportedTenancy",
         "InsufficientVolumeCapacity",
     },
+    Meaning.NO_SPOT_ROLE: {"AuthFailure.ServiceLinkedRoleCreationNotPermitted"},
     Meaning.NOT_ALLOWED: {
         "UnauthorizedOperation",
         "AccessDenied",
@@ -95,15 +98,17 @@ _MEANINGS = {
         "InternalServerError",
         "RequestExpired",
         "ExpiredToken",
+        "ExpiredTokenException",
+        "IDPCommunicationError",
+        "ConcurrentTagAccess",
     },
 }
 _MEANING_OF_CODE = {code: meaning for meaning, codes in _MEANINGS.items() for code in codes}
 
-# Exceptions of botocore that are raised before AWS is asked.
+# Exceptions of botocore that no later attempt can help. Those for want of credentials are not among them: the
+# metadata service, which gives a role's, fails now and then.
 _MEANING_OF_CLASS = {
-    "NoCredentialsError": Meaning.NOT_ALLOWED,
     "PartialCredentialsError": Meaning.NOT_ALLOWED,
-    "CredentialRetrievalError": Meaning.NOT_ALLOWED,
     "NoRegionError": Meaning.WRONG,
     "ParamValidationError": Meaning.WRONG,
 }
@@ -114,9 +119,20 @@ _NOT_EVEN_TRIED = {code for code in _MEANINGS[Meaning.BUSY] if "Thrott" in code}
     "SlowDown",
     "RequestExpired",
     "ExpiredToken",
+    "ExpiredTokenException",
 }
 
-ELSEWHERE = frozenset({Meaning.NO_ROOM, Meaning.TOO_MANY, Meaning.NOT_HERE})
+_CLASSES_ABOUT_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"}
+_CODES_ABOUT_CREDENTIALS = {
+    "ExpiredToken",
+    "ExpiredTokenException",
+    "IDPCommunicationError",
+    "InvalidClientTokenId",
+    "SignatureDoesNotMatch",
+    "UnrecognizedClientException",
+}
+
+ELSEWHERE = frozenset({Meaning.NO_ROOM, Meaning.TOO_MANY, Meaning.NOT_HERE, Meaning.NO_SPOT_ROLE})
 """Refusals after which another place is tried."""
 
 _REMEDIES = {
@@ -126,10 +142,18 @@ _REMEDIES = {
         "that are not needed, or ask for fewer or smaller ones."
     ),
     Meaning.NOT_HERE: "Name subnets in zones that have the instance type, or other instance types.",
+    Meaning.NO_SPOT_ROLE: (
+        "Let an administrator run once: "
+        "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com"
+    ),
     Meaning.NOT_ALLOWED: "Let the AWS connection's IAM policy allow it; docs/security has one.",
     Meaning.BUSY: "Try again later.",
     Meaning.WRONG: "Correct the parameter that AWS names.",
 }
+
+_CREDENTIALS_REMEDY = (
+    "Try again later; if it lasts, give the AWS connection, or Airflow's hosts, valid credentials."
+)
 
 # What follows is thousands of characters of base64 that only sts:DecodeAuthorizationMessage can read.
 _ENCODED = re.compile(r"\s*Encoded authorization failure message:.*", re.DOTALL)
@@ -150,6 +174,8 @@ def meaning_of(error: BaseException) -> Meaning:
         return _MEANING_OF_CLASS.get(type(error).__name__, Meaning.BUSY)
     if code.startswith("InvalidInstanceID"):  # it ended meanwhile, or is not shown yet
         return Meaning.BUSY
+    if code.startswith("AuthFailure."):
+        return Meaning.NOT_ALLOWED
     response = getattr(error, "response", {})
     status = response.get("ResponseMetadata", {}).get("HTTPStatusCode", 400)
     return Meaning.BUSY if status >= 500 else Meaning.WRONG
@@ -183,17 +209,22 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
     """
     meaning = meaning_of(error)
     message = f"AWS refused to {doing}: {said(error)}."
-    if meaning is Meaning.BUSY and not code_of(error):
-        return ClusterError(
-            f"AWS did not answer when asked to {doing}: {said(error)}.", remedy=_REMEDIES[meaning]
-        )
+    remedy = remedy_for(meaning)
+    if _is_about_credentials(error):
+        message = f"AWS's credentials failed on trying to {doing}: {said(error)}."
+        remedy = _CREDENTIALS_REMEDY
+    elif meaning is Meaning.BUSY and not code_of(error):
+        message = f"AWS did not answer when asked to {doing}: {said(error)}."
     if meaning is Meaning.NOT_ALLOWED:
-        return MissingResourceError(message, remedy=remedy_for(meaning))
+        return MissingResourceError(message, remedy=remedy)
     if meaning is Meaning.WRONG:
-        return InvalidParameterError(
-            "request", doing, f"was refused by AWS, {said(error)}", remedy=remedy_for(meaning)
-        )
-    return ClusterError(message, remedy=remedy_for(meaning))
+        return InvalidParameterError("request", doing, f"was refused by AWS, {said(error)}", remedy=remedy)
+    return ClusterError(message, remedy=remedy)
+
+
+def _is_about_credentials(error: BaseException) -> bool:
+    code = code_of(error)
+    return code in _CODES_ABOUT_CREDENTIALS if code else type(error).__name__ in _CLASSES_ABOUT_CREDENTIALS
 
 
 @contextlib.contextmanager
@@ -204,7 +235,8 @@ def explained(doing: str) -> Iterator[None]:
         doing: what is tried, as the rest of "AWS refused to ..." would say it.
 
     Raises:
-        ClusterError: throttled beyond botocore's retries, or no answer; another attempt may work.
+        ClusterError: throttled beyond botocore's retries, no answer, or no credentials for the moment;
+            another attempt may work.
         MissingResourceError: a permission is missing.
         InvalidParameterError: the request cannot work.
     """

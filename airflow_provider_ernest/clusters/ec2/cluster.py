@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from airflow_provider_ernest.spark.master import read_state
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+    from airflow_provider_ernest.clusters.ec2.instances import Instance
     from airflow_provider_ernest.clusters.ec2.launching import Launcher
     from airflow_provider_ernest.clusters.ec2.measuring import Probe
     from airflow_provider_ernest.clusters.ec2.preflight import Plan
@@ -132,7 +134,7 @@ class EC2Cluster:
                 now=now,
             )
             launcher = self._launcher(
-                plan, expires_at=now + timedelta(seconds=self.spec.time_to_live_seconds)
+                plan, expires_at=now + timedelta(seconds=self.spec.time_to_live_seconds), present=kept
             )
             self._launch_missing(plan, launcher, kept)
             launcher.wait_until_visible()
@@ -222,10 +224,17 @@ class EC2Cluster:
             poll_seconds=self._poll_seconds,
         )
 
-    def _launcher(self, plan: Plan, *, expires_at: datetime) -> Launcher:
+    def _launcher(self, plan: Plan, *, expires_at: datetime, present: Sequence[Instance]) -> Launcher:
         from airflow_provider_ernest.clusters.ec2.launching import Launcher
 
-        return Launcher(self.spec, ec2=self._ec2, plan=plan, expires_at=expires_at, guard=self._guard)
+        return Launcher(
+            self.spec,
+            ec2=self._ec2,
+            plan=plan,
+            expires_at=expires_at,
+            guard=self._guard,
+            present=[instance.id for instance in present],
+        )
 
     def _launch_missing(self, plan: Plan, launcher: Launcher, kept: list[Any]) -> None:
         from airflow_provider_ernest.clusters.ec2.secret import secret_of_master

@@ -159,12 +159,17 @@ def _end_batch(ec2: Any, ids: list[str], deadline: float) -> None:
             elif code == "OperationNotPermitted" and protected:
                 _unprotect(ec2, sorted(protected))
                 unprotected |= protected
-            elif meaning_of(error) is Meaning.BUSY and time.monotonic() + pause < deadline:
+            elif _may_pass(error) and time.monotonic() + pause < deadline:
                 log.warning("AWS did not end %d machines yet, trying again: %s", len(ids), error)
                 time.sleep(pause)
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
             else:
                 raise as_ours(error, f"terminate {', '.join(ids)}") from None
+
+
+def _may_pass(error: BaseException) -> bool:
+    """Whether to try again. Where AWS has not answered, always: giving up costs more than waiting."""
+    return not code_of(error) or meaning_of(error) is Meaning.BUSY
 
 
 def _unprotect(ec2: Any, ids: Sequence[str]) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from airflow_provider_ernest.clusters.ec2.attempt import SETTLE_SECONDS, Attempt
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, end_until_gone
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, of_cluster
-from airflow_provider_ernest.exceptions import ClusterStartError, ErnestError
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
 
 log = logging.getLogger(__name__)
 
@@ -88,23 +88,32 @@ class AttemptGuard:
 
     @contextlib.contextmanager
     def ending_on_failure(self) -> Iterator[None]:
-        """Whatever is raised within, kills included: end the attempt's machines, then let it pass on."""
+        """Whatever is raised within, kills included: end the attempt's machines, then let it pass on.
+
+        Raises:
+            ClusterError: instead of an error that another attempt cannot help, where ending has failed: the
+                next attempt finds the machines that may live on. After a failed setup no teardown comes.
+        """
         self.prepare()
         self._depth += 1
+        ended = True
         try:
             self.check()
             yield
             self.check()
         except BaseException as error:
             if self._depth == 1:
-                self._end_all(error)
+                ended = self._end_all(error)
             if isinstance(error, ErnestError):
                 self.check()  # what fails because its machines were ended on purpose fails for that reason
+                if not ended and not error.retryable:
+                    raise self._may_live_on(error) from error
             raise
         finally:
             self._depth -= 1
 
-    def _end_all(self, error: BaseException) -> None:
+    def _end_all(self, error: BaseException) -> bool:
+        """Whether it is certain that none of the attempt's machines lives on."""
         name = self.attempt.cluster_name
         log.warning("Ending the machines of this attempt of cluster %s after %s.", name, type(error).__name__)
         try:
@@ -116,16 +125,35 @@ class AttemptGuard:
             )
             self._end_unseen()
             log.info("Ended %d machines of cluster %s.", len(ended), name)
+            return True
         except Exception as failure:
             log.error(
                 "MACHINES MAY BE LEFT RUNNING: those of cluster %s could not all be ended. Known of this "
-                "attempt: %s. They end themselves at %s; the task's teardown, its next attempt and "
-                "`ernest reap` find them by their tag. %s",
+                "attempt: %s. They end themselves at %s. A further attempt of the task takes them over or "
+                "ends them, and `ernest reap` ends them after that time; no teardown runs after a setup "
+                "that failed. %s",
                 name,
-                ", ".join(sorted(self.known)) or "none",
-                self.expires_at or "the time in their expiry tag",
+                self._known_ids,
+                self._expiry,
                 failure,
             )
+            return False
+
+    def _may_live_on(self, error: ErnestError) -> ClusterError:
+        return ClusterError(
+            f"Machines of cluster {self.attempt.cluster_name} may live on: they could not all be ended. "
+            f"Known of this attempt: {self._known_ids}; they end themselves at {self._expiry}. "
+            f"What had failed before: {error.message}",
+            remedy=f"{error.remedy} Where no further attempt comes, end them in the EC2 console.".lstrip(),
+        )
+
+    @property
+    def _known_ids(self) -> str:
+        return ", ".join(sorted(self.known)) or "none"
+
+    @property
+    def _expiry(self) -> datetime | str:
+        return self.expires_at or "the time in their expiry tag"
 
     def _end_quickly(self) -> None:
         try:

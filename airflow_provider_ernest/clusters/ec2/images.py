@@ -26,11 +26,13 @@ class Image:
         id: "ami-...".
         root_device: device name of its root volume ("/dev/xvda"); "" where it does not tell.
         architecture: "x86_64" or "arm64", as the instance type must be; "" where it does not tell.
+        volumes: device names of its further EBS volumes.
     """
 
     id: str
     root_device: str
     architecture: str
+    volumes: tuple[str, ...] = ()
 
 
 def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
@@ -64,8 +66,13 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
     if facts.get("Platform", "").lower() == "windows":
         raise InvalidParameterError("image", image, "is an image of Windows", remedy="Name one of Linux.")
     _warn_of_deprecation(named, facts)
+    root_device = facts.get("RootDeviceName", "")
+    ebs = [mapping.get("DeviceName") for mapping in facts.get("BlockDeviceMappings", ()) if "Ebs" in mapping]
     return Image(
-        id=image_id, root_device=facts.get("RootDeviceName", ""), architecture=facts.get("Architecture", "")
+        id=image_id,
+        root_device=root_device,
+        architecture=facts.get("Architecture", ""),
+        volumes=tuple(device for device in ebs if device and device != root_device),
     )
 
 

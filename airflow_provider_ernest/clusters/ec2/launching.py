@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -19,8 +19,8 @@ from airflow_provider_ernest.clusters.ec2.aws_errors import (
     meaning_of,
     said,
 )
-from airflow_provider_ernest.clusters.ec2.instances import Instance, of_cluster, parse
-from airflow_provider_ernest.exceptions import ClusterStartError
+from airflow_provider_ernest.clusters.ec2.instances import COMING_OR_THERE, Instance, of_cluster, parse
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.guarding import AttemptGuard
@@ -58,6 +58,8 @@ class Launcher:
         plan: of the checks before the launch.
         expires_at: when the machines end themselves.
         guard: of the attempt; told of every machine, and asked right after each launch whether to go on.
+        present: ids of the cluster's machines that are there already. This attempt may have taken them over,
+            so they must not be taken for those of a launch whose answer is lost.
     """
 
     def __init__(
@@ -68,6 +70,7 @@ class Launcher:
         plan: Plan,
         expires_at: datetime,
         guard: AttemptGuard,
+        present: Collection[str] = (),
     ) -> None:
         self.spec = spec
         self.attempt = guard.attempt
@@ -76,6 +79,7 @@ class Launcher:
         guard.expires_at = expires_at
         self._ec2 = ec2
         self._plan = plan
+        self._present = frozenset(present)
         self._specification = specification_digest(spec)
         self._requests = 0
 
@@ -112,7 +116,7 @@ class Launcher:
         deadline = time.monotonic() + SETTLE_SECONDS
         while time.monotonic() < deadline:
             self.guard.check()
-            seen = {instance.id for instance in of_cluster(self._ec2, self.attempt.cluster_name, states=())}
+            seen = {instance.id for instance in self._look(states=())}
             if self.guard.known <= seen:
                 return
             self.guard.sleep(_POLL_SECONDS)
@@ -135,6 +139,8 @@ class Launcher:
             tags=tags,
             image_id=self._plan.image.id if self.spec.image else None,
             root_device=self._plan.root_device,
+            network=self._plan.network,
+            volumes=self._plan.volumes,
         )
         # Of all that is asked for, so that no two requests can differ and have the same token. The number
         # tells a repetition after the machines of the first have been ended: it shall launch new ones.
@@ -159,10 +165,18 @@ class Launcher:
         log.warning("The answer to a launch is lost (%s); looking whether it took effect.", said(error))
         deadline = time.monotonic() + SETTLE_SECONDS
         while True:
-            own = filter(self.attempt.made, of_cluster(self._ec2, self.attempt.cluster_name))
-            new = [i for i in own if i.usable and i.role == role and i.id not in self.guard.known]
+            own = filter(self.attempt.made, self._look(states=COMING_OR_THERE))
+            new = [i for i in own if i.role == role and i.id not in self.guard.known | self._present]
             if len(new) >= minimum:
                 return new
             if time.monotonic() > deadline:
                 raise as_ours(error, doing) from None
             self.guard.sleep(_POLL_SECONDS)
+
+    def _look(self, *, states: Sequence[str]) -> list[Instance]:
+        """The cluster's machines; none where AWS is busy: whoever waits for them looks again."""
+        try:
+            return of_cluster(self._ec2, self.attempt.cluster_name, states=states)
+        except ClusterError as error:
+            log.warning("Looking for the launched machines again after: %s", error.message)
+            return []

@@ -9,7 +9,19 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2.aws_errors import as_ours, code_of, explained, said
+from airflow_provider_ernest.clusters.ec2.aws_errors import as_ours, code_of, said
+from airflow_provider_ernest.clusters.ec2.launch_templates import (
+    TemplateNetwork,
+    check_template,
+    default_subnets,
+    group_ids,
+    groups_named,
+    network_of,
+    root_device_of,
+    subnets_of,
+    volumes_of,
+)
+from airflow_provider_ernest.clusters.ec2.requests import describes_interface
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -32,11 +44,15 @@ class Plan:
         image: that is booted.
         root_device: where its root volume is; None where the launch template describes the volume.
         instance_types: facts about all types that may be launched, by name.
+        network: what the launch template says about it.
+        volumes: settings of the volumes that image and launch template describe, by device name.
     """
 
     image: Image
     root_device: str | None
     instance_types: Mapping[str, InstanceType]
+    network: TemplateNetwork
+    volumes: Mapping[str, Mapping[str, Any]]
 
 
 def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any]) -> Plan:
@@ -44,7 +60,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
 
     Needs the permissions ec2:DescribeInstanceTypes, ec2:DescribeImages, ec2:DescribeSubnets,
     ec2:DescribeSecurityGroups, and where used ec2:DescribeLaunchTemplateVersions, ec2:DescribeVpcs (without
-    subnets and security groups) and ssm:GetParameter.
+    subnets) and ssm:GetParameter.
 
     Args:
         spec: what shall be launched.
@@ -52,7 +68,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
         ssm: makes a boto3 client of Systems Manager; called for an image that an SSM parameter names.
 
     Raises:
-        InvalidParameterError: something does not exist, does not fit, or is open to the world.
+        InvalidParameterError: something does not exist, does not fit, or would be open to the world.
         MissingResourceError: the image does not exist, or a permission is missing.
         ClusterError: AWS does not answer.
     """
@@ -60,6 +76,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
     from airflow_provider_ernest.clusters.ec2.instance_types import describe_instance_types
 
     template = _launch_template(ec2, spec)
+    check_template(spec.launch_template or "", template)
     named = spec.image or template.get("ImageId")
     if not named:
         raise InvalidParameterError(
@@ -70,10 +87,19 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
     names = {*spec.instance_types, *([spec.master_instance_type] if spec.master_instance_type else [])}
     instance_types = describe_instance_types(ec2, sorted(names))
     _check_architectures(image, instance_types)
-    vpc = _check_subnets(ec2, spec.subnets or _subnets_of_template(template))
-    groups = tuple(spec.security_groups) or _groups_of_template(template)
-    _check_security_groups(ec2, groups, vpc)
-    return Plan(image=image, root_device=_root_device(spec, template, image), instance_types=instance_types)
+    subnets = _subnets(ec2, spec.subnets or subnets_of(template))
+    vpc = str(subnets[0]["VpcId"]) if subnets else None
+    by_name = group_ids(ec2, template.get("SecurityGroups", ()), vpc)
+    network = network_of(template, named_groups=by_name)
+    _check_public_address(ec2, spec, network, subnets)
+    _check_security_groups(ec2, spec, network, vpc)
+    return Plan(
+        image=image,
+        root_device=root_device_of(spec, template, image),
+        instance_types=instance_types,
+        network=network,
+        volumes=volumes_of(template, image),
+    )
 
 
 def _launch_template(ec2: Any, spec: EC2ClusterSpec) -> Mapping[str, Any]:
@@ -94,29 +120,6 @@ def _launch_template(ec2: Any, spec: EC2ClusterSpec) -> Mapping[str, Any]:
     return data
 
 
-def _subnets_of_template(template: Mapping[str, Any]) -> tuple[str, ...]:
-    named = [interface.get("SubnetId") for interface in template.get("NetworkInterfaces", ())]
-    return tuple(dict.fromkeys(subnet for subnet in named if subnet))
-
-
-def _groups_of_template(template: Mapping[str, Any]) -> tuple[str, ...]:
-    groups = list(template.get("SecurityGroupIds", ()))
-    for interface in template.get("NetworkInterfaces", ()):
-        groups += interface.get("Groups", ())
-    return tuple(dict.fromkeys(groups))
-
-
-def _root_device(spec: EC2ClusterSpec, template: Mapping[str, Any], image: Image) -> str | None:
-    """Where the root volume is, so that it can be encrypted; None to leave it to the launch template."""
-    described = {mapping.get("DeviceName"): mapping for mapping in template.get("BlockDeviceMappings", ())}
-    own = spec.volume_gigabytes is not None or spec.volume_key is not None
-    if own or image.root_device not in described:
-        return image.root_device
-    if not described[image.root_device].get("Ebs", {}).get("Encrypted"):
-        log.warning("The launch template %s does not ask for an encrypted root volume.", spec.launch_template)
-    return None
-
-
 def _check_architectures(image: Image, instance_types: Mapping[str, InstanceType]) -> None:
     for name, instance_type in instance_types.items():
         if instance_type.architectures and image.architecture not in instance_type.architectures:
@@ -129,12 +132,12 @@ def _check_architectures(image: Image, instance_types: Mapping[str, InstanceType
             )
 
 
-def _check_subnets(ec2: Any, subnets: Sequence[str]) -> str | None:
-    """The VPC of the subnets; None where none are named."""
+def _subnets(ec2: Any, subnets: Sequence[str]) -> Sequence[Mapping[str, Any]]:
+    """What AWS says about the subnets, which must be of one VPC."""
     if not subnets:
-        return None
+        return ()
     with _named("subnets", tuple(subnets), "InvalidSubnet"):
-        found = ec2.describe_subnets(SubnetIds=list(subnets))["Subnets"]
+        found: Sequence[Mapping[str, Any]] = ec2.describe_subnets(SubnetIds=list(subnets))["Subnets"]
     vpcs = {subnet["VpcId"] for subnet in found}
     if len(vpcs) > 1:
         raise InvalidParameterError(
@@ -143,16 +146,48 @@ def _check_subnets(ec2: Any, subnets: Sequence[str]) -> str | None:
             f"lie in several VPCs: {', '.join(sorted(vpcs))}",
             remedy="Name subnets of one VPC: the machines of a cluster must reach each other.",
         )
-    return str(vpcs.pop())
+    return found
 
 
-def _check_security_groups(ec2: Any, groups: Sequence[str], vpc: str | None) -> None:
+def _check_public_address(
+    ec2: Any, spec: EC2ClusterSpec, network: TemplateNetwork, subnets: Sequence[Mapping[str, Any]]
+) -> None:
+    """Refuse a public address that the requests could neither ask for nor prevent."""
+    if describes_interface(spec, network):
+        return
+    if spec.public_address:
+        raise InvalidParameterError(
+            "public_address",
+            True,
+            f"cannot be asked for where the launch template {spec.launch_template} names security groups of "
+            "the machine: AWS takes no network interface then",
+            remedy="Name no security groups in the template; set security_groups.",
+        )
+    public = "the launch template's network interface" if network.public_address else ""
+    if network.public_address is None:
+        giving = [one["SubnetId"] for one in subnets or default_subnets(ec2) if one["MapPublicIpOnLaunch"]]
+        public = f"the subnet {giving[0]}" if giving else ""
+    if public:
+        raise InvalidParameterError(
+            "public_address",
+            False,
+            f"would not hold: {public} gives the machines public addresses",
+            remedy="Name no security groups of the machine in the launch template; set security_groups."
+            if network.instance_level
+            else "Set subnets or security_groups here, or public_address=True.",
+        )
+
+
+def _check_security_groups(ec2: Any, spec: EC2ClusterSpec, network: TemplateNetwork, vpc: str | None) -> None:
+    own = tuple(spec.security_groups) or network.security_groups
+    groups = tuple(dict.fromkeys([*own, *network.other_groups]))
+    found: list[Mapping[str, Any]] = []
     if groups:
-        with _named("security_groups", tuple(groups), "InvalidGroup", "InvalidSecurityGroup"):
-            found = ec2.describe_security_groups(GroupIds=list(groups))["SecurityGroups"]
-    else:
+        with _named("security_groups", groups, "InvalidGroup", "InvalidSecurityGroup"):
+            found += ec2.describe_security_groups(GroupIds=list(groups))["SecurityGroups"]
+    if not own or network.further_without_groups:
         # AWS takes the VPC's default group then, in which somebody may have opened anything.
-        found = _default_groups(ec2, vpc)
+        found += groups_named(ec2, ["default"], vpc)
     for group in found:
         if vpc and group.get("VpcId") and group["VpcId"] != vpc:
             raise InvalidParameterError(
@@ -164,22 +199,15 @@ def _check_security_groups(ec2: Any, groups: Sequence[str], vpc: str | None) -> 
         _check_rules(group)
 
 
-def _default_groups(ec2: Any, vpc: str | None) -> Sequence[Mapping[str, Any]]:
-    with explained("describe the VPC's default security group"):
-        if vpc is None:
-            vpcs = ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
-            if not vpcs:
-                raise InvalidParameterError(
-                    "subnets", (), "must be named, since the region has no default VPC"
-                )
-            vpc = vpcs[0]["VpcId"]
-        filters = [{"Name": "vpc-id", "Values": [vpc]}, {"Name": "group-name", "Values": ["default"]}]
-        found: Sequence[Mapping[str, Any]] = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
-    return found
-
-
 def _check_rules(group: Mapping[str, Any]) -> None:
     for rule in group.get("IpPermissions", ()):
+        for listed in rule.get("PrefixListIds", ()):
+            log.warning(
+                "The security group %s lets in the prefix list %s%s: see that it holds no strangers.",
+                group["GroupId"],
+                listed.get("PrefixListId"),
+                _ports(rule),
+            )
         sources = [entry["CidrIp"] for entry in rule.get("IpRanges", ())]
         sources += [entry["CidrIpv6"] for entry in rule.get("Ipv6Ranges", ())]
         for source in sources:

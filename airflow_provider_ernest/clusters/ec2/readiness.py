@@ -13,6 +13,9 @@ from airflow_provider_ernest.spark.master import MasterState, read_state
 
 _READ_SECONDS = 5.0
 
+GIVEN_UP = "given up"
+"""Value of the tag `identity.TRY_TAG` of machines that were ended on purpose while the cluster starts."""
+
 ReadMaster = Callable[..., MasterState]
 """`spark.master.read_state`, or what stands for it in tests."""
 
@@ -140,13 +143,14 @@ def web_url(master: Instance) -> str:
 def _ended(
     instances: Sequence[Instance], master: Instance | None, launched: Sequence[Instance]
 ) -> tuple[str, ...]:
-    # Machines of attempts that are over were ended on purpose.
+    # Machines of attempts that are over were ended on purpose, as were those that were given up.
     living = [*launched, *([master] if master else [])]
-    newest = sorted(instances, key=lambda instance: instance.launched_at)[-1:]
+    candidates = [instance for instance in instances if instance.attempt != GIVEN_UP]
+    newest = sorted(candidates, key=lambda instance: instance.launched_at)[-1:]
     attempts = {instance.attempt for instance in living or newest}
     return tuple(
         f"{instance.id} ({instance.ended_because or instance.state})"
-        for instance in instances
+        for instance in candidates
         if not instance.usable and instance.attempt in attempts
     )
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
+from airflow_provider_ernest.clusters.ec2.spec_checks import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.model.documents import Document
 
 log = logging.getLogger(__name__)
@@ -18,8 +19,9 @@ log = logging.getLogger(__name__)
 GRACE_SECONDS = 300.0
 """How long after its expiry a machine may take to end itself before it is called overdue."""
 
-UNREADABLE_LIMIT_SECONDS = 24 * 3600.0
-"""A machine whose expiry tag was removed or spoilt is overdue so long after its launch."""
+UNREADABLE_LIMIT_SECONDS = float(MAX_TIME_TO_LIVE_SECONDS)
+"""A machine whose expiry tag was removed or spoilt is overdue so long after its launch: no cluster may live
+longer, and one that lives for less is not told from it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,7 +92,8 @@ def reap(
     """End the machines that are overdue. Each counts for itself: a grown cluster has several expiries.
 
     A machine whose expiry tag cannot be read is reported at once, and ended when it is older than
-    `unreadable_limit_seconds`: its own timer does not depend on the tag and should have ended it by then.
+    `unreadable_limit_seconds`, by default the longest time to live that is allowed: before, its cluster may
+    be in use. Its own timer does not depend on the tag, and ends it when its time to live is over.
 
     Needs the permissions ec2:DescribeInstances, ec2:TerminateInstances and, for protected machines,
     ec2:ModifyInstanceAttribute.

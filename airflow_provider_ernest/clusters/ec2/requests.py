@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from airflow_provider_ernest.clusters.ec2.launch_templates import TemplateNetwork
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
 ON_DEMAND: Literal["on-demand"] = "on-demand"
 SPOT: Literal["spot"] = "spot"
+
+_NOTHING_SAID = TemplateNetwork()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,8 @@ def run_instances_request(
     tags: Mapping[str, str],
     image_id: str | None,
     root_device: str | None,
+    network: TemplateNetwork = _NOTHING_SAID,
+    volumes: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> dict[str, Any]:
     """The keyword arguments of boto3's ``run_instances``; the same for the same arguments.
 
@@ -60,6 +66,8 @@ def run_instances_request(
         tags: ours, which win over the user's.
         image_id: the AMI; None for that of the launch template.
         root_device: device name of the image's root volume; None where the launch template describes it.
+        network: what the launch template says about it.
+        volumes: settings of the other volumes, by device name; see `launch_templates.volumes_of`.
 
     Returns:
         New dictionaries and lists throughout, in a fixed order.
@@ -86,10 +94,16 @@ def run_instances_request(
         ],
         **_image(spec, image_id),
         **_market(place),
-        **_network(spec, place),
-        **_root_volume(spec, root_device),
+        **_network(spec, place, network),
+        **_volumes(spec, root_device, volumes),
         **_access(spec),
     }
+
+
+def describes_interface(spec: EC2ClusterSpec, network: TemplateNetwork) -> bool:
+    """Whether requests describe the machine's interface, and so decide on its public address."""
+    own = spec.subnets or spec.security_groups or spec.public_address
+    return bool(own) and not network.instance_level
 
 
 def _image(spec: EC2ClusterSpec, image_id: str | None) -> dict[str, Any]:
@@ -109,24 +123,41 @@ def _market(place: Place) -> dict[str, Any]:
     return {"DisableApiTermination": False}
 
 
-def _network(spec: EC2ClusterSpec, place: Place) -> dict[str, Any]:
-    if place.subnet is None and not spec.security_groups and not spec.public_address:
+def _network(spec: EC2ClusterSpec, place: Place, network: TemplateNetwork) -> dict[str, Any]:
+    subnet = {} if place.subnet is None else {"SubnetId": place.subnet}
+    groups = list(spec.security_groups or network.security_groups)
+    if network.instance_level:
+        return {**subnet, "SecurityGroupIds": groups}
+    if not describes_interface(spec, network):
         return {}  # the launch template's
     # An interface and not SubnetId and SecurityGroupIds, since only here a public address can be refused
-    # that the subnet would give.
+    # that the subnet would give. With all that the template's says, which it may replace.
+    if not subnet and network.subnet is not None:
+        subnet = {"SubnetId": network.subnet}
     interface: dict[str, Any] = {
         "DeviceIndex": 0,
         "AssociatePublicIpAddress": spec.public_address,
         "DeleteOnTermination": True,
+        **subnet,
     }
-    if place.subnet is not None:
-        interface["SubnetId"] = place.subnet
-    if spec.security_groups:
-        interface["Groups"] = list(spec.security_groups)
+    if groups:
+        interface["Groups"] = groups
     return {"NetworkInterfaces": [interface]}
 
 
-def _root_volume(spec: EC2ClusterSpec, root_device: str | None) -> dict[str, Any]:
+def _volumes(
+    spec: EC2ClusterSpec, root_device: str | None, volumes: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    root = _root_volume(spec, root_device)
+    others = [
+        {"DeviceName": device, "Ebs": dict(settings)}
+        for device, settings in volumes.items()
+        if device != root_device
+    ]
+    return {"BlockDeviceMappings": [*root, *others]} if root or others else {}
+
+
+def _root_volume(spec: EC2ClusterSpec, root_device: str | None) -> list[dict[str, Any]]:
     if root_device is None:
         for field in ("volume_gigabytes", "volume_key"):
             if getattr(spec, field) is not None:
@@ -136,7 +167,7 @@ def _root_volume(spec: EC2ClusterSpec, root_device: str | None) -> dict[str, Any
                     "cannot be applied: the image's root device is not known",
                     remedy="Name the image, or describe the volume in the launch template.",
                 )
-        return {}
+        return []
     volume: dict[str, Any] = {
         "Encrypted": True,
         "DeleteOnTermination": True,
@@ -146,7 +177,7 @@ def _root_volume(spec: EC2ClusterSpec, root_device: str | None) -> dict[str, Any
         volume["VolumeSize"] = spec.volume_gigabytes
     if spec.volume_key is not None:
         volume["KmsKeyId"] = spec.volume_key
-    return {"BlockDeviceMappings": [{"DeviceName": root_device, "Ebs": volume}]}
+    return [{"DeviceName": root_device, "Ebs": volume}]
 
 
 def _access(spec: EC2ClusterSpec) -> dict[str, Any]:

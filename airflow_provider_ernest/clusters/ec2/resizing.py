@@ -104,14 +104,16 @@ class ClusterResize:
             )
             grows = len(present) < self._spec.machines
             if grows:
-                self._grow(watch, master, present)
+                self._grow(watch, master, present, every=every)
             return self._assemble(watch, probe=self._probe if grows else None)
 
     def abandon(self) -> None:
         """End the machines that this attempt has launched; see `EC2Cluster.abandon`."""
         self._guard.abandon()
 
-    def _grow(self, watch: Watch, master: Instance, present: list[Instance]) -> None:
+    def _grow(
+        self, watch: Watch, master: Instance, present: list[Instance], *, every: list[Instance]
+    ) -> None:
         from airflow_provider_ernest.clusters.ec2.launching import Launcher
         from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
         from airflow_provider_ernest.clusters.ec2.secret import secret_of_master
@@ -126,6 +128,7 @@ class ClusterResize:
             plan=plan,
             expires_at=datetime.now(UTC) + timedelta(seconds=self._spec.time_to_live_seconds),
             guard=self._guard,
+            present=[instance.id for instance in every],
         )
         secret = secret_of_master(self._ec2, master)
         fleet = Fleet(spec=self._spec, plan=plan, launcher=launcher, ec2=self._ec2, secret=secret)

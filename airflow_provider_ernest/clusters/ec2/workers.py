@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
-from airflow_provider_ernest.clusters.ec2.identity import MASTER, WORKER
+from airflow_provider_ernest.clusters.ec2.identity import MASTER, TRY_TAG, WORKER
 from airflow_provider_ernest.clusters.ec2.instance_types import executor_memory_megabytes
-from airflow_provider_ernest.clusters.ec2.instances import Instance
+from airflow_provider_ernest.clusters.ec2.instances import Instance, add_tags
 from airflow_provider_ernest.clusters.ec2.launching import Launcher, PlaceRefusedError
 from airflow_provider_ernest.clusters.ec2.placement import (
     WorkerPlacement,
@@ -19,7 +19,9 @@ from airflow_provider_ernest.clusters.ec2.placement import (
     master_places,
     worker_places,
 )
+from airflow_provider_ernest.clusters.ec2.readiness import GIVEN_UP
 from airflow_provider_ernest.clusters.ec2.user_data import master_user_data, worker_user_data
+from airflow_provider_ernest.exceptions import ErnestError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.preflight import Plan
@@ -78,12 +80,12 @@ class Fleet:
             refusals += placement.refusals
             number = len(alike) + len(placement.launched)
             if number >= self.spec.smallest_machines:
-                self._end([worker for worker in present if worker.instance_type != instance_type])
+                self._give_up([worker for worker in present if worker.instance_type != instance_type])
                 if placement.missing:
                     log.warning("Going on with %d workers of %d.", number, self.spec.machines)
                 return
             log.warning("AWS has %d x %s of the %d wanted.", number, instance_type, self.spec.machines)
-            self._end(placement.launched)
+            self._give_up(placement.launched)
         raise exhausted(
             f"AWS has not {self.spec.smallest_machines} workers of {' or '.join(self.spec.instance_types)}",
             refusals,
@@ -119,5 +121,12 @@ class Fleet:
             memory_megabytes=memory,
         )
 
-    def _end(self, instances: Sequence[Instance]) -> None:
-        end_machines(self.ec2, [instance.id for instance in instances])
+    def _give_up(self, instances: Sequence[Instance]) -> None:
+        """End machines so that those who look at the cluster later do not take it for a failure."""
+        ids = [instance.id for instance in instances]
+        # First, since this attempt no longer owns what it has tagged as given up.
+        end_machines(self.ec2, ids)
+        try:
+            add_tags(self.ec2, ids, {TRY_TAG: GIVEN_UP})
+        except ErnestError as error:
+            log.warning("Machines that are ended on purpose will be called ended by themselves: %s", error)

@@ -1,5 +1,11 @@
 import pytest
-from botocore.exceptions import ClientError, EndpointConnectionError, NoCredentialsError
+from botocore.exceptions import (
+    ClientError,
+    CredentialRetrievalError,
+    EndpointConnectionError,
+    NoCredentialsError,
+    PartialCredentialsError,
+)
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import (
     ELSEWHERE,
@@ -8,7 +14,12 @@ from airflow_provider_ernest.clusters.ec2.aws_errors import (
     is_unanswered,
     meaning_of,
 )
-from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ErnestError,
+    InvalidParameterError,
+    MissingResourceError,
+)
 
 
 def refusal(code, message="No.", status=400):
@@ -28,6 +39,7 @@ def refusal(code, message="No.", status=400):
         ("InstanceLimitExceeded", 400),
         ("Unsupported", 400),
         ("InsufficientFreeAddressesInSubnet", 400),
+        ("AuthFailure.ServiceLinkedRoleCreationNotPermitted", 403),
     ],
 )
 def test_after_these_another_place_is_tried(code, status):
@@ -58,7 +70,9 @@ def test_an_unknown_error_of_the_server_may_have_had_an_effect():
         (EndpointConnectionError(endpoint_url="http://127.0.0.1"), ClusterError, True),
         (refusal("AuthFailure", status=401), MissingResourceError, False),
         (refusal("InvalidKeyPair.NotFound"), InvalidParameterError, False),
-        (NoCredentialsError(), MissingResourceError, False),
+        (refusal("AuthFailure.SomethingNew", status=403), MissingResourceError, False),
+        (refusal("ConcurrentTagAccess"), ClusterError, True),
+        (NoCredentialsError(), ClusterError, True),
     ],
 )
 def test_errors_become_ours_with_what_aws_said(error, ours, retryable):
@@ -81,3 +95,23 @@ def test_other_errors_pass():
     with pytest.raises(KeyError), explained("launch machines"):
         raise KeyError("x")
     assert Meaning.WRONG not in ELSEWHERE
+
+
+@pytest.mark.parametrize(
+    ("error", "retryable"),
+    [
+        (NoCredentialsError(), True),
+        (CredentialRetrievalError(provider="iam-role", error_msg="no answer"), True),
+        (refusal("ExpiredTokenException"), True),
+        (refusal("IDPCommunicationError"), True),
+        (PartialCredentialsError(provider="env", cred_var="aws_secret_access_key"), False),
+        (refusal("InvalidClientTokenId", status=403), False),
+    ],
+)
+def test_a_failure_of_the_credentials_is_told_as_one(error, retryable):
+    """The metadata service, which gives a role's credentials, fails now and then."""
+    with pytest.raises(ErnestError, match=r"credentials failed") as caught, explained("end machines"):
+        raise error
+    assert caught.value.retryable is retryable
+    assert "valid credentials" in caught.value.remedy
+    assert "end machines" in caught.value.message

@@ -1,4 +1,5 @@
 import pytest
+from botocore.exceptions import ConnectionClosedError, CredentialRetrievalError, NoCredentialsError
 
 from airflow_provider_ernest.clusters.ec2 import ending
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, terminate_cluster
@@ -111,4 +112,34 @@ def test_the_wait_is_bounded_where_aws_stays_busy(bed, name):
         terminate_cluster(bed.client(), name, patience_seconds=0.3)
     bed.api.forget_faults()
     terminate_cluster(bed.client(), name)
+    assert not bed.live()
+
+
+@pytest.mark.parametrize("method", ["terminate_instances", "get_paginator"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        NoCredentialsError(),
+        CredentialRetrievalError(provider="iam-role", error_msg="no answer"),
+        ConnectionClosedError(endpoint_url="http://127.0.0.1"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_whatever_keeps_aws_from_answering_is_endured(bed, name, method, error):
+    class Hiccups:
+        """A client whose calls fail twice before AWS is asked."""
+
+        def __init__(self):
+            self.left = 2
+
+        def __getattr__(self, called):
+            if called == method and self.left:
+                self.left -= 1
+                raise error
+            return getattr(client, called)
+
+    client = bed.client()
+    hiccups = Hiccups()
+    terminate_cluster(hiccups, name)
+    assert not hiccups.left
     assert not bed.live()

@@ -5,7 +5,8 @@ import time
 
 import pytest
 
-from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
+from airflow_provider_ernest.clusters.ec2 import ending
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, MissingResourceError
 
 
 def run_in_thread(cluster):
@@ -158,3 +159,36 @@ def test_a_kill_ends_what_aws_does_not_show_yet(bed):
     bed.client().delete_tags(Resources=[hidden], Tags=[{"Key": "ernest:cluster"}])
     cluster.abandon()
     assert not bed.live()
+
+
+@pytest.fixture
+def _never_ended(bed, monkeypatch):
+    monkeypatch.setattr(ending, "PATIENCE_SECONDS", 0.1)
+    bed.api.fail("TerminateInstances", code="UnauthorizedOperation", status=403, times=99)
+
+
+@pytest.mark.usefixtures("_never_ended")
+def test_machines_that_may_live_on_are_worth_another_attempt(bed, caplog):
+    """Without one nobody ends them: after a setup that failed there is no teardown."""
+    bed.api.fail("RunInstances", code="UnauthorizedOperation", status=403, message="not so many", skip=1)
+    with pytest.raises(ClusterError, match=r"may live on.*not so many") as caught:
+        bed.cluster().start()
+    (left,) = bed.live_ids()
+    assert left in str(caught.value)
+    assert caught.value.retryable
+    assert isinstance(caught.value.__cause__, MissingResourceError)
+    assert "IAM policy" in caught.value.remedy
+    assert "the task's teardown" not in caplog.text
+
+    bed.api.forget_faults()
+    handle = bed.cluster(try_number=2).start()
+    assert handle.master.instance_id == left
+    assert {m.instance_id for m in handle.machines} == bed.live_ids("worker")
+
+
+@pytest.mark.usefixtures("_never_ended")
+def test_an_error_worth_another_attempt_stays_itself_where_machines_may_live_on(bed):
+    bed.api.fail("RunInstances", code="VcpuLimitExceeded", status=400, skip=1, times=99)
+    with pytest.raises(ClusterStartError, match=r"VcpuLimitExceeded"):
+        bed.cluster().start()
+    assert len(bed.live()) == 1

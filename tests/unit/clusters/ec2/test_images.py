@@ -143,6 +143,15 @@ def test_an_image_to_be_deprecated_some_day_is_taken_silently(ec2, caplog):
     assert caplog.text == ""
 
 
+def test_further_volumes_are_those_of_ebs(ec2):
+    mappings = [
+        {"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 8}},
+        {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 100, "DeleteOnTermination": False}},
+        {"DeviceName": "/dev/sdc", "VirtualName": "ephemeral0"},
+    ]
+    assert _resolve_stubbed(ec2, BlockDeviceMappings=mappings).volumes == ("/dev/sdb",)
+
+
 def test_windows_is_refused(ec2):
     with pytest.raises(InvalidParameterError, match=r"image='ami-0123456789abcdef0' .*Windows.*Linux"):
         _resolve_stubbed(ec2, Platform="windows")

@@ -12,6 +12,11 @@ def tokens(bed):
     return [call.parameters["ClientToken"] for call in bed.api.calls("RunInstances")]
 
 
+def throttle_after_launch(bed, *, times=1):
+    """Have AWS refuse to show machines, but when a start looks for those of earlier attempts."""
+    bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, skip=1, times=times)
+
+
 @pytest.mark.parametrize("skip", [0, 1], ids=["master", "workers"])
 @pytest.mark.parametrize(
     "fault", [{"when": "drop"}, {"when": "after"}, {"when": "hang", "seconds": 2}], ids=lambda f: f["when"]
@@ -106,3 +111,52 @@ def test_a_repetition_after_its_machines_were_ended_has_another_token(bed):
     bed.api.set_capacity("m5.large", None, zone="us-east-1a")
     assert len(bed.cluster(spec).start().machines) == 3, "also where the attempt's number is the same"
     assert all(call.outcome != "IdempotentParameterMismatch" for call in bed.api.calls("RunInstances"))
+
+
+def test_machines_taken_over_are_not_those_of_a_lost_launch(bed):
+    bed.cluster().launch()
+    for machine in bed.live("worker")[:2]:
+        bed.api.set_state(machine.instance_id, "terminated")
+    bed.api.fail("RunInstances", code="InternalError")
+    with pytest.raises(ClusterError, match=r"InternalError"):
+        bed.cluster(try_number=2).start()
+    assert not bed.live()
+
+
+def test_throttling_right_after_a_launch_is_endured(bed, caplog):
+    cluster = bed.cluster()
+    throttle_after_launch(bed)
+    cluster.launch()
+    assert "RequestLimitExceeded" in caplog.text
+    assert len(bed.live()) == 5
+
+
+def test_throttling_while_a_lost_launch_is_looked_for_is_endured(bed):
+    bed.api.fail("RunInstances", when="drop", skip=1)
+    throttle_after_launch(bed)
+    bed.cluster().launch()
+    assert len(bed.api.instances()) == 5
+
+
+def test_throttling_without_end_after_a_launch_does_not_end_it(bed, caplog):
+    throttle_after_launch(bed, times=99)
+    bed.cluster().launch()
+    bed.api.forget_faults()
+    assert "does not show all machines" in caplog.text
+    assert len(bed.live()) == 5
+
+
+@pytest.mark.parametrize("fallback", [True, False])
+def test_an_account_that_never_used_spot_is_told_the_way(bed, fallback, caplog):
+    code = "AuthFailure.ServiceLinkedRoleCreationNotPermitted"
+    bed.api.fail("RunInstances", code=code, status=403, skip=1, times=2 if fallback else 99)
+    spec = bed.spec(spot=True, on_demand_fallback=fallback, subnets=bed.api.subnet_ids[:1], over_allocation=0)
+    if fallback:
+        handle = bed.cluster(spec).start()
+        assert {machine.market for machine in handle.machines} == {"on-demand"}
+        assert code in caplog.text
+        return
+    with pytest.raises(ClusterStartError, match=code) as caught:
+        bed.cluster(spec).start()
+    assert "aws iam create-service-linked-role --aws-service-name spot.amazonaws.com" in caught.value.remedy
+    assert not bed.live()

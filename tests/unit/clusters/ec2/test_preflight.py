@@ -1,3 +1,5 @@
+import logging
+
 import pytest
 
 from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
@@ -85,7 +87,12 @@ def test_the_subnets_of_a_launch_template_tell_the_vpc(bed):
 
 def test_without_any_subnet_there_must_be_a_default_vpc(bed):
     template(bed, ImageId=bed.api.image_id)
-    changes = {"launch_template": "mine", "subnets": (), "security_groups": ()}
+    changes = {
+        "launch_template": "mine",
+        "subnets": (),
+        "security_groups": (),
+        "public_address": True,  # which the default VPC's subnets give
+    }
     ec2 = bed.client()
     if not ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]:
         with pytest.raises(InvalidParameterError, match=r"no default VPC"):
@@ -137,6 +144,135 @@ def test_a_launch_template_names_image_groups_and_volume(bed):
     assert plan.image.id == bed.api.image_id
     described = plan.image.root_device == "/dev/sda1"
     assert plan.root_device == (None if described else plan.image.root_device)
+
+
+def test_groups_of_the_machine_in_a_template_leave_the_public_address_to_the_subnet(bed):
+    template(bed, ImageId=bed.api.image_id, SecurityGroupIds=[bed.api.security_group_id])
+    for groups in ((), (bed.api.security_group_id,)):
+        changes = {"launch_template": "mine", "security_groups": groups}
+        check(bed, **changes)
+        with pytest.raises(InvalidParameterError, match=r"public_address=True cannot be asked for"):
+            check(bed, **changes, public_address=True)
+    subnet = bed.api.subnet_ids[1]
+    bed.client().modify_subnet_attribute(SubnetId=subnet, MapPublicIpOnLaunch={"Value": True})
+    with pytest.raises(InvalidParameterError, match=rf"public_address=False .*{subnet} gives"):
+        check(bed, **changes)
+
+
+def test_a_template_with_groups_of_the_machine_launches_in_the_subnets(bed):
+    template(bed, ImageId=bed.api.image_id, SecurityGroupIds=[bed.api.security_group_id])
+    asked = []
+
+    def client(service="ec2"):
+        made = bed.client(service)
+        event = "provide-client-params.ec2.RunInstances"
+        made.meta.events.register(event, lambda params, **_: asked.append(params))
+        return made
+
+    bed.cluster(bed.spec(launch_template="mine", security_groups=()), client=client).start()
+    # AWS refuses interfaces beside such groups; the test bed does not.
+    assert asked
+    assert not any("NetworkInterfaces" in params for params in asked)
+    live = [{"Name": "instance-state-name", "Values": ["running"]}]
+    found = bed.client().describe_instances(Filters=live)["Reservations"]
+    machines = [machine for reservation in found for machine in reservation["Instances"]]
+    assert len(machines) == 4
+    for machine in machines:
+        assert machine["SubnetId"] in bed.api.subnet_ids
+        assert [one["GroupId"] for one in machine["SecurityGroups"]] == [bed.api.security_group_id]
+
+
+def test_a_template_alone_may_give_no_public_address_that_was_not_asked_for(bed):
+    subnet, changes = bed.api.subnet_ids[0], {"subnets": (), "security_groups": ()}
+    for name, said in (("public", {"AssociatePublicIpAddress": True}), ("silent", {})):
+        interface = {"DeviceIndex": 0, "SubnetId": subnet, "Groups": [bed.api.security_group_id], **said}
+        data = {"ImageId": bed.api.image_id, "NetworkInterfaces": [interface]}
+        bed.client().create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
+    with pytest.raises(InvalidParameterError, match=r"public_address=False .*network interface gives"):
+        check(bed, launch_template="public", **changes)
+    check(bed, launch_template="silent", **changes)
+    bed.client().modify_subnet_attribute(SubnetId=subnet, MapPublicIpOnLaunch={"Value": True})
+    with pytest.raises(InvalidParameterError, match=rf"public_address=False .*{subnet} gives"):
+        check(bed, launch_template="silent", **changes)
+    check(bed, launch_template="silent", **changes, public_address=True)
+    # Where the specification names the groups, the requests say that there shall be no address.
+    check(bed, launch_template="public", subnets=())
+
+
+def test_a_template_alone_may_not_use_the_public_subnets_of_the_default_vpc(bed):
+    ec2 = bed.client()
+    if not ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]:
+        ec2.create_default_vpc()
+    template(bed, ImageId=bed.api.image_id)
+    default = ec2.describe_subnets(Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
+    for one in default[1:]:
+        ec2.modify_subnet_attribute(SubnetId=one["SubnetId"], MapPublicIpOnLaunch={"Value": False})
+    with pytest.raises(InvalidParameterError, match=rf"{default[0]['SubnetId']} gives.*subnets"):
+        check(bed, launch_template="mine", subnets=(), security_groups=())
+
+
+def test_groups_that_a_template_names_by_name_are_judged(bed):
+    template(bed, ImageId=bed.api.image_id, SecurityGroups=["ernest-testbed-open"])
+    for groups in ((), (bed.api.security_group_id,)):
+        with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
+            check(bed, launch_template="mine", security_groups=groups)
+
+
+def test_an_unknown_name_of_a_group_in_a_template_is_told(bed):
+    template(bed, ImageId=bed.api.image_id, SecurityGroups=["nobody"])
+    with pytest.raises(InvalidParameterError, match=r"security_groups='nobody'"):
+        check(bed, launch_template="mine")
+
+
+def test_groups_of_further_interfaces_are_judged(bed):
+    interfaces = [
+        {"DeviceIndex": 0, "Groups": [bed.api.security_group_id]},
+        {"DeviceIndex": 1, "Groups": [bed.api.open_security_group_id]},
+    ]
+    template(bed, ImageId=bed.api.image_id, NetworkInterfaces=interfaces)
+    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
+        check(bed, launch_template="mine")
+
+
+def test_a_prefix_list_in_a_group_is_warned_of(bed, caplog):
+    ec2 = bed.client()
+    made = ec2.create_managed_prefix_list(PrefixListName="office", MaxEntries=1, AddressFamily="IPv4")
+    listed, own = made["PrefixList"]["PrefixListId"], group(bed)
+    permission = {
+        "IpProtocol": "tcp",
+        "FromPort": 22,
+        "ToPort": 22,
+        "PrefixListIds": [{"PrefixListId": listed}],
+    }
+    ec2.authorize_security_group_ingress(GroupId=own, IpPermissions=[permission])
+    with caplog.at_level(logging.WARNING):
+        check(bed, security_groups=(own,))
+    assert f"{own} lets in the prefix list {listed} to ports 22 to 22" in caplog.text
+
+
+def test_a_template_must_not_make_the_master_a_spot_instance(bed):
+    template(bed, ImageId=bed.api.image_id, InstanceMarketOptions={"MarketType": "spot"})
+    for spot in (True, False):
+        with pytest.raises(InvalidParameterError, match=r"InstanceMarketOptions.*set spot=True"):
+            check(bed, launch_template="mine", spot=spot)
+    assert not bed.api.instances()
+
+
+def test_no_volume_of_a_template_is_left_behind_or_readable(bed):
+    left = {"VolumeSize": 9, "VolumeType": "gp3", "DeleteOnTermination": False, "Encrypted": False}
+    mappings = [
+        {"DeviceName": "/dev/sdb", "Ebs": left},
+        {"DeviceName": "/dev/sdc", "VirtualName": "ephemeral0"},
+    ]
+    template(bed, ImageId=bed.api.image_id, BlockDeviceMappings=mappings)
+    cluster = bed.cluster(bed.spec(launch_template="mine"))
+    cluster.start()
+    ec2 = bed.client()
+    volumes = [one for one in ec2.describe_volumes()["Volumes"] if one["Size"] == 9]
+    assert len(volumes) == 4
+    assert all(one["Encrypted"] for one in volumes)
+    cluster.terminate()
+    assert not [one for one in ec2.describe_volumes()["Volumes"] if one["Size"] == 9]
 
 
 def test_a_launch_template_must_exist(bed):

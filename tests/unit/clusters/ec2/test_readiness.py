@@ -100,6 +100,16 @@ def test_where_all_have_ended_those_of_the_last_attempt_are_told():
     assert [entry.split()[0] for entry in readiness.ended] == ["i-0", "i-1"]
 
 
+def test_workers_that_were_given_up_did_not_end_by_themselves():
+    later = datetime(2026, 1, 2, tzinfo=UTC)
+    given_up = instance(2, state="terminated", attempt="given up", launched_at=later)
+    failed = instance(1, state="terminated")
+    readiness = judge([MASTER, failed, given_up], registered(), wanted=2, smallest=1)
+    assert [entry.split()[0] for entry in readiness.ended] == ["i-1"]
+    gone = replace(MASTER, state="terminated")
+    assert len(judge([gone, failed, given_up], None, wanted=2, smallest=1).ended) == 2
+
+
 def test_fewer_than_the_smallest_number_is_a_failure_once_some_have_ended():
     ended = instance(2, state="terminated", ended_because="gave up")
     readiness = judge([MASTER, instance(1), ended], registered(1), wanted=2, smallest=2)

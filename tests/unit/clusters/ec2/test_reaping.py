@@ -4,6 +4,7 @@ import pytest
 
 from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
 from airflow_provider_ernest.clusters.ec2.reaping import find_clusters, reap
+from airflow_provider_ernest.clusters.ec2.spec_checks import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.exceptions import ClusterError
 
 
@@ -76,13 +77,17 @@ def test_machines_get_the_grace_to_end_themselves(bed, clusters, now):
 
 
 @pytest.mark.parametrize("value", ["", "soon", "2026-13-01"])
-def test_an_unreadable_expiry_is_reported_and_ended_after_a_day(bed, clusters, value, caplog, now):
+def test_an_unreadable_expiry_is_reported_and_ended_after_the_longest_time_to_live(
+    bed, clusters, value, caplog, now
+):
     spoilt = sorted(of(bed, clusters[0]))[0]
     bed.client().create_tags(Resources=[spoilt], Tags=[{"Key": "ernest:expires-at", "Value": value}])
     assert reap(bed.client(), now=now) == []
     assert spoilt in caplog.text
-    later = now + timedelta(hours=25)
-    (reaped,) = [c for c in reap(bed.client(), now=later, grace_seconds=1e6) if c.name == clusters[0]]
+    longest = timedelta(seconds=MAX_TIME_TO_LIVE_SECONDS)
+    before, later = now + longest - timedelta(hours=1), now + longest + timedelta(hours=1)
+    assert reap(bed.client(), now=before, grace_seconds=1e7) == [], "its cluster may still be in use"
+    (reaped,) = [c for c in reap(bed.client(), now=later, grace_seconds=1e7) if c.name == clusters[0]]
     assert reaped.overdue == reaped.unreadable == (spoilt,)
     assert len(bed.live()) == 9
 

@@ -3,6 +3,7 @@ import pytest
 from botocore.validate import ParamValidator
 from moto import mock_aws
 
+from airflow_provider_ernest.clusters.ec2.launch_templates import TemplateNetwork
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place, run_instances_request
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -24,7 +25,16 @@ def request_of(client):
     """Makes a request that boto3 accepts."""
     shape = client.meta.service_model.operation_model("RunInstances").input_shape
 
-    def make(*, market=ON_DEMAND, subnet=SUBNET, image_id="ami-12345678", root_device="/dev/xvda", **changes):
+    def make(
+        *,
+        market=ON_DEMAND,
+        subnet=SUBNET,
+        image_id="ami-12345678",
+        root_device="/dev/xvda",
+        network=None,
+        volumes=None,
+        **changes,
+    ):
         request = run_instances_request(
             make_spec(**changes),
             place=Place(instance_type="m5a.large", subnet=subnet, market=market),
@@ -35,6 +45,8 @@ def request_of(client):
             tags=TAGS,
             image_id=image_id,
             root_device=root_device,
+            network=network or TemplateNetwork(),
+            volumes=volumes or {},
         )
         report = ParamValidator().validate(request, shape)
         assert not report.has_errors(), report.generate_report()
@@ -164,6 +176,35 @@ def test_security_groups_override_those_of_a_template_in_its_own_subnet(request_
     (interface,) = request_of(launch_template="spark", subnets=(), subnet=None)["NetworkInterfaces"]
     assert interface["Groups"] == list(GROUPS)
     assert "SubnetId" not in interface
+
+
+@pytest.mark.parametrize("own", [GROUPS, ()])
+def test_no_interface_is_asked_for_beside_a_template_s_groups_of_the_machine(request_of, own):
+    network = TemplateNetwork(security_groups=("sg-99999999",), instance_level=True)
+    request = request_of(launch_template="spark", security_groups=own, network=network)
+    assert "NetworkInterfaces" not in request  # AWS refuses both in one request
+    assert request["SubnetId"] == SUBNET
+    assert request["SecurityGroupIds"] == list(own or ("sg-99999999",))
+
+
+def test_an_interface_repeats_what_it_might_replace_of_the_template_s(request_of):
+    network = TemplateNetwork(security_groups=("sg-99999999",), subnet="subnet-99999999")
+    (interface,) = request_of(launch_template="spark", security_groups=(), network=network)[
+        "NetworkInterfaces"
+    ]
+    assert (interface["SubnetId"], interface["Groups"]) == (SUBNET, ["sg-99999999"])
+    (interface,) = request_of(launch_template="spark", subnets=(), subnet=None, network=network)[
+        "NetworkInterfaces"
+    ]
+    assert (interface["SubnetId"], interface["Groups"]) == ("subnet-99999999", list(GROUPS))
+
+
+def test_the_other_volumes_follow_the_root_volume(request_of):
+    safe = {"Encrypted": True, "DeleteOnTermination": True}
+    volumes = {"/dev/xvda": {"VolumeSize": 1}, "/dev/sdb": {"VolumeSize": 500, **safe}}
+    root, other = request_of(volumes=volumes, volume_gigabytes=50)["BlockDeviceMappings"]
+    assert (root["DeviceName"], root["Ebs"]["VolumeSize"]) == ("/dev/xvda", 50)
+    assert other == {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 500, **safe}}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,12 @@ import pytest
 from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize, resize
 from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
 from airflow_provider_ernest.clusters.kinds import reopen
-from airflow_provider_ernest.exceptions import ClusterLostError, ClusterStartError, InvalidParameterError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterLostError,
+    ClusterStartError,
+    InvalidParameterError,
+)
 from tests.unit.clusters.ec2.conftest import bandwidth
 
 
@@ -157,3 +162,19 @@ def test_a_cluster_that_has_ended_cannot_be_resized(bed, handle):
 def test_a_size_must_be_positive(bed, handle):
     with pytest.raises(InvalidParameterError, match=r"size=0"):
         resize(handle, 0, **options(bed))
+
+
+def test_machines_taken_over_are_not_those_of_a_lost_launch(bed, handle):
+    first = ClusterResize(
+        handle, 5, **options(bed, spec=bed.spec(over_allocation=0, start_timeout_seconds=1))
+    )
+    first._guard._end_all = lambda error: True  # as if its process had been killed
+    bed.master.deaf = True
+    with pytest.raises(ClusterStartError):
+        first.run()
+    bed.master.deaf = False
+    assert len(bed.live("worker")) == 5
+    bed.api.fail("RunInstances", code="InternalError")
+    with pytest.raises(ClusterError, match=r"InternalError"):
+        resize(handle, 7, **options(bed, try_number=2, spec=bed.spec(over_allocation=0)))
+    assert bed.live_ids("worker") == ids(handle)

@@ -1,6 +1,7 @@
 import time
 
 import pytest
+from botocore.exceptions import CredentialRetrievalError
 
 from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
 from airflow_provider_ernest.clusters.ec2.waiting import CONSOLE_LINES
@@ -118,3 +119,22 @@ def test_throttling_while_assembling_is_endured(bed, skip):
     handle = cluster.assemble()
     assert {machine.instance_id for machine in handle.machines} == bed.live_ids("worker")
     assert len(handle.machines) == 3
+
+
+def test_credentials_that_fail_for_a_moment_are_endured(bed, caplog):
+    class Hiccups:
+        """A client that has no credentials for its first two looks."""
+
+        left = 2
+
+        def __getattr__(self, called):
+            if called == "get_paginator" and self.left:
+                self.left -= 1
+                raise CredentialRetrievalError(provider="iam-role", error_msg="no answer")
+            return getattr(client, called)
+
+    client, hiccups = bed.client(), Hiccups()
+    bed.cluster().launch()
+    bed.cluster(client=lambda service: hiccups).wait_until_ready()
+    assert "credentials failed" in caplog.text
+    assert len(bed.live()) == 5
