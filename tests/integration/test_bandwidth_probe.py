@@ -125,22 +125,26 @@ def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
     assert bandwidth[slow].score < 0.85
 
 
-def test_a_machine_that_dies_meanwhile_fails_the_probe_in_time(cluster):
+def test_an_executor_that_dies_meanwhile_does_not_hold_the_probe_up(cluster):
     def kill_executor() -> None:
         host = cluster.machines[2].host
         wait_until(lambda: executor_at_work(cluster, host), seconds=120, what="the executor").send_signal(
             signal.SIGKILL
         )
 
-    with (
-        meanwhile(kill_executor),
-        pytest.raises(ClusterStartError, match="The bandwidth probe failed") as failure,
-    ):
-        # Rounds enough that the executor is still at work when it is found, however busy this machine is.
-        probe(cluster, rounds=5)
+    failure: ClusterStartError | None = None
+    with meanwhile(kill_executor):
+        try:
+            measured = probe(cluster)
+        except ClusterStartError as error:
+            failure = error
 
-    assert "timeout_seconds" not in str(failure.value), "it failed by itself, before it was ended"
-    assert failure.value.retryable
+    if failure is None:  # the master has started it anew in time, and Spark has repeated the round
+        assert set(measured) == {machine.host for machine in cluster.machines}
+    else:
+        assert "The bandwidth probe failed" in failure.message
+        assert "timeout_seconds" not in failure.message, "it failed by itself, before it was ended"
+        assert failure.retryable
     require_nothing_left(cluster)
 
 
