@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.driver_address import driver_conf
+from airflow_provider_ernest.operators.driver_properties import driver_properties
 from airflow_provider_ernest.spark.sizing import event_log_conf
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
@@ -51,12 +51,8 @@ def production_conf(handle: ClusterHandle, conf: Mapping[Any, Any], *, event_log
     Raises:
         ClusterLostError: there is no way to the master.
     """
-    given = {**handle.spark_conf(), **{str(key): str(value) for key, value in conf.items()}}
-    if handle.kind == LOCAL:
-        # Its handle says all of its drivers itself.
-        return {**event_log_conf(event_logs), **given}
-    logging = event_log_conf(event_logs) if handle.kind == EC2 else {}
-    return {**logging, **driver_conf(handle.master_url, conf=given), **given}
+    logging = event_log_conf(event_logs) if handle.kind in STANDALONE else {}
+    return {**logging, **driver_properties(handle, {str(key): str(value) for key, value in conf.items()})}
 
 
 def check_fits(handle: ClusterHandle, conf: Mapping[str, str], *, deploy_mode: str | None) -> None:

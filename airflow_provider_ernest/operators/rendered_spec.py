@@ -72,7 +72,7 @@ def text_by_name(parameter: str, value: Any) -> dict[str, str]:
     Raises:
         InvalidParameterError: the value is neither.
     """
-    given = optional_document(parameter, None if value in NOTHING else value)
+    given = optional_document(parameter, value)
     return {str(name): str(text) for name, text in (given or {}).items()}
 
 

@@ -164,15 +164,13 @@ def require_readable_input(handle: ClusterHandle | None, input_path: str, sampli
 
 
 def _to_cluster(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
-    from airflow_provider_ernest.clusters.base import EXISTING, LOCAL
+    from airflow_provider_ernest.clusters.base import EXISTING
     from airflow_provider_ernest.operators.aws import cluster_secret
+    from airflow_provider_ernest.operators.driver_properties import driver_properties
     from airflow_provider_ernest.operators.spark_connection import require_own_driver
-    from airflow_provider_ernest.spark.driver_address import driver_conf
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
-    given = {**handle.spark_conf(), **request.conf}
-    # A local cluster's handle says all of its drivers itself.
-    conf = given if handle.kind == LOCAL else {**given, **driver_conf(handle.master_url, conf=given)}
+    conf = driver_properties(handle, request.conf)
     if handle.kind == EXISTING:
         return _through_connection(handle.spark_conn_id, conf, request)
     hook = ErnestSubmitHook(
