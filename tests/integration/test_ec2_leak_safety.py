@@ -211,7 +211,7 @@ def test_killed_before_the_launch(bed: Testbed, task: Task):
     case = LeakCase("worker killed before RunInstances", "nothing launched", bed, most=0)
     bed.fail("DescribeImages", when="hang", seconds=30)
     attempt = task.attempt()
-    wait_for_call(bed, "DescribeInstanceTypes")
+    wait_for_call(bed, "DescribeImages")
     case.strikes()
     attempt.kill()
 
