@@ -1,0 +1,1 @@
+"""What Ernest did, shown inside Airflow: pages, and the JSON that they draw."""
