@@ -63,16 +63,34 @@ def _require(condition: bool, problem: str) -> None:
         raise InvalidDocumentError(problem)
 
 
-def _positive(**values: float) -> None:
+def positive(**values: float) -> None:
+    """Refuse what is not a finite number above 0, by name."""
     for name, value in values.items():
         _require(math.isfinite(value) and value > 0, f"{name}={value!r} is not a finite number above 0.")
 
 
-def _not_negative(**values: float) -> None:
+def not_negative(**values: float) -> None:
+    """Refuse what is not a finite number of at least 0, by name."""
     for name, value in values.items():
         _require(
             math.isfinite(value) and value >= 0, f"{name}={value!r} is not a finite number of at least 0."
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin(Document):
+    """The task instance of Airflow that made something.
+
+    Attributes:
+        map_index: -1 where the task is not mapped.
+        try_number: 1 for the first attempt.
+    """
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int = -1
+    try_number: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +102,7 @@ class Configuration(Document):
 
     def __post_init__(self) -> None:
         """Refuse an empty cluster."""
-        _positive(machines=self.machines)
+        positive(machines=self.machines)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,7 +129,24 @@ class Experiment(Document):
 
     def __post_init__(self) -> None:
         """Refuse runs that read nothing or use no machine."""
-        _positive(machines=self.machines, scale=self.scale, partitions=self.partitions)
+        positive(machines=self.machines, scale=self.scale, partitions=self.partitions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateRange(Document):
+    """The candidates of a design on one number of machines.
+
+    Attributes:
+        machines: the number of machines.
+        lowest_scale: the smallest share of the input among them.
+        highest_scale: the largest.
+        candidates: how many there are.
+    """
+
+    machines: int
+    lowest_scale: float
+    highest_scale: float
+    candidates: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,6 +163,8 @@ class Design(Document):
         cost_unit: what cost and budget are measured in.
         candidates: how many (machines, scale) points were considered.
         weighting: which errors the design is for, "relative" to the run's time or "absolute" in seconds.
+        candidate_ranges: where these points lie, by number of machines; empty in designs made by an
+            earlier version of this package.
     """
 
     experiments: tuple[Experiment, ...]
@@ -139,6 +176,7 @@ class Design(Document):
     cost_unit: str
     candidates: int
     weighting: str = "absolute"
+    candidate_ranges: tuple[CandidateRange, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -205,6 +243,7 @@ class Observation(Document):
         event_log: where its event log lies.
         hosts: the machines' addresses.
         metrics: what the event log tells of the run.
+        origin: the task instance that observed it; None outside Airflow.
     """
 
     index: int
@@ -219,8 +258,9 @@ class Observation(Document):
     event_log: str | None = None
     hosts: tuple[str, ...] = ()
     metrics: RunMetrics | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
-        _positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
-        _not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
+        positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
+        not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.special import ndtr
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.parameters import FloatArray
@@ -41,7 +40,7 @@ def mixture_quantiles(
         Shape (q, n).
     """
     wanted = np.array(probabilities)[:, None]
-    of_components = means + norm.ppf(wanted)[:, :, None] * standard_deviations
+    of_components = means + ndtri(wanted)[:, :, None] * standard_deviations
     low, high = of_components.min(axis=1), of_components.max(axis=1)
     for _ in range(HALVINGS):
         middle = (low + high) / 2
@@ -68,7 +67,7 @@ def widened(
         least_log_spreads: the standard deviation of log(seconds) to assume at least, shape (n,).
     """
     low, high = bounds
-    least = norm.ppf(two_sided(level)[1]) * least_log_spreads
+    least = ndtri(two_sided(level)[1]) * least_log_spreads
     below = np.maximum(np.log(seconds / low) * factors, least)
     above = np.maximum(np.log(high / seconds) * factors, least)
     return seconds * np.exp(-below), seconds * np.exp(above)

@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TypeAlias
-
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from typing import TYPE_CHECKING, TypeAlias
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
-FloatArray: TypeAlias = NDArray[np.float64]
-IntArray: TypeAlias = NDArray[np.int64]
+if TYPE_CHECKING:
+    # Not at run time: whoever only reads stored models checks their numbers here, without arrays.
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = "NDArray[np.float64]"
+IntArray: TypeAlias = "NDArray[np.int64]"
 
 
 def positive_number(parameter: str, value: float, *, remedy: str = "") -> float:
@@ -64,6 +66,8 @@ def positive_column(parameter: str, values: ArrayLike, *, minimum: float = 0.0) 
     Raises:
         InvalidParameterError: naming the first value that does not fit as ``parameter[position]``.
     """
+    import numpy as np
+
     try:
         column = np.atleast_1d(np.asarray(values, dtype=np.float64))
     except (TypeError, ValueError) as error:
@@ -86,6 +90,8 @@ def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatA
     Raises:
         InvalidParameterError: a value does not fit, or the lengths differ.
     """
+    import numpy as np
+
     machine_column = positive_column("machines", machines, minimum=1.0)
     scale_column = positive_column("scale", scale)
     lengths = {machine_column.size, scale_column.size} - {1}
@@ -123,6 +129,8 @@ def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
     Raises:
         InvalidParameterError: a value does not fit, or there are neither one nor `runs` of them.
     """
+    import numpy as np
+
     column = positive_column(parameter, values)
     if column.size not in (1, runs):
         raise InvalidParameterError(

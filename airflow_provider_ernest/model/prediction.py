@@ -16,7 +16,7 @@ from airflow_provider_ernest.model.parameters import (
     whole_number,
 )
 from airflow_provider_ernest.model.predictors import Predictor, new_predictor, observed_columns
-from airflow_provider_ernest.model.regimes.forecast import foresee
+from airflow_provider_ernest.model.regimes.forecast import RegimeForecast, foresee
 from airflow_provider_ernest.model.regimes.parallelism import effective_machines
 from airflow_provider_ernest.model.results import Model
 
@@ -87,8 +87,8 @@ def predict_interval(
         machines=machine_column, scale=scale_column, level=level, workers=workers, iteration_ratio=ratio
     )
     forecasts = [
-        foresee(model.observations, machines=int(count), scale=share)
-        for count, share in zip(machine_column, scale_column, strict=True)
+        _forecast(model, int(count), share)
+        for count, share in zip(machine_column.tolist(), scale_column.tolist(), strict=True)
     ]
     return widened(
         seconds,
@@ -110,13 +110,29 @@ def contributions(
         scale: the share of the target input.
         iterations: see `predict_seconds`.
     """
-    (seconds,) = fitted(model).contributions(
+    (parts,) = contributions_of_runs(model, machines=machines, scale=scale, iterations=iterations)
+    return parts
+
+
+def contributions_of_runs(
+    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+) -> list[dict[str, float]]:
+    """`contributions` of many runs, for the price of about one.
+
+    Args:
+        model: the model.
+        machines: n numbers of machines, or one.
+        scale: n shares of the target input, or one.
+        iterations: see `predict_seconds`.
+    """
+    seconds = fitted(model).contributions(
         machines=machines,
         scale=scale,
         workers=effective_machines(model.observations, machines=machines, scale=scale),
         iteration_ratio=_iteration_ratio(model, iterations),
     )
-    return {term.name: float(part) for term, part in zip(model.terms, seconds, strict=True)}
+    names = [term.name for term in model.terms]
+    return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
 
 
 def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
@@ -144,7 +160,7 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     if scale > FURTHEST_SCALE * largest_scale:
         times = scale / largest_scale
         reasons.append(f"scale {scale:g}: {times:.0f} times the largest observed, {largest_scale:g}")
-    reasons += foresee(model.observations, machines=machines, scale=scale).warnings
+    reasons += _forecast(model, machines, scale).warnings
     return "; ".join(reason.rstrip(".") for reason in reasons)
 
 
@@ -161,6 +177,12 @@ def fitted(model: Model) -> Predictor:
     """
     predictor = new_predictor(model.method, terms=[term.name for term in model.terms], prior=model.prior)
     return predictor.fit_undetermined(**observed_columns(model.observations))
+
+
+@lru_cache(maxsize=4096)
+def _forecast(model: Model, machines: int, scale: float) -> RegimeForecast:
+    """Kept, since each interval of a run and its warnings ask for it, and it goes through all runs."""
+    return foresee(model.observations, machines=machines, scale=scale)
 
 
 def _iteration_ratio(model: Model, iterations: int | None) -> float:

@@ -141,6 +141,7 @@ def new_predictor(
     Raises:
         InvalidParameterError: the method is unknown.
     """
+    check_method(method)
     chosen = default_terms(method) if terms is None else tuple(terms)
     if method == AVERAGING:
         return TermAveraging(terms=chosen, prior=prior)

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.model.identifiability import runs_to_add, undetermined_terms
@@ -150,7 +150,7 @@ class ErnestRegression:
         active = rows[:, self.coefficients_ > 0] / seconds[:, None]
         noise = np.ones_like(seconds) if self.weighting == "relative" else 1.0 / seconds
         variance = (active @ self._inverse_information * active).sum(axis=1) + noise**2
-        spread = student.ppf(upper, self._degrees_of_freedom) * self._noise * np.sqrt(variance)
+        spread = stdtrit(self._degrees_of_freedom, upper) * self._noise * np.sqrt(variance)
         return seconds * np.exp(-spread), seconds * np.exp(spread)
 
     def _rows(

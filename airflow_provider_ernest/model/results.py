@@ -8,7 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.documents import Configuration, Document, Observation
+from airflow_provider_ernest.model.documents import Configuration, Design, Document, Observation, Origin
+from airflow_provider_ernest.model.training_cluster import TrainingCluster
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,6 +85,9 @@ class Model(Document):
         input_path: the target input that scale 1.0 stands for.
         trained_iterations: iterations of the sample runs, for iterative jobs.
         warnings: what a user should know before trusting it.
+        origin: the task instance that fitted it; None outside Airflow.
+        design: the design that its observations were planned by, None where there was none.
+        cluster: the machines that they were made on, None where that is not known.
     """
 
     model_id: str
@@ -103,6 +107,13 @@ class Model(Document):
     input_path: str | None = None
     trained_iterations: int | None = None
     warnings: tuple[str, ...] = ()
+    origin: Origin | None = None
+    design: Design | None = None
+    cluster: TrainingCluster | None = None
+
+    def __hash__(self) -> int:
+        """By its id alone: there may be a thousand observations, and what is fitted is kept by model."""
+        return hash(self.model_id)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from statistics import median
@@ -13,7 +12,8 @@ from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.model.adequacy import warnings_about
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior, prior_for
-from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.documents import Design, Observation, Origin
+from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.predictors import (
     AVERAGING,
     Predictor,
@@ -23,6 +23,7 @@ from airflow_provider_ernest.model.predictors import (
 )
 from airflow_provider_ernest.model.results import FittedTerm, Model
 from airflow_provider_ernest.model.terms import check_terms, term_named
+from airflow_provider_ernest.model.training_cluster import TrainingCluster
 from airflow_provider_ernest.model.validation import leave_one_out
 
 
@@ -37,6 +38,9 @@ def train(
     artifact: str | None = None,
     artifact_sha256: str | None = None,
     input_path: str | None = None,
+    origin: Origin | None = None,
+    design: Design | None = None,
+    cluster: TrainingCluster | None = None,
 ) -> Model:
     """Fit and cross-validate a model.
 
@@ -51,6 +55,9 @@ def train(
         artifact: path of the job's JAR or .py file.
         artifact_sha256: hash of its content.
         input_path: the target input that scale 1.0 stands for.
+        origin: the task instance that fits it.
+        design: the design that the runs were planned by.
+        cluster: the machines that they were made on.
 
     Raises:
         FitError: the observations cannot be of one model, or do not determine the terms.
@@ -64,7 +71,7 @@ def train(
     predictor = new_predictor(method, terms=names, prior=prior).fit(**observed_columns(observations))
     now = datetime.now(UTC)
     return Model(
-        model_id=f"{now:%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}",
+        model_id=new_id(now),
         job=job,
         instance_type=instance_type,
         created_at=now.isoformat(),
@@ -81,6 +88,9 @@ def train(
         input_path=input_path,
         trained_iterations=iterations,
         warnings=warnings_about(predictor, names, observations),
+        origin=origin,
+        design=design,
+        cluster=cluster,
     )
 
 

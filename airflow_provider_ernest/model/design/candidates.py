@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.documents import CandidateRange, Observation
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     IntArray,
@@ -53,6 +53,19 @@ class Candidates:
     def __len__(self) -> int:
         """The number of runs."""
         return len(self.machines)
+
+    def ranges(self) -> tuple[CandidateRange, ...]:
+        """Where they lie, by number of machines; the fewest first."""
+        return tuple(
+            CandidateRange(
+                machines=int(machines),
+                lowest_scale=float(scales.min()),
+                highest_scale=float(scales.max()),
+                candidates=len(scales),
+            )
+            for machines in np.unique(self.machines)
+            for scales in [self.scale[self.machines == machines]]
+        )
 
 
 def enumerate_candidates(

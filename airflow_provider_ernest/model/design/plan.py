@@ -120,6 +120,7 @@ def plan_design(
         budget=limits.budget,
         cost_unit=unit,
         candidates=len(candidates),
+        candidate_ranges=candidates.ranges(),
     )
 
 

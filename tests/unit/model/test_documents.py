@@ -9,13 +9,18 @@ from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior, TermBelief
 from airflow_provider_ernest.model.documents import (
     SCHEMA,
+    CandidateRange,
     Configuration,
     Design,
     Experiment,
     Observation,
+    Origin,
     RunMetrics,
 )
 from airflow_provider_ernest.model.results import Alternative, Decision, FittedTerm, Fold, Model, Validation
+from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+
+from .sample_records import a_decision, a_production_run, an_entry
 
 EXPERIMENT = Experiment(index=0, machines=4, scale=0.05, partitions=5, weight=0.7, cost=1.25, iterations=2)
 METRICS = RunMetrics(
@@ -26,6 +31,18 @@ METRICS = RunMetrics(
     input_bytes=1 << 40,
     shuffle_read_bytes=7,
     spilled_bytes=0,
+)
+ORIGIN = Origin(dag_id="weird dag / größe", run_id="r", task_id="group.task", map_index=3, try_number=2)
+CLUSTER = TrainingCluster(
+    kind="ec2",
+    name="sampling",
+    instance_type="m5.large",
+    cores_per_machine=2,
+    price_per_hour=0.096,
+    machines=(
+        TrainedMachine(host="10.0.0.1", instance_id="i-1", memory_gigabytes_per_second=9.5, score=0.1 + 0.2),
+        TrainedMachine(host="10.0.0.3", network_gigabytes_per_second=0.5, culled_because="slow network"),
+    ),
 )
 OBSERVATION = Observation(
     index=3,
@@ -38,6 +55,18 @@ OBSERVATION = Observation(
     application_id="app-1",
     hosts=("10.0.0.1", "10.0.0.2"),
     metrics=METRICS,
+    origin=ORIGIN,
+)
+DESIGN = Design(
+    experiments=(EXPERIMENT,),
+    terms=("1", "scale/machines"),
+    criterion="A",
+    efficiency=0.9,
+    cost=1.25,
+    budget=2.0,
+    cost_unit="cheapest runs",
+    candidates=320,
+    candidate_ranges=(CandidateRange(machines=1, lowest_scale=0.01, highest_scale=0.1, candidates=320),),
 )
 FOLD = Fold(index=3, machines=4, scale=0.05, seconds=10.0, predicted_seconds=12.0)
 VALIDATION = Validation(
@@ -56,20 +85,16 @@ MODEL = Model(
     validation=VALIDATION,
     observations=(OBSERVATION,),
     warnings=("look out",),
+    origin=ORIGIN,
+    design=DESIGN,
+    cluster=CLUSTER,
 )
 DOCUMENTS = [
     Configuration(machines=16, instance_type="r3.xlarge"),
     EXPERIMENT,
-    Design(
-        experiments=(EXPERIMENT,),
-        terms=("1", "scale/machines"),
-        criterion="A",
-        efficiency=0.9,
-        cost=1.25,
-        budget=2.0,
-        cost_unit="cheapest runs",
-        candidates=320,
-    ),
+    DESIGN,
+    ORIGIN,
+    CLUSTER,
     METRICS,
     OBSERVATION,
     TermBelief(name="machines", probability=0.5, largest_seconds=0.1),
@@ -95,6 +120,9 @@ DOCUMENTS = [
             ),
         ),
     ),
+    a_decision(),
+    a_production_run(),
+    an_entry("1", terms=("1", "machines"), median_error_percent=0.1 + 0.2),
 ]
 
 
@@ -174,3 +202,20 @@ def test_documents_hold_only_what_json_and_xcom_hold_unchanged():
 
     assert document["hosts"] == ["a", "b"]
     assert json.loads(json.dumps(document)) == document
+
+
+@pytest.mark.parametrize(
+    ("document", "added"),
+    [
+        (OBSERVATION, {"origin": None}),
+        (DESIGN, {"candidate_ranges": ()}),
+        (MODEL, {"origin": None, "design": None, "cluster": None}),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_documents_of_an_earlier_version_lack_what_was_not_recorded(document, added):
+    stored = {name: value for name, value in document.to_dict().items() if name not in added}
+
+    read = type(document).from_dict(stored)
+
+    assert {name: getattr(read, name) for name in added} == added

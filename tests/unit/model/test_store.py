@@ -10,13 +10,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from upath import UPath
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 
 from .paper import observe, seconds_of
+from .sample_records import a_decision, a_production_run
 
 MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]
 OBSERVATIONS = observe(
@@ -26,20 +26,6 @@ OBSERVATIONS = observe(
 
 def a_model(job="pca", instance_type="m5.large"):
     return train(OBSERVATIONS, job=job, instance_type=instance_type)
-
-
-@pytest.fixture(params=["local path", "file URL", "object store"])
-def root(request, tmp_path):
-    """The roots that users have: Airflow's ObjectStoragePath has the methods of a UPath."""
-    if request.param == "local path":
-        yield tmp_path / "models"
-    elif request.param == "file URL":
-        yield UPath(f"file://{tmp_path}/models")
-    else:
-        bucket = UPath(f"memory://bucket-{tmp_path.name}")
-        yield bucket / "models"
-        if bucket.exists():
-            bucket.rmdir(recursive=True)
 
 
 def test_what_was_saved_is_read_back(root):
@@ -71,11 +57,72 @@ def test_jobs_and_instance_types_are_kept_apart(root):
     assert store.history("pca", "m5.large") == [mine]
 
 
+def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
+    store, model = ModelStore(root), a_model()
+    folder = store.save(model).parent
+    decisions = [a_decision(number) for number in range(4)]
+    runs = [a_production_run(number) for number in range(4)]
+    for number in (2, 0, 3, 1):
+        decided_at = store.save_decision(decisions[number])
+        recorded_at = store.save_production(runs[number])
+
+    assert store.decisions("pca", "m5.large") == decisions
+    assert store.productions("pca", "m5.large") == runs
+    assert store.decisions("pca", "m5.large", limit=2) == decisions[-2:]
+    assert store.productions("pca", "m5.large", limit=3) == runs[-3:]
+    assert decided_at == folder / "decisions" / f"{decisions[1].decision_id}.json"
+    assert recorded_at == folder / "production" / f"{runs[1].production_id}.json"
+
+    assert store.history("pca", "m5.large") == [model]
+    assert store.latest("pca", "m5.large") == model
+    assert store.latest_of_jobs("m5.large", limit=5) == [model]
+    assert caplog.records == []
+
+
+def test_decisions_and_production_runs_of_others_are_not_listed(root):
+    store = ModelStore(root)
+    store.save_decision(a_decision(job="sort"))
+    store.save_decision(a_decision(instance_type="m5.xlarge"))
+    store.save_production(a_production_run(job="sort"))
+
+    assert store.decisions("pca", "m5.large") == []
+    assert store.productions("pca", "m5.large") == []
+
+
+def test_damaged_records_are_named_and_count_for_nothing(root, caplog):
+    store = ModelStore(root)
+    decision, run = a_decision(), a_production_run()
+    decisions, runs = store.save_decision(decision).parent, store.save_production(run).parent
+    (decisions / "99991231T000000.000000Z-torn.json").write_text('{"schema": 1')
+    (runs / "99991231T000001.000000Z-foreign.json").write_text("[]")
+    (runs / "99991231T000002.000000Z-decision.json").write_text(json.dumps(decision.to_dict()))
+
+    assert store.decisions("pca", "m5.large", limit=1) == [decision]
+    assert store.productions("pca", "m5.large", limit=1) == [run]
+
+    for name in ("torn.json", "foreign.json", "-decision.json"):
+        assert any(name in record.getMessage() for record in caplog.records)
+
+
+def test_a_record_is_not_overwritten(root):
+    store = ModelStore(root)
+    store.save_decision(a_decision())
+    store.save_production(a_production_run())
+
+    store.save_decision(a_decision())
+    with pytest.raises(StoreError, match=r"Decision 2026"):
+        store.save_decision(a_decision(scale=0.5))
+    with pytest.raises(StoreError, match=r"Production run 2026"):
+        store.save_production(a_production_run(seconds=1.0))
+
+
 def test_an_empty_store_has_no_models(root):
     store = ModelStore(root)
 
     assert store.history("pca", "m5.large") == []
     assert store.latest("pca", "m5.large") is None
+    assert store.decisions("pca", "m5.large") == []
+    assert store.productions("pca", "m5.large") == []
     assert store.latest_of_jobs("m5.large", limit=50) == []
     with pytest.raises(StoreError, match="no readable model 2026"):
         store.load("pca", "m5.large", "2026")
@@ -191,6 +238,20 @@ def test_hostile_names_do_not_collide(tmp_path):
 
     assert len(folders) == len(HOSTILE)
     assert [store.history(model.job, "m5.large") for model in models] == [[model] for model in models]
+
+
+@pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
+def test_hostile_ids_stay_inside_their_folder(tmp_path, name):
+    store = ModelStore(tmp_path)
+    decision, run = a_decision(decision_id=name), a_production_run(production_id=name)
+    folder = tmp_path / "pca" / "m5.large"
+
+    assert store.save_decision(decision).parent == folder / "decisions"
+    assert store.save_production(run).parent == folder / "production"
+
+    assert store.decisions("pca", "m5.large") == [decision]
+    assert store.productions("pca", "m5.large") == [run]
+    assert [entry.id for entry in store.catalogue.entries()] == [name, name]
 
 
 @pytest.mark.parametrize("which", ["job", "instance_type"])

@@ -9,12 +9,16 @@ import pytest
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.design.candidates import enumerate_candidates
+from airflow_provider_ernest.model.design.plan import plan_design
+from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.prediction import predict_seconds
 from airflow_provider_ernest.model.predictors import METHODS
 from airflow_provider_ernest.model.regression import ErnestRegression
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, OPTEX
 from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.model.training_cluster import TrainingCluster
 
 from .paper import observe, seconds_of
 
@@ -201,3 +205,16 @@ def test_averaging_refuses_a_single_machine_count():
 
     with pytest.raises(FitError, match="All runs used 4 machines"):
         train(runs, job="kmeans")
+
+
+def test_the_model_says_who_trained_it_by_which_design_on_which_machines():
+    origin = Origin(dag_id="nightly", run_id="r", task_id="fit")
+    cluster = TrainingCluster(kind="local", name="here", instance_type="local", cores_per_machine=2)
+    design = plan_design(
+        candidates=enumerate_candidates(max_machines=4, min_scale=0.01, max_scale=0.1, partitions=100)
+    )
+
+    model = train(observations(), job="kmeans", origin=origin, design=design, cluster=cluster)
+
+    assert (model.origin, model.design, model.cluster) == (origin, design, cluster)
+    assert Model.from_dict(model.to_dict()) == model

@@ -100,3 +100,21 @@ def test_runs_made_are_told_by_what_they_nearly_read():
     made = dict(zip(points, times_made(candidates, observed).tolist(), strict=True))
 
     assert made == {(1, 0.05): 0, (2, 0.05): 2, (1, 0.06): 1, (2, 0.06): 0}
+
+
+def test_ranges_say_where_the_candidates_lie_by_number_of_machines():
+    """On more machines small samples are no candidates: they would leave cores idle."""
+    candidates = enumerate_candidates(
+        min_machines=2,
+        max_machines=4,
+        min_scale=0.01,
+        max_scale=0.1,
+        partitions=100,
+        cores_per_machine=2,
+        scale_steps=100,
+    )
+
+    assert [
+        (of_machines.machines, of_machines.lowest_scale, of_machines.highest_scale, of_machines.candidates)
+        for of_machines in candidates.ranges()
+    ] == [(2, 0.04, 0.1, 7), (3, 0.06, 0.1, 5), (4, 0.08, 0.1, 3)]

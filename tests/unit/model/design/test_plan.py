@@ -48,6 +48,13 @@ def test_the_papers_design_for_bounds_like_the_papers(candidates):
     assert Design.from_dict(design.to_dict()) == design
 
 
+def test_the_design_says_where_its_candidates_lie(candidates):
+    design = plan_design(candidates=candidates)
+
+    assert design.candidate_ranges == candidates.ranges()
+    assert sum(of_machines.candidates for of_machines in design.candidate_ranges) == design.candidates
+
+
 def points(design):
     return [(run.machines, run.partitions) for run in design.experiments]
 

@@ -1,0 +1,113 @@
+"""The JSON documents kept beside a model: what was decided by it, and how its predictions held."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from airflow_provider_ernest.model.documents import Document, Origin, not_negative, positive
+from airflow_provider_ernest.model.results import Decision
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionRecord(Document):
+    """A decision with what it was asked for.
+
+    Attributes:
+        decision_id: unique; sorts by time; see `identity.new_id`.
+        decided_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the type of machine that was chosen.
+        decision: what was decided.
+        scale: the share of the model's target input that production reads.
+        model_id: the model that decided; None where a fallback was taken without one.
+        iterations: of production, for iterative jobs.
+        deadline_seconds: the goal, from submission to end; None where the goal was a budget.
+        budget_dollars: the goal; None where it was a deadline.
+        min_machines: the fewest machines that were allowed.
+        max_machines: the most.
+        artifact_sha256: hash of the JAR or .py file that production was to run.
+        origin: the task instance that decided; None outside Airflow.
+    """
+
+    decision_id: str
+    decided_at: str
+    job: str
+    instance_type: str
+    decision: Decision
+    scale: float
+    min_machines: int
+    max_machines: int
+    model_id: str | None = None
+    iterations: int | None = None
+    deadline_seconds: float | None = None
+    budget_dollars: float | None = None
+    artifact_sha256: str | None = None
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductionRun(Document):
+    """A production run as it went, beside what was predicted of it.
+
+    Attributes:
+        production_id: unique; sorts by time; see `identity.new_id`.
+        recorded_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        machines: the machines that it ran on.
+        scale: the share of the model's target input that it read.
+        seconds: from submission to end, start-up included: what `predicted_seconds` predicts.
+        run_seconds: the part from the moment that all machines were there; None where it is not known.
+        startup_seconds: the part before.
+        predicted_seconds: what the decision said; None where there was no prediction.
+        likely_seconds: what `seconds` was to lie between with 80 % probability.
+        nearly_certain_seconds: the same with 95 %.
+        cost: in dollars; None where no price is known.
+        model_id: the model that predicted.
+        decision_id: the decision that it ran by.
+        artifact_sha256: hash of the JAR or .py file that ran.
+        application_id: Spark's id of the run.
+        event_log: where its event log lies.
+        origin: the task instance that it was; None outside Airflow.
+    """
+
+    production_id: str
+    recorded_at: str
+    job: str
+    instance_type: str
+    machines: int
+    scale: float
+    seconds: float
+    run_seconds: float | None = None
+    startup_seconds: float | None = None
+    predicted_seconds: float | None = None
+    likely_seconds: tuple[float, float] | None = None
+    nearly_certain_seconds: tuple[float, float] | None = None
+    cost: float | None = None
+    model_id: str | None = None
+    decision_id: str | None = None
+    artifact_sha256: str | None = None
+    application_id: str | None = None
+    event_log: str | None = None
+    origin: Origin | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what was not measured: models are judged by these runs."""
+        positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
+        measured = {"run_seconds": self.run_seconds, "startup_seconds": self.startup_seconds}
+        not_negative(**{name: value for name, value in measured.items() if value is not None})
+
+    @property
+    def error_percent(self) -> float | None:
+        """Signed error: positive where the prediction was too high; None where there was none."""
+        if self.predicted_seconds is None:
+            return None
+        return 100.0 * (self.predicted_seconds - self.seconds) / self.seconds
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether it took less or more time than was nearly certain; False where nothing was predicted."""
+        if self.nearly_certain_seconds is None:
+            return False
+        low, high = self.nearly_certain_seconds
+        return not low <= self.seconds <= high

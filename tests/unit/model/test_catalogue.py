@@ -1,0 +1,306 @@
+"""The catalogue lists what the store holds, whoever wrote it and whatever lies about."""
+
+import json
+import multiprocessing
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from fsspec.implementations.memory import MemoryFileSystem
+from upath import UPath
+
+from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
+from airflow_provider_ernest.model import merged_lines
+from airflow_provider_ernest.model.catalogue import FOLDER, Catalogue, entry_of
+from airflow_provider_ernest.model.store import ModelStore
+
+from .sample_records import a_decision, a_model, a_production_run, an_entry
+
+
+def listed(root):
+    """What someone sees who looks for the first time."""
+    return Catalogue(root).entries()
+
+
+def without_catalogue(root):
+    """As an earlier version of the package leaves a store."""
+    for path in (root / FOLDER).iterdir():
+        path.unlink()
+    (root / FOLDER).rmdir()
+
+
+def names_in(folder):
+    return sorted(str(path.name) for path in folder.iterdir())
+
+
+def test_an_empty_store_lists_nothing(root):
+    assert listed(root) == []
+    assert not root.exists()
+
+
+def test_what_is_saved_is_listed_oldest_first(root):
+    store = ModelStore(root)
+    documents = [a_model(), a_model(1, job="sort"), a_decision(), a_production_run()]
+    for document in reversed(documents[:2]):
+        store.save(document)
+    store.save_decision(documents[2])
+    store.save_production(documents[3])
+
+    expected = [entry_of(document) for document in documents]
+    assert store.catalogue.entries() == listed(root) == expected
+    assert store.catalogue is store.catalogue
+
+
+def test_a_reader_sees_what_others_add_later(root):
+    reader = Catalogue(root)
+    for number in range(4):
+        ModelStore(root).save(a_model(number))
+        assert len(reader.entries()) == number + 1
+
+
+def test_saving_again_lists_once(root):
+    for _ in range(3):
+        ModelStore(root).save(a_model())
+
+    assert listed(root) == [entry_of(a_model())]
+
+
+def test_ids_need_only_be_unique_among_their_kind_and_job(root):
+    store = ModelStore(root)
+    store.save(a_model(model_id="same"))
+    store.save(a_model(model_id="same", job="sort"))
+    store.save(a_model(model_id="same", instance_type="m5.xlarge"))
+    store.save_decision(a_decision(decision_id="same"))
+    store.save_production(a_production_run(production_id="same"))
+
+    assert len(listed(root)) == 5
+
+
+def test_merging_changes_nothing_that_is_seen(root, monkeypatch):
+    monkeypatch.setattr(merged_lines, "MOST_LOOSE", 5)
+    entries = [an_entry(f"{number:02d}") for number in range(30)]
+    reader = Catalogue(root)
+    for entry in entries:
+        Catalogue(root).add(entry)
+        assert entry in reader.entries()
+
+    assert reader.entries() == listed(root) == entries
+    assert len(names_in(root / FOLDER)) < 15
+
+
+def test_a_store_from_before_the_catalogue_is_read_document_by_document(root):
+    store = ModelStore(root)
+    documents = [a_model(), a_model(1, job="../x"), a_decision(), a_production_run()]
+    for document, save in zip(
+        documents, [store.save, store.save, store.save_decision, store.save_production], strict=True
+    ):
+        save(document)
+    without_catalogue(root)
+    reader = Catalogue(root)
+
+    assert reader.entries() == reader.entries() == [entry_of(document) for document in documents]
+    assert not (root / FOLDER).exists()
+
+
+def test_a_document_of_an_old_store_that_cannot_be_read_now_is_listed_later(tmp_path, monkeypatch):
+    ModelStore(tmp_path).save(a_model())
+    without_catalogue(tmp_path)
+    reader = Catalogue(tmp_path)
+    with monkeypatch.context() as patched:
+
+        def refuse(self, **options):
+            raise OSError(5, "Input/output error", str(self))
+
+        patched.setattr(Path, "read_text", refuse)
+        with pytest.raises(StoreError, match="Input/output"):
+            reader.entries()
+
+    assert reader.entries() == [entry_of(a_model())]
+
+
+def test_the_first_writer_catalogues_what_was_there(root):
+    store, old, new = ModelStore(root), a_model(), a_model(1)
+    path = store.save(old)
+    without_catalogue(root)
+    reader = Catalogue(root)
+    assert reader.entries() == [entry_of(old)]
+
+    ModelStore(root).save(new)
+
+    assert [name.startswith("segment-") for name in names_in(root / FOLDER)] == [True]
+    path.unlink()
+    assert listed(root) == reader.entries() == [entry_of(old), entry_of(new)]
+
+
+def test_many_first_writers_at_once_list_everything_once(root):
+    old = [a_model(number) for number in range(5)]
+    for model in old:
+        ModelStore(root).save(model)
+    without_catalogue(root)
+    new = [a_model(number) for number in range(5, 20)]
+
+    with ThreadPoolExecutor(max_workers=5) as pool:
+        list(pool.map(lambda model: ModelStore(root).save(model), new))
+
+    assert listed(root) == [entry_of(model) for model in [*old, *new]]
+
+
+def test_damaged_and_misplaced_documents_of_an_old_store_are_named(root, caplog):
+    store = ModelStore(root)
+    path = store.save(a_model())
+    other = store.save(a_model(1, job="sort"))
+    (path.parent / "misplaced.json").write_text(other.read_text())
+    (path.parent / "torn.json").write_text('{"schema": 1')
+    (root / "notes.txt").write_text("not a job")
+    (root / "pca" / "notes.txt").write_text("not a type")
+    without_catalogue(root)
+
+    reader = Catalogue(root)
+    for _ in range(2):
+        assert [entry.job for entry in reader.entries()] == ["pca", "sort"]
+
+    for name in ("misplaced.json", "torn.json"):
+        assert len([record for record in caplog.records if name in record.getMessage()]) == 1
+
+
+def test_damaged_files_of_the_catalogue_are_named_and_hide_nothing(root, caplog):
+    ModelStore(root).save(a_model())
+    ModelStore(root).save(a_model(1))
+    folder = root / FOLDER
+    whole = json.dumps(entry_of(a_model(2)).to_dict())
+    (folder / "torn.json").write_text(whole[: len(whole) // 2])
+    (folder / "newer.json").write_text(json.dumps({**json.loads(whole), "schema": 999}))
+    (folder / "foreign.json").write_text('{"hello": "world"}\n')
+    (folder / "deep.json").write_text("[" * 100_000)
+    (folder / "segment-torn.jsonl").write_text(f"{whole}\n{whole[:20]}")
+
+    assert listed(root) == [entry_of(a_model(number)) for number in range(3)]
+
+    for name in ("torn.json", "newer.json", "foreign.json", "deep.json", "segment-torn.jsonl"):
+        assert any(name in record.getMessage() for record in caplog.records)
+
+
+@pytest.mark.parametrize("name", [".catalogue", "decisions", "production", "segment-1.jsonl", "..", "a/b"])
+def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
+    store = ModelStore(root)
+    model = a_model(job=name, instance_type=name, model_id=name)
+    decision = a_decision(job=name, instance_type=name, decision_id=name)
+    run = a_production_run(job=name, instance_type=name, production_id=name)
+
+    store.save(model)
+    store.save_decision(decision)
+    store.save_production(run)
+
+    assert store.history(name, name) == [model]
+    assert store.decisions(name, name) == [decision]
+    assert store.productions(name, name) == [run]
+    assert len(listed(root)) == 3
+    without_catalogue(root)
+    assert len(listed(root)) == 3
+
+
+def test_an_entry_without_an_id_is_refused(tmp_path):
+    with pytest.raises(InvalidParameterError, match="model_id"):
+        ModelStore(tmp_path).save(a_model(model_id=""))
+    assert listed(tmp_path) == []
+
+
+def test_text_that_no_file_can_hold_is_refused(tmp_path):
+    with pytest.raises(StoreError, match=r"cannot be written"):
+        Catalogue(tmp_path).add(an_entry("1", job="\ud800"))
+
+
+def test_a_catalogue_that_cannot_be_written_is_a_store_error(tmp_path):
+    (tmp_path / FOLDER).write_text("in the way")
+
+    with pytest.raises(StoreError, match=r"\.catalogue cannot be written"):
+        ModelStore(tmp_path).save(a_model())
+
+
+@pytest.mark.parametrize("paths", ["of fsspec", "of Airflow"])
+def test_a_file_system_that_remembers_listings_shows_what_others_write(tmp_path, monkeypatch, paths):
+    """As those of object stores do, until they are told to forget."""
+    new_path = UPath if paths == "of fsspec" else pytest.importorskip("airflow.sdk").ObjectStoragePath
+    remembered = {}
+    real = MemoryFileSystem.ls
+
+    def remember(self, path, detail=True, **options):
+        if (path, detail) not in remembered:
+            remembered[path, detail] = real(self, path, detail=detail, **options)
+        return remembered[path, detail]
+
+    monkeypatch.setattr(MemoryFileSystem, "ls", remember)
+    monkeypatch.setattr(MemoryFileSystem, "invalidate_cache", lambda self, path=None: remembered.clear())
+    root = new_path(f"memory://bucket-{tmp_path.name}/models")
+    reader = ModelStore(root)
+
+    for number in range(3):
+        before = dict(remembered)
+        ModelStore(root).save(a_model(number))
+        # Another process wrote that: this one still remembers what it saw before.
+        remembered.clear()
+        remembered.update(before)
+        assert len(reader.catalogue.entries()) == number + 1
+        assert len(reader.history("pca", "m5.large")) == number + 1
+
+
+def test_a_folder_that_another_process_makes_at_that_moment_is_listed(tmp_path, monkeypatch):
+    """Paths of URLs look whether it is a folder, and say later that it is none."""
+    ModelStore(tmp_path).save(a_model())
+    real, asked = Path.iterdir, []
+
+    def not_yet(self):
+        asked.append(self)
+        if len(asked) == 1:
+            raise NotADirectoryError(str(self))
+        return real(self)
+
+    monkeypatch.setattr(Path, "iterdir", not_yet)
+
+    assert len(listed(tmp_path)) == 1
+
+
+def test_threads_may_share_a_catalogue(root):
+    catalogue = Catalogue(root)
+
+    def add_and_look(number):
+        entry = an_entry(f"{number:02d}")
+        catalogue.add(entry)
+        return entry in catalogue.entries()
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        assert all(pool.map(add_and_look, range(30)))
+    assert len(catalogue.entries()) == 30
+
+
+def save(root, writer, count):
+    merged_lines.MOST_LOOSE, merged_lines.MOST_SEGMENTS = 6, 3
+    for number in range(count):
+        ModelStore(Path(root)).save(a_model(model_id=f"{writer}-{number:03d}", job=f"job {number % 5}"))
+
+
+def test_processes_that_save_at_once_into_an_old_store_list_everything_once(tmp_path):
+    ModelStore(tmp_path).save(a_model(model_id="old"))
+    without_catalogue(tmp_path)
+    context = multiprocessing.get_context("spawn")
+    processes = [context.Process(target=save, args=(str(tmp_path), writer, 30)) for writer in range(4)]
+    for process in processes:
+        process.start()
+    reader = Catalogue(tmp_path)
+    while any(process.is_alive() for process in processes):
+        ids = [entry.id for entry in reader.entries()]
+        assert len(set(ids)) == len(ids)
+        processes[0].join(0.05)
+    assert [process.exitcode for process in processes] == [0, 0, 0, 0]
+
+    expected = sorted(["old", *(f"{writer}-{number:03d}" for writer in range(4) for number in range(30))])
+    assert [entry.id for entry in listed(tmp_path)] == [entry.id for entry in reader.entries()] == expected
+
+
+def test_of_two_entries_of_one_thing_one_is_listed(tmp_path):
+    entry = an_entry("1")
+    Catalogue(tmp_path).add(entry)
+    Catalogue(tmp_path).add(replace(entry, warnings=3))
+
+    assert len(listed(tmp_path)) == 1
