@@ -26,8 +26,8 @@ def ernest_dag(
 
     Args:
         dag_id: name of the DAG.
-        production: makes the production task; it is given the task group, whose ``config`` it reads, and
-            whose ``cluster`` where it runs on the same one.
+        production: makes the production task; it is given the task group, whose ``config`` it reads, whose
+            ``cluster`` where it runs on the same one, and whose ``decision`` where it is to be recorded.
         ernest: the arguments of `ErnestTaskGroup`.
         production_on_same_cluster: the production task runs on the cluster that the group started, which
             then ends only after it. A cluster that is resized for production is meant for it anyway.

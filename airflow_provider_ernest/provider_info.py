@@ -54,11 +54,15 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": ["airflow_provider_ernest.triggers.ec2_cluster"],
             }
         ],
+        "extra-links": [
+            "airflow_provider_ernest.links.model_fit.ModelFitLink",
+            "airflow_provider_ernest.links.spark_history.SparkHistoryLink",
+        ],
         # Airflow 3.2 and later; earlier ones ignore it.
         "cli": ["airflow_provider_ernest.command_line.get_ernest_commands"],
         "config": {
             "ernest": {
-                "description": "Where airflow-provider-ernest keeps things.",
+                "description": "Where airflow-provider-ernest keeps things, and where it links to.",
                 "options": {
                     "store": store,
                     "event_logs": _folder_option("Event logs of sample and production runs.", "event_logs"),
@@ -67,6 +71,14 @@ def get_provider_info() -> dict[str, Any]:
                     ),
                     "clusters": _folder_option("State and logs of local clusters.", "clusters"),
                     "prices": _folder_option("Prices of AWS that were asked for lately.", "prices"),
+                    "history_server": {
+                        "description": "Address, by http or https, of a Spark history server that reads the "
+                        "event logs: runs are linked to their applications there. Default: none.",
+                        "version_added": "0.1.0",
+                        "type": "string",
+                        "example": "https://spark-history.example.com:18080",
+                        "default": "",
+                    },
                 },
             }
         },

@@ -52,8 +52,9 @@ class ErnestTaskGroup(TaskGroup):
         ernest >> production  # production runs elsewhere
         ernest >> production >> ernest.teardown  # production runs on the same cluster
 
-    On the same cluster, an `ErnestSparkSubmitOperator` finds it by ``cluster=ernest.cluster``. A cluster on
-    EC2 is checked first of all: what cannot be had is found out before anything costs money.
+    On the same cluster, an `ErnestSparkSubmitOperator` finds it by ``cluster=ernest.cluster``; anywhere, it
+    records what production took beside what was predicted by ``decision=ernest.decision``. A cluster on EC2
+    is checked first of all: what cannot be had is found out before anything costs money.
 
     Args:
         job: the application to size.
@@ -81,6 +82,7 @@ class ErnestTaskGroup(TaskGroup):
     Attributes:
         config: the decision's XComs: ``config["spark_conf"]``, ``["machines"]``, ``["predicted_seconds"]``,
             ``["predicted_cost"]``, ``["config"]``.
+        decision: the record of the decision, for an `ErnestSparkSubmitOperator`.
         cluster: the handle of the cluster that production may run on, resized where that was asked for.
         teardown: the task that ends the cluster.
     """
@@ -129,8 +131,20 @@ class ErnestTaskGroup(TaskGroup):
                 max_active_tis_per_dagrun=parallel_runs,
                 map_index_template=RUN_NAME,
             ).expand(experiment=design.output)
-            fit = self._fit(job, input, goal, settings, runs.output, XComArg(design, key="design"), store)
-            choose = self._choose(job, goal, fit.output, create.task_id)
+            # Not as an XComArg, which would put the tasks directly after the setup: Airflow forbids that to
+            # tasks that may go on after failures.
+            handle = f"{{{{ ti.xcom_pull(task_ids='{create.task_id}') | tojson }}}}"
+            fit = self._fit(
+                job,
+                input,
+                goal,
+                settings,
+                runs.output,
+                design=XComArg(design, key="design"),
+                cluster=handle,
+                store=store,
+            )
+            choose = self._choose(job, goal, fit.output, cluster=handle, store=store)
             terminate = TerminateClusterOperator(
                 task_id="terminate_cluster",
                 cluster=create.output,
@@ -150,6 +164,7 @@ class ErnestTaskGroup(TaskGroup):
                 choose >> resize >> terminate
                 self.cluster = resize.output
         self.config: Any = choose.output
+        self.decision: Any = XComArg(choose, key="record")
         self.teardown = terminate
 
     @staticmethod
@@ -185,13 +200,16 @@ class ErnestTaskGroup(TaskGroup):
         goal: SizingGoal,
         settings: ModelSettings,
         observations: XComArg,
+        *,
         design: XComArg,
+        cluster: str,
         store: str | None,
     ) -> FitModelOperator:
         return FitModelOperator(
             task_id="fit_model",
             observations=observations,
             design=design,
+            cluster=cluster,
             job=job.name,
             application=job.application,
             input_path=sampled.path,
@@ -204,13 +222,13 @@ class ErnestTaskGroup(TaskGroup):
         )
 
     @staticmethod
-    def _choose(job: SparkJob, goal: SizingGoal, model: XComArg, cluster_task: str) -> ChooseConfigOperator:
+    def _choose(
+        job: SparkJob, goal: SizingGoal, model: XComArg, *, cluster: str, store: str | None
+    ) -> ChooseConfigOperator:
         return ChooseConfigOperator(
             task_id="choose_config",
             model=model,
-            # Not as an XComArg, which would put this task directly after the setup: Airflow forbids that to
-            # a task that may go on after failures.
-            cluster=f"{{{{ ti.xcom_pull(task_ids='{cluster_task}') | tojson }}}}",
+            cluster=cluster,
             price_per_hour=goal.price_per_hour,
             max_machines=goal.max_machines,
             min_machines=goal.min_machines,
@@ -220,6 +238,8 @@ class ErnestTaskGroup(TaskGroup):
             iterations=job.iterations,
             fallback_machines=goal.fallback_machines,
             conf=dict(job.conf),
+            job=job.name,
+            store=store,
             # Only a stated fallback may go on after a failed training.
             trigger_rule="all_success" if goal.fallback_machines is None else "all_done",
         )

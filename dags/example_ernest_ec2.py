@@ -84,6 +84,7 @@ with DAG(
     production = ErnestSparkSubmitOperator(
         task_id="enrich_all_flights",
         cluster=ernest.cluster,
+        decision=ernest.decision,
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
         conf=ernest.config["spark_conf"],

@@ -2,39 +2,44 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.locations import event_logs
+from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import (
     number,
     optional_document,
     optional_number,
+    optional_text,
     optional_whole_number,
     whole_number,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.exceptions import ErnestError
     from airflow_provider_ernest.model.choice import Goal
-    from airflow_provider_ernest.model.documents import Configuration
-    from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.model.records import DecisionRecord
+    from airflow_provider_ernest.model.results import Decision, Model
     from airflow_provider_ernest.specification import Number
+
+Value = TypeVar("Value")
 
 
 class ChooseConfigOperator(BaseOperator):
     """Choose the cheapest configuration within a deadline, or the fastest within a budget.
 
     Returns the `Decision` document, and pushes for the tasks behind it: ``config``, ``machines``,
-    ``spark_conf``, ``predicted_seconds`` and ``predicted_cost``. A stock operator takes them by
-    ``SparkSubmitOperator(conf=choose.output["spark_conf"])``.
+    ``spark_conf``, ``predicted_seconds``, ``predicted_cost`` and ``record``, the `DecisionRecord` document. A
+    stock operator takes them by ``SparkSubmitOperator(conf=choose.output["spark_conf"])``. The record is kept
+    in the model store, too; what hinders that is a warning, not a failure.
 
     Args:
         model: the `Model` document; None (training failed) takes the fallback.
@@ -52,6 +57,8 @@ class ChooseConfigOperator(BaseOperator):
             an XComArg would put it there.
         cores_per_machine: cores of a machine, where there is no `cluster` to tell.
         conf: further Spark properties for ``spark_conf``; what sizes the run wins over them.
+        job: the job's name in the store; None for the model's. Needed to record a fallback without a model.
+        store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         InfeasibleGoalError: the goal is out of reach; says what is the best within reach.
@@ -71,7 +78,10 @@ class ChooseConfigOperator(BaseOperator):
         "cluster",
         "cores_per_machine",
         "conf",
+        "job",
+        "store",
     )
+    operator_extra_links = (ModelFitLink(),)
     ui_color = "#d9edc8"
 
     def __init__(
@@ -89,6 +99,8 @@ class ChooseConfigOperator(BaseOperator):
         cluster: Any = None,
         cores_per_machine: Number = 1,
         conf: Mapping[str, str] | None = None,
+        job: str | None = None,
+        store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -104,17 +116,30 @@ class ChooseConfigOperator(BaseOperator):
         self.cluster = cluster
         self.cores_per_machine = cores_per_machine
         self.conf = conf
+        self.job = job
+        self.store = store
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Decide, and push the decision in the forms that downstream tasks need."""
         from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.model.results import Model
         from airflow_provider_ernest.model.tables import decision_table
+        from airflow_provider_ernest.operators.decided_conf import decided_conf
+        from airflow_provider_ernest.operators.decision_record import keep_decision
 
         with no_vain_retries():
             cluster = optional_document("cluster", self.cluster)
             handle = ClusterHandle.from_dict(cluster) if cluster else None
-            decision = self._decide(handle)
-            spark_conf = self._spark_conf(decision.config.machines, handle, context)
+            model = Model.from_dict(self.model) if self.model else None
+            record = self._decide(model, handle, context)
+            decision = record.decision
+            spark_conf = decided_conf(
+                decision.config.machines,
+                cores_per_machine=self._cores(handle),
+                handle=handle,
+                conf=self.conf or {},
+                context=context,
+            )
         for line in decision_table(decision):
             self.log.info("%s", line)
         for warning in decision.warnings:
@@ -125,39 +150,72 @@ class ChooseConfigOperator(BaseOperator):
         push(key="spark_conf", value=spark_conf)
         push(key="predicted_seconds", value=decision.predicted_seconds)
         push(key="predicted_cost", value=decision.predicted_cost)
+        push(key="record", value=record.to_dict())
+        keep_decision(record, store=optional_text(self.store), log=self.log)
         return decision.to_dict()
 
-    def _decide(self, handle: ClusterHandle | None) -> Decision:
+    def _decide(self, model: Model | None, handle: ClusterHandle | None, context: Context) -> DecisionRecord:
         from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
-        from airflow_provider_ernest.model.choice import choose
-        from airflow_provider_ernest.model.documents import Configuration
-        from airflow_provider_ernest.model.results import Model
+        from airflow_provider_ernest.operators.decision_record import fallback_decision, record_of
 
-        goal = self._goal()
-        machines = self._allowed_machines(handle)
+        goal, machines = self._goal(), self._allowed_machines(handle)
         fallback = optional_whole_number("fallback_machines", self.fallback_machines)
         if fallback is not None and fallback not in machines:
             raise self._outside("fallback_machines", fallback, machines)
         try:
-            if not self.model:
-                raise MissingResourceError(
-                    "There is no model to choose by: its training failed or was skipped.",
-                    remedy="Set fallback_machines to go on without one.",
-                )
-            return choose(
-                Model.from_dict(self.model),
-                goal=goal,
-                machines=machines,
-                price_per_hour=self._required_price(handle),
-                scale=number("scale", self.scale),
-                iterations=optional_whole_number("iterations", self.iterations),
-            )
+            decision = self._chosen(model, handle, goal, machines)
         except (InfeasibleGoalError, MissingResourceError) as error:
             if fallback is None:
                 raise
-            instance_type = handle.instance_type if handle else "unknown"
-            config = Configuration(machines=fallback, instance_type=instance_type)
-            return self._fall_back(config, goal.describe(), error, price_per_hour=self._price(handle))
+            self.log.warning("FALLBACK to %d machines: %s", fallback, error)
+            told_by = handle or model
+            decision = fallback_decision(
+                fallback,
+                goal=goal,
+                error=error,
+                instance_type=told_by.instance_type if told_by else "unknown",
+                price_per_hour=self._price(handle),
+            )
+        return record_of(
+            decision,
+            model=model,
+            job=optional_text(self.job),
+            goal=goal,
+            machines=machines,
+            scale=self._noted(number, "scale", 1.0),
+            iterations=self._noted(optional_whole_number, "iterations", None),
+            origin=origin_of(context),
+        )
+
+    def _chosen(
+        self, model: Model | None, handle: ClusterHandle | None, goal: Goal, machines: range
+    ) -> Decision:
+        from airflow_provider_ernest.exceptions import MissingResourceError
+        from airflow_provider_ernest.model.choice import choose
+
+        if model is None:
+            raise MissingResourceError(
+                "There is no model to choose by: its training failed or was skipped.",
+                remedy="Set fallback_machines to go on without one.",
+            )
+        return choose(
+            model,
+            goal=goal,
+            machines=machines,
+            price_per_hour=self._required_price(handle),
+            scale=number("scale", self.scale),
+            iterations=optional_whole_number("iterations", self.iterations),
+        )
+
+    def _noted(self, read: Callable[[str, Any], Value], parameter: str, otherwise: Value) -> Value:
+        """A parameter for the record, without which a fallback could be taken all the same."""
+        from airflow_provider_ernest.exceptions import InvalidParameterError
+
+        try:
+            return read(parameter, getattr(self, parameter))
+        except InvalidParameterError as error:
+            self.log.warning("%s It is recorded as %s.", error, otherwise)
+            return otherwise
 
     def _goal(self) -> Goal:
         from airflow_provider_ernest.model.choice import Goal
@@ -200,31 +258,7 @@ class ChooseConfigOperator(BaseOperator):
             remedy="Correct it, or allow or start more machines.",
         )
 
-    def _fall_back(
-        self, config: Configuration, goal: str, error: ErnestError, *, price_per_hour: float | None
-    ) -> Decision:
-        from airflow_provider_ernest.model.results import Decision
-
-        self.log.warning("FALLBACK to %d machines: %s", config.machines, error)
-        return Decision(
-            config=config,
-            goal=goal,
-            price_per_hour=price_per_hour,
-            fallback_reason=str(error),
-            warnings=(f"The stated fallback of {config.machines} machines was taken: {error}",),
-        )
-
-    def _spark_conf(self, machines: int, handle: ClusterHandle | None, context: Context) -> dict[str, str]:
-        from airflow_provider_ernest.clusters.base import LOCAL
-        from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
-
-        cores = (
+    def _cores(self, handle: ClusterHandle | None) -> int:
+        return (
             handle.cores_per_machine if handle else whole_number("cores_per_machine", self.cores_per_machine)
         )
-        return {
-            **(handle.spark_conf() if handle else {}),
-            # Only a driver on this machine can write into a folder of it.
-            **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
-            **(self.conf or {}),
-            **sizing_conf(machines=machines, cores_per_machine=cores),
-        }

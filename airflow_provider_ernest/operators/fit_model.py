@@ -6,24 +6,22 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.locations import store_root
-from airflow_provider_ernest.operators.rendered import number
+from airflow_provider_ernest.operators.origins import origin_of
+from airflow_provider_ernest.operators.rendered import number, optional_document
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-    from airflow_provider_ernest.model.documents import Design, Observation
+    from airflow_provider_ernest.model.documents import Design, Observation, Origin
     from airflow_provider_ernest.model.results import Model
     from airflow_provider_ernest.model.store import ModelStore
+    from airflow_provider_ernest.model.training_cluster import TrainingCluster
     from airflow_provider_ernest.specification import Number
-
-
-POOLED_JOBS = 50
-"""More say little more about the next one, and each takes some hundredths of a second."""
 
 
 class FitModelOperator(BaseOperator):
@@ -40,7 +38,11 @@ class FitModelOperator(BaseOperator):
         application: path of the JAR or .py file; its SHA-256 tells later whether the code has changed, where
             the Airflow worker can read it.
         input_path: the production input.
-        design: the `Design` document, to tell which runs are missing; may be None.
+        design: the `Design` document, to tell which runs are missing, and kept in the model; may be None.
+        cluster: `ClusterHandle` document of the cluster that the runs were made on, to keep in the model its
+            machines, those that were culled, and the price; may be None. As JSON text, too: a task with
+            another trigger rule than ``all_success`` must not come directly after a setup task, and an
+            XComArg would put it there.
         instance_type: the machines' type; None to take the observations'.
         method: "averaging" (over all sets of terms, weighted by the runs), "relative" (all given terms;
             errors count by their share of the run time) or "classic" (the original: errors count in seconds).
@@ -68,6 +70,7 @@ class FitModelOperator(BaseOperator):
         "application",
         "input_path",
         "design",
+        "cluster",
         "instance_type",
         "method",
         "extend_above_percent",
@@ -75,6 +78,7 @@ class FitModelOperator(BaseOperator):
         "on_inadequate",
         "store",
     )
+    operator_extra_links = (ModelFitLink(),)
     ui_color = "#d5e4f7"
 
     def __init__(
@@ -85,6 +89,7 @@ class FitModelOperator(BaseOperator):
         application: str,
         input_path: str,
         design: Any = None,
+        cluster: Any = None,
         instance_type: str | None = None,
         method: str = "averaging",
         terms: Sequence[str] | None = None,
@@ -102,6 +107,7 @@ class FitModelOperator(BaseOperator):
         self.application = application
         self.input_path = input_path
         self.design = design
+        self.cluster = cluster
         self.instance_type = instance_type
         self.method = method
         self.terms = terms
@@ -125,7 +131,9 @@ class FitModelOperator(BaseOperator):
             design = Design.from_dict(self.design) if self.design else None
             if design is not None:
                 self._name_missing(design, observations)
-            model = self._train(observations, design, store)
+            model = self._train(
+                observations, store, design=design, cluster=self._cluster(), origin=origin_of(context)
+            )
             stored_at = store.save(model)
             self.log.info("Model %s is stored at %s", model.model_id, stored_at)
             context["ti"].xcom_push(key="stored_at", value=str(stored_at))
@@ -147,6 +155,13 @@ class FitModelOperator(BaseOperator):
 
         return [Observation.from_dict(document) for document in self.observations or () if document]
 
+    def _cluster(self) -> TrainingCluster | None:
+        from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.operators.training_cluster import training_cluster
+
+        document = optional_document("cluster", self.cluster)
+        return training_cluster(ClusterHandle.from_dict(document)) if document else None
+
     def _name_missing(self, design: Design, observations: Iterable[Observation]) -> None:
         observed = {observation.index for observation in observations}
         for run in design.experiments:
@@ -159,26 +174,40 @@ class FitModelOperator(BaseOperator):
                     100 * run.scale,
                 )
 
-    def _train(self, observations: list[Observation], design: Design | None, store: ModelStore) -> Model:
+    def _train(
+        self,
+        observations: list[Observation],
+        store: ModelStore,
+        *,
+        design: Design | None,
+        cluster: TrainingCluster | None,
+        origin: Origin,
+    ) -> Model:
         from airflow_provider_ernest.model.predictors import AVERAGING, check_method
         from airflow_provider_ernest.model.training import train
+        from airflow_provider_ernest.operators.learned_prior import learned_prior
         from airflow_provider_ernest.spark.artifact import hash_where_readable
 
         method = check_method(self.method)
         terms = self._terms(observations, design)
         types = sorted({observation.instance_type for observation in observations})
         instance_type = self.instance_type or ", ".join(types) or "local"
-        pooled = self.learn_from_other_jobs and method == AVERAGING
+        prior = None
+        if self.learn_from_other_jobs and method == AVERAGING:
+            prior = learned_prior(store, job=self.job, instance_type=instance_type, terms=terms, log=self.log)
         return train(
             observations,
             job=self.job,
             instance_type=instance_type,
             method=method,
             terms=terms,
-            prior=self._pooled_prior(instance_type, terms, store) if pooled else None,
+            prior=prior,
             artifact=self.application,
             artifact_sha256=hash_where_readable(self.application, log=self.log),
             input_path=self.input_path,
+            origin=origin,
+            design=design,
+            cluster=cluster,
         )
 
     def _terms(self, observations: list[Observation], design: Design | None) -> tuple[str, ...]:
@@ -202,32 +231,6 @@ class FitModelOperator(BaseOperator):
         )
         self.log.info("Terms added to the model: %s", ", ".join(extended[len(terms) :]) or "none")
         return extended
-
-    def _pooled_prior(
-        self, instance_type: str, terms: tuple[str, ...], store: ModelStore
-    ) -> AveragingPrior | None:
-        """What the other jobs on such machines teach; None where there are none."""
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-        from airflow_provider_ernest.model.averaging.pooling import pooled_prior
-
-        models = store.latest_of_jobs(instance_type, limit=POOLED_JOBS, other_than=self.job)
-        if not models:
-            return None
-        try:
-            prior = pooled_prior([model.observations for model in models], terms=terms)
-        except InvalidParameterError as error:
-            # A formula that suits this job's runs need not suit theirs.
-            self.log.warning("Nothing is learned from other jobs: %s", error)
-            return None
-        self.log.info(
-            "Learned from the models of other jobs on %s (%d): the driver takes a machine with a probability "
-            "of %.0f %%; terms are there with %s",
-            instance_type,
-            len(models),
-            100 * prior.driver_share,
-            ", ".join(f"{name} {prior.belief_in(name).probability:.0%}" for name in terms),
-        )
-        return prior
 
     def _judge(self, model: Model) -> None:
         from airflow_provider_ernest.exceptions import InadequateModelError

@@ -8,37 +8,20 @@ another place for it: ``store``, ``event_logs``, ``staging``, ``clusters``,
 from __future__ import annotations
 
 import hashlib
-import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.store_location import configured
+from airflow_provider_ernest.store_location import store_root as store_root
+
 if TYPE_CHECKING:
     from airflow.sdk import Context
-    from airflow.sdk.io import ObjectStoragePath
-
-
-def configured(kind: str) -> str:
-    """The place configured for a kind of things, or its default."""
-    from airflow.providers.common.compat.sdk import conf
-
-    default = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser() / "ernest" / kind
-    return str(conf.get("ernest", kind, fallback="") or default)
 
 
 def folder(kind: str) -> Path:
     """The local folder for a kind of things."""
     return Path(configured(kind)).expanduser().absolute()
-
-
-def store_root(root: str | None = None) -> Path | ObjectStoragePath:
-    """The root of the model store: the argument where given, else as configured; local or any URL."""
-    root = root or configured("store")
-    if "://" not in root:
-        return Path(root).expanduser().absolute()
-    from airflow.sdk.io import ObjectStoragePath
-
-    return ObjectStoragePath(root)
 
 
 def event_logs(context: Context) -> Path:

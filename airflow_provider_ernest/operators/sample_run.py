@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.links.model_fit import ModelFitLink
+from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.locations import event_logs, staging
+from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text, whole_number
 
 if TYPE_CHECKING:
@@ -20,8 +23,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.model.documents import Experiment, Observation
-    from airflow_provider_ernest.operators.submission import Submission
+    from airflow_provider_ernest.model.documents import Experiment, Observation, Origin
+    from airflow_provider_ernest.operators.submission import RunRequest, Submission
     from airflow_provider_ernest.spark.sampling import Sample
     from airflow_provider_ernest.specification import Number
 
@@ -79,7 +82,10 @@ class SampleRunOperator(BaseOperator):
         "wait_timeout_seconds",
         "run_timeout_seconds",
     )
+    operator_extra_links = (ModelFitLink(), SparkHistoryLink())
     ui_color = "#f6e3c5"
+    application_id: str | None = None
+    """Spark's id of the run, also of one that failed, once there is an event log; for `SparkHistoryLink`."""
 
     def __init__(
         self,
@@ -139,7 +145,8 @@ class SampleRunOperator(BaseOperator):
                 )
                 names = cast("Context", {**context, "sample": sample})
                 arguments = self.render_template(list(self.application_args), names)
-                observation = self._observe(experiment, sample, handle, cores, arguments, event_logs(context))
+                request = self._request(experiment, cores, arguments, event_logs(context))
+                observation = self._observe(experiment, sample, handle, request, origin_of(context))
         self.log.info(
             "Run %d took %.1f s on %s (start-up %.1f s, waited %.1f s for machines)",
             observation.index,
@@ -202,19 +209,12 @@ class SampleRunOperator(BaseOperator):
             return handle.cores_per_machine
         return whole_number("cores_per_machine", self.cores_per_machine)
 
-    def _observe(
-        self,
-        experiment: Experiment,
-        sample: Sample,
-        handle: ClusterHandle | None,
-        cores: int,
-        arguments: list[str],
-        directory: Path,
-    ) -> Observation:
-        from airflow_provider_ernest.operators.submission import RunRequest, submission
-        from airflow_provider_ernest.spark.observing import observe
+    def _request(
+        self, experiment: Experiment, cores: int, arguments: list[str], directory: Path
+    ) -> RunRequest:
+        from airflow_provider_ernest.operators.submission import RunRequest
 
-        request = RunRequest(
+        return RunRequest(
             name=f"ernest-sample-{experiment.index}",
             application_args=arguments,
             machines=experiment.machines,
@@ -226,16 +226,32 @@ class SampleRunOperator(BaseOperator):
             run_seconds=optional_number("run_timeout_seconds", self.run_timeout_seconds),
             staging_uri=optional_text(self.staging_uri),
         )
+
+    def _observe(
+        self,
+        experiment: Experiment,
+        sample: Sample,
+        handle: ClusterHandle | None,
+        request: RunRequest,
+        origin: Origin,
+    ) -> Observation:
+        from airflow_provider_ernest.operators.submission import submission
+        from airflow_provider_ernest.spark.observing import logged_application, observe
+
         submitted = self._submission = submission(
             handle, spark_conn_id=self.spark_conn_id, request=request, log=self.log
         )
         submitted_at = time.time()
-        submitted.run(self.application)
+        try:
+            submitted.run(self.application)
+        finally:
+            self.application_id = logged_application(request.directory)
         return observe(
             experiment,
             sample,
-            directory,
+            request.directory,
             instance_type=handle.instance_type if handle else self.spark_conn_id or "",
             submitted_at=submitted_at,
             waited_seconds=submitted.waited_seconds,
+            origin=origin,
         )

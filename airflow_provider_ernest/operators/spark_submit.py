@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import time
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
+from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.rendered import optional_document
+from airflow_provider_ernest.operators.rendered import NOTHING, optional_document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,10 +19,11 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.operators.production_submit import ProductionHook
+    from airflow_provider_ernest.operators.submitted_run import SubmittedRun
 
 
 class ErnestSparkSubmitOperator(SparkSubmitOperator):
-    """The stock operator with one parameter more: the cluster to run on.
+    """The stock operator with two parameters more: the cluster to run on, and the decision that sized it.
 
     .. code-block:: python
 
@@ -28,16 +31,26 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
             task_id="production",
             application="job.py",
             cluster=ernest.cluster,
+            decision=ernest.decision,
             conf=ernest.config["spark_conf"],
         )
 
     The cluster tells the master's address and what applications need there; `conf` wins over both. Its secret
     is fetched when the task runs and handed over in a private file: it is in no template, XCom, log or
-    command line. The driver ends with this task, however that ends. Without `cluster`, all is as in the stock
-    operator.
+    command line. The driver ends with this task, however that ends. Without `cluster`, the run is as in the
+    stock operator.
+
+    With `decision`, a run that succeeds is recorded beside what was predicted of it, in the model store and
+    as XCom ``production_run`` (a `ProductionRun` document). Its machines and its time, from submission to the
+    application's end, are read from Spark's event log where ``spark.eventLog.dir`` is a folder of this host;
+    else they are those decided on and the time that spark-submit took. What hinders the record is a warning:
+    it fails no run.
 
     Args:
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
+        decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`; None
+            to record nothing.
+        store: root of the model store; None for ``[ernest] store``.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
     Raises:
@@ -46,20 +59,48 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
         AirflowException: spark-submit ended with another exit code than 0.
     """
 
-    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "cluster")
+    template_fields: Sequence[str] = (*SparkSubmitOperator.template_fields, "cluster", "decision", "store")
+    operator_extra_links = (*SparkSubmitOperator.operator_extra_links, SparkHistoryLink())
+    application_id: str | None = None
+    """Spark's id of the run, also of one that failed, where it was found out; for `SparkHistoryLink`."""
 
-    def __init__(self, *, cluster: Any = None, **kwargs: Any) -> None:
+    def __init__(
+        self, *, cluster: Any = None, decision: Any = None, store: str | None = None, **kwargs: Any
+    ) -> None:
         super().__init__(**kwargs)
         self.cluster = cluster
+        self.decision = decision
+        self.store = store
         self._event_logs = ""
         self._production_hook: ProductionHook | None = None
+        self._submitted: SubmittedRun | None = None
         self._is_killed = False
 
     def execute(self, context: Context) -> None:
-        """Submit to the cluster and wait for the end."""
-        if not self.cluster:
-            super().execute(context)
+        """Submit, wait for the end, and record it."""
+        try:
+            if self.cluster:
+                self._execute_on_cluster(context)
+            else:
+                super().execute(context)
+        finally:
+            ended_at = time.time()
+            self.application_id = self._submitted.application_id if self._submitted else None
+        if self.decision in NOTHING:
             return
+        from airflow_provider_ernest.operators.production_record import record_production
+
+        record_production(
+            self._submitted,
+            ended_at=ended_at,
+            decision=self.decision,
+            application=self.application,
+            store=self.store,
+            context=context,
+            log=self.log,
+        )
+
+    def _execute_on_cluster(self, context: Context) -> None:
         from airflow.providers.common.compat.sdk import AirflowException
 
         from airflow_provider_ernest.exceptions import SampleRunError
@@ -85,9 +126,15 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
             super().on_kill()
 
     def _get_hook(self) -> SparkSubmitHook:
+        from airflow_provider_ernest.operators.submitted_run import SubmittedRun
+
         document = optional_document("cluster", self.cluster)
-        if not document:
-            return super()._get_hook()
+        hook = self._hook_to(document) if document else super()._get_hook()
+        # The hook submits next; what it began earlier is not this run.
+        self._submitted = SubmittedRun(hook)
+        return hook
+
+    def _hook_to(self, document: dict[str, Any]) -> ProductionHook:
         from airflow_provider_ernest.clusters.base import ClusterHandle
         from airflow_provider_ernest.operators.aws import cluster_secret
         from airflow_provider_ernest.operators.production_submit import (

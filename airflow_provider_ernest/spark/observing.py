@@ -1,17 +1,18 @@
-"""From a finished run to the observation that a model is fitted to."""
+"""From a finished run to what a model is fitted to, or to what its prediction is compared with."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.spark.event_log import find_event_log, read_run
+from airflow_provider_ernest.spark.event_log import application_id_of, find_event_log, read_run
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from airflow_provider_ernest.model.documents import Experiment
+    from airflow_provider_ernest.model.documents import Experiment, Origin
     from airflow_provider_ernest.spark.sampling import Sample
 
 
@@ -23,6 +24,7 @@ def observe(
     instance_type: str,
     submitted_at: float,
     waited_seconds: float,
+    origin: Origin | None = None,
 ) -> Observation:
     """Read from a run's event log what it really did.
 
@@ -33,6 +35,7 @@ def observe(
         instance_type: the machines' type.
         submitted_at: when spark-submit was started, seconds since the epoch.
         waited_seconds: time that the run waited for machines that others held.
+        origin: the task instance that observes.
 
     Raises:
         SampleRunError: there is no event log, or it tells of fewer machines than designed or of one that
@@ -60,4 +63,60 @@ def observe(
         event_log=str(event_log),
         hosts=tuple(executor.worker for executor in record.machines),
         metrics=record.metrics(),
+        origin=origin,
+    )
+
+
+def logged_application(directory: Path) -> str | None:
+    """Spark's id of the application that wrote its event log into a folder; None where there is none yet."""
+    event_log = find_event_log(directory)
+    return application_id_of(event_log) if event_log is not None else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRun:
+    """What the event log of a run that nobody designed tells, such as one of production.
+
+    Attributes:
+        application_id: Spark's id of it.
+        machines: distinct machines that worked.
+        seconds: from submission to the application's end.
+        run_seconds: the part from the moment that all machines were there.
+        startup_seconds: the part before.
+        lost: the executors that were lost on the way, in words.
+    """
+
+    application_id: str
+    machines: int
+    seconds: float
+    run_seconds: float
+    startup_seconds: float
+    lost: tuple[str, ...] = ()
+
+
+def measure(event_log: Path, *, submitted_at: float, machines: int) -> MeasuredRun:
+    """Read from a run's event log how long it took on how many machines.
+
+    Args:
+        event_log: of the run.
+        submitted_at: when spark-submit was started, seconds since the epoch.
+        machines: asked for. Where the run lost some, those that replaced them do not count beside them.
+
+    Raises:
+        SampleRunError: the log cannot be read or has no end, or the job was not run on machines.
+    """
+    record = read_run(event_log)
+    present = len(record.machines)
+    used = min(present, machines) if record.lost else present
+    if used < 1:
+        raise SampleRunError(f"The event log {event_log} tells of no machine that worked.")
+    run_seconds = record.run_seconds(used)
+    startup_seconds = max(0.0, record.ready_at(used) - submitted_at)
+    return MeasuredRun(
+        application_id=record.application_id,
+        machines=used,
+        seconds=startup_seconds + run_seconds,
+        run_seconds=run_seconds,
+        startup_seconds=startup_seconds,
+        lost=tuple(str(executor) for executor in record.lost),
     )

@@ -146,13 +146,45 @@ def test_cores_that_are_known_are_not_asked_for():
     assert sized(cluster=spec).task_dict["ernest.design"].cores_per_machine == 2
 
 
+def test_the_decision_is_kept_where_the_model_is_and_handed_on():
+    dag = ernest_dag(
+        "nightly",
+        schedule=None,
+        production=lambda ernest: ErnestSparkSubmitOperator(
+            task_id="production", conf=ernest.config["spark_conf"], decision=ernest.decision
+        ),
+        ernest=ernest_arguments(store="s3://models"),
+    )
+    tasks = dag.task_dict
+    fit, choose, production = (
+        tasks[name] for name in ("ernest.fit_model", "ernest.choose_config", "production")
+    )
+
+    assert (production.decision.operator, production.decision.key) == (choose, "record")
+    assert production.upstream_task_ids == {"ernest.choose_config"}
+    assert (choose.store, choose.job) == (fit.store, fit.job) == ("s3://models", "enrich")
+
+
+@pytest.mark.parametrize("fallback_machines", [None, 2])
+def test_the_model_is_told_of_the_cluster_without_waiting_for_it_as_a_setup(fallback_machines):
+    dag = sized(fallback_machines=fallback_machines)
+    fit = dag.task_dict["ernest.fit_model"]
+
+    dag.validate()
+    assert fit.upstream_task_ids == {"ernest.design", "ernest.sample_run"}
+    assert "ernest.create_cluster" in fit.cluster, "which it asks for when it runs"
+
+
 @pytest.mark.parametrize("fallback_machines", [None, 2])
 def test_production_on_a_resized_cluster(fallback_machines):
     dag = ernest_dag(
         "nightly",
         schedule=None,
         production=lambda ernest: ErnestSparkSubmitOperator(
-            task_id="production", cluster=ernest.cluster, conf=ernest.config["spark_conf"]
+            task_id="production",
+            cluster=ernest.cluster,
+            decision=ernest.decision,
+            conf=ernest.config["spark_conf"],
         ),
         ernest=ernest_arguments(
             fallback_machines=fallback_machines,

@@ -1,11 +1,15 @@
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.operators import aws
+from tests.unit.operators.submissions import SECRET, Submissions
 
 # One job whose time is known: 2 s fixed, 120 s of work that spreads, 1.5 s for each machine.
 EXPERIMENTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
@@ -41,6 +45,14 @@ def context(ti: RecordedTaskInstance, tmp_path, monkeypatch) -> dict[str, Any]:
     """A task's context, with an Airflow home of its own for what the operators keep."""
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
     return {"ti": ti}
+
+
+@pytest.fixture
+def submissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submissions:
+    made = Submissions(tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
+    monkeypatch.setattr(aws, "cluster_secret", lambda handle: SECRET if handle.authenticates else None)
+    return made
 
 
 @pytest.fixture

@@ -4,8 +4,13 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.model.documents import Origin
+from airflow_provider_ernest.model.records import DecisionRecord
+from airflow_provider_ernest.model.results import Decision
+from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.locations import store_root
 from tests.unit.operators.conftest import seconds
 
 
@@ -156,3 +161,73 @@ def test_the_stated_fallback_needs_no_price(context, ti, model, handle, price):
 def test_production_that_runs_elsewhere_may_have_more_machines_than_the_cluster(context, ti, model):
     choose_operator(model, cluster=cluster(2, kind="emr"), deadline_seconds=60).execute(context)
     assert ti.pushed["machines"] > 2
+
+
+def recorded(job: str = "enrich", instance_type: str = "local") -> list[DecisionRecord]:
+    return ModelStore(store_root()).decisions(job, instance_type)
+
+
+def test_a_decision_is_kept_with_what_was_asked_for(context, ti, observations):
+    model = train(observations, job="enrich", method="relative", artifact_sha256="ab" * 32)
+    decision = choose_operator(model.to_dict(), deadline_seconds="70", min_machines=2, scale="1.1").execute(
+        context
+    )
+
+    (record,) = recorded()
+    assert ti.pushed["record"] == record.to_dict()
+    assert record.decision == Decision.from_dict(decision)
+    assert (record.job, record.model_id, record.artifact_sha256) == ("enrich", model.model_id, "ab" * 32)
+    assert (record.deadline_seconds, record.budget_dollars) == (70.0, None)
+    assert (record.min_machines, record.max_machines, record.scale) == (2, 8, 1.1)
+    assert record.origin == Origin(dag_id=ti.dag_id, run_id=ti.run_id, task_id=ti.task_id)
+
+
+def test_the_job_and_the_store_may_be_named(context, model, tmp_path):
+    choose_operator(model, job="nightly enrich", store=str(tmp_path / "mine")).execute(context)
+
+    (record,) = ModelStore(tmp_path / "mine").decisions("nightly enrich", "local")
+    assert record.job == "nightly enrich"
+    assert not store_root().exists()
+
+
+def test_a_fallback_is_kept_beside_the_model_that_could_not_reach_the_goal(context, model):
+    choose_operator(model, deadline_seconds="5", fallback_machines="6").execute(context)
+
+    (record,) = recorded()
+    assert record.model_id == model["model_id"]
+    assert (record.decision.model_id, record.decision.config.machines) == (None, 6)
+    assert record.decision.config.instance_type == "local"
+    assert record.decision.fallback_reason
+
+
+def test_a_fallback_without_a_model_is_kept_under_the_job_that_is_named(context, ti):
+    fields = {"job": "enrich", "fallback_machines": 3, "cluster": cluster(8), "iterations": 20}
+    choose_operator(None, **fields).execute(context)
+
+    (record,) = recorded()
+    assert (record.model_id, record.artifact_sha256, record.iterations) == (None, None, 20)
+
+
+def test_a_fallback_that_belongs_to_no_job_is_handed_on_but_not_kept(context, ti, capsys):
+    choose_operator(None, fallback_machines=3).execute(context)
+
+    assert ti.pushed["record"]["decision"]["config"]["machines"] == 3
+    assert not store_root().exists()
+    assert "not recorded: neither a model nor the parameter job" in capsys.readouterr().out
+
+
+def test_a_fallback_needs_nothing_of_what_it_does_not_look_at(context, ti, capsys):
+    """Such as a scale that a failed task was to tell."""
+    choose_operator(None, job="enrich", fallback_machines=3, scale="None", iterations="many").execute(context)
+
+    (record,) = recorded(instance_type="unknown")
+    assert (record.scale, record.iterations, ti.pushed["machines"]) == (1.0, None, 3)
+    assert "scale='None' is not a finite number" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("root", ["/dev/null/store", "nowhere://models"])
+def test_a_store_that_fails_is_no_reason_to_decide_nothing(context, ti, model, capsys, root):
+    decision = choose_operator(model, store=root).execute(context)
+
+    assert DecisionRecord.from_dict(ti.pushed["record"]).decision == Decision.from_dict(decision)
+    assert "The decision is not recorded" in capsys.readouterr().out

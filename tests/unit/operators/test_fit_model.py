@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 from typing import Any
 
@@ -5,13 +6,14 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.documents import Design, Experiment, Observation
+from airflow_provider_ernest.model.documents import Design, Experiment, Observation, Origin
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.locations import store_root
+from tests.unit.operators.submissions import handle
 
 
 @pytest.fixture
@@ -72,6 +74,33 @@ def design_of(observations, *, terms=ERNEST, criterion="A") -> dict[str, Any]:
 
 def names(model: dict[str, Any]) -> tuple[str, ...]:
     return tuple(term["name"] for term in model["terms"])
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_what_the_runs_came_from_is_kept_in_the_model(context, ti, observations, application, as_text):
+    cluster = handle(machines=3, instance_type="m5.large")
+    design = design_of(observations)
+
+    fit_operator(
+        observations, application, design=design, cluster=json.dumps(cluster) if as_text else cluster
+    ).execute(context)
+
+    stored = ModelStore(store_root()).latest("enrich", "local")
+    assert stored.design == Design.from_dict(design)
+    assert stored.cluster.name == "ernest-1"
+    assert [machine.host for machine in stored.cluster.machines] == ["10.0.0.0", "10.0.0.1", "10.0.0.2"]
+    assert stored.origin == Origin(dag_id=ti.dag_id, run_id=ti.run_id, task_id=ti.task_id)
+
+
+@pytest.mark.parametrize("nothing", [None, "None", "null", ""])
+def test_a_cluster_that_is_not_known_is_no_obstacle(context, observations, application, nothing):
+    fitted = fit_operator(observations, application, cluster=nothing).execute(context)
+    assert fitted["cluster"] is None
+
+
+def test_a_cluster_that_is_none_is_named(context, observations, application):
+    with pytest.raises(AirflowFailException, match=r"cluster='my-cluster' is no JSON"):
+        fit_operator(observations, application, cluster="my-cluster").execute(context)
 
 
 def test_missing_runs_are_named_and_the_rest_is_fitted(context, observations, application, capsys):

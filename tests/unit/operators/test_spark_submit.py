@@ -2,99 +2,16 @@ from __future__ import annotations
 
 import inspect
 import json
-import os
 import sys
-import textwrap
 import threading
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.operators import aws
-from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-
-SECRET = "0f" * 32
-
-PROGRAM = """\
-#!{python}
-import json, os, sys, time
-folder = {folder!r}
-properties = {{}}
-if "--properties-file" in sys.argv:
-    path = sys.argv[sys.argv.index("--properties-file") + 1]
-    properties = dict(line.split("=", 1) for line in open(path).read().split())
-with open(folder + "/submitted.json", "w") as file:
-    json.dump({{"argv": sys.argv[1:], "properties": properties, "process": os.getpid()}}, file)
-while os.path.exists(folder + "/wait"):
-    time.sleep(0.02)
-sys.exit(int(open(folder + "/exit_code").read()))
-"""
-
-
-class Submissions:
-    """A spark-submit that notes how it was called."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-        self.exit_code = 0
-        self._program = folder / "bin" / "spark-submit"
-        self._program.parent.mkdir()
-        self._program.write_text(
-            textwrap.dedent(PROGRAM).format(python=sys.executable, folder=str(folder)), encoding="utf-8"
-        )
-        self._program.chmod(0o755)
-        self.fails_with(0)
-
-    def fails_with(self, exit_code: int) -> None:
-        (self._folder / "exit_code").write_text(str(exit_code))
-
-    def hold(self) -> None:
-        (self._folder / "wait").touch()
-
-    @property
-    def last(self) -> dict[str, Any] | None:
-        try:
-            return json.loads((self._folder / "submitted.json").read_text())
-        except (FileNotFoundError, ValueError):
-            return None
-
-    def conf(self) -> dict[str, str]:
-        argv = (self.last or {})["argv"]
-        pairs = [argv[at + 1] for at, word in enumerate(argv) if word == "--conf"]
-        return dict(pair.split("=", 1) for pair in pairs)
-
-
-@pytest.fixture
-def submissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submissions:
-    made = Submissions(tmp_path)
-    monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(aws, "cluster_secret", lambda handle: SECRET if handle.authenticates else None)
-    return made
-
-
-def handle(*, kind: str = "ec2", machines: int = 4, **changes: Any) -> dict[str, Any]:
-    fields = {
-        "kind": kind,
-        "name": "ernest-1",
-        "master_url": "spark://127.0.0.1:7077",
-        "cores_per_machine": 2,
-        "authenticates": kind == "ec2",
-        "python": "python3.11",
-        "machines": tuple(
-            Machine(worker_id=f"w{i}", host=f"10.0.0.{i}", cores=2, memory_megabytes=3000)
-            for i in range(machines)
-        ),
-    }
-    return ClusterHandle(**{**fields, **changes}).to_dict()
-
-
-def production(**changes: Any) -> ErnestSparkSubmitOperator:
-    return ErnestSparkSubmitOperator(task_id="production", application="job.py", **changes)
+from tests.unit.operators.submissions import SECRET, handle, production
 
 
 def test_runs_on_the_cluster_with_what_it_needs_there(submissions, context):

@@ -1,0 +1,1 @@
+"""Links of task instances in Airflow's UI. DAG files import them with the operators: they are light."""

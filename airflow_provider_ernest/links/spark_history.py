@@ -1,0 +1,86 @@
+"""The link from a run to its application in Spark's history server."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
+
+from airflow.sdk import BaseOperatorLink
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.links.task_tab import task_tab
+
+if TYPE_CHECKING:
+    from airflow.sdk import BaseOperator
+    from airflow.sdk.types import TaskInstanceKey
+
+log = logging.getLogger(__name__)
+
+
+class SparkHistoryLink(BaseOperatorLink):
+    """From a run to its application in the history server that ``[ernest] history_server`` names.
+
+    Without one, or where the application was not found out, to the Ernest tab of the task instance, which
+    names the event log. The operator tells the application by an attribute ``application_id``.
+    """
+
+    name = "Spark history"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """The address. Airflow asks for it at the end of the task, in its process."""
+        application_id = getattr(operator, "application_id", None)
+        try:
+            url = history_url(configured_history_server(), application_id)
+        except InvalidParameterError as error:
+            log.warning("There is no link to Spark's history server: %s", error)
+            url = None
+        return url or task_tab(ti_key)
+
+
+def configured_history_server() -> str:
+    """The address of Spark's history server, as configured; empty where there is none."""
+    from airflow.providers.common.compat.sdk import conf
+
+    return str(conf.get("ernest", "history_server", fallback="") or "").strip()
+
+
+def history_url(history_server: str, application_id: str | None) -> str | None:
+    """The page of an application in Spark's history server; None where the one or the other is not known.
+
+    Args:
+        history_server: its address, which may have a path; empty where there is none.
+        application_id: Spark's id of the application.
+
+    Raises:
+        InvalidParameterError: the address is no plain one of http or https.
+    """
+    if not history_server or not application_id:
+        return None
+    server = _checked(history_server)
+    path = f"{server.path.rstrip('/')}/history/{quote(application_id, safe='')}/jobs/"
+    return urlunsplit((server.scheme, server.netloc, path, "", ""))
+
+
+def _checked(history_server: str) -> SplitResult:
+    """The address in its parts."""
+    try:
+        parts = urlsplit(history_server)
+        host, _ = parts.hostname, parts.port
+    except ValueError as error:
+        raise _refused(history_server, f"is no address: {error}") from None
+    if "@" in parts.netloc:
+        # Not quoted: whoever may read the log would read the password.
+        raise _refused("...", "holds a name or a password, which everybody would see in the link")
+    if parts.scheme not in ("http", "https") or not host:
+        raise _refused(history_server, "is no address of a host by http or https")
+    return parts
+
+
+def _refused(value: str, problem: str) -> InvalidParameterError:
+    return InvalidParameterError(
+        "[ernest] history_server",
+        value,
+        problem,
+        remedy="Give it as in https://spark-history.example.com:18080.",
+    )

@@ -1,0 +1,36 @@
+"""What a model keeps of the cluster that its runs were made on: that ends, and with it what told of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+
+
+def training_cluster(handle: ClusterHandle) -> TrainingCluster:
+    """The machines that a cluster kept and those that it culled, each with its bandwidths where probed."""
+    kept = [_trained(machine) for machine in handle.machines]
+    culled = [_trained(one.machine, culled_because=one.reason or "not needed") for one in handle.culled]
+    return TrainingCluster(
+        kind=handle.kind,
+        name=handle.name,
+        instance_type=handle.instance_type,
+        cores_per_machine=handle.cores_per_machine,
+        price_per_hour=handle.price_per_hour,
+        machines=(*kept, *culled),
+    )
+
+
+def _trained(machine: Machine, *, culled_because: str = "") -> TrainedMachine:
+    bandwidth = machine.bandwidth
+    return TrainedMachine(
+        host=machine.host,
+        instance_id=machine.instance_id,
+        memory_gigabytes_per_second=bandwidth.memory_gigabytes_per_second if bandwidth else None,
+        network_gigabytes_per_second=bandwidth.network_gigabytes_per_second if bandwidth else None,
+        score=bandwidth.score if bandwidth else None,
+        culled_because=culled_because,
+    )

@@ -1,0 +1,28 @@
+"""Where the models are kept, for the tasks that write them and for the pages that show them."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from airflow.sdk.io import ObjectStoragePath
+
+
+def configured(kind: str) -> str:
+    """The place that ``[ernest]`` of Airflow's configuration names for a kind of things, or its default."""
+    from airflow.providers.common.compat.sdk import conf
+
+    default = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser() / "ernest" / kind
+    return str(conf.get("ernest", kind, fallback="") or default)
+
+
+def store_root(root: str | None = None) -> Path | ObjectStoragePath:
+    """The root of the model store: the argument where given, else as configured; local or any URL."""
+    root = root or configured("store")
+    if "://" not in root:
+        return Path(root).expanduser().absolute()
+    from airflow.sdk.io import ObjectStoragePath
+
+    return ObjectStoragePath(root)
