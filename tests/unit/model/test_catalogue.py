@@ -261,8 +261,9 @@ def test_a_folder_that_another_process_makes_at_that_moment_is_listed(tmp_path, 
     assert len(listed(tmp_path)) == 1
 
 
-def test_threads_may_share_a_catalogue(root):
-    catalogue = Catalogue(root)
+def test_threads_may_share_a_catalogue(tmp_path):
+    # Not on fsspec's file system in memory: it shows files that are still being written, as no store does.
+    catalogue = Catalogue(tmp_path)
 
     def add_and_look(number):
         entry = an_entry(f"{number:02d}")
