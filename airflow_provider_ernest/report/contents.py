@@ -4,16 +4,11 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.model.choice import LIKELY, NEARLY_CERTAIN, Goal, choose
-from airflow_provider_ernest.model.prediction import (
-    contributions,
-    extrapolation,
-    predict_interval,
-    predict_seconds,
-)
+from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.prediction import contributions_of_runs
 from airflow_provider_ernest.model.results import Alternative, Decision, Model
 
 START_UP = "start-up"
@@ -36,6 +31,10 @@ class Billing:
     price_per_hour: float
     increment_seconds: float = 1.0
     minimum_seconds: float = 0.0
+
+
+NOT_PAID = Billing(price_per_hour=1.0)
+"""Any price: where none is known, what follows from it is not shown."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +68,8 @@ class Contents:
         iterations: of the production run, for iterative jobs.
         predictions: by ascending number of machines, at least one.
         billing: None where no price was given.
-        alternatives: what each number of machines costs; empty without a price.
+        alternatives: what each number of machines costs, and whether it meets the goal, if there is one;
+            empty without a price.
         goal: the deadline or the budget, None where there is none.
         decision: the choice; None without a goal, or where it is out of reach.
         out_of_reach: why there is no decision although there is a goal.
@@ -131,23 +131,24 @@ def gather(
             "is missing",
             remedy="A choice needs the dollars for one machine and hour.",
         )
-    predictions = _predictions(model, counts, scale, iterations)
-    if billing is None:
-        return Contents(model=model, scale=scale, iterations=iterations, predictions=predictions)
-    everything = _choose(model, WHATEVER_IT_TAKES, counts, scale, iterations, billing)
+    paid_by = billing or NOT_PAID
     decision, out_of_reach = None, ""
     if goal is not None:
         try:
-            decision = _choose(model, goal, counts, scale, iterations, billing)
+            decision = _choose(model, goal, counts, scale, iterations, paid_by)
         except InfeasibleGoalError as error:
             out_of_reach = str(error)
+    considered = decision or _choose(model, WHATEVER_IT_TAKES, counts, scale, iterations, paid_by)
+    alternatives = considered.alternatives
+    if out_of_reach:
+        alternatives = tuple(replace(each, feasible=False) for each in alternatives)
     return Contents(
         model=model,
         scale=scale,
         iterations=iterations,
-        predictions=predictions,
+        predictions=_predictions(model, alternatives, scale, iterations),
         billing=billing,
-        alternatives=everything.alternatives,
+        alternatives=alternatives if billing else (),
         goal=goal,
         decision=decision,
         out_of_reach=out_of_reach,
@@ -170,25 +171,20 @@ def _choose(
 
 
 def _predictions(
-    model: Model, counts: list[int], scale: float, iterations: int | None
+    model: Model, alternatives: Sequence[Alternative], scale: float, iterations: int | None
 ) -> tuple[Prediction, ...]:
-    start_up = model.startup_seconds
-    seconds = predict_seconds(model, machines=counts, scale=scale, iterations=iterations)
-    (low, high), (lowest, highest) = (
-        predict_interval(model, machines=counts, scale=scale, iterations=iterations, level=level)
-        for level in (LIKELY, NEARLY_CERTAIN)
-    )
+    """What was considered, with where its time goes."""
+    counts = [each.machines for each in alternatives]
+    parts = contributions_of_runs(model, machines=counts, scale=scale, iterations=iterations)
+    start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}
     return tuple(
         Prediction(
-            machines=count,
-            seconds=float(seconds[at]) + start_up,
-            likely_seconds=(float(low[at]) + start_up, float(high[at]) + start_up),
-            nearly_certain_seconds=(float(lowest[at]) + start_up, float(highest[at]) + start_up),
-            parts={
-                **contributions(model, machines=count, scale=scale, iterations=iterations),
-                **({START_UP: start_up} if start_up > 0 else {}),
-            },
-            extrapolates=extrapolation(model, machines=count, scale=scale),
+            machines=each.machines,
+            seconds=each.seconds,
+            likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
+            nearly_certain_seconds=each.nearly_certain_seconds or (each.seconds, each.seconds),
+            parts={**of_terms, **start_up},
+            extrapolates=each.extrapolates,
         )
-        for at, count in enumerate(counts)
+        for each, of_terms in zip(alternatives, parts, strict=True)
     )

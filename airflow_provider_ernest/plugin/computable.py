@@ -1,0 +1,66 @@
+"""What an API server can compute of a model, and what it refuses."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
+from airflow_provider_ernest.model.results import Model
+
+MOST_CONFIGURATIONS = 300
+"""Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. At 300 of
+them a fit takes a second and 0.2 GB, at 1,000 ten seconds and 2 GB: not the API server's to give."""
+
+
+@contextmanager
+def computing(model: Model) -> Iterator[None]:
+    """Do what a prediction needs, with errors that a reader can make something of.
+
+    Raises:
+        FitError: the model has nothing to predict from, or too much for a page, or the computation fails.
+    """
+    try:
+        _refuse_what_cannot_be(model)
+        yield
+    except ErnestError:
+        raise
+    except (ArithmeticError, ValueError, LookupError) as error:
+        raise cannot_predict(model, f"the computation failed ({error})") from error
+
+
+def _refuse_what_cannot_be(model: Model) -> None:
+    from airflow_provider_ernest.model.predictors import AVERAGING, check_method
+    from airflow_provider_ernest.model.terms import check_terms
+
+    if not model.observations:
+        raise cannot_predict(model, "it has no observations", remedy="Train it again.")
+    try:
+        check_method(model.method)
+        check_terms([term.name for term in model.terms])
+    except InvalidParameterError as error:
+        raise cannot_predict(
+            model,
+            f"this version of the package cannot compute it ({error.message.rstrip('.')})",
+            remedy="Upgrade airflow-provider-ernest where the API server runs, or train the model again.",
+        ) from error
+    configurations = len({(run.machines, run.scale) for run in model.observations})
+    if model.method == AVERAGING and configurations > MOST_CONFIGURATIONS:
+        raise cannot_predict(
+            model,
+            f"its runs have {configurations:,} configurations, and a page can wait for {MOST_CONFIGURATIONS}",
+            remedy="Ask it on the command line, with ernest choose.",
+        )
+
+
+def cannot_predict(
+    model: Model,
+    why: str,
+    *,
+    remedy: str = "Ask for a scale and machines nearer to its runs, or train it again.",
+) -> FitError:
+    """The error that says so of the model."""
+    return FitError(
+        f"Model {model.model_id} of {model.job!r} on {model.instance_type} cannot predict here: {why}.",
+        remedy=remedy,
+    )

@@ -1,0 +1,33 @@
+"""JSON of whatever the pages are told, hostile values included."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import msgspec
+from starlette.responses import Response
+
+
+class JsonAnswer(Response):
+    """A payload of builtins and documents as JSON; what JSON does not know (NaN, infinity) becomes null."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """The text of the answer."""
+        # Escaped, since XComs may hold halves of characters, which UTF-8 cannot.
+        return json.dumps(
+            _finite(msgspec.to_builtins(content)), ensure_ascii=True, separators=(",", ":")
+        ).encode("ascii")
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value

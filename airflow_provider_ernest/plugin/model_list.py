@@ -1,0 +1,182 @@
+"""The list of models: the newest of each job and type of machine, searched, sorted and cut into pages."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.plugin.json_ready import json_ready
+from airflow_provider_ernest.plugin.visible import Readable, newest_models, visible_entries
+
+STATES = (FRESH, STALE, DRIFTING)
+"""From what needs nobody's attention to what needs it most."""
+
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """The newest model of a job on a type of machine, and what there is besides.
+
+    Attributes:
+        model: the catalogue's entry.
+        state: whether it can be trusted still.
+        production_runs: of the job on that type, by any model.
+        versions: the models of the job on that type.
+    """
+
+    model: CatalogueEntry
+    state: State
+    production_runs: int
+    versions: int
+
+
+def list_models(
+    entries: Sequence[CatalogueEntry],
+    *,
+    readable: Readable,
+    search: str = "",
+    sort: str = "created_at",
+    descending: bool = True,
+    state: str | None = None,
+    offset: int = 0,
+    limit: int = 25,
+    now: datetime,
+) -> dict[str, Any]:
+    """One page of the models that a person may see.
+
+    Args:
+        entries: all of the catalogue.
+        readable: whether a DAG may be read. Entries of other DAGs are as if they were not there, in
+            states and numbers too.
+        search: words that must all occur, in any case, in job, type, DAG, terms or artifact.
+        sort: one of `SORTS`; rows without a value come last, equal ones by job and instance type.
+        descending: the largest first.
+        state: only models in this one of `STATES`; None or "" for all.
+        offset: rows to leave out.
+        limit: rows to show, 1 to `MOST_ROWS`.
+        now: what ages count to, with its time zone.
+
+    Returns:
+        JSON-ready: ``total`` counts what matches search and state, ``counts`` what matches the search.
+
+    Raises:
+        InvalidParameterError: a parameter is none of these.
+    """
+    _check(sort=sort, state=state, offset=offset, limit=limit)
+    found = list(_rows(visible_entries(entries, readable), search.casefold().split()))
+    counts = Counter(row.state.name for row in found)
+    rows = [row for row in found if not state or row.state.name == state]
+    shown = _sorted(rows, SORTS[sort], descending=descending)[offset : offset + limit]
+    return json_ready(
+        {
+            "total": len(rows),
+            "offset": offset,
+            "limit": limit,
+            "counts": {name: counts[name] for name in STATES},
+            "rows": [_told(row, now) for row in shown],
+        }
+    )
+
+
+def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
+    if sort not in SORTS:
+        raise InvalidParameterError("sort", sort, "is unknown", remedy=f"Use one of {', '.join(SORTS)}.")
+    if state and state not in STATES:
+        raise InvalidParameterError("state", state, "is unknown", remedy=f"Use one of {', '.join(STATES)}.")
+    if offset < 0:
+        raise InvalidParameterError("offset", offset, "is negative", remedy="Begin at 0.")
+    if not 1 <= limit <= MOST_ROWS:
+        raise InvalidParameterError(
+            "limit", limit, "is no size of a page", remedy=f"Ask for 1 to {MOST_ROWS} rows."
+        )
+
+
+def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[Row]:
+    """The models in which all the words occur, in no order."""
+    of_job: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
+    for entry in entries:
+        of_job[entry.job].append(entry)
+    numbers = Counter((entry.job, entry.instance_type, entry.kind) for entry in entries)
+    suspect = {job for job, others in of_job.items() if _may_not_be_fresh(others)}
+    for (job, instance_type), model in newest_models(entries).items():
+        if not words or _contains(model, words):
+            yield Row(
+                model=model,
+                state=state_of(model, others=of_job[job]) if job in suspect else State(FRESH),
+                production_runs=numbers[job, instance_type, PRODUCTION_RUN],
+                versions=numbers[job, instance_type, MODEL],
+            )
+
+
+def _may_not_be_fresh(of_job: Sequence[CatalogueEntry]) -> bool:
+    """Whether there is any sign against a model of the job: most have none, and there may be 10,000."""
+    artifacts = {entry.artifact_sha256 for entry in of_job if entry.artifact_sha256}
+    return len(artifacts) > 1 or any(entry.is_unusual for entry in of_job)
+
+
+def _contains(model: CatalogueEntry, words: Iterable[str]) -> bool:
+    fields = (model.job, model.instance_type, model.dag_id, *model.terms, model.artifact)
+    # A word must lie within one field: the line break is in none of them.
+    text = "\n".join(field for field in fields if field).casefold()
+    return all(word in text for word in words)
+
+
+def _sorted(rows: Iterable[Row], value: Callable[[Row], Any], *, descending: bool) -> list[Row]:
+    by_name = sorted(rows, key=lambda row: (row.model.job, row.model.instance_type))
+    valued = [(value(row), row) for row in by_name]
+    with_value = sorted(
+        (pair for pair in valued if pair[0] is not None), key=lambda pair: pair[0], reverse=descending
+    )
+    return [row for _, row in with_value] + [row for found, row in valued if found is None]
+
+
+def _moment(at: str) -> datetime | None:
+    """When that was; None where it cannot be read. Times without a zone are taken to be in UTC."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+SORTS: dict[str, Callable[[Row], Any]] = {
+    "job": lambda row: row.model.job.casefold(),
+    "instance_type": lambda row: row.model.instance_type.casefold(),
+    "terms": lambda row: row.model.terms or None,
+    "median_error_percent": lambda row: row.model.median_error_percent,
+    "created_at": lambda row: _moment(row.model.at),
+    "artifact_sha256": lambda row: row.model.artifact_sha256,
+    "state": lambda row: STATES.index(row.state.name),
+    "production_runs": lambda row: row.production_runs,
+}
+"""What rows may be sorted by."""
+
+
+def _told(row: Row, now: datetime) -> dict[str, Any]:
+    model, created = row.model, _moment(row.model.at)
+    return {
+        "job": model.job,
+        "instance_type": model.instance_type,
+        "model_id": model.id,
+        "created_at": model.at,
+        "age_seconds": max(0.0, (now - created).total_seconds()) if created else None,
+        "method": model.method,
+        "terms": model.terms,
+        "median_error_percent": model.median_error_percent,
+        "max_error_percent": model.max_error_percent,
+        "observations": model.observations,
+        "artifact": model.artifact,
+        "artifact_sha256": model.artifact_sha256,
+        "dag_id": model.dag_id,
+        "state": row.state.name,
+        "state_reason": row.state.reason,
+        "production_runs": row.production_runs,
+        "versions": row.versions,
+    }

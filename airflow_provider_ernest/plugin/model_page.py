@@ -1,0 +1,204 @@
+"""All that is known of a model but its predictions, which are asked for anew with each move of a slider."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from airflow_provider_ernest.model.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.freshness import state_of
+from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.design_page import design_facts
+from airflow_provider_ernest.plugin.json_ready import json_ready
+from airflow_provider_ernest.plugin.other_types import known_price, other_types, price_of_cluster
+from airflow_provider_ernest.plugin.sample_runs import ApplicationLink, application_link, sample_run
+from airflow_provider_ernest.plugin.visible import Readable, visible_entries, visible_records
+
+MOST_PRODUCTION_RUNS = 200
+MOST_DECISIONS = 50
+
+
+def model_page(
+    store: ModelStore,
+    model: Model,
+    entries: Sequence[CatalogueEntry],
+    *,
+    readable: Readable,
+    history_server: str | None,
+) -> dict[str, Any]:
+    """What the page of a model shows.
+
+    Args:
+        store: where the model lies.
+        model: one that the reader may see; that is for the caller to make sure.
+        entries: all of the catalogue.
+        readable: whether a DAG may be read. Versions, runs, decisions and types of other DAGs are as if
+            they were not there.
+        history_server: the address of Spark's history server, None where there is none.
+
+    Returns:
+        JSON-ready.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
+    of_type = [entry for entry in entries if _is_of(entry, model)]
+    decisions = _decisions(store, model, of_type, readable)
+    versions = _versions(model, of_job)
+    price = known_price(model, decisions)
+    # What the sample runs were paid at, which production may no longer be.
+    paid = price_of_cluster(model) or price
+    link = application_link(history_server)
+    return json_ready(
+        {
+            "model": _facts(model),
+            "state": state_of(entry_of(model), others=of_job),
+            "is_newest": versions[0]["model_id"] == model.model_id,
+            "observations": _observations(model, paid, link),
+            "design": design_facts(model.design, model.observations, price_per_hour=paid),
+            "cluster": model.cluster,
+            "versions": versions,
+            "production_runs": [
+                _production_run(run, link) for run in _production_runs(store, model, of_type, readable)
+            ],
+            "decisions": [_decision(record) for record in reversed(decisions)],
+            "other_types": [
+                {
+                    "instance_type": other.entry.instance_type,
+                    "model_id": other.entry.id,
+                    "created_at": other.entry.at,
+                    "price_per_hour": other.price_per_hour,
+                }
+                for other in other_types(store, model, of_job, readable)
+            ],
+            "defaults": _defaults(model, decisions[-1] if decisions else None, price),
+        }
+    )
+
+
+def _is_of(entry: CatalogueEntry, model: Model) -> bool:
+    return entry.job == model.job and entry.instance_type == model.instance_type
+
+
+def _facts(model: Model) -> dict[str, Any]:
+    validation = model.validation
+    return {
+        "job": model.job,
+        "instance_type": model.instance_type,
+        "model_id": model.model_id,
+        "created_at": model.created_at,
+        "method": model.method,
+        "artifact": model.artifact,
+        "artifact_sha256": model.artifact_sha256,
+        "input_path": model.input_path,
+        "trained_iterations": model.trained_iterations,
+        "noise": model.noise,
+        "driver_share": model.driver_share,
+        "startup_seconds": model.startup_seconds,
+        "warnings": model.warnings,
+        "origin": model.origin,
+        "terms": model.terms,
+        "median_error_percent": validation.median_error_percent,
+        "max_error_percent": validation.max_error_percent,
+        "residual_sum_of_squares": validation.residual_sum_of_squares,
+    }
+
+
+def _observations(model: Model, price: float | None, link: ApplicationLink) -> list[dict[str, Any]]:
+    """The runs, each with what the others predict of it."""
+    # By all that is told of a run, for runs of several designs may share an index.
+    folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
+    told = []
+    for run in model.observations:
+        fold = folds.get((run.index, run.machines, run.scale, run.seconds))
+        told.append(
+            {
+                **sample_run(run, price_per_hour=price, link=link),
+                "predicted_seconds": fold.predicted_seconds if fold else None,
+                "error_percent": fold.error_percent if fold else None,
+            }
+        )
+    return told
+
+
+def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> list[dict[str, Any]]:
+    """The models of the job on the type, newest first, this one among them."""
+    versions = {entry.id: entry for entry in of_job if entry.kind == MODEL and _is_of(entry, model)}
+    versions.setdefault(model.model_id, entry_of(model))
+    return [
+        {
+            "model_id": entry.id,
+            "created_at": entry.at,
+            "median_error_percent": entry.median_error_percent,
+            "max_error_percent": entry.max_error_percent,
+            "artifact_sha256": entry.artifact_sha256,
+            "observations": entry.observations,
+        }
+        for entry in sorted(versions.values(), key=lambda entry: entry.id, reverse=True)
+    ]
+
+
+def _production_runs(
+    store: ModelStore, model: Model, of_type: Sequence[CatalogueEntry], readable: Readable
+) -> list[ProductionRun]:
+    """Those that the reader may see, newest first."""
+    limit = MOST_PRODUCTION_RUNS + _hidden(PRODUCTION_RUN, of_type, readable)
+    runs = visible_records(store.productions(model.job, model.instance_type, limit=limit), readable)
+    return runs[::-1][:MOST_PRODUCTION_RUNS]
+
+
+def _decisions(
+    store: ModelStore, model: Model, of_type: Sequence[CatalogueEntry], readable: Readable
+) -> list[DecisionRecord]:
+    """Those that the reader may see, newest last."""
+    limit = MOST_DECISIONS + _hidden(DECISION, of_type, readable)
+    records = store.decisions(model.job, model.instance_type, limit=limit)
+    return visible_records(records, readable)[-MOST_DECISIONS:]
+
+
+def _hidden(kind: str, of_type: Sequence[CatalogueEntry], readable: Readable) -> int:
+    """How many the reader may not see: they must not take the place of others."""
+    return sum(entry.kind == kind and not readable(entry.dag_id) for entry in of_type)
+
+
+def _production_run(run: ProductionRun, link: ApplicationLink) -> dict[str, Any]:
+    return {
+        **msgspec.to_builtins(run),
+        "error_percent": run.error_percent,
+        "is_unusual": run.is_unusual,
+        "history_url": link(run.application_id),
+    }
+
+
+def _decision(record: DecisionRecord) -> dict[str, Any]:
+    decision = record.decision
+    return {
+        "decision_id": record.decision_id,
+        "decided_at": record.decided_at,
+        "goal": decision.goal,
+        "machines": decision.config.machines,
+        "predicted_seconds": decision.predicted_seconds,
+        "predicted_cost": decision.predicted_cost,
+        "fallback_reason": decision.fallback_reason,
+        "model_id": record.model_id,
+        "origin": record.origin,
+    }
+
+
+def _defaults(model: Model, newest: DecisionRecord | None, price: float | None) -> dict[str, Any]:
+    """What to ask the model at first: what its DAG asked last, else what can be made of the runs."""
+    most_observed = max((run.machines for run in model.observations), default=1)
+    return {
+        "scale": newest.scale if newest else 1.0,
+        "iterations": newest.iterations if newest else model.trained_iterations,
+        "deadline_seconds": newest.deadline_seconds if newest else None,
+        "budget_dollars": newest.budget_dollars if newest else None,
+        "price_per_hour": price,
+        "min_machines": newest.min_machines if newest else 1,
+        "max_machines": newest.max_machines if newest else 2 * most_observed,
+    }

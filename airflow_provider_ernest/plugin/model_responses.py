@@ -1,0 +1,202 @@
+"""What the JSON API answers about a model, for its description. Tests hold the answers to it."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from airflow_provider_ernest.plugin.responses import Answer, Interval, Origin, SampleRun
+
+
+class Term(Answer):
+    """A term of a model."""
+
+    name: str
+    meaning: str
+    coefficient: float
+    probability: float
+
+
+class ModelFacts(Answer):
+    """A model."""
+
+    job: str
+    instance_type: str
+    model_id: str
+    created_at: str
+    method: str
+    artifact: str | None
+    artifact_sha256: str | None
+    input_path: str | None
+    trained_iterations: int | None
+    noise: float = Field(description="Relative standard deviation of a single run.")
+    driver_share: float
+    startup_seconds: float
+    warnings: list[str]
+    origin: Origin | None
+    terms: list[Term]
+    median_error_percent: float
+    max_error_percent: float
+    residual_sum_of_squares: float
+
+
+class ModelState(Answer):
+    """Whether a model still fits."""
+
+    name: str
+    reason: str
+
+
+class ModelledRun(SampleRun):
+    """An observation, and what the model says of it by all the others."""
+
+    predicted_seconds: float | None
+    error_percent: float | None
+
+
+class CandidateRange(Answer):
+    """The candidates of a design on one number of machines."""
+
+    machines: int
+    lowest_scale: float
+    highest_scale: float
+    candidates: int
+
+
+class PlannedRun(Answer):
+    """An experiment of a design, and what came of it."""
+
+    index: int
+    machines: int
+    scale: float
+    partitions: int
+    weight: float
+    expected_cost: float
+    observed: bool
+    seconds: float | None
+    paid: float | None
+
+
+class DesignFacts(Answer):
+    """A design."""
+
+    terms: list[str]
+    criterion: str
+    efficiency: float
+    cost: float
+    budget: float
+    cost_unit: str
+    candidates: int
+    weighting: str
+    candidate_ranges: list[CandidateRange]
+    experiments: list[PlannedRun]
+
+
+class TrainedMachine(Answer):
+    """A machine of the cluster of the sample runs."""
+
+    host: str
+    instance_id: str | None
+    memory_gigabytes_per_second: float | None
+    network_gigabytes_per_second: float | None
+    score: float | None
+    culled_because: str = Field(description="Empty where it was kept.")
+
+
+class TrainingCluster(Answer):
+    """The cluster of the sample runs."""
+
+    kind: str
+    name: str
+    instance_type: str
+    cores_per_machine: int
+    price_per_hour: float | None
+    machines: list[TrainedMachine]
+
+
+class Version(Answer):
+    """One of the models of a job on a type of machine."""
+
+    model_id: str
+    created_at: str
+    median_error_percent: float | None
+    max_error_percent: float | None
+    artifact_sha256: str | None
+    observations: int
+
+
+class ProductionRun(Answer):
+    """A production run beside what was predicted of it."""
+
+    production_id: str
+    recorded_at: str
+    job: str
+    instance_type: str
+    machines: int
+    scale: float
+    seconds: float
+    run_seconds: float | None
+    startup_seconds: float | None
+    predicted_seconds: float | None
+    likely_seconds: Interval | None
+    nearly_certain_seconds: Interval | None
+    cost: float | None
+    model_id: str | None
+    decision_id: str | None
+    artifact_sha256: str | None
+    application_id: str | None
+    event_log: str | None
+    origin: Origin | None
+    error_percent: float | None = Field(description="Positive where the prediction was too high.")
+    is_unusual: bool
+    history_url: str | None
+
+
+class PastDecision(Answer):
+    """A decision by one of the models."""
+
+    decision_id: str
+    decided_at: str
+    goal: str
+    machines: int
+    predicted_seconds: float | None
+    predicted_cost: float | None
+    fallback_reason: str | None
+    model_id: str | None
+    origin: Origin | None
+
+
+class OtherType(Answer):
+    """The newest model of the job on another type of machine."""
+
+    instance_type: str
+    model_id: str
+    created_at: str
+    price_per_hour: float | None
+
+
+class Defaults(Answer):
+    """What the page asks for at first."""
+
+    scale: float | None
+    iterations: int | None
+    deadline_seconds: float | None
+    budget_dollars: float | None
+    price_per_hour: float | None
+    min_machines: int | None
+    max_machines: int | None
+
+
+class ModelPage(Answer):
+    """A model and all that is known of it."""
+
+    model: ModelFacts
+    state: ModelState
+    is_newest: bool
+    observations: list[ModelledRun]
+    design: DesignFacts | None
+    cluster: TrainingCluster | None
+    versions: list[Version] = Field(description="Newest first.")
+    production_runs: list[ProductionRun] = Field(description="Newest first, at most 200, of all versions.")
+    decisions: list[PastDecision] = Field(description="Newest first, at most 50.")
+    other_types: list[OtherType]
+    defaults: Defaults

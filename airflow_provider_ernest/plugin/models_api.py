@@ -1,0 +1,179 @@
+"""The JSON API of the stored models."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated, Literal
+
+from fastapi import APIRouter, Depends, HTTPException, Query
+from starlette.responses import Response
+
+from airflow_provider_ernest.links.spark_history import configured_history_server
+from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.access import Access, AccessDep
+from airflow_provider_ernest.plugin.json_answer import JsonAnswer
+from airflow_provider_ernest.plugin.loaded_models import load_model
+from airflow_provider_ernest.plugin.model_responses import ModelPage
+from airflow_provider_ernest.plugin.prediction_responses import Prediction
+from airflow_provider_ernest.plugin.responses import Models, answers
+from airflow_provider_ernest.store_location import configured, store_root
+
+router = APIRouter(prefix="/api", tags=["Models"])
+
+NO_MODEL = (
+    "There is no such model in the store that these pages show, [ernest] store of Airflow's configuration. "
+    "Choose one on the page of all models."
+)
+NO_MODEL_TO_READ = (
+    "There is no such model that you may read. Choose one on the page of all models, or ask your Airflow "
+    "administrator for the right to read the DAG that made it."
+)
+
+Sort = Literal[
+    "job",
+    "instance_type",
+    "terms",
+    "median_error_percent",
+    "created_at",
+    "artifact_sha256",
+    "state",
+    "production_runs",
+]
+State = Literal["fresh", "stale", "drifting"]
+
+
+@lru_cache(maxsize=4)
+def _store_at(root: str) -> ModelStore:
+    return ModelStore(store_root(root))
+
+
+def model_store() -> ModelStore:
+    """The configured store. Always the same object, since it remembers what it has read."""
+    return _store_at(configured("store"))
+
+
+StoreDep = Annotated[ModelStore, Depends(model_store)]
+Job = Annotated[str, Query(min_length=1, description="The job's name.")]
+InstanceType = Annotated[str, Query(min_length=1, description="The machines' type.")]
+ModelId = Annotated[
+    str | None, Query(min_length=1, description="A version; without it, the newest that the user may read.")
+]
+Positive = Query(gt=0, allow_inf_nan=False)
+Machines = Query(ge=1, le=1_000_000)
+
+
+@router.get("/models", summary="The newest model of each job and instance type", **answers(Models))
+def list_all(
+    store: StoreDep,
+    access: AccessDep,
+    search: Annotated[
+        str,
+        Query(
+            max_length=500,
+            description="Words that all occur in job, instance type, DAG, terms or artifact, in any case.",
+        ),
+    ] = "",
+    sort: Annotated[Sort, Query(description="Ties are sorted by job and instance type.")] = "created_at",
+    descending: bool = True,
+    state: Annotated[State | None, Query(description="Only models in this state.")] = None,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=200)] = 25,
+) -> Response:
+    """A page of the list of models. Models of DAGs that the user may not read are not counted either."""
+    from airflow_provider_ernest.plugin.model_list import list_models
+
+    entries = store.catalogue.entries()
+    return JsonAnswer(
+        list_models(
+            entries,
+            readable=access.readable({entry.dag_id for entry in entries}),
+            search=search,
+            sort=sort,
+            descending=descending,
+            state=state,
+            offset=offset,
+            limit=limit,
+            now=datetime.now(UTC),
+        )
+    )
+
+
+@router.get("/model", summary="One model and all that is known of it", **answers(ModelPage))
+def one(
+    store: StoreDep, access: AccessDep, job: Job, instance_type: InstanceType, model_id: ModelId = None
+) -> Response:
+    """A model with its observations, design, cluster, versions, decisions and production runs."""
+    from airflow_provider_ernest.plugin.model_page import model_page
+
+    entries = store.catalogue.entries()
+    readable = access.readable({entry.dag_id for entry in entries})
+    model = _load(store, access, entries, readable, (job, instance_type, model_id))
+    return JsonAnswer(
+        model_page(store, model, entries, readable=readable, history_server=configured_history_server())
+    )
+
+
+@router.get("/prediction", summary="What a model predicts and would choose", **answers(Prediction))
+def predict(
+    store: StoreDep,
+    access: AccessDep,
+    job: Job,
+    instance_type: InstanceType,
+    model_id: ModelId = None,
+    scale: Annotated[float, Positive] = 1.0,
+    iterations: Annotated[int | None, Query(ge=1)] = None,
+    deadline_seconds: Annotated[float | None, Positive] = None,
+    budget_dollars: Annotated[float | None, Positive] = None,
+    price_per_hour: Annotated[float | None, Positive] = None,
+    min_machines: Annotated[int, Machines] = 1,
+    max_machines: Annotated[int, Machines] = 16,
+) -> Response:
+    """The curve of time against machines and, with a price, what each configuration costs.
+
+    With a deadline or a budget it chooses, too, as the task that chooses does.
+    """
+    # The mathematics is loaded by the first prediction, not by the start of the API server.
+    from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
+
+    entries = store.catalogue.entries()
+    readable = access.readable({entry.dag_id for entry in entries})
+    model = _load(store, access, entries, readable, (job, instance_type, model_id))
+    request = PredictionRequest(
+        scale=scale,
+        iterations=iterations,
+        deadline_seconds=deadline_seconds,
+        budget_dollars=budget_dollars,
+        price_per_hour=price_per_hour,
+        min_machines=min_machines,
+        max_machines=max_machines,
+    )
+    return JsonAnswer(prediction(store, model, request, entries=entries, readable=readable))
+
+
+def _load(
+    store: ModelStore,
+    access: Access,
+    entries: Sequence[CatalogueEntry],
+    readable: Callable[[str | None], bool],
+    wanted: tuple[str, str, str | None],
+) -> Model:
+    """The model that was asked for.
+
+    Who may read all DAGs is told that there is none. Others are told the same of a model that they may not
+    read and of one that does not exist, so that nobody learns by guessing what there is.
+    """
+    job, instance_type, model_id = wanted
+    found = [
+        entry.id
+        for entry in entries
+        if (entry.kind, entry.job, entry.instance_type) == (MODEL, job, instance_type)
+        and model_id in (None, entry.id)
+        and readable(entry.dag_id)
+    ]
+    if not found:
+        raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)
+    return load_model(store, job, instance_type, max(found))

@@ -1,0 +1,111 @@
+"""What a model is asked on its page, checked before anything is computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.parameters import positive_number, whole_number
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.model.choice import Goal
+
+MOST_MACHINES = 1_000_000
+WIDEST_SPAN = 1_000
+MOST_COMPUTED = 200
+"""As many numbers of machines as a picture can tell apart."""
+
+LARGEST = 1e9
+"""No price, deadline, budget or scale above it, or below its inverse, is meant."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictionRequest:
+    """What a model is asked.
+
+    Attributes:
+        scale: the production input relative to the one that was sampled.
+        iterations: of the production run, for iterative jobs; None for those trained with.
+        deadline_seconds: the goal, or None.
+        budget_dollars: the goal instead, or None.
+        price_per_hour: dollars for one machine of the model's type and hour; None where not known.
+        min_machines: the fewest machines.
+        max_machines: the most, at most `WIDEST_SPAN` numbers of machines in all.
+
+    Raises:
+        InvalidParameterError: a number is not above 0, or beyond all measure.
+    """
+
+    scale: float = 1.0
+    iterations: int | None = None
+    deadline_seconds: float | None = None
+    budget_dollars: float | None = None
+    price_per_hour: float | None = None
+    min_machines: int = 1
+    max_machines: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers with which nothing can be reckoned."""
+        for name in ("scale", "deadline_seconds", "budget_dollars", "price_per_hour"):
+            _sensible(name, getattr(self, name))
+        if self.iterations is not None:
+            whole_number("iterations", self.iterations)
+
+    def counts(self) -> list[int]:
+        """The numbers of machines to compute: all, or `MOST_COMPUTED` evenly spread ones.
+
+        Raises:
+            InvalidParameterError: they are not between 1 and `MOST_MACHINES`, in the wrong order, or more
+                than `WIDEST_SPAN`.
+        """
+        least = whole_number("min_machines", self.min_machines)
+        most = whole_number("max_machines", self.max_machines)
+        if most > MOST_MACHINES:
+            raise InvalidParameterError(
+                "max_machines", most, "is no size of a cluster", remedy=f"Ask for {MOST_MACHINES:,} at most."
+            )
+        if most < least:
+            raise InvalidParameterError(
+                "max_machines", most, f"is less than min_machines={least}", remedy="Exchange the two."
+            )
+        span = most - least
+        if span >= WIDEST_SPAN:
+            raise InvalidParameterError(
+                "max_machines",
+                most,
+                f"is {span + 1:,} numbers of machines with min_machines={least}",
+                remedy=f"Ask for at most {WIDEST_SPAN:,}, up to {least + WIDEST_SPAN - 1:,} machines.",
+            )
+        steps = min(span, MOST_COMPUTED - 1)
+        return [least + round(span * step / steps) for step in range(steps + 1)] if steps else [least]
+
+    def left_out(self) -> str:
+        """That not all numbers of machines were considered, in a sentence; empty where all were."""
+        considered, allowed = len(self.counts()), self.max_machines - self.min_machines + 1
+        if considered == allowed:
+            return ""
+        return f"Of {allowed:,} numbers of machines {considered:,} were considered, evenly spread."
+
+    def goal(self) -> Goal | None:
+        """The deadline or the budget, None without either.
+
+        Raises:
+            InvalidParameterError: there are both.
+        """
+        from airflow_provider_ernest.model.choice import Goal
+
+        if self.deadline_seconds is None and self.budget_dollars is None:
+            return None
+        return Goal(deadline_seconds=self.deadline_seconds, budget_dollars=self.budget_dollars)
+
+
+def _sensible(name: str, value: float | None) -> None:
+    """Refuse numbers with which nothing can be reckoned: none above 0, or beyond all measure."""
+    if value is None:
+        return
+    positive_number(name, value)
+    if not 1 / LARGEST <= value <= LARGEST:
+        raise InvalidParameterError(
+            name, value, "is beyond all measure", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
+        )

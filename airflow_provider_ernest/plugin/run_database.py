@@ -1,0 +1,124 @@
+"""A DAG run as Airflow's metadata database holds it."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from airflow.api_fastapi.common.db.common import SessionDep
+from airflow.models.dagbag import DBDagBag
+from airflow.models.dagrun import DagRun
+from airflow.models.taskinstance import TaskInstance
+from airflow.models.xcom import XComModel
+from sqlalchemy import and_, or_, select
+
+from airflow_provider_ernest.plugin.run_groups import OPERATORS
+from airflow_provider_ernest.plugin.run_record import KEYS, PRODUCTION_RUN, RunRecord, TaskRow
+
+log = logging.getLogger(__name__)
+
+RunReader = Callable[[str, str], RunRecord | None]
+
+
+def run_reader(session: SessionDep) -> RunReader:
+    """Reads a run by the ids of its DAG and its own; None where there is none."""
+
+    def read(dag_id: str, run_id: str) -> RunRecord | None:
+        run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+        if run is None:
+            return None
+        tasks = _tasks(session, dag_id, run_id)
+        # Of others' tasks nothing is read but the record of a production run, whatever they returned.
+        ours = {task.task_id for task in tasks if task.operator in OPERATORS}
+        return RunRecord(
+            dag_id=dag_id,
+            run_id=run_id,
+            state=_text(run.state),
+            started_at=run.start_date,
+            ended_at=run.end_date,
+            tasks=tasks,
+            values=_values(session, dag_id, run_id, ours),
+            downstream=_downstream(session, run) if ours else {},
+        )
+
+    return read
+
+
+def _tasks(session: Any, dag_id: str, run_id: str) -> tuple[TaskRow, ...]:
+    # Columns, for the objects would bring their trigger, their DAG version and more.
+    table = TaskInstance.__table__
+    names = (
+        "task_id",
+        "map_index",
+        "operator",
+        "state",
+        "start_date",
+        "end_date",
+        "try_number",
+        "rendered_map_index",
+        "task_display_name",
+    )
+    rows = session.execute(
+        select(*(table.c[name] for name in names)).where(table.c.dag_id == dag_id, table.c.run_id == run_id)
+    )
+    return tuple(
+        TaskRow(
+            task_id=row.task_id,
+            map_index=row.map_index,
+            operator=row.operator or "",
+            state=_text(row.state),
+            started_at=row.start_date,
+            ended_at=row.end_date,
+            try_number=row.try_number,
+            name=row.rendered_map_index or row.task_display_name or "",
+        )
+        for row in rows
+    )
+
+
+def _values(
+    session: Any, dag_id: str, run_id: str, task_ids: Iterable[str]
+) -> dict[tuple[str, int, str], Any]:
+    """The XComs as the database holds them, as Airflow's own pages show them.
+
+    No class is made of anything, and no backend for XComs is asked, which would open whatever a task has
+    named: what such a backend keeps elsewhere is seen as the reference to it.
+    """
+    columns: tuple[Any, ...] = (XComModel.task_id, XComModel.map_index, XComModel.key, XComModel.value)
+    rows = session.execute(
+        select(*columns).where(
+            XComModel.dag_id == dag_id,
+            XComModel.run_id == run_id,
+            or_(
+                and_(XComModel.task_id.in_(task_ids), XComModel.key.in_(KEYS)),
+                XComModel.key == PRODUCTION_RUN,
+            ),
+        )
+    )
+    return {(row.task_id, row.map_index, row.key): _parsed(row.value) for row in rows}
+
+
+def _parsed(value: Any) -> Any:
+    """Airflow keeps some values as JSON within JSON."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+
+
+def _downstream(session: Any, run: DagRun) -> dict[str, frozenset[str]]:
+    """Which tasks follow on which, in the version of the DAG that ran; nothing where it is gone."""
+    try:
+        dag = DBDagBag(load_op_links=False).get_dag_for_run(run, session=session)
+        return (
+            {} if dag is None else {task.task_id: frozenset(task.downstream_task_ids) for task in dag.tasks}
+        )
+    except Exception:  # a DAG of another version of Airflow may be unreadable in many ways
+        log.warning("DAG %s of run %s cannot be read any more", run.dag_id, run.run_id, exc_info=True)
+        return {}
+
+
+def _text(state: Any) -> str | None:
+    return None if state is None else str(getattr(state, "value", state))

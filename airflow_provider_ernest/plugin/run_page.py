@@ -1,0 +1,196 @@
+"""What the page of a DAG run tells: the way from design to decision, and the production run behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+
+from airflow_provider_ernest.plugin import run_groups
+from airflow_provider_ernest.plugin.run_costs import (
+    price_per_hour,
+    production_cost,
+    production_seconds,
+    share_of_production,
+    training_of,
+)
+from airflow_provider_ernest.plugin.run_documents import Documents, documents_of
+from airflow_provider_ernest.plugin.run_groups import Group, groups_of
+from airflow_provider_ernest.plugin.run_kept import StoredOfRun
+from airflow_provider_ernest.plugin.run_record import FAILED, SUCCESS, RunRecord, TaskRow
+from airflow_provider_ernest.plugin.run_steps import model_reference, moment, steps_of
+from airflow_provider_ernest.plugin.sample_runs import ApplicationLink, application_link, sample_run
+
+NO_STEPS = (
+    "No task of this run is one of Ernest's. Put an ErnestTaskGroup ahead of the production task, or open a "
+    "run of a DAG that has one."
+)
+
+
+def run_page(
+    run: RunRecord, *, stored: StoredOfRun, now: datetime, history_server: str | None = None
+) -> dict[str, Any]:
+    """A run in the form of the API's answer.
+
+    Args:
+        run: as it was read.
+        stored: what the model store holds of it.
+        now: what running tasks are reckoned to.
+        history_server: address of Spark's history server, for links to the applications.
+    """
+    groups = [(group, documents_of(run, group, stored)) for group in groups_of(run)]
+    hints = [hint for group, documents in groups for hint in hints_of(group, documents)]
+    link = application_link(history_server)
+    return {
+        "dag_id": run.dag_id,
+        "run_id": run.run_id,
+        "state": run.state,
+        "started_at": moment(run.started_at),
+        "ended_at": moment(run.ended_at),
+        "run_url": f"dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}",
+        "groups": [_group(group, documents, now, link) for group, documents in groups],
+        "hints": hints if groups else [NO_STEPS],
+    }
+
+
+def hints_of(group: Group, documents: Documents) -> list[str]:
+    """What is missing or cannot be read, and what to do."""
+    hints = list(documents.unreadable)
+    if documents.missing:
+        hints.append(
+            f"What these tasks returned is not kept any more: {', '.join(documents.missing)}. Airflow "
+            "deletes it when its database is cleaned. The page of all models has what was stored."
+        )
+    chosen = group.task(run_groups.CHOOSE)
+    if chosen is not None and chosen.state == SUCCESS and group.task(run_groups.PRODUCTION) is None:
+        hints.append(
+            f"No task follows directly on {chosen.task_id}, so there is no production run to compare with. "
+            "Put the production task directly behind it."
+        )
+    return hints
+
+
+def _group(group: Group, documents: Documents, now: datetime, link: ApplicationLink) -> dict[str, Any]:
+    training = training_of(group, documents, now=now)
+    price = price_per_hour(documents)
+    return {
+        "group_id": group.group_id,
+        "steps": steps_of(group, documents, now=now),
+        "design": _design(documents),
+        "cluster": _cluster(documents),
+        "observations": [
+            sample_run(each, price_per_hour=price, link=link)
+            for each in sorted(documents.observations.values(), key=lambda each: each.index)
+        ],
+        "model": _model(documents),
+        "decision": _decision(documents),
+        "training": {
+            "seconds": training.seconds,
+            "cost": training.cost,
+            "machines": training.machines,
+            "share_of_production_percent": share_of_production(group, documents, training),
+        },
+        "production": _production(group.tasks(run_groups.PRODUCTION), group, documents),
+    }
+
+
+def _design(documents: Documents) -> dict[str, Any] | None:
+    design = documents.design
+    if design is None:
+        return None
+    return {
+        "experiments": len(design.experiments),
+        "candidates": design.candidates,
+        "efficiency": design.efficiency,
+        "criterion": design.criterion,
+        "cost": design.cost,
+        "cost_unit": design.cost_unit,
+    }
+
+
+def _cluster(documents: Documents) -> dict[str, Any] | None:
+    cluster = documents.cluster
+    if cluster is None:
+        return None
+    return {
+        "kind": cluster.kind,
+        "name": cluster.name,
+        "instance_type": cluster.instance_type,
+        "machines": len(cluster.machines),
+        "culled": len(cluster.culled),
+        "price_per_hour": cluster.price_per_hour,
+    }
+
+
+def _model(documents: Documents) -> dict[str, Any] | None:
+    name = model_reference(documents.model_name)
+    if name is None:
+        return None
+    validation = documents.model.validation if documents.model else None
+    return {
+        **name,
+        "median_error_percent": validation.median_error_percent if validation else None,
+        "max_error_percent": validation.max_error_percent if validation else None,
+    }
+
+
+def _decision(documents: Documents) -> dict[str, Any] | None:
+    decision = documents.decision
+    if decision is None:
+        return None
+    copied = (
+        "goal",
+        "predicted_seconds",
+        "run_seconds",
+        "likely_seconds",
+        "nearly_certain_seconds",
+        "predicted_cost",
+        "price_per_hour",
+        "fallback_reason",
+        "warnings",
+    )
+    return {
+        "machines": decision.config.machines,
+        "instance_type": decision.config.instance_type,
+        **{name: getattr(decision, name) for name in copied},
+    }
+
+
+def _production(tasks: Sequence[TaskRow], group: Group, documents: Documents) -> dict[str, Any] | None:
+    """The production run beside its prediction."""
+    if not tasks:
+        return None
+    task, decision = tasks[0], documents.decision
+    ended = task.state in (SUCCESS, FAILED)
+    seconds = production_seconds(task, documents) if ended else None
+    # As it was predicted to the run itself, where that was recorded.
+    told = documents.production or decision
+    predicted = told.predicted_seconds if told else None
+    likely = told.likely_seconds if told else None
+    nearly_certain = told.nearly_certain_seconds if told else None
+    # The time of a run that failed says nothing of the prediction.
+    taken = seconds if task.state == SUCCESS else None
+    return {
+        "task_id": task.task_id,
+        "state": task.state,
+        "machines": _machines(documents),
+        "seconds": seconds,
+        "cost": production_cost(group, documents) if ended else None,
+        "predicted_seconds": predicted,
+        "likely_seconds": likely,
+        "nearly_certain_seconds": nearly_certain,
+        "error_percent": 100.0 * (predicted - taken) / taken if predicted is not None and taken else None,
+        "held_likely": _held(taken, likely),
+        "held_nearly_certain": _held(taken, nearly_certain),
+    }
+
+
+def _machines(documents: Documents) -> int | None:
+    if documents.production is not None:
+        return documents.production.machines
+    return documents.decision.config.machines if documents.decision else None
+
+
+def _held(seconds: float | None, interval: tuple[float, float] | None) -> bool | None:
+    return None if seconds is None or interval is None else interval[0] <= seconds <= interval[1]

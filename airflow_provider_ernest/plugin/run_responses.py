@@ -1,0 +1,156 @@
+"""What the JSON API answers about DAG runs and their tasks, for its description. Tests hold it to it."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from airflow_provider_ernest.plugin.responses import Answer, Interval, SampleRun
+
+
+class ModelName(Answer):
+    """Which model a step made, read or was predicted by."""
+
+    job: str
+    instance_type: str
+    model_id: str
+
+
+class RunModel(ModelName):
+    """The model that was fitted in this run."""
+
+    median_error_percent: float | None
+    max_error_percent: float | None
+
+
+class Step(Answer):
+    """A task instance of the way from design to production."""
+
+    task_id: str
+    map_index: int
+    name: str
+    kind: str = Field(
+        description="preflight, design, cluster, sample_run, fit, choose, resize, terminate or production"
+    )
+    operator: str
+    state: str | None = Field(description="Airflow's; null where it has not been scheduled.")
+    started_at: str | None
+    ended_at: str | None
+    seconds: float | None = Field(description="Of the last attempt; until now where it runs.")
+    try_number: int
+    cost: float | None = Field(description="Of the machines that it used; null where unknown or none.")
+    says: str = Field(description="What came of it, as a sentence.")
+    model: ModelName | None
+
+
+class RunDesign(Answer):
+    """The design of the sample runs."""
+
+    experiments: int
+    candidates: int
+    efficiency: float
+    criterion: str
+    cost: float
+    cost_unit: str
+
+
+class RunCluster(Answer):
+    """The cluster of the sample runs."""
+
+    kind: str
+    name: str
+    instance_type: str
+    machines: int
+    culled: int
+    price_per_hour: float | None
+
+
+class RunDecision(Answer):
+    """What was chosen."""
+
+    machines: int
+    instance_type: str
+    goal: str
+    predicted_seconds: float | None
+    run_seconds: float | None
+    likely_seconds: Interval | None
+    nearly_certain_seconds: Interval | None
+    predicted_cost: float | None
+    price_per_hour: float | None
+    fallback_reason: str | None
+    warnings: list[str]
+
+
+class Training(Answer):
+    """What the model cost."""
+
+    seconds: float | None = Field(description="From the start of the cluster's task to the decision.")
+    cost: float | None
+    machines: int | None = Field(description="Paid for: with the master and the culled ones.")
+    share_of_production_percent: float | None
+
+
+class Production(Answer):
+    """The production run beside what was predicted of it."""
+
+    task_id: str
+    state: str | None
+    machines: int | None
+    seconds: float | None
+    cost: float | None
+    predicted_seconds: float | None
+    likely_seconds: Interval | None
+    nearly_certain_seconds: Interval | None
+    error_percent: float | None = Field(description="Positive where the prediction was too high.")
+    held_likely: bool | None
+    held_nearly_certain: bool | None
+
+
+class Group(Answer):
+    """The steps of one task group of Ernest."""
+
+    group_id: str = Field(description="Empty where the tasks are in none.")
+    steps: list[Step]
+    design: RunDesign | None
+    cluster: RunCluster | None
+    observations: list[SampleRun]
+    model: RunModel | None
+    decision: RunDecision | None
+    training: Training
+    production: Production | None
+
+
+class Run(Answer):
+    """A DAG run."""
+
+    dag_id: str
+    run_id: str
+    state: str | None
+    started_at: str | None
+    ended_at: str | None
+    run_url: str = Field(description="Relative to the root of Airflow.")
+    groups: list[Group]
+    hints: list[str] = Field(description="What is missing, and what to do.")
+
+
+class TaskExperiment(Answer):
+    """The experiment that a sample run was to make."""
+
+    index: int
+    machines: int
+    scale: float
+    partitions: int
+    weight: float
+    cost: float
+    iterations: int | None
+
+
+class Task(Answer):
+    """A task instance."""
+
+    kind: str | None = Field(description="As of the steps; null where it is no task of Ernest.")
+    state: str | None
+    says: str
+    model: ModelName | None
+    observation: SampleRun | None
+    experiment: TaskExperiment | None
+    hints: list[str]

@@ -1,0 +1,194 @@
+"""The steps of a task group as the page of a run lists them."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from airflow_provider_ernest.plugin import run_groups
+from airflow_provider_ernest.plugin.run_costs import (
+    creation_cost,
+    price_per_hour,
+    production_cost,
+    production_seconds,
+)
+from airflow_provider_ernest.plugin.run_documents import Documents, ModelName
+from airflow_provider_ernest.plugin.run_groups import Group, Step
+from airflow_provider_ernest.plugin.run_record import FAILED, RUNNING, SUCCESS, TaskRow
+from airflow_provider_ernest.plugin.sample_runs import cost_of
+from airflow_provider_ernest.report.wording import dollars, duration, machines, percent
+
+WITH_MODEL = (run_groups.SAMPLE_RUN, run_groups.FIT, run_groups.CHOOSE, run_groups.PRODUCTION)
+"""The steps that a model comes of, or that come of it."""
+
+STATES = {
+    FAILED: "It failed; its log says why.",
+    "upstream_failed": "It was not run, since a task before it failed.",
+    "skipped": "It was skipped.",
+    "removed": "It is not in the DAG any more.",
+    RUNNING: "It is running.",
+    "deferred": "It waits without taking a worker's slot.",
+    "up_for_retry": "An attempt failed; it will be tried again.",
+    "up_for_reschedule": "It will look again.",
+    "restarting": "It is being started again.",
+    "queued": "It waits for a worker.",
+    "scheduled": "It waits for a free slot.",
+}
+NOT_YET = "It has not begun."
+NOT_KEPT = "It succeeded; what came of it cannot be read here."
+UNTELLABLE = "It succeeded; what came of it cannot be told."
+
+
+def steps_of(group: Group, documents: Documents, *, now: datetime) -> list[dict[str, Any]]:
+    """The steps in their order, with times, costs and what came of each."""
+    return [_told(step, group, documents, now) for step in group.steps]
+
+
+def says(step: Step, documents: Documents) -> str:
+    """What came of a step, as a sentence or two."""
+    task = step.task
+    if task.state != SUCCESS:
+        return STATES.get(task.state or "", NOT_YET)
+    try:
+        told = _RESULTS[step.kind](task, documents)
+    except (ValueError, ArithmeticError):  # documents of others may hold any numbers
+        told = UNTELLABLE
+    return f"{told} It took {task.try_number} attempts." if task.try_number > 1 else told
+
+
+def model_reference(name: ModelName | None) -> dict[str, str] | None:
+    """A model's name as the pages link to it."""
+    return dict(zip(("job", "instance_type", "model_id"), name, strict=True)) if name else None
+
+
+def moment(at: datetime | None) -> str | None:
+    """ISO 8601."""
+    return at.isoformat() if at else None
+
+
+def _told(step: Step, group: Group, documents: Documents, now: datetime) -> dict[str, Any]:
+    task = step.task
+    return {
+        "task_id": task.task_id,
+        "map_index": task.map_index,
+        # Airflow calls a task by its whole id where it has no name of its own.
+        "name": task.name if task.name not in ("", task.task_id) else task.task_id.rpartition(".")[2],
+        "kind": step.kind,
+        "operator": task.operator,
+        "state": task.state,
+        "started_at": moment(task.started_at) if task.has_run else None,
+        "ended_at": moment(task.ended_at) if task.has_run else None,
+        "seconds": task.seconds(now),
+        "try_number": task.try_number,
+        "cost": _cost(step, group, documents, now),
+        "says": says(step, documents),
+        "model": model_reference(documents.model_name) if step.kind in WITH_MODEL else None,
+    }
+
+
+def _cost(step: Step, group: Group, documents: Documents, now: datetime) -> float | None:
+    if step.kind == run_groups.CLUSTER:
+        return creation_cost(group, documents, now=now)
+    if step.kind == run_groups.SAMPLE_RUN:
+        observation = documents.observations.get(step.task.map_index)
+        return cost_of(observation, price_per_hour(documents)) if observation else None
+    if step.kind == run_groups.PRODUCTION:
+        return production_cost(group, documents)
+    return None
+
+
+def _preflight(_task: TaskRow, _documents: Documents) -> str:
+    return "What the cluster is to be made of exists, fits and may be had."
+
+
+def _design(_task: TaskRow, documents: Documents) -> str:
+    design = documents.design
+    if design is None:
+        return NOT_KEPT
+    return (
+        f"{_runs(len(design.experiments))} of {design.candidates} candidates, "
+        f"efficiency {percent(design.efficiency)}."
+    )
+
+
+def _cluster(_task: TaskRow, documents: Documents) -> str:
+    cluster = documents.cluster
+    if cluster is None:
+        return NOT_KEPT
+    culled = f"; {machines(len(cluster.culled))} ended as too slow or too many" if cluster.culled else ""
+    return f"{machines(len(cluster.machines))} of type {cluster.instance_type}{culled}."
+
+
+def _sample_run(task: TaskRow, documents: Documents) -> str:
+    run = documents.observations.get(task.map_index)
+    if run is None:
+        return NOT_KEPT
+    waited = f", after {duration(run.waited_seconds)} of waiting for machines" if run.waited_seconds else ""
+    return (
+        f"{machines(run.machines)}, {percent(run.scale)} of the input: {duration(run.seconds)} and a "
+        f"start-up of {duration(run.startup_seconds)}{waited}."
+    )
+
+
+def _fit(_task: TaskRow, documents: Documents) -> str:
+    model = documents.model
+    if model is None:
+        return NOT_KEPT
+    validation = model.validation
+    return (
+        f"Error of {percent(validation.median_error_percent / 100)} (median) and "
+        f"{percent(validation.max_error_percent / 100)} (largest) over {_runs(len(model.observations))}."
+    )
+
+
+def _choose(_task: TaskRow, documents: Documents) -> str:
+    decision = documents.decision
+    if decision is None:
+        return NOT_KEPT
+    chosen = f"{machines(decision.config.machines)} of type {decision.config.instance_type}"
+    if decision.fallback_reason:
+        return f"The stated fallback of {chosen}: {decision.fallback_reason}"
+    if decision.predicted_seconds is None:
+        return f"{chosen}."
+    cost = f" and {dollars(decision.predicted_cost)}" if decision.predicted_cost is not None else ""
+    return f"{chosen}: {duration(decision.predicted_seconds)}{cost} predicted."
+
+
+def _resize(_task: TaskRow, documents: Documents) -> str:
+    decision = documents.decision
+    if decision is None:
+        return "The cluster has the chosen size."
+    return f"The cluster has {machines(decision.config.machines)} now."
+
+
+def _production(task: TaskRow, documents: Documents) -> str:
+    taken = production_seconds(task, documents)
+    predicted = documents.decision.predicted_seconds if documents.decision else None
+    if taken is None:
+        return "It succeeded."
+    if predicted is None:
+        return f"It took {duration(taken)}."
+    return f"It took {duration(taken)}; {duration(predicted)} were predicted."
+
+
+def _terminate(_task: TaskRow, documents: Documents) -> str:
+    if documents.cluster is not None and documents.cluster.kind == "existing":
+        return "Nothing was ended: the cluster is somebody else's."
+    return "The cluster is ended."
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+_RESULTS = {
+    run_groups.PREFLIGHT: _preflight,
+    run_groups.DESIGN: _design,
+    run_groups.CLUSTER: _cluster,
+    run_groups.SAMPLE_RUN: _sample_run,
+    run_groups.FIT: _fit,
+    run_groups.CHOOSE: _choose,
+    run_groups.RESIZE: _resize,
+    run_groups.PRODUCTION: _production,
+    run_groups.TERMINATE: _terminate,
+}

@@ -1,0 +1,143 @@
+/** Each observed run against what the others predict of it. */
+import { count, machines, number, percent, scale as percentOf, seconds, signedPercent } from "../format.js";
+import { axis, extent, tick, timeUnit } from "./axes.js";
+import { numeric } from "./columns.js";
+import { chart } from "./echart.js";
+import { legend } from "./legend.js";
+import { area, grid, hollow, label } from "./plot.js";
+import { tooltip } from "./tooltip.js";
+
+/** Predictions within 10 % lie in the band. */
+const WITHIN_PERCENT = 10;
+
+/** Errors are named beside so many of the worst points. */
+const NAMED = 3;
+
+/** The figure, from the observations with their folds; `asErrors` for percentages instead of the diagonal. */
+export function foldsFigure({ observations, asErrors }) {
+  const folds = observations.filter((run) => Number.isFinite(run.predicted_seconds));
+  const worst = [...folds].sort((one, other) => Math.abs(other.error_percent) - Math.abs(one.error_percent));
+  return {
+    description: describe(folds, worst),
+    caption:
+      "Each run is predicted by a model of all the others, without start-up. " +
+      `Above ${asErrors ? "0" : "the line"} it was predicted too slow, below too fast.`,
+    columns: COLUMNS,
+    rows: folds,
+    legend: legend([
+      { mark: "circle", color: "chart-observation", isHollow: true, text: "a sample run" },
+      { mark: "line", color: "text-muted", text: "predicted = measured" },
+      { mark: "band", color: "chart-nearly-certain", text: `within ${WITHIN_PERCENT} %` },
+    ]),
+    draw: (container, colors) =>
+      chart(container, asErrors ? errors(folds, worst, colors) : diagonal(folds, worst, colors)),
+  };
+}
+
+const COLUMNS = [
+  numeric("index", "Run", count),
+  numeric("machines", "Machines", count),
+  numeric("scale", "Scale", percentOf),
+  numeric("seconds", "Measured", number, { unit: "s" }),
+  numeric("predicted_seconds", "Predicted from the others", number, { unit: "s" }),
+  numeric("error_percent", "Error", signedPercent, { unit: "%" }),
+];
+
+function describe(folds, worst) {
+  if (!folds.length) return "No leave-one-out predictions.";
+  const within = folds.filter((run) => Math.abs(run.error_percent) <= WITHIN_PERCENT).length;
+  const middle = worst[Math.floor(worst.length / 2)];
+  return (
+    `Leave-one-out predictions against measured times of ${folds.length} runs: ` +
+    `${within} within ${WITHIN_PERCENT} %, the median error about ${percent(Math.abs(middle.error_percent))}, ` +
+    `the largest ${signedPercent(worst[0].error_percent)}, of run ${worst[0].index}.`
+  );
+}
+
+function points(folds, worst, place, colors) {
+  const named = new Set(worst.slice(0, NAMED));
+  const [low, high] = extent(folds.map((run) => run.seconds));
+  const isRight = (run) => run.seconds > Math.sqrt(low * high);
+  return {
+    type: "scatter",
+    symbol: "circle",
+    symbolSize: folds.length > 100 ? 6 : 9,
+    z: 3,
+    emphasis: { disabled: true },
+    itemStyle: hollow(colors.observation, colors),
+    labelLayout: { hideOverlap: true },
+    data: folds.map((run) => ({
+      value: place(run),
+      run,
+      label: named.has(run)
+        ? label(colors, () => `run ${run.index}: ${signedPercent(run.error_percent)}`, {
+            position: isRight(run) ? "left" : "right",
+          })
+        : undefined,
+    })),
+  };
+}
+
+function lines({ data }) {
+  const run = data?.run;
+  if (!run) return null;
+  return [
+    `Run ${run.index}: ${signedPercent(run.error_percent)}`,
+    `${machines(run.machines)}, ${percentOf(run.scale)} of the input`,
+    `measured ${seconds(run.seconds)}, predicted ${seconds(run.predicted_seconds)}`,
+  ];
+}
+
+function straight(ends, colors) {
+  return { type: "line", silent: true, symbol: "none", clip: true, z: 2, data: ends,
+    lineStyle: { color: colors.muted, width: 1.6 } };
+}
+
+function diagonal(folds, worst, colors) {
+  const times = folds.flatMap((run) => [run.seconds, run.predicted_seconds]);
+  const unit = timeUnit(extent(times)[1]);
+  const values = times.map((time) => time / unit.seconds);
+  const options = { values, isLogarithmic: true, format: tick, colors };
+  const across = axis({ ...options, name: `measured ${unit.name}`, along: "x" });
+  const up = axis({ ...options, name: `predicted ${unit.name}`, along: "y" });
+  const [low, high] = [across.min, across.max];
+  const [over, under] = [1 + WITHIN_PERCENT / 100, 1 - WITHIN_PERCENT / 100];
+  const edge = [[low, low * over], [high, high * over], [high, high * under], [low, low * under]];
+  return {
+    grid: grid(),
+    tooltip: tooltip(colors, lines),
+    xAxis: across,
+    yAxis: up,
+    series: [
+      area(edge, colors.nearlyCertain),
+      straight([[low, low], [high, high]], colors),
+      points(folds, worst, (run) => [run.seconds / unit.seconds, run.predicted_seconds / unit.seconds], colors),
+    ],
+  };
+}
+
+function errors(folds, worst, colors) {
+  const unit = timeUnit(extent(folds.map((run) => run.seconds))[1]);
+  const across = axis({
+    name: `measured ${unit.name}`, values: folds.map((run) => run.seconds / unit.seconds), isLogarithmic: true,
+    format: tick, along: "x", colors,
+  });
+  const up = axis({
+    name: "error in percent",
+    values: [-WITHIN_PERCENT, WITHIN_PERCENT, ...folds.map((run) => run.error_percent)],
+    format: (value) => `${value > 0 ? "+" : ""}${tick(value)} %`, along: "y", colors,
+  });
+  const [low, high] = [across.min, across.max];
+  const edge = [[low, WITHIN_PERCENT], [high, WITHIN_PERCENT], [high, -WITHIN_PERCENT], [low, -WITHIN_PERCENT]];
+  return {
+    grid: grid(),
+    tooltip: tooltip(colors, lines),
+    xAxis: across,
+    yAxis: up,
+    series: [
+      area(edge, colors.nearlyCertain),
+      straight([[low, 0], [high, 0]], colors),
+      points(folds, worst, (run) => [run.seconds / unit.seconds, run.error_percent], colors),
+    ],
+  };
+}

@@ -1,0 +1,86 @@
+/** What the figure of time against machines says in words. */
+import { count, machines, number, scale as percentOf, seconds } from "../format.js";
+import { numeric } from "./columns.js";
+
+/** A production run is beside the line where its scale is within this share of the one that is predicted. */
+const SAME_SCALE = 0.1;
+
+/** Whether a run read about as much as the prediction is for. */
+export function isComparable(run, scale) {
+  return Math.abs(run.scale / scale - 1) <= SAME_SCALE;
+}
+
+/** Whether runs on fewer or more machines than that were never observed. */
+export function isBeyond(each, observed) {
+  return !observed || each.machines < observed[0] || each.machines > observed[1];
+}
+
+/** The columns of the numbers behind it. */
+export const COLUMNS = [
+  numeric("machines", "Machines", count),
+  numeric("seconds", "Predicted", number, { unit: "s" }),
+  numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds[0] }),
+  numeric("likely_high", "to", number, { unit: "s", value: (row) => row.likely_seconds[1] }),
+  numeric("nearly_certain_low", "95 %, from", number, { unit: "s", value: (row) => row.nearly_certain_seconds[0] }),
+  numeric("nearly_certain_high", "to", number, { unit: "s", value: (row) => row.nearly_certain_seconds[1] }),
+  { key: "extrapolates", title: "Not supported by the runs", class: "words" },
+  { key: "chosen", title: "Choice" },
+];
+
+/** What is to be seen. */
+export function describe({ prediction, chosen, deadline, observations, productionRuns }) {
+  const { curve, scale } = prediction;
+  const [first, last] = [curve[0], curve.at(-1)];
+  const fastest = curve.reduce((best, each) => (each.seconds < best.seconds ? each : best));
+  const parts = [
+    `Predicted time against machines for ${percentOf(scale)} of the input: ${seconds(first.seconds)} on ` +
+      `${machines(first.machines)}, ${seconds(last.seconds)} on ${machines(last.machines)}; the fastest is ` +
+      `${seconds(fastest.seconds)} on ${machines(fastest.machines)}.`,
+  ];
+  if (chosen) parts.push(`Chosen: ${machines(chosen.machines)}, ${seconds(chosen.seconds)}.`);
+  if (deadline) parts.push(`The deadline is ${seconds(deadline)}.`);
+  parts.push(`${observations.length} sample runs and ${productionRuns.length} production runs are shown.`);
+  return parts.join(" ");
+}
+
+/** How to read it. */
+export function caption({ isLogarithmic, observations, prediction, productionRuns }) {
+  const parts = ["From submission to end, start-up included."];
+  if (observations.length) {
+    const isBelow = observations.every((run) => run.scale < prediction.scale);
+    parts.push(isBelow ? "Sample runs read less of the input, so they lie below." : "Sample runs read other shares of it.");
+  }
+  if (isLogarithmic) {
+    parts.push(
+      "Work that spreads perfectly falls along a straight line; where the line flattens, machines stop helping.",
+    );
+  }
+  if (!productionRuns.length) {
+    parts.push("No production run is known yet: see below how they are recorded.");
+  }
+  return parts.join(" ");
+}
+
+/** The entries of its legend. */
+export function entries({ prediction, chosen, deadline, observed, observations, productionRuns }) {
+  const { curve, scale } = prediction;
+  const comparable = productionRuns.filter((run) => isComparable(run, scale));
+  return [
+    { mark: "line", color: "chart-fit", text: `predicted at scale ${percentOf(scale)}` },
+    curve.some((each) => isBeyond(each, observed)) && {
+      mark: "dashed",
+      color: "chart-fit",
+      text: observed ? `outside the ${observed[0]} to ${observed[1]} machines observed` : "nothing observed",
+    },
+    { mark: "band", color: ["chart-nearly-certain", "chart-likely"], text: "80 % of runs" },
+    { mark: "band", color: "chart-nearly-certain", text: "95 % of runs" },
+    observations.length && { mark: "circle", color: "chart-observation", isHollow: true, text: "sample runs" },
+    comparable.length && { mark: "diamond", color: "chart-production", text: "production runs" },
+    comparable.length < productionRuns.length && {
+      mark: "diamond", color: "chart-production", isHollow: true, isFaint: true,
+      text: "production runs at another scale",
+    },
+    chosen && { mark: "pin", color: "chart-chosen", text: "chosen" },
+    deadline && { mark: "dashed", color: "chart-goal", text: "deadline" },
+  ];
+}

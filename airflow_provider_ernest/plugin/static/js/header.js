@@ -1,0 +1,72 @@
+/** The head of a page: where one is, what it shows, its most important numbers. */
+
+import { element, replace } from "./dom.js";
+import { UNKNOWN, unbroken } from "./format.js";
+
+/**
+ * Breadcrumb, heading and what belongs beside it; sets the window's title, too.
+ *
+ * @param {Object} options
+ * @param {string} options.title
+ * @param {Array<{text: string, href?: string, node?: Node}>} [options.crumbs] the pages above this one.
+ * @param {Array} [options.subtitle] nodes and texts below the heading.
+ * @param {Array<Node>} [options.actions] buttons and links at the right.
+ */
+export function pageHeader({ title, crumbs = [], subtitle = [], actions = [] }) {
+  document.title = `${title} · Ernest`;
+  const links = crumbs.map((crumb) =>
+    element("li", {}, crumb.node ?? element("a", { href: crumb.href }, crumb.text)));
+  return element(
+    "header",
+    { class: "page-header" },
+    element(
+      "div",
+      { class: "page-header-words" },
+      links.length
+        ? element("nav", { class: "breadcrumb", "aria-label": "Breadcrumb" }, element("ol", {}, links))
+        : null,
+      element("h1", {}, title),
+      subtitle.length ? element("div", { class: "page-subtitle" }, subtitle) : null,
+    ),
+    actions.length ? element("div", { class: "page-actions" }, actions) : null,
+  );
+}
+
+function wholeQuantities(remark) {
+  return typeof remark === "string" ? unbroken(remark) : remark;
+}
+
+/** Numbers to be seen first: [{label, value, remark?}]; those without a value are left out. */
+export function keyFigures(figures) {
+  const shown = figures.filter((each) => each && each.value !== null && each.value !== undefined);
+  return element("dl", { class: "key-figures" }, shown.map((each) =>
+    element(
+      "div",
+      { class: "key-figure" },
+      element("dt", {}, each.label),
+      element("dd", { class: "value" }, each.value),
+      each.remark ? element("dd", { class: "remark" }, wholeQuantities(each.remark)) : null,
+    )));
+}
+
+/** Facts with their names: [[name, value], ...]; those without a value are left out. */
+export function facts(pairs) {
+  const known = pairs.filter(([, value]) => ![null, undefined, "", UNKNOWN].includes(value));
+  return element("dl", { class: "facts" },
+    known.map(([name, value]) => [element("dt", {}, name), element("dd", {}, value)]));
+}
+
+/** Warnings or hints as a list; nothing where there are none. */
+export function notice({ title, items, kind = "", level = 2 }) {
+  if (!items?.length) return null;
+  const list = items.length === 1
+    ? element("p", {}, items[0])
+    : element("ul", {}, items.map((item) => element("li", {}, item)));
+  const heading = title ? element(`h${level}`, {}, title) : null;
+  return element("div", { class: `notice ${kind}`.trim() }, heading, list);
+}
+
+/** The part of the page that scripts fill: its <main>. */
+export function fillPage(...children) {
+  return replace(document.getElementById("content"), ...children);
+}

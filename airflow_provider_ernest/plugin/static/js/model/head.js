@@ -1,0 +1,71 @@
+/** The head of a model's page: what it is, how it stands, its key figures and what to know before trusting it. */
+import { airflowLink, taskUrl } from "../airflow.js";
+import { pageUrl } from "../api.js";
+import { stateBadge } from "../badge.js";
+import { element } from "../dom.js";
+import { age, count, dateTime, percent, seconds } from "../format.js";
+import { keyFigures, notice, pageHeader } from "../header.js";
+
+/** The head, for the answer of api/model. */
+export function head(page) {
+  const { model, state } = page;
+  return [
+    pageHeader({
+      title: model.job,
+      crumbs: [{ text: "Models", href: "models" }],
+      subtitle: [
+        element("span", {}, "on ", element("strong", {}, model.instance_type)),
+        stateBadge({ name: state.name, reason: "" }),
+        state.reason ? element("span", { class: "state-reason" }, state.reason) : null,
+      ],
+      actions: model.origin
+        ? [airflowLink(taskUrl(model.origin), "Task that fitted it", { class: "button" })]
+        : [],
+    }),
+    olderVersion(page),
+    keyFigures(figures(page)),
+    notice({ title: "Before you trust this", items: model.warnings, kind: "warning" }),
+  ];
+}
+
+function olderVersion({ model, is_newest: isNewest, versions }) {
+  if (isNewest) return null;
+  const newest = versions[0];
+  const words = newest
+    ? `A newer version was trained on ${dateTime(newest.created_at)}. `
+    : "There is a newer version. ";
+  const href = pageUrl("model", { job: model.job, instance_type: model.instance_type });
+  const link = element("a", { href }, "Show the newest version");
+  return element("div", { class: "notice" }, element("p", {}, words, link));
+}
+
+function figures({ model, observations, production_runs: runs }) {
+  const held = runs.filter((run) => !run.is_unusual && run.nearly_certain_seconds).length;
+  const judged = runs.filter((run) => run.nearly_certain_seconds).length;
+  const counts = observations.map((run) => run.machines);
+  const range = counts.length ? `on ${Math.min(...counts)} to ${Math.max(...counts)} machines` : "";
+  return [
+    {
+      label: "Error to expect",
+      value: percent(model.median_error_percent),
+      remark: `median of runs predicted from the others, ${percent(model.max_error_percent)} at most`,
+    },
+    { label: "Observations", value: count(observations.length), remark: range },
+    {
+      label: "Age",
+      value: ageOf(model.created_at),
+      remark: ["trained ", element("span", { class: "nowrap" }, dateTime(model.created_at).slice(0, 10))],
+    },
+    { label: "Start-up", value: seconds(model.startup_seconds), remark: "median, part of each prediction" },
+    { label: "Noise", value: percent(100 * model.noise), remark: "by which runs that are alike differ" },
+    {
+      label: "Production runs",
+      value: count(runs.length),
+      remark: judged ? `${held} of ${judged} within the 95 % interval` : "none to judge the predictions by",
+    },
+  ];
+}
+
+function ageOf(createdAt) {
+  return age((Date.now() - new Date(createdAt).getTime()) / 1000);
+}

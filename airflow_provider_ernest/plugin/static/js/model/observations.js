@@ -1,0 +1,76 @@
+/** The table of the sample runs, with the ways to their logs. */
+import { airflowLink, externalLink, taskUrl } from "../airflow.js";
+import { numeric } from "../charts/columns.js";
+import { element } from "../dom.js";
+import { downloadButtons } from "../download.js";
+import { count, dollars, number, scale as percentOf, seconds, signedPercent } from "../format.js";
+import { dataTable } from "../table.js";
+import { card } from "./slot.js";
+
+const ROWS_AT_FIRST = 25;
+const HOSTS_SHOWN = 2;
+
+const COLUMNS = [
+  numeric("index", "Run", count),
+  numeric("machines", "Machines", count),
+  numeric("scale", "Scale", percentOf),
+  numeric("seconds", "Took", number, { unit: "s" }),
+  numeric("startup_seconds", "Start-up", number, { unit: "s" }),
+  numeric("waited_seconds", "Waited", number, { unit: "s", isOptional: true }),
+  numeric("cost", "Cost", dollars, { unit: "$", isOptional: true }),
+  numeric("predicted_seconds", "Predicted", number, { unit: "s", isOptional: true }),
+  numeric("error_percent", "Error", signedPercent, { unit: "%", isOptional: true }),
+  numeric("iterations", "Iterations", count, { isOptional: true }),
+  { key: "application_id", title: "Application", isOptional: true, class: "nowrap", render: application },
+  { key: "task", title: "Log in Airflow", isOptional: true, sortable: false, class: "nowrap",
+    value: (row) => (row.origin ? taskUrl(row.origin) : null),
+    render: (row) => (row.origin ? airflowLink(taskUrl(row.origin), taskName(row.origin)) : null) },
+  { key: "event_log", title: "Event log", isOptional: true, class: "nowrap",
+    render: (row) => (row.event_log ? element("code", {}, row.event_log) : null) },
+  { key: "hosts", title: "Hosts", isOptional: true, sortable: false, class: "nowrap",
+    value: (row) => (row.hosts?.length ? row.hosts : null), render: hosts },
+];
+
+function application(row) {
+  const words = row.application_id ?? (row.history_url ? "Spark history" : null);
+  return row.history_url ? externalLink(row.history_url, words) : words;
+}
+
+function taskName(origin) {
+  return (origin.map_index ?? -1) >= 0 ? `${origin.task_id} [${origin.map_index}]` : origin.task_id;
+}
+
+function hosts(row) {
+  const all = row.hosts ?? [];
+  const more = all.length - HOSTS_SHOWN;
+  const words = all.slice(0, more === 1 ? HOSTS_SHOWN + 1 : HOSTS_SHOWN).join(", ");
+  return more > 1 ? `${words} and ${count(more)} more` : words;
+}
+
+/** The columns of which any row knows something. */
+function known(rows) {
+  const has = (column) => rows.some((row) => {
+    const value = column.value ? column.value(row) : row[column.key];
+    return value !== null && value !== undefined && value !== "" && value !== 0;
+  });
+  return COLUMNS.filter((column) => !column.isOptional || has(column));
+}
+
+/** The table, for the answer of api/model. */
+export function observations({ observations: rows }, name) {
+  const columns = known(rows);
+  const total = rows.reduce((sum, run) => sum + run.seconds + (run.startup_seconds ?? 0), 0);
+  const isPriced = rows.every((run) => Number.isFinite(run.cost));
+  const paid = isPriced ? ` and cost ${dollars(rows.reduce((sum, run) => sum + run.cost, 0))}` : "";
+  const text =
+    `${count(rows.length)} runs took ${seconds(total)} altogether${paid}. What is predicted of a run comes from ` +
+    "all the others.";
+  return card(
+    { id: "observations", title: "The observed runs", text },
+    downloadButtons({ name, columns, rows }),
+    dataTable({
+      caption: "Observed runs with their logs", captionHidden: true, columns, rows, sort: true, limit: ROWS_AT_FIRST,
+      class: "observations", emptyText: "No run was kept with this model: train it again.",
+    }),
+  );
+}

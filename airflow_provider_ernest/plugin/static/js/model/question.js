@@ -1,0 +1,179 @@
+/** "How many machines?": what is asked, the answer, and the figures that explain it. */
+import { ApiError, fetchJson } from "../api.js";
+import { costFigure } from "../charts/cost.js";
+import { sharesFigure } from "../charts/shares.js";
+import { chosenPoint, timeFigure } from "../charts/time.js";
+import { debounce, radioSwitch } from "../controls.js";
+import { element, replace } from "../dom.js";
+import { scale as percentOf } from "../format.js";
+import { notice } from "../header.js";
+import { answer } from "./answer.js";
+import { askedAtFirst, budgetOf, deadlineOf, predictionParams, remember } from "./asked.js";
+import { controls } from "./asking.js";
+import { painted } from "./painted.js";
+import { figureSlot, part } from "./slot.js";
+
+const NEEDS_A_PRICE =
+  "Enter the price of a machine and hour above to see what each number of machines costs. Clusters that Ernest " +
+  "starts on EC2 keep their price with the model.";
+
+const NOTHING_TO_DRAW = "There is no prediction to draw: see above what is wrong.";
+
+/** The part of the page, for the answer of api/model and the parameters of the address. */
+export function question(page, params) {
+  const state = { asked: askedAtFirst(params, page), prediction: null, isLogarithmic: true };
+  const reply = element("div", { class: "answer", id: "answer", role: "status", "aria-live": "polite" });
+  const figures = slots(page, state);
+
+  const refresh = () => predict(page, state, { reply, figures });
+  const soon = debounce(refresh, 30);
+  const asking = controls({
+    asked: state.asked,
+    isIterative: Boolean(page.model.trained_iterations),
+    smallestScale: Math.min(0.01, ...page.observations.map((run) => run.scale)),
+    onChange: (changed) => {
+      Object.assign(state.asked, changed);
+      remember(params, state.asked);
+      soon();
+    },
+  });
+  refresh();
+  return part(
+    { id: "question", title: "How many machines?" },
+    element("div", { class: "card" }, asking, reply),
+    figures.time,
+    figures.shares,
+    figures.cost,
+  );
+}
+
+function slots(page, state) {
+  const name = (subject) => `${page.model.job}-${page.model.instance_type}-${subject}`;
+  const figures = {
+    time: figureSlot({
+      id: "time",
+      title: "Time against machines",
+      question: "How long does a run take on each number of machines?",
+      name: name("time"),
+      height: 420,
+      controls: radioSwitch({
+        legend: "Axes",
+        name: "axes",
+        value: "logarithmic",
+        options: [{ value: "logarithmic", label: "Logarithmic" }, { value: "linear", label: "Linear" }],
+        onChange: (chosen) => {
+          state.isLogarithmic = chosen === "logarithmic";
+          if (state.prediction) drawTime(page, state, figures.time);
+        },
+      }),
+    }),
+    shares: figureSlot({
+      id: "shares",
+      title: "Where the time goes",
+      question: "Why does it not get faster with more machines?",
+      name: name("shares"),
+      height: 340,
+    }),
+    cost: figureSlot({
+      id: "cost",
+      title: "Cost against time",
+      question: "What does it cost to be faster?",
+      name: name("cost"),
+      height: 400,
+    }),
+  };
+  return figures;
+}
+
+/** Asks the server. The last question counts; the old pictures stay until its answer is there. */
+async function predict(page, state, places) {
+  state.request?.abort();
+  const request = new AbortController();
+  state.request = request;
+  const asked = { ...state.asked };
+  places.reply.setAttribute("aria-busy", "true");
+  try {
+    checkMachines(asked);
+    const params = predictionParams(page, asked);
+    const prediction = await fetchJson("api/prediction", params, { signal: request.signal });
+    if (state.request !== request) return;
+    Object.assign(state, { prediction, answered: asked });
+    showAnswer(places.reply, prediction, asked);
+    await showFigures(page, state, places.figures);
+  } catch (error) {
+    if (error.name === "AbortError" || state.request !== request) return;
+    showFailure(state, places, error, () => predict(page, state, places));
+  }
+  if (state.request === request) places.reply.removeAttribute("aria-busy");
+}
+
+/** Refuses here what the server would refuse. */
+function checkMachines({ minMachines, maxMachines }) {
+  if (minMachines > maxMachines) {
+    const problem = `At least ${minMachines} and at most ${maxMachines} machines leave none: exchange the two.`;
+    throw new ApiError(422, problem);
+  }
+}
+
+function showAnswer(reply, prediction, asked) {
+  const { headline, more, warnings, isOutOfReach } = answer(prediction, asked);
+  replace(
+    reply,
+    element("p", { class: isOutOfReach ? "headline out-of-reach" : "headline" }, headline),
+    more.map((words) => element("p", { class: "muted" }, words)),
+    notice({ items: warnings, kind: "warning" }),
+  );
+}
+
+function showFailure(state, { reply, figures }, error, retry) {
+  const words = error.message || "The prediction failed: reload the page.";
+  replace(
+    reply,
+    element("p", { class: "headline out-of-reach" }, words),
+    element("button", { type: "button", class: "button small", onClick: retry }, "Try again"),
+  );
+  if (state.prediction) return;
+  for (const slot of Object.values(figures)) slot.showEmpty(NOTHING_TO_DRAW);
+}
+
+function drawTime(page, state, slot) {
+  slot.show(
+    timeFigure({
+      prediction: state.prediction,
+      observations: page.observations,
+      productionRuns: page.production_runs,
+      deadline: deadlineOf(state.answered),
+      isLogarithmic: state.isLogarithmic,
+    }),
+  );
+}
+
+async function showFigures(page, state, figures) {
+  const { prediction, answered: asked } = state;
+  drawTime(page, state, figures.time);
+  await painted();
+  // Another answer may have come meanwhile.
+  if (state.prediction !== prediction) return;
+  figures.shares.show(sharesFigure({ prediction, terms: page.model.terms, chosen: chosenPoint(prediction) }));
+  if (!prediction.alternatives.length) {
+    figures.cost.showEmpty(NEEDS_A_PRICE);
+    return;
+  }
+  const drawn = costFigure({ prediction, deadline: deadlineOf(asked), budget: budgetOf(asked) });
+  figures.cost.show({ ...drawn, caption: [drawn.caption, ...skipped(prediction, page)] });
+}
+
+function skipped({ skipped_types: types, scale }, page) {
+  const words = [];
+  if (page.other_types.length === 0 && types.length === 0) {
+    words.push(element("p", {}, "Train a model of this job on another instance type to compare the types here."));
+  }
+  if (types.length) {
+    words.push(
+      element("p", {}, `Not shown at ${percentOf(scale)} of the input:`),
+      element("ul", { class: "skipped" }, types.map((each) =>
+        element("li", {}, element("strong", {}, each.instance_type), ": ", each.reason))),
+    );
+  }
+  return words;
+}

@@ -1,0 +1,71 @@
+/** Places for figures that come, change and go with the data. */
+import { element, replace } from "../dom.js";
+import { figure } from "../figure.js";
+import { emptyState } from "../states.js";
+
+/** Figures stand below the headings of the page's parts. */
+export const FIGURE_LEVEL = 3;
+
+/** A part of the page with its heading. */
+export function part({ id, title, text }, ...children) {
+  return element(
+    "section",
+    { class: "part", id, "aria-labelledby": `${id}-heading` },
+    element("h2", { id: `${id}-heading` }, title),
+    text ? element("p", { class: "muted" }, text) : null,
+    children,
+  );
+}
+
+/** Where a figure would be if there were data: what to do to get them. */
+export function emptyFigure({ id, title, text }) {
+  return element("section", { class: "figure is-empty", id }, emptyState({ title, text, level: FIGURE_LEVEL }));
+}
+
+/** The region of the table has a name of its own: that of the figure is taken. */
+function common(options) {
+  return { level: FIGURE_LEVEL, tableCaption: `${options.title}: the numbers`, ...options };
+}
+
+/** A figure, or where there is nothing to draw the words that say why. `options` are those of `figure`. */
+export function figureOr(isThere, options, text) {
+  if (!isThere()) return emptyFigure({ id: options.id, title: options.title, text });
+  const { specification, ...rest } = options;
+  return figure({ ...common(rest), ...specification() });
+}
+
+/**
+ * A place for a figure whose data change.
+ *
+ * @param {object} options of `figure` that stay
+ * @returns {HTMLElement} with `show(changed)`, which draws, and `showEmpty(text)`, which says why nothing is drawn
+ */
+export function figureSlot(options) {
+  const holder = element("div", { class: "slot" });
+  let shown = null;
+  holder.show = (changed) => {
+    if (shown) {
+      shown.update(changed);
+      return;
+    }
+    shown = figure({ ...common(options), ...changed });
+    replace(holder, shown);
+  };
+  holder.showEmpty = (text) => {
+    shown?.remove();
+    shown = null;
+    replace(holder, emptyFigure({ ...options, text }));
+  };
+  return holder;
+}
+
+/** A card with a heading, for what is no chart. */
+export function card({ id, title, text }, ...children) {
+  return element(
+    "section",
+    { class: "card", id, "aria-labelledby": `${id}-title` },
+    element(`h${FIGURE_LEVEL}`, { id: `${id}-title` }, title),
+    text ? element("p", { class: "muted" }, text) : null,
+    children,
+  );
+}

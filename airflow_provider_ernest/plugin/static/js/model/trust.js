@@ -1,0 +1,111 @@
+/** "How far to believe it": what predictions were off by, in validation and in production. */
+import { airflowLink, taskUrl } from "../airflow.js";
+import { numeric } from "../charts/columns.js";
+import { foldsFigure } from "../charts/folds.js";
+import { productionFigure, versionsFigure } from "../charts/history.js";
+import { radioSwitch } from "../controls.js";
+import { element } from "../dom.js";
+import { downloadButtons } from "../download.js";
+import { count, dateTime, dollars, seconds } from "../format.js";
+import { dataTable } from "../table.js";
+import { card, figureOr, figureSlot, part } from "./slot.js";
+
+const NO_PRODUCTION =
+  "No production run of this job has been recorded with a prediction. Submit the production job by an " +
+  "ErnestSparkSubmitOperator with the decision: each run that succeeds is then compared with what was predicted, " +
+  "and shows up here.";
+
+/** The part of the page, for the answer of api/model. */
+export function trust(page) {
+  const { model, versions, production_runs: productionRuns } = page;
+  const name = (subject) => `${model.job}-${model.instance_type}-${subject}`;
+  return part(
+    { id: "trust", title: "How far to believe it" },
+    element(
+      "div",
+      { class: "pair" },
+      folds(page, name("validation")),
+      figureOr(
+        () => versions.length > 1,
+        {
+          id: "versions",
+          title: "Errors of the versions",
+          question: "Do the models get better or worse?",
+          name: name("versions"),
+          specification: () => versionsFigure({ versions, current: model.model_id }),
+        },
+        "This is the only version so far. Each training of the job on this instance type adds one: run the Ernest " +
+          "DAG again to see whether the errors change.",
+      ),
+    ),
+    figureOr(
+      () => productionRuns.some((run) => run.error_percent !== null && run.error_percent !== undefined),
+      {
+        id: "production",
+        title: "Errors in production",
+        question: "Did production runs take as long as predicted?",
+        name: name("production"),
+        height: 280,
+        specification: () => productionFigure({ productionRuns }),
+      },
+      NO_PRODUCTION,
+    ),
+    decisions(page, name("decisions")),
+  );
+}
+
+function folds({ observations }, name) {
+  const draw = (asErrors) => foldsFigure({ observations, asErrors });
+  const slot = figureSlot({
+    id: "folds",
+    title: "How well the runs predict each other",
+    question: "What is each run predicted to take by a model of all the others?",
+    name,
+    controls: radioSwitch({
+      legend: "Show",
+      name: "folds-as",
+      value: "diagonal",
+      options: [
+        { value: "diagonal", label: "Times" },
+        { value: "errors", label: "Percent errors" },
+      ],
+      onChange: (chosen) => slot.show(draw(chosen === "errors")),
+    }),
+  });
+  if (observations.some((run) => Number.isFinite(run.predicted_seconds))) slot.show(draw(false));
+  else slot.showEmpty("This model has no leave-one-out predictions: train it again.");
+  return slot;
+}
+
+const DECISION_COLUMNS = [
+  { key: "decided_at", title: "Decided", class: "nowrap", render: decidedAt },
+  { key: "goal", title: "Goal", class: "words" },
+  numeric("machines", "Machines", count),
+  numeric("predicted_seconds", "Predicted", seconds, { unit: "s" }),
+  numeric("predicted_cost", "Cost", dollars, { unit: "$" }),
+  { key: "fallback_reason", title: "Fallback because", class: "words" },
+];
+
+function decidedAt(row) {
+  const words = dateTime(row.decided_at);
+  return row.origin ? airflowLink(taskUrl(row.origin), words) : words;
+}
+
+function decisions({ decisions: rows, model }, name) {
+  const titled = { id: "decisions", title: "What was decided" };
+  if (!rows.length) {
+    return card(titled, element("p", { class: "muted" },
+      "No decision has been made by this model: a ChooseConfigOperator behind the FitModelOperator makes one, and it " +
+        "is kept here."));
+  }
+  const columns = [
+    ...DECISION_COLUMNS,
+    { key: "model_id", title: "By version", value: (row) => row.model_id,
+      render: (row) => (row.model_id === model.model_id ? "this one" : row.model_id) },
+  ];
+  return card(
+    titled,
+    downloadButtons({ name, columns, rows }),
+    dataTable({ caption: "Decisions, newest first", captionHidden: true, columns, rows, limit: 10 }),
+  );
+}

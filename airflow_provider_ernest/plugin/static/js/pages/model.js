@@ -1,0 +1,51 @@
+/** The page of one model: how many machines, why, how far to believe it, and where it comes from. */
+import { fetchJson, pageParams } from "../api.js";
+import { element } from "../dom.js";
+import { fillPage, pageHeader } from "../header.js";
+import { head } from "../model/head.js";
+import { origin } from "../model/origin.js";
+import { painted } from "../model/painted.js";
+import { question } from "../model/question.js";
+import { trust } from "../model/trust.js";
+import { emptyState, errorState, loadingState } from "../states.js";
+
+const params = pageParams();
+
+function bareHeader() {
+  return pageHeader({ title: params.job ?? "Model", crumbs: [{ text: "Models", href: "models" }] });
+}
+
+async function show() {
+  fillPage(bareHeader(), loadingState("Loading the model …"));
+  try {
+    const page = await fetchJson("api/model", {
+      job: params.job,
+      instance_type: params.instance_type,
+      model_id: params.model_id,
+    });
+    const shown = element("div", { class: "model-page" }, head(page), question(page, params));
+    fillPage(shown);
+    // What was asked for is painted first; the rest is drawn while the prediction is on its way.
+    for (const part of [trust, origin]) {
+      await painted();
+      shown.append(part(page));
+    }
+  } catch (error) {
+    if (!error.status && error.status !== 0) console.error(error);
+    fillPage(bareHeader(), errorState(error, show));
+  }
+}
+
+function showNothing() {
+  fillPage(
+    bareHeader(),
+    emptyState({
+      title: "Which model?",
+      text: "The address names no job and instance type. Choose a model from the list.",
+      actions: [element("a", { class: "button primary", href: "models" }, "All models")],
+    }),
+  );
+}
+
+if (params.job && params.instance_type) show();
+else showNothing();

@@ -1,0 +1,221 @@
+/** The page of all models: search, filter by state, sort and page at the server. */
+
+import { ApiError, fetchJson, pageParams, rememberParams } from "../api.js";
+import { debounce, selectField } from "../controls.js";
+import { element, replace } from "../dom.js";
+import { count } from "../format.js";
+import { fillPage, pageHeader } from "../header.js";
+import { emptyState, errorState, loadingState } from "../states.js";
+import { modelsTable, startsDescending, SORTS } from "./models_table.js";
+import { pager, PAGE_SIZES } from "./pager.js";
+
+const STATES = ["fresh", "stale", "drifting"];
+const STATE_TITLES = { "": "All", fresh: "Fresh", stale: "Stale", drifting: "Drifting" };
+const DEFAULTS = { search: "", state: "", sort: "created_at", descending: true, offset: 0, limit: 25 };
+
+function wantedFromAddress() {
+  const given = pageParams();
+  const limit = Number(given.limit);
+  const offset = Number(given.offset);
+  const sort = SORTS.some((each) => each.key === given.sort) ? given.sort : DEFAULTS.sort;
+  return {
+    search: given.search ?? "",
+    state: STATES.includes(given.state) ? given.state : "",
+    sort,
+    descending: given.descending === undefined ? startsDescending(sort) : given.descending === "true",
+    limit: PAGE_SIZES.includes(limit) ? limit : DEFAULTS.limit,
+    offset: Number.isInteger(offset) && offset > 0 ? offset : 0,
+  };
+}
+
+/** Only what differs from the defaults, so that the plain page keeps a plain address. */
+function remember(wanted) {
+  const changed = Object.entries(wanted).filter(([name, value]) => value !== DEFAULTS[name]);
+  if (wanted.sort !== DEFAULTS.sort || wanted.descending !== DEFAULTS.descending) {
+    changed.push(["sort", wanted.sort], ["descending", wanted.descending]);
+  }
+  rememberParams(Object.fromEntries(changed));
+}
+
+const SUBTITLE =
+  "What Ernest has learned of your Spark jobs: the newest model of each job and instance type.";
+
+class ModelsPage {
+  constructor() {
+    this.wanted = wantedFromAddress();
+    this.request = null;
+    this.results = element("div", { class: "results" });
+    this.summary = element("p", { class: "results-summary", role: "status", "aria-live": "polite" });
+    this.search = element("input", {
+      id: "search", type: "search", value: this.wanted.search, autocomplete: "off", spellcheck: "false",
+      placeholder: "Job, instance type, DAG, term or artifact",
+    });
+    this.chips = element("div", { class: "chips", role: "group", "aria-label": "State" });
+    this.sortField = selectField({
+      label: "Sort by", id: "sort", value: this.sortChoice(), onChange: (value) => this.sortChosen(value),
+      options: SORTS.flatMap(({ key, title, orders: [ascending, descending] }) => [
+        { value: `${key} ascending`, label: `${title}, ${ascending}` },
+        { value: `${key} descending`, label: `${title}, ${descending}` },
+      ]),
+    });
+    this.sortField.classList.add("phones-only");
+    this.pager = pager((changed) => this.change(changed));
+    const searched = debounce(() => this.change({ search: this.search.value.trim(), offset: 0 }), 250);
+    this.search.addEventListener("input", searched);
+  }
+
+  show() {
+    const form = element(
+      "form",
+      { class: "toolbar", role: "search", onSubmit: (event) => event.preventDefault() },
+      element(
+        "div",
+        { class: "field search-field" },
+        element("label", { for: "search" }, "Search models"),
+        this.search,
+      ),
+      this.chips,
+      this.sortField,
+    );
+    fillPage(
+      pageHeader({
+        title: "Models",
+        subtitle: [SUBTITLE],
+      }),
+      (this.toolbar = form),
+      this.summary,
+      this.results,
+      this.pager,
+    );
+    this.toolbar.hidden = true;
+    replace(this.results, loadingState("Loading the models …"));
+    this.load();
+  }
+
+  sortChoice() {
+    return `${this.wanted.sort} ${this.wanted.descending ? "descending" : "ascending"}`;
+  }
+
+  sortChosen(value) {
+    const [sort, direction] = value.split(" ");
+    this.change({ sort, descending: direction === "descending", offset: 0 });
+  }
+
+  sortBy(key) {
+    const isSame = key === this.wanted.sort;
+    const descending = isSame ? !this.wanted.descending : startsDescending(key);
+    this.change({ sort: key, descending, offset: 0 });
+  }
+
+  change(changed) {
+    Object.assign(this.wanted, changed);
+    remember(this.wanted);
+    this.load();
+  }
+
+  async load() {
+    this.request?.abort();
+    this.request = new AbortController();
+    this.results.setAttribute("aria-busy", "true");
+    try {
+      const found = await fetchJson("api/models", this.wanted, { signal: this.request.signal });
+      if (found.total > 0 && !found.rows.length) {
+        this.change({ offset: Math.floor((found.total - 1) / this.wanted.limit) * this.wanted.limit });
+        return;
+      }
+      this.showFound(found);
+    } catch (error) {
+      if (error.name !== "AbortError") this.showError(error);
+    }
+  }
+
+  showError(error) {
+    if (!(error instanceof ApiError)) console.error(error);
+    this.results.removeAttribute("aria-busy");
+    this.summary.textContent = "";
+    this.pager.hidden = true;
+    replace(this.results, errorState(error, () => {
+      replace(this.results, loadingState("Loading the models …"));
+      this.load();
+    }));
+  }
+
+  showFound(found) {
+    const models = STATES.reduce((sum, state) => sum + (found.counts[state] ?? 0), 0);
+    const isEmptyStore = models === 0 && !this.wanted.search && !this.wanted.state;
+    this.toolbar.hidden = isEmptyStore;
+    this.results.removeAttribute("aria-busy");
+    this.showChips(found.counts, models);
+    this.sortField.querySelector("select").value = this.sortChoice();
+    this.pager.update({ ...this.wanted, total: found.total });
+    this.summary.textContent = isEmptyStore ? "" : this.summaryOf(found);
+    if (isEmptyStore) replace(this.results, nothingYet());
+    else if (!found.rows.length) replace(this.results, this.nothingMatches());
+    else this.showRows(found.rows);
+  }
+
+  summaryOf({ total, rows, offset }) {
+    const models = total === 1 ? "1 model" : `${count(total)} models`;
+    const place = rows.length < total ? `, ${count(offset + 1)} to ${count(offset + rows.length)} shown` : "";
+    return `${models}${place}`;
+  }
+
+  showRows(rows) {
+    const focused = document.activeElement?.dataset?.sort;
+    const { sort: key, descending } = this.wanted;
+    replace(this.results, modelsTable(rows, { key, descending, onSort: (chosen) => this.sortBy(chosen) }));
+    if (focused) this.results.querySelector(`[data-sort="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  showChips(counts, models) {
+    const focused = document.activeElement?.dataset?.state;
+    const chip = (state) => element(
+      "button",
+      {
+        type: "button",
+        class: "chip",
+        "data-state": state,
+        "aria-pressed": String(state === this.wanted.state),
+        onClick: () => this.change({ state, offset: 0 }),
+      },
+      STATE_TITLES[state],
+      " ",
+      element("span", { class: "chip-count" }, count(state ? (counts[state] ?? 0) : models)),
+    );
+    replace(this.chips, ["", ...STATES].map(chip));
+    if (focused !== undefined) this.chips.querySelector(`[data-state="${CSS.escape(focused)}"]`)?.focus();
+  }
+
+  nothingMatches() {
+    const clear = () => {
+      this.search.value = "";
+      this.change({ search: "", state: "", offset: 0 });
+      this.search.focus();
+    };
+    const of = this.wanted.state ? ` that is ${this.wanted.state}` : "";
+    const words = this.wanted.search ? ` matches “${this.wanted.search}”` : " was found";
+    return emptyState({
+      title: `No model${of}${words}`,
+      text: "All words of a search must occur in the job's name, its instance type, DAG, terms or artifact.",
+      actions: [
+        element("button", { type: "button", class: "button primary", onClick: clear }, "Clear the search"),
+      ],
+    });
+  }
+}
+
+function nothingYet() {
+  return emptyState({
+    title: "There are no models yet",
+    text: [
+      "Put an ",
+      element("code", {}, "ErnestTaskGroup"),
+      " ahead of a Spark job in its DAG and run the DAG once: its model then shows here. The page ",
+      "“Quickstart” of the package's documentation (",
+      element("code", {}, "docs/quickstart.md"),
+      ") goes through it. Models of DAGs that you may not read are not shown.",
+    ],
+  });
+}
+
+new ModelsPage().show();

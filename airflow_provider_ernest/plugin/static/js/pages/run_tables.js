@@ -1,0 +1,82 @@
+/** The tables of a run: its steps, its sample runs. */
+
+import { airflowLink, externalLink, taskUrl } from "../airflow.js";
+import { pageUrl } from "../api.js";
+import { taskStateBadge } from "../badge.js";
+import { copyButton } from "../copy.js";
+import { element } from "../dom.js";
+import { downloadButtons } from "../download.js";
+import { dollars, number, scale, seconds } from "../format.js";
+import { dataTable } from "../table.js";
+import { stepName } from "./timeline.js";
+
+/** The address of a model's page. */
+export function modelUrl({ job, instance_type, model_id }) {
+  return pageUrl("model", { job, instance_type, model_id });
+}
+
+function stepLink(run, step) {
+  const origin = { dag_id: run.dag_id, run_id: run.run_id, task_id: step.task_id, map_index: step.map_index };
+  return airflowLink(taskUrl(origin), stepName(step));
+}
+
+function outcome(step) {
+  const isOfModel = step.model && (step.kind === "fit" || step.kind === "choose");
+  const link = isOfModel
+    ? [" ", element("a", { href: modelUrl(step.model), class: "nowrap" }, "Open the model")]
+    : null;
+  return element("span", {}, element("bdi", {}, step.says), link);
+}
+
+function stepColumns(run) {
+  return [
+    { key: "name", title: "Step", class: "step-name", value: stepName,
+      render: (step) => stepLink(run, step) },
+    { key: "state", title: "State", render: (step) => element("span", {}, taskStateBadge(step.state),
+      step.try_number > 1 ? element("span", { class: "below" }, `attempt ${step.try_number}`) : null) },
+    { key: "seconds", title: "Time", align: "right", render: (step) => seconds(step.seconds) },
+    { key: "cost", title: "Cost", align: "right", render: (step) => dollars(step.cost) },
+    { key: "says", title: "What came of it", class: "wide", render: outcome },
+  ];
+}
+
+/** The steps of a group with what came of each. */
+export function stepTable(run, group) {
+  return dataTable({
+    caption: "Steps, in the order of the way from design to production", captionHidden: true,
+    columns: stepColumns(run), rows: group.steps,
+    emptyText: "No step of this group has been scheduled.", class: "cards-on-phones steps",
+    highlight: (step) => (step.state === "failed" ? "failed" : null),
+  });
+}
+
+function logCell(row) {
+  const links = [];
+  if (row.history_url) links.push(externalLink(row.history_url, "Spark UI"));
+  if (row.event_log) links.push(copyButton(row.event_log, "the event log's path", "Copy log path"));
+  return links.length ? element("span", { class: "log" }, links) : null;
+}
+
+const SAMPLE_RUNS = [
+  { key: "index", title: "Experiment", align: "right" },
+  { key: "machines", title: "Machines", align: "right" },
+  { key: "scale", title: "Scale", align: "right", render: (row) => scale(row.scale) },
+  { key: "seconds", title: "Run time", unit: "s", align: "right", render: (row) => number(row.seconds) },
+  { key: "startup_seconds", title: "Start-up", unit: "s", align: "right",
+    render: (row) => number(row.startup_seconds) },
+  { key: "waited_seconds", title: "Waited", unit: "s", align: "right",
+    render: (row) => number(row.waited_seconds) },
+  { key: "cost", title: "Cost", align: "right", render: (row) => dollars(row.cost) },
+  { key: "application_id", title: "Spark application", class: "nowrap" },
+  { key: "event_log", title: "Logs", class: "nowrap", render: logCell },
+];
+
+/** The sample runs of a group, with downloads. */
+export function sampleRuns({ id, name, observations }) {
+  return element("section", { class: "card", "aria-labelledby": `${id}-title` },
+    element("h3", { id: `${id}-title` }, "Sample runs"),
+    downloadButtons({ name, columns: SAMPLE_RUNS, rows: observations }),
+    dataTable({
+      caption: "Sample runs", captionHidden: true, columns: SAMPLE_RUNS, rows: observations, sort: true,
+    }));
+}

@@ -1,0 +1,156 @@
+/** The steps of a run over time, as bars. Plain elements: they reflow on phones by the style sheet. */
+
+import { taskStateBadge } from "../badge.js";
+import { element } from "../dom.js";
+import { dateTime, dollars, seconds } from "../format.js";
+import { figure } from "../figure.js";
+
+const TICK_SECONDS = [
+  1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
+];
+const MOST_TICKS = 6;
+const FAILED = new Set(["failed", "upstream_failed"]);
+const LEAST_WIDTH_PERCENT = 0.4;
+
+function moment(iso) {
+  const value = iso ? new Date(iso).getTime() / 1000 : NaN;
+  return Number.isFinite(value) ? value : null;
+}
+
+/** [{step, start, end, isRunning}] of the steps that have started, in the order given. */
+function barsOf(steps) {
+  const now = Date.now() / 1000;
+  const bars = [];
+  for (const step of steps) {
+    const start = moment(step.started_at);
+    if (start === null) continue;
+    const end = moment(step.ended_at);
+    const isRunning = end === null && ["running", "deferred"].includes(step.state);
+    bars.push({ step, start, end: end ?? (isRunning ? Math.max(now, start) : start), isRunning });
+  }
+  return bars;
+}
+
+function spanOf(bars) {
+  const first = Math.min(...bars.map((bar) => bar.start));
+  const last = Math.max(...bars.map((bar) => bar.end));
+  return { first, length: Math.max(last - first, 1) };
+}
+
+function ticksOf(length, most) {
+  const step = TICK_SECONDS.find((each) => length / each <= most) ?? Math.ceil(length / most / 86400) * 86400;
+  const ticks = [];
+  for (let at = 0; at <= length; at += step) ticks.push(at);
+  return ticks;
+}
+
+function tickWords(at) {
+  if (at === 0) return "0";
+  return at === 60 ? "1 min" : seconds(at);
+}
+
+function kindOf(step) {
+  if (FAILED.has(step.state)) return "failed";
+  if (step.kind === "production") return "production";
+  return step.kind === "sample_run" ? "sample" : "step";
+}
+
+/** The task's name without its group, and which of the mapped instances it is. */
+export function stepName(step) {
+  const task = step.task_id.split(".").pop();
+  if (step.map_index < 0) return step.name || task;
+  const instance = step.name || String(step.map_index);
+  return instance.includes(task) ? instance : `${task} [${instance}]`;
+}
+
+function barRow({ step, start, end, isRunning }, span) {
+  const left = (100 * (start - span.first)) / span.length;
+  const width = Math.max((100 * (end - start)) / span.length, LEAST_WIDTH_PERCENT);
+  const isAtTheEnd = left + width > 75;
+  const sign = FAILED.has(step.state) ? "✕ " : isRunning ? "… " : "";
+  const label = element("span", {
+    class: "bar-label",
+    style: isAtTheEnd ? { right: `${100 - left}%` } : { left: `${left + width}%` },
+  }, `${sign}${seconds(end - start)}`);
+  const bar = element("span", {
+    class: `bar ${kindOf(step)}${isRunning ? " running" : ""}`,
+    style: {
+      left: `${Math.min(left, 100 - LEAST_WIDTH_PERCENT)}%`,
+      width: `${Math.max(Math.min(width, 100 - left), LEAST_WIDTH_PERCENT)}%`,
+    },
+    title: `${stepName(step)}: ${step.state ?? "no state"}, ${seconds(end - start)}`,
+  });
+  return element("div", { class: "timeline-row" },
+    element("span", { class: "timeline-name", title: stepName(step) }, stepName(step)),
+    element("span", { class: "timeline-track" }, bar, isAtTheEnd && left < 25 ? element("span",
+      { class: "bar-label inside", style: { left: `${left}%` } }, `${sign}${seconds(end - start)}`) : label));
+}
+
+function draw(bars) {
+  return (container, _colors, { isNarrow }) => {
+    const span = spanOf(bars);
+    const ticks = ticksOf(span.length, isNarrow ? 3 : MOST_TICKS);
+    const axis = element("div", { class: "timeline-row timeline-axis" },
+      element("span", { class: "timeline-name" }, "Since the first step"),
+      element("span", { class: "timeline-track" }, ticks.map((at) =>
+        element("span", { class: "tick", style: { left: `${(100 * at) / span.length}%` } }, tickWords(at)))));
+    container.append(element("div", { class: "timeline" }, axis, bars.map((bar) => barRow(bar, span))));
+    return null;
+  };
+}
+
+const LEGEND = [
+  ["step", "Ernest"],
+  ["sample", "Sample runs"],
+  ["production", "Production"],
+  ["failed", "Failed"],
+];
+
+function legendOf(bars) {
+  const kinds = new Set(bars.map((bar) => kindOf(bar.step)));
+  return LEGEND.filter(([kind]) => kinds.has(kind)).map(([kind, text]) =>
+    element("span", { class: "legend-item" },
+      element("span", { class: `swatch ${kind}`, "aria-hidden": "true" }), text));
+}
+
+const COLUMNS = [
+  { key: "name", title: "Step", value: stepName },
+  { key: "task_id", title: "Task" },
+  { key: "map_index", title: "Map index", align: "right" },
+  { key: "state", title: "State", render: (step) => taskStateBadge(step.state) },
+  { key: "started_at", title: "Started", class: "nowrap", render: (step) => dateTime(step.started_at) },
+  { key: "ended_at", title: "Ended", class: "nowrap", render: (step) => dateTime(step.ended_at) },
+  { key: "seconds", title: "Time", align: "right", render: (step) => seconds(step.seconds) },
+  { key: "cost", title: "Cost", align: "right", render: (step) => dollars(step.cost) },
+];
+
+function optionsOf(steps) {
+  const bars = barsOf(steps);
+  const longest = [...bars].sort((left, right) => right.end - right.start - (left.end - left.start))[0];
+  const description = bars.length
+    ? `Bars of ${bars.length} steps over ${seconds(Math.round(spanOf(bars).length))}. The longest is ` +
+      `${stepName(longest.step)} with ${seconds(longest.end - longest.start)}.`
+    : "No step has started yet.";
+  const waiting = steps.length - bars.length;
+  return {
+    description,
+    rows: steps,
+    legend: legendOf(bars),
+    caption: waiting > 0 ? `${waiting === 1 ? "1 step has" : `${waiting} steps have`} not started.` : null,
+    draw: bars.length
+      ? draw(bars)
+      : (container) => void container.append(element("p", { class: "muted" }, description)),
+  };
+}
+
+/** A figure of the steps; `update(steps)` redraws it. */
+export function timeline({ id, name, steps }) {
+  const node = figure({
+    id, name, title: "Timeline", question: "Where did the time go?", level: 3, columns: COLUMNS,
+    ...optionsOf(steps),
+  });
+  node.classList.add("timeline-figure");
+  const update = node.update;
+  node.update = (changed) => update(optionsOf(changed));
+  return node;
+}

@@ -1,0 +1,137 @@
+/** Tables: with a caption, units in the headers, sortable by keyboard, scrolling in a region of their own. */
+
+import { element, hidden, replace } from "./dom.js";
+import { cellValue } from "./download.js";
+import { UNKNOWN } from "./format.js";
+
+const ROWS_AT_FIRST = 100;
+
+function titleOf(column) {
+  if (!column.unit) return column.title;
+  return [column.title, " ", element("span", { class: "unit" }, `(${column.unit})`)];
+}
+
+function cellContent(column, row) {
+  const content = column.render ? column.render(row) : cellValue(column, row);
+  return content === null || content === undefined || content === "" ? UNKNOWN : content;
+}
+
+function classOf(column) {
+  return [column.align === "right" ? "number" : null, column.class].filter(Boolean).join(" ") || null;
+}
+
+function headerCell(column, sort) {
+  if (!sort || column.sortable === false) {
+    return element("th", { scope: "col", class: classOf(column) }, titleOf(column));
+  }
+  const key = column.sortKey ?? column.key;
+  const isSorted = sort.key === key;
+  const direction = sort.descending ? "descending" : "ascending";
+  const arrow = isSorted ? (sort.descending ? "↓" : "↑") : "↕";
+  return element(
+    "th",
+    { scope: "col", class: classOf(column), "aria-sort": isSorted ? direction : "none" },
+    element(
+      "button",
+      { type: "button", class: "sort", "data-sort": key, onClick: () => sort.onSort(key) },
+      element("span", {}, titleOf(column)),
+      element("span", { class: "sort-arrow", "aria-hidden": "true" }, arrow),
+    ),
+  );
+}
+
+function bodyRow(columns, row, highlight) {
+  const mark = highlight?.(row);
+  const cells = columns.map((column, place) => {
+    const title = column.unit ? `${column.title} (${column.unit})` : column.title;
+    const attributes = { class: classOf(column), "data-title": title };
+    const isHeader = column.isRowHeader ?? place === 0;
+    return element(isHeader ? "th" : "td", isHeader ? { ...attributes, scope: "row" } : attributes,
+      cellContent(column, row));
+  });
+  return element("tr", { class: mark ? (typeof mark === "string" ? mark : "highlight") : null }, cells);
+}
+
+function compared(left, right) {
+  const leftMissing = left === null || left === undefined;
+  const rightMissing = right === null || right === undefined;
+  if (leftMissing || rightMissing) return { missing: Number(leftMissing) - Number(rightMissing) };
+  if (typeof left === "number" && typeof right === "number") return { order: left - right };
+  return { order: String(left).localeCompare(String(right), "en", { numeric: true }) };
+}
+
+/** The rows by one column, what is not known last either way. */
+export function sortedRows(rows, column, descending) {
+  return [...rows].sort((left, right) => {
+    const { missing, order } = compared(cellValue(column, left), cellValue(column, right));
+    return missing ?? (descending ? -order : order);
+  });
+}
+
+function body(columns, rows, { emptyText, highlight, limit, showAll }) {
+  if (!rows.length) {
+    return element("tbody", {}, element("tr", { class: "empty" },
+      element("td", { colspan: columns.length }, emptyText ?? "Nothing to show.")));
+  }
+  const shown = rows.slice(0, limit).map((row) => bodyRow(columns, row, highlight));
+  if (rows.length > limit) {
+    shown.push(element("tr", { class: "more" }, element("td", { colspan: columns.length },
+      element("button", { type: "button", class: "button small", onClick: showAll },
+        `Show all ${rows.length.toLocaleString("en-US")} rows`))));
+  }
+  return element("tbody", {}, shown);
+}
+
+/**
+ * A table in a region that scrolls sideways by itself and can be focused.
+ *
+ * @param {Object} options
+ * @param {string} options.caption what the table holds; also names the region.
+ * @param {Array} options.columns each {key, title, unit?, align?: "right", render?(row), value?(row), class?,
+ *   sortable?: false, sortKey?, isRowHeader?}; the first column holds the rows' headers unless it
+ *   says otherwise.
+ * @param {Array} options.rows
+ * @param {string} [options.emptyText] what to say without rows.
+ * @param {function} [options.highlight] row => true or a class for rows that stand out.
+ * @param {true|{key, descending, onSort(key)}} [options.sort] true: sorted here; an object: by the server.
+ * @param {{key, descending}} [options.sortedBy] with sort true: how; the table changes it, so that a table
+ *   that replaces this one can go on with it.
+ * @param {boolean} [options.captionHidden] whether only screen readers get the caption.
+ * @param {number} [options.limit] rows at first; a button shows the rest.
+ */
+export function dataTable({
+  caption, columns, rows, emptyText, highlight, sort, sortedBy, captionHidden = false, limit = ROWS_AT_FIRST,
+  class: name,
+}) {
+  const table = element("table", { class: name });
+  const own = sortedBy ?? { key: null, descending: false };
+  let shown = limit;
+
+  function sortHere(key) {
+    own.descending = own.key === key ? !own.descending : false;
+    own.key = key;
+    draw();
+    table.querySelector(`[data-sort="${CSS.escape(key)}"]`)?.focus();
+  }
+
+  function draw() {
+    const sorting = sort === true ? { ...own, onSort: sortHere } : sort;
+    const column = sort === true && columns.find((each) => (each.sortKey ?? each.key) === own.key);
+    const ordered = column ? sortedRows(rows, column, own.descending) : rows;
+    const showAll = () => {
+      shown = Infinity;
+      draw();
+      table.closest(".table-scroll")?.focus();
+    };
+    replace(
+      table,
+      element("caption", {}, captionHidden ? hidden(caption) : caption),
+      element("thead", {}, element("tr", {}, columns.map((each) => headerCell(each, sorting)))),
+      body(columns, ordered, { emptyText, highlight, limit: shown, showAll }),
+    );
+  }
+
+  draw();
+  const region = { class: "table-scroll", tabindex: "0", role: "region", "aria-label": caption };
+  return element("div", region, table);
+}

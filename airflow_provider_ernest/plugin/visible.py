@@ -1,0 +1,44 @@
+"""What a person may see of a store: what was made by DAGs that he may read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import TypeAlias, TypeVar
+
+from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
+from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+
+Readable: TypeAlias = Callable[[str | None], bool]
+"""Whether a DAG may be read; None stands for what was made outside of DAGs."""
+
+Kept = TypeVar("Kept", DecisionRecord, ProductionRun)
+
+
+def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> list[CatalogueEntry]:
+    """The entries of DAGs that may be read; each DAG is asked about once."""
+    may_read = cache(readable)
+    return [entry for entry in entries if may_read(entry.dag_id)]
+
+
+def visible_records(records: Iterable[Kept], readable: Readable) -> list[Kept]:
+    """The decisions or production runs of DAGs that may be read."""
+    may_read = cache(readable)
+    return [record for record in records if may_read(record.origin.dag_id if record.origin else None)]
+
+
+def of_job(entries: Iterable[CatalogueEntry], job: str) -> list[CatalogueEntry]:
+    """What there is of a job, on any type of machine."""
+    return [entry for entry in entries if entry.job == job]
+
+
+def newest_models(entries: Iterable[CatalogueEntry]) -> dict[tuple[str, str], CatalogueEntry]:
+    """The newest model of each job and type of machine; ids sort by time."""
+    newest: dict[tuple[str, str], CatalogueEntry] = {}
+    for entry in entries:
+        if entry.kind == MODEL:
+            where = (entry.job, entry.instance_type)
+            known = newest.get(where)
+            if known is None or entry.id > known.id:
+                newest[where] = entry
+    return newest

@@ -1,0 +1,188 @@
+"""What the pages of the models cost the server: ``python -m benchmarks.model_pages``.
+
+Lists 10,000 models, builds the page of a model and predicts at 7, 100 and 1,000 observations, without
+browser, network and Airflow. Times are of this machine; the last column, a multiple of the first row of each
+block, carries over to others. Observations repeat 40 configurations, as in training, unless the row says
+otherwise.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from airflow_provider_ernest.model.catalogue import CatalogueEntry
+from airflow_provider_ernest.model.documents import Experiment, Observation
+from airflow_provider_ernest.model.prediction import fitted
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.plugin.json_answer import JsonAnswer
+from airflow_provider_ernest.plugin.model_list import list_models
+from airflow_provider_ernest.plugin.model_page import model_page
+from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
+from tests.browser.cheap_models import add_cheap_models
+from tests.browser.synthetic_jobs import PARTITIONS, R3_XLARGE, SyntheticJob
+
+MODELS = 10_000
+OBSERVATIONS = (7, 100, 1000)
+MACHINES = (1, 2, 3, 4, 6, 8, 12, 16)
+SCALES = (0.02, 0.04, 0.06, 0.08, 0.1)
+REPETITIONS = 5
+FIRST_SHOWN = 32
+"""As many numbers of machines as a model page shows at first, where runs had up to 16."""
+
+NOW = datetime.now(UTC)
+Step = tuple[str, float]
+
+
+def main() -> int:
+    """Print the tables; returns the exit code."""
+    print(__doc__)
+    models = [_model(observations) for observations in OBSERVATIONS]
+    with TemporaryDirectory() as folder:
+        store = ModelStore(Path(folder))
+        add_cheap_models(store, models[0], MODELS, now=NOW, versions=1)
+        _print(f"{MODELS:,} models", _listing(Path(folder)))
+        for model in models:
+            store.save(model)
+        _print("the page of a model, beside all these", _pages(store, models))
+        _print("a prediction", _predictions(store, models))
+    return 0
+
+
+def _print(title: str, steps: Iterator[Step] | list[Step]) -> None:
+    print(f"{title:58s} {'ms':>9s}  {'of first':>8s}")
+    first = None
+    for name, seconds in steps:
+        first = first or seconds
+        print(f"  {name:56s} {1000 * seconds:9.1f}  {seconds / first:7.2f}x")
+    print()
+
+
+def _listing(root: Path) -> Iterator[Step]:
+    began = time.perf_counter()
+    store = ModelStore(root)
+    entries = store.catalogue.entries()
+    yield "catalogue, read for the first time", time.perf_counter() - began
+    yield "catalogue, read again", _seconds(store.catalogue.entries)
+    asked: dict[str, dict[str, Any]] = {
+        "first page": {},
+        "last page, by error": {"sort": "median_error_percent", "offset": MODELS - 25},
+        "search of two words": {"search": "job_07 sizing"},
+    }
+    for name, parameters in asked.items():
+        yield name, _seconds(partial(_list, entries, parameters))
+
+
+def _list(entries: list[CatalogueEntry], parameters: dict[str, Any]) -> bytes:
+    return _answer(list_models(entries, readable=lambda dag_id: True, now=NOW, **parameters))
+
+
+def _pages(store: ModelStore, models: list[Model]) -> Iterator[Step]:
+    entries = store.catalogue.entries()
+    for model in models:
+        name = f"{len(model.observations):5,} observations"
+        yield f"{name}, page as JSON", _seconds(partial(_page, store, model, entries))
+        where = (model.job, model.instance_type, model.model_id)
+        yield f"{name}, reading the model's file", _seconds(partial(store.load, *where))
+
+
+def _page(store: ModelStore, model: Model, entries: list[CatalogueEntry]) -> bytes:
+    return _answer(model_page(store, model, entries, readable=lambda dag_id: True, history_server=None))
+
+
+def _predictions(store: ModelStore, models: list[Model]) -> Iterator[Step]:
+    for model in models:
+        yield from _prediction_steps(store, model, f"{len(model.observations):5,} observations")
+    runs = tuple(_observations(OBSERVATIONS[-1], distinct=True))
+    distinct = replace(models[-1], model_id="distinct", method="relative", observations=runs)
+    yield from _prediction_steps(
+        store, _with_ernests_terms(distinct), f"{len(runs):5,} configurations, relative"
+    )
+    yield "import of the mathematics, once in a process", _import_seconds()
+
+
+def _prediction_steps(store: ModelStore, model: Model, name: str) -> Iterator[Step]:
+    fitted.cache_clear()
+    scale = iter(range(1, 1000))
+
+    def predict(machines: int = FIRST_SHOWN) -> None:
+        request = PredictionRequest(
+            # Another one each time: what was answered before is kept.
+            scale=0.9 + next(scale) / 1000,
+            max_machines=machines,
+            price_per_hour=0.333,
+            deadline_seconds=300.0,
+        )
+        _answer(prediction(store, model, request, entries=[], readable=lambda dag_id: True))
+
+    began = time.perf_counter()
+    predict()
+    yield f"{name}, the first, of {FIRST_SHOWN} machines", time.perf_counter() - began
+    yield f"{name}, after the slider moved", _seconds(predict)
+    yield f"{name}, of 200 machines", _seconds(lambda: predict(200))
+
+
+def _import_seconds() -> float:
+    """In a new process, less what that takes anyway."""
+
+    def seconds(code: str) -> float:
+        return _seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True))
+
+    light, heavy = "airflow_provider_ernest.plugin.prediction_page", "airflow_provider_ernest.report.contents"
+    return seconds(f"import {light}, {heavy}") - seconds(f"import {light}")
+
+
+def _seconds(action: Callable[[], object]) -> float:
+    """The least of some repetitions: what else the machine does only adds to it."""
+    times = []
+    for _ in range(REPETITIONS):
+        began = time.perf_counter()
+        action()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def _answer(answer: dict[str, Any]) -> bytes:
+    return bytes(JsonAnswer(answer).body)
+
+
+def _model(observations: int) -> Model:
+    runs = _observations(observations)
+    return train(runs, job=f"{observations}_observations", instance_type=R3_XLARGE.name)
+
+
+def _with_ernests_terms(model: Model) -> Model:
+    """With Ernest's four terms: six are not told apart by least squares."""
+    from airflow_provider_ernest.model.terms import ERNEST
+
+    return replace(model, terms=tuple(term for term in model.terms if term.name in ERNEST))
+
+
+def _observations(number: int, *, distinct: bool = False) -> list[Observation]:
+    job, hosts = SyntheticJob(), tuple(f"10.0.0.{host}" for host in range(max(MACHINES)))
+    configurations = [(machines, scale) for scale in SCALES for machines in MACHINES]
+    # Seven of them that differ in both.
+    order = [(index * 11) % len(configurations) for index in range(len(configurations))]
+    runs = []
+    for index in range(number):
+        machines, scale = configurations[order[index % len(order)]]
+        scale = scale + index / 100_000 if distinct else scale
+        experiment = Experiment(
+            index=index, machines=machines, scale=scale, partitions=round(scale * PARTITIONS)
+        )
+        runs.append(job.observe(experiment, R3_XLARGE, hosts=hosts, origin=None, when=NOW))
+    return runs
+
+
+if __name__ == "__main__":
+    sys.exit(main())

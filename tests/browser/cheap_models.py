@@ -1,0 +1,64 @@
+"""Many models at the price of one: copies of a trained one under other names, written in one go."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from random import Random
+
+import msgspec
+
+from airflow_provider_ernest.model.catalogue import FOLDER, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.documents import Origin
+from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.stored_documents import MODELS
+
+DAGS = 50
+
+
+def add_cheap_models(
+    store: ModelStore, like: Model, number: int, *, now: datetime, versions: int = 2
+) -> None:
+    """Write that many models, so many of each job, as files and as one segment of the catalogue."""
+    entries = []
+    for model in _copies(like, number, now, versions):
+        path = MODELS.path(store.root, model.job, model.instance_type, model.model_id)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(msgspec.json.encode({"schema": model.schema, **msgspec.to_builtins(model)}))
+        entries.append(entry_of(model))
+    segment = store.root / FOLDER / f"segment-{new_id(now)}.jsonl"
+    segment.parent.mkdir(parents=True, exist_ok=True)
+    segment.write_bytes(b"".join(map(_line, entries)))
+
+
+def _copies(like: Model, number: int, now: datetime, versions: int) -> list[Model]:
+    random = Random(13)
+    models = []
+    for index in range(number):
+        job = index // versions
+        when = now - timedelta(minutes=7 * (number - index))
+        median = round(random.lognormvariate(1.3, 0.6), 2)
+        validation = replace(
+            like.validation, median_error_percent=median, max_error_percent=round(3 * median, 2)
+        )
+        models.append(
+            replace(
+                like,
+                model_id=new_id(when),
+                created_at=when.isoformat(),
+                job=f"job_{job:05d}",
+                validation=validation,
+                artifact=f"s3a://jars/job_{job:05d}.jar",
+                artifact_sha256=f"{job:064x}",
+                origin=Origin(
+                    dag_id=f"dag_{job % DAGS:02d}", run_id="scheduled__1", task_id="sizing.fit_model"
+                ),
+            )
+        )
+    return models
+
+
+def _line(entry: CatalogueEntry) -> bytes:
+    return msgspec.json.encode({"schema": entry.schema, **msgspec.to_builtins(entry)}) + b"\n"

@@ -1,0 +1,57 @@
+"""The pages without Airflow around them: ``python -m tests.browser.preview STORE_ROOT PORT``.
+
+Shows the models of a store, and the DAG runs of `preview_runs`. There is no login: it listens on this machine
+only.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import uvicorn
+from airflow.api_fastapi.core_api.security import get_user
+from starlette.applications import Starlette
+from starlette.responses import RedirectResponse
+from starlette.routing import Mount, Route
+
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.access import auth_manager
+from airflow_provider_ernest.plugin.app import create_app
+from airflow_provider_ernest.plugin.dag_teams import dag_teams
+from airflow_provider_ernest.plugin.models_api import model_store
+from airflow_provider_ernest.plugin.run_database import run_reader
+from tests.browser.preview_runs import preview_run
+
+PREFIX = "/some/prefix/ernest"
+
+
+class EverybodyMay:
+    """An auth manager that allows all."""
+
+    def is_authorized_view(self, **_: Any) -> bool:
+        return True
+
+    def is_authorized_dag(self, **_: Any) -> bool:
+        return True
+
+    def filter_authorized_dag_ids(self, *, dag_ids: set[str], **_: Any) -> set[str]:
+        return dag_ids
+
+
+def preview_app(store_root: Path) -> Starlette:
+    """The pages below a path prefix."""
+    app = create_app()
+    store = ModelStore(store_root.absolute())
+    app.dependency_overrides[get_user] = lambda: object()
+    app.dependency_overrides[auth_manager] = EverybodyMay
+    app.dependency_overrides[dag_teams] = lambda: lambda dag_ids: {None: dag_ids}
+    app.dependency_overrides[model_store] = lambda: store
+    app.dependency_overrides[run_reader] = lambda: preview_run
+    start = Route("/", lambda _: RedirectResponse(f"{PREFIX}/"))
+    return Starlette(routes=[start, Mount(PREFIX, app)])
+
+
+if __name__ == "__main__":
+    uvicorn.run(preview_app(Path(sys.argv[1])), host="127.0.0.1", port=int(sys.argv[2]), log_level="warning")

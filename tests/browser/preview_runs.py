@@ -1,0 +1,123 @@
+"""DAG runs for the preview, by the id that is asked for; every DAG has all of them.
+
+succeeded, retried, running, failed_design, fallback, too_inaccurate, production_failed, purged, hostile,
+two_groups, without_ernest. Any other run does not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_ernest.plugin.run_record import RunRecord
+from tests.unit.plugin.run_examples import (
+    decision,
+    downstream,
+    example_run,
+    never_run,
+    row,
+    rows,
+    values,
+)
+
+MARKUP = "<img src=x onerror=alert(1)> \u202e名前"
+NOT_YET: dict[str, Any] = {"state": None, "started_at": None, "ended_at": None}
+BEHIND_THE_DESIGN = ("create_cluster", "sample_run", "fit_model", "choose_config", "production")
+FALLBACK = decision(
+    predicted_seconds=None,
+    run_seconds=None,
+    likely_seconds=None,
+    nearly_certain_seconds=None,
+    predicted_cost=None,
+    fallback_reason="There is no model to choose by: its training failed or was skipped.",
+    warnings=("The stated fallback of 8 machines was taken: there is no model to choose by.",),
+)
+
+
+def preview_run(dag_id: str, run_id: str) -> RunRecord | None:
+    """The run of that id."""
+    made = PREVIEW_RUNS.get(run_id)
+    return replace(made(), dag_id=dag_id, run_id=run_id) if made else None
+
+
+def _running() -> RunRecord:
+    now = datetime.now(UTC)
+    return example_run(
+        changed={
+            "create_cluster": {
+                "started_at": now - timedelta(minutes=9),
+                "ended_at": now - timedelta(minutes=4),
+            },
+            "sample_run": {"state": "running", "started_at": now - timedelta(seconds=70), "ended_at": None},
+            **dict.fromkeys(("fit_model", "choose_config", "terminate_cluster", "production"), NOT_YET),
+        },
+        without=("sample_run", "fit_model", "choose_config"),
+        state="running",
+        ended_at=None,
+    )
+
+
+def _fallback() -> RunRecord:
+    run = example_run(
+        changed={"sample_run": {"state": "failed"}, **never_run("fit_model")},
+        without=("sample_run", "fit_model"),
+    )
+    return replace(
+        run, values={**run.values, ("ernest.choose_config", -1, "return_value"): FALLBACK.to_dict()}
+    )
+
+
+def _hostile() -> RunRecord:
+    run = example_run(changed={"design": {"name": MARKUP}, "production": {"task_id": MARKUP}})
+    broken = {
+        ("ernest.fit_model", -1, "return_value"): {"model_id": MARKUP},
+        ("ernest.sample_run", 0, "return_value"): {"index": 0, "machines": -1, "scale": 1, "seconds": MARKUP},
+        ("ernest.choose_config", -1, "return_value"): decision(goal=MARKUP, warnings=(MARKUP,)).to_dict(),
+    }
+    return replace(
+        run,
+        values={**run.values, **broken},
+        downstream={**run.downstream, "ernest.choose_config": frozenset({MARKUP})},
+    )
+
+
+def _two_groups() -> RunRecord:
+    names = (("small_input", "report"), ("large_input", "archive"))
+    return example_run(
+        tasks=tuple(task for group, production in names for task in rows(group, production)),
+        values={key: value for group, _ in names for key, value in values(group).items()},
+        downstream={
+            key: value for group, production in names for key, value in downstream(group, production).items()
+        },
+    )
+
+
+PREVIEW_RUNS = {
+    "succeeded": example_run,
+    "retried": lambda: example_run(changed={"sample_run": {"try_number": 3}}),
+    "running": _running,
+    "failed_design": lambda: example_run(
+        changed={"design": {"state": "failed"}, **never_run(*BEHIND_THE_DESIGN)},
+        without=("design", *BEHIND_THE_DESIGN),
+        state="failed",
+    ),
+    "fallback": _fallback,
+    "too_inaccurate": lambda: replace(
+        example_run(
+            changed={"fit_model": {"state": "failed"}, **never_run("choose_config", "production")},
+            without=("choose_config",),
+            state="failed",
+        ),
+        values={
+            key: value
+            for key, value in example_run(without=("choose_config",)).values.items()
+            if key != ("ernest.fit_model", -1, "return_value")
+        },
+    ),
+    "production_failed": lambda: example_run(changed={"production": {"state": "failed"}}, state="failed"),
+    "purged": lambda: example_run(values={}),
+    "hostile": _hostile,
+    "two_groups": _two_groups,
+    "without_ernest": lambda: example_run(tasks=(row("hello", "BashOperator", 0, 1),), values={}),
+}

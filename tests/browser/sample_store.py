@@ -1,0 +1,251 @@
+"""A model store as a busy Airflow would have it: ``python -m tests.browser.sample_store FOLDER [MODELS]``.
+
+The models are really trained, on runs of synthetic jobs with fixed seeds; only the times at which things
+happened are counted back from now. MODELS asks for so many cheap copies besides, to see how pages bear them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from random import Random
+
+from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.documents import Experiment, Observation, Origin
+from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.records import DecisionRecord
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training import train
+from tests.browser.cheap_models import add_cheap_models
+from tests.browser.odd_models import hostile, of_a_newer_version
+from tests.browser.synthetic_jobs import (
+    M4_XLARGE,
+    PARTITIONS,
+    R3_2XLARGE,
+    R3_XLARGE,
+    MachineType,
+    SyntheticJob,
+    kept_hosts,
+    planned,
+    production_run,
+    training_cluster,
+)
+
+DAG_ID = "nightly_sizing"
+SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password
+HOSTILE = "\"><img src=x onerror=alert(1)> 'quoted' ../../etc/passwd \u202eGröße 名前"
+ARTIFACT, NEXT_ARTIFACT = "1f" * 32, "c4" * 32
+DEADLINE_SECONDS = 300.0
+MOST_MACHINES = 24
+
+
+@dataclass(frozen=True, kw_only=True)
+class SeededModels:
+    """The newest model of each kind that a page must show.
+
+    Attributes:
+        nightly_join: with versions, design, cluster, decisions and production runs: fresh.
+        drifting: the same job on machines where its last production runs took far longer than predicted.
+        third_type: the same job on a third type of machine, never used for production.
+        stale: production has run another artifact since.
+        hostile: its names are markup and paths.
+        without_dag: made on the command line: no origin, design, cluster or price.
+        secret: of the DAG `SECRET_DAG_ID`.
+        big_history: fitted to 1,000 observations.
+        unknown_term: has a term that this version does not know: it cannot predict.
+    """
+
+    nightly_join: Model
+    drifting: Model
+    third_type: Model
+    stale: Model
+    hostile: Model
+    without_dag: Model
+    secret: Model
+    big_history: Model
+    unknown_term: Model
+
+
+def seed(
+    root: Path, *, dag_id: str = DAG_ID, many: int = 0, big: int = 1000, now: datetime | None = None
+) -> SeededModels:
+    """Write the store.
+
+    Args:
+        root: its root.
+        dag_id: the DAG that most models are of.
+        many: so many cheap models besides.
+        big: observations of the model with many.
+        now: what times are counted back from.
+    """
+    return _Seeding(ModelStore(root), dag_id, now or datetime.now(UTC)).seed(many=many, big=big)
+
+
+class _Seeding:
+    def __init__(self, store: ModelStore, dag_id: str, now: datetime) -> None:
+        self.store, self.dag_id, self.now = store, dag_id, now
+        self.random = Random(5)
+
+    def seed(self, *, many: int, big: int) -> SeededModels:
+        nightly = self._nightly_join()
+        drifting = self._save(self._trained("nightly_join", R3_2XLARGE, days=9, seed=21))
+        self._produce(drifting, R3_2XLARGE, SyntheticJob(random=Random(8)), days=[8, 7, 6])
+        self._produce(
+            drifting, R3_2XLARGE, SyntheticJob(spreading=5200.0, random=Random(8)), days=[4, 3, 2, 1]
+        )
+        stale = self._save(self._trained("hourly_sessions", R3_XLARGE, days=40, seed=31))
+        self._produce(stale, R3_XLARGE, SyntheticJob(), days=[5])
+        self._produce(stale, R3_XLARGE, SyntheticJob(), days=[2], artifact_sha256=NEXT_ARTIFACT)
+        seeded = SeededModels(
+            nightly_join=nightly,
+            drifting=drifting,
+            third_type=self._save(self._trained("nightly_join", M4_XLARGE, days=20, seed=24)),
+            stale=stale,
+            hostile=self._save(hostile(self._trained(HOSTILE, R3_XLARGE, days=3, seed=41))),
+            without_dag=self._save(self._without_dag()),
+            secret=self._save(self._trained("payroll", R3_XLARGE, days=1, seed=51, dag_id=SECRET_DAG_ID)),
+            big_history=self._save(self._big_history(big)),
+            unknown_term=self._save(of_a_newer_version(self._trained("from_the_future", M4_XLARGE, 12, 61))),
+        )
+        self._produce(seeded.secret, R3_XLARGE, SyntheticJob(), days=[0.5], dag_id=SECRET_DAG_ID)
+        if many:
+            add_cheap_models(self.store, seeded.third_type, many, now=self.now)
+        return seeded
+
+    def _nightly_join(self) -> Model:
+        """Four versions: of another artifact at first, and with runs of production by the last two."""
+        first = self._trained("nightly_join", R3_XLARGE, days=90, seed=11)
+        self._save(replace(first, artifact_sha256="0b" * 32))
+        self._save(self._trained("nightly_join", R3_XLARGE, days=60, seed=12))
+        third = self._save(self._trained("nightly_join", R3_XLARGE, days=30, seed=13))
+        job = SyntheticJob(random=Random(3), noise=0.04)
+        self._produce(third, R3_XLARGE, job, days=[28, 26, 24, 22, 20])
+        newest = self._save(self._trained("nightly_join", R3_XLARGE, days=10, seed=14))
+        self._produce(newest, R3_XLARGE, job, days=[9, 8, 6, 5, 4, 2, 1])
+        return newest
+
+    def _trained(
+        self, job: str, machine_type: MachineType, days: float, seed: int, dag_id: str | None = None
+    ) -> Model:
+        """A model by a design on a cluster, fitted so many days ago."""
+        when = self.now - timedelta(days=days)
+        cluster = training_cluster(machine_type, machines=12, name=f"ernest-{seed:08x}", seed=seed)
+        design, work = planned(machine_type), SyntheticJob(random=Random(seed))
+        observations = [
+            work.observe(
+                experiment,
+                machine_type,
+                hosts=kept_hosts(cluster),
+                origin=self._origin("sizing.sample_run", when, dag_id, map_index=experiment.index),
+                when=when - timedelta(minutes=30 - 2 * experiment.index),
+            )
+            for experiment in design.experiments
+        ]
+        model = train(
+            observations,
+            job=job,
+            instance_type=machine_type.name,
+            artifact=f"s3a://jars/{job}.jar",
+            artifact_sha256=ARTIFACT,
+            input_path=f"s3a://lake/{job}/",
+            origin=self._origin("sizing.fit_model", when, dag_id),
+            design=design,
+            cluster=cluster,
+        )
+        return _dated(model, when)
+
+    def _without_dag(self) -> Model:
+        """What ``ernest fit`` makes of a table of runs."""
+        job, random = SyntheticJob(), Random(2)
+        runs = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.04), (2, 0.02), (6, 0.08), (12, 0.1)]
+        observations = [
+            Observation(
+                index=index,
+                machines=machines,
+                scale=scale,
+                seconds=job.measure(R3_XLARGE, machines=machines, scale=scale) * random.gauss(1, 0.01),
+                instance_type="local",
+            )
+            for index, (machines, scale) in enumerate(runs)
+        ]
+        return _dated(
+            train(observations, job="ad_hoc_clicks", method="relative"), self.now - timedelta(days=6)
+        )
+
+    def _big_history(self, observations: int) -> Model:
+        """Years of runs of 40 configurations."""
+        job, when = SyntheticJob(random=Random(77)), self.now - timedelta(days=2)
+        origin = self._origin("sizing.sample_run", when, None)
+        hosts = tuple(f"10.1.0.{number}" for number in range(16))
+        configurations = [(m, s) for m in (1, 2, 3, 4, 6, 8, 12, 16) for s in (0.02, 0.04, 0.06, 0.08, 0.1)]
+        runs = []
+        for index in range(observations):
+            machines, scale = configurations[index % len(configurations)]
+            experiment = Experiment(
+                index=index, machines=machines, scale=scale, partitions=round(scale * PARTITIONS)
+            )
+            runs.append(job.observe(experiment, R3_XLARGE, hosts=hosts, origin=origin, when=when))
+        model = train(
+            runs, job="big_history", instance_type="r3.xlarge", artifact_sha256=ARTIFACT, origin=origin
+        )
+        return _dated(model, when)
+
+    def _produce(
+        self,
+        model: Model,
+        machine_type: MachineType,
+        job: SyntheticJob,
+        *,
+        days: Sequence[float],
+        artifact_sha256: str = ARTIFACT,
+        dag_id: str | None = None,
+    ) -> None:
+        """Decide by the model and run what was decided, so many days ago each."""
+        for ago in days:
+            when = self.now - timedelta(days=ago)
+            scale = round(self.random.uniform(0.92, 1.08), 3)
+            decision = choose(
+                model,
+                goal=Goal(deadline_seconds=DEADLINE_SECONDS),
+                machines=range(1, MOST_MACHINES + 1),
+                price_per_hour=machine_type.price_per_hour,
+                scale=scale,
+            )
+            record = DecisionRecord(
+                decision_id=new_id(when),
+                decided_at=when.isoformat(),
+                job=model.job,
+                instance_type=model.instance_type,
+                decision=decision,
+                scale=scale,
+                model_id=model.model_id,
+                deadline_seconds=DEADLINE_SECONDS,
+                min_machines=1,
+                max_machines=MOST_MACHINES,
+                artifact_sha256=artifact_sha256,
+                origin=self._origin("sizing.choose_config", when, dag_id),
+            )
+            self.store.save_decision(record)
+            run_seconds = job.measure(machine_type, machines=decision.config.machines, scale=scale)
+            run = production_run(record, run_seconds, when + timedelta(minutes=8))
+            self.store.save_production(replace(run, origin=self._origin("production", when, dag_id)))
+
+    def _origin(self, task_id: str, when: datetime, dag_id: str | None, map_index: int = -1) -> Origin:
+        run_id = f"scheduled__{when:%Y-%m-%dT%H:%M:%S}+00:00"
+        return Origin(dag_id=dag_id or self.dag_id, run_id=run_id, task_id=task_id, map_index=map_index)
+
+    def _save(self, model: Model) -> Model:
+        self.store.save(model)
+        return model
+
+
+def _dated(model: Model, when: datetime) -> Model:
+    return replace(model, model_id=new_id(when), created_at=when.isoformat())
+
+
+if __name__ == "__main__":
+    seed(Path(sys.argv[1]), many=int(sys.argv[2]) if len(sys.argv) > 2 else 0)

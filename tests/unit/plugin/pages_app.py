@@ -1,0 +1,93 @@
+"""The application of the pages for tests, with an auth manager whose answers the test decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from airflow.api_fastapi.core_api.security import get_user
+from fastapi import HTTPException
+from fastapi.testclient import TestClient
+
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.access import auth_manager
+from airflow_provider_ernest.plugin.app import create_app
+from airflow_provider_ernest.plugin.dag_teams import dag_teams
+from airflow_provider_ernest.plugin.models_api import model_store
+from airflow_provider_ernest.plugin.run_database import run_reader
+from airflow_provider_ernest.plugin.run_record import RunRecord
+
+Teams = Callable[[set[str]], dict[str | None, set[str]]]
+
+
+class StubAuthManager:
+    """Answers as told, and as auth managers do that know rights for each DAG.
+
+    Args:
+        dags: ids of the DAGs that the user may read; None for all.
+        teams: those that the user is in.
+        denied: entities of DAGs (names of `DagAccessEntity`) that he may not read anywhere.
+        sees_pages: whether he may see plugins.
+    """
+
+    def __init__(
+        self,
+        *,
+        dags: set[str] | None = None,
+        teams: set[str] = frozenset(),
+        denied: set[str] = frozenset(),
+        sees_pages: bool = True,
+    ) -> None:
+        self.dags = dags
+        self.teams = teams
+        self.denied = denied
+        self.sees_pages = sees_pages
+
+    def is_authorized_view(self, *, access_view: Any, user: Any) -> bool:
+        assert access_view.name == "PLUGINS"
+        return self.sees_pages
+
+    def is_authorized_dag(
+        self, *, method: str, user: Any, access_entity: Any = None, details: Any = None
+    ) -> bool:
+        assert method == "GET"
+        if access_entity is not None and access_entity.name in self.denied:
+            return False
+        if details is not None and details.team_name not in (None, *self.teams):
+            return False
+        if self.dags is None:
+            return True
+        # For no DAG in particular, one is enough: so answers the auth manager of Flask AppBuilder.
+        return bool(self.dags) if details is None else details.id in self.dags
+
+    def filter_authorized_dag_ids(
+        self, *, dag_ids: set[str], user: Any, method: str, team_name: str | None = None
+    ) -> set[str]:
+        if team_name not in (None, *self.teams):
+            return set()
+        return dag_ids if self.dags is None else dag_ids & self.dags
+
+
+def pages(
+    manager: StubAuthManager | None = None,
+    *,
+    store: ModelStore | None = None,
+    runs: Callable[[str, str], RunRecord | None] = lambda dag_id, run_id: None,
+    teams: Teams = lambda dag_ids: {None: dag_ids},
+    is_logged_in: bool = True,
+) -> TestClient:
+    """A client of the pages."""
+    app = create_app()
+
+    def user() -> object:
+        if not is_logged_in:
+            raise HTTPException(401, "Not authenticated")
+        return object()
+
+    app.dependency_overrides[get_user] = user
+    app.dependency_overrides[auth_manager] = lambda: manager or StubAuthManager()
+    app.dependency_overrides[dag_teams] = lambda: teams
+    app.dependency_overrides[run_reader] = lambda: runs
+    if store is not None:
+        app.dependency_overrides[model_store] = lambda: store
+    return TestClient(app, follow_redirects=False)

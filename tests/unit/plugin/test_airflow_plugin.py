@@ -1,0 +1,129 @@
+"""What Airflow loads of the plugin, and what it pays for it."""
+
+import asyncio
+import subprocess
+import sys
+import threading
+from importlib.metadata import entry_points
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from airflow_provider_ernest.plugin.airflow_plugin import ErnestPlugin
+from airflow_provider_ernest.plugin.lazy_app import LazyApp
+
+HEAVY = ("numpy", "scipy", "cvxpy", "pandas", "boto", "pyspark")
+
+IMPORTED = """
+import airflow.plugins_manager, sys
+before = set(sys.modules)
+import airflow_provider_ernest.plugin.airflow_plugin
+print(*sorted(set(sys.modules) - before))
+"""
+
+SERVED = """
+import sys
+from pathlib import Path
+from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.plugin.pages_app import pages
+from tests.unit.plugin.run_examples import example_run, model
+store = ModelStore(Path(sys.argv[1]))
+store.save(model())
+client = pages(store=store, runs=lambda dag_id, run_id: example_run())
+for path in sys.argv[2:]:
+    assert client.get(path).status_code == 200, path
+print(*sys.modules)
+"""
+
+# The page of a model is the one that will ask for predictions: it has them loaded while it is on its way.
+PAGES = ("/models", "/run", "/task", "/openapi.json", "/api/models", "/api/run?dag_id=a&run_id=b")
+
+
+def modules_of(program: str, *arguments: str) -> list[str]:
+    root = Path(__file__).parents[3]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True, cwd=root
+    )
+    return done.stdout.split()
+
+
+def test_a_component_of_airflow_that_loads_the_plugin_loads_no_web_server_and_no_mathematics():
+    loaded = modules_of(IMPORTED)
+    assert "airflow_provider_ernest.plugin.airflow_plugin" in loaded
+    assert not [name for name in loaded if not name.startswith("airflow_provider_ernest")]
+
+
+def test_the_pages_and_their_lists_are_served_without_mathematics(tmp_path: Path):
+    loaded = modules_of(SERVED, str(tmp_path), *PAGES)
+    assert "airflow_provider_ernest.plugin.app" in loaded
+    assert not [name for name in loaded if name.startswith(HEAVY)]
+
+
+def test_airflow_finds_the_plugin():
+    (found,) = entry_points(group="airflow.plugins", name="ernest")
+    assert found.load() is ErnestPlugin
+
+
+def test_the_views_are_where_the_application_is_mounted():
+    (mounted,) = ErnestPlugin.fastapi_apps
+    places = [urlsplit(view["href"]) for view in ErnestPlugin.external_views]
+    # Relative, or they would leave a path prefix that Airflow runs behind.
+    assert all(not place.netloc and not place.path.startswith("/") for place in places)
+    assert {f"/{place.path.split('/')[0]}" for place in places} == {mounted["url_prefix"]}
+
+
+def test_the_views_have_routes_of_their_own():
+    routes = [view["url_route"] for view in ErnestPlugin.external_views]
+    assert len(set(routes)) == len(routes)
+    assert [view["destination"] for view in ErnestPlugin.external_views] == [
+        "nav",
+        "dag_run",
+        "task_instance",
+    ]
+
+
+def test_the_application_is_built_once_however_many_ask_at_the_same_time(monkeypatch: pytest.MonkeyPatch):
+    built, answered = [], []
+
+    async def application(scope, receive, send):
+        answered.append(scope["path"])
+
+    def create_app():
+        built.append(threading.get_ident())
+        return application
+
+    monkeypatch.setattr("airflow_provider_ernest.plugin.app.create_app", create_app)
+    lazy = LazyApp()
+
+    async def ask() -> None:
+        await asyncio.gather(*(lazy({"path": f"/{number}"}, None, None) for number in range(20)))
+
+    threads = [threading.Thread(target=asyncio.run, args=(ask(),)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(built) == 1
+    assert len(answered) == 60
+
+
+def test_an_application_that_could_not_be_built_is_tried_again(monkeypatch: pytest.MonkeyPatch):
+    attempts = iter([RuntimeError("the disk is full"), None])
+    answered = []
+
+    async def application(scope, receive, send):
+        answered.append(scope["path"])
+
+    def create_app():
+        failure = next(attempts)
+        if failure:
+            raise failure
+        return application
+
+    monkeypatch.setattr("airflow_provider_ernest.plugin.app.create_app", create_app)
+    lazy = LazyApp()
+    with pytest.raises(RuntimeError, match="disk is full"):
+        asyncio.run(lazy({"path": "/a"}, None, None))
+    asyncio.run(lazy({"path": "/b"}, None, None))
+    assert answered == ["/b"]

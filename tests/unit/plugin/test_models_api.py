@@ -1,0 +1,143 @@
+"""The routes of the stored models: what is passed on, and whom it is shown to."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.model.documents import Origin
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.model_responses import ModelPage
+from airflow_provider_ernest.plugin.models_api import model_store
+from airflow_provider_ernest.plugin.prediction_responses import Prediction
+from airflow_provider_ernest.plugin.responses import Models
+from tests.unit.plugin.pages_app import StubAuthManager, pages
+from tests.unit.plugin.run_examples import DAG_ID, JOB, MODEL_ID, TYPE, model, record
+
+OLDER_ID = "20261101T000000.000000Z-00000000"
+ONE = {"job": JOB, "instance_type": TYPE}
+QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_machines": 8}
+API = ("/api/model", "/api/prediction")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ModelStore:
+    """A model of a DAG, an older version of it by another DAG, and one that no DAG made."""
+    store = ModelStore(tmp_path)
+    store.save(model())
+    other = Origin(dag_id="secret_dag", run_id="r", task_id="t")
+    store.save(replace(model(), model_id=OLDER_ID, created_at="2026-11-01T00:00:00+00:00", origin=other))
+    store.save(replace(model(), job="by hand", origin=None))
+    store.save_decision(record())
+    return store
+
+
+class TestModels:
+    def test_the_list_has_the_described_form(self, store):
+        answer = pages(store=store).get("/api/models")
+        listed = Models.model_validate_json(answer.text, strict=True)
+        assert {row.job for row in listed.rows} == {JOB, "by hand"}
+
+    def test_only_what_the_user_may_read_is_listed_and_counted(self, store):
+        listed = pages(StubAuthManager(dags={"secret_dag"}), store=store).get("/api/models").json()
+        assert [row["model_id"] for row in listed["rows"]] == [OLDER_ID]
+        assert listed["total"] == 1
+        assert listed["rows"][0]["versions"] == 1
+
+    def test_what_no_dag_made_is_not_listed_for_who_may_read_one_dag(self, store):
+        listed = pages(StubAuthManager(dags={DAG_ID}), store=store).get("/api/models").json()
+        assert [row["job"] for row in listed["rows"]] == [JOB]
+
+    def test_parameters_are_passed_on(self, store):
+        client = pages(store=store)
+        assert client.get("/api/models?search=HAND").json()["total"] == 1
+        jobs = [
+            client.get(f"/api/models?sort=job&descending={order}&limit=1").json()["rows"][0]["job"]
+            for order in ("true", "false")
+        ]
+        assert jobs == [JOB, "by hand"]
+        assert client.get("/api/models?offset=2").json()["rows"] == []
+        assert client.get("/api/models?state=drifting").json()["total"] == 0
+
+
+class TestModel:
+    def test_it_has_the_described_form(self, store):
+        answer = pages(store=store).get("/api/model", params=ONE)
+        page = ModelPage.model_validate_json(answer.text, strict=True)
+        assert page.model.model_id == MODEL_ID
+        assert page.is_newest
+
+    def test_a_version(self, store):
+        page = pages(store=store).get("/api/model", params={**ONE, "model_id": OLDER_ID}).json()
+        assert page["model"]["model_id"] == OLDER_ID
+        assert not page["is_newest"]
+
+    def test_without_a_version_it_is_the_newest_that_the_user_may_read(self, store):
+        page = pages(StubAuthManager(dags={"secret_dag"}), store=store).get("/api/model", params=ONE).json()
+        assert page["model"]["model_id"] == OLDER_ID
+        assert [version["model_id"] for version in page["versions"]] == [OLDER_ID]
+
+    def test_names_are_no_paths(self, store):
+        for name in ("../../etc/passwd", "..", "a/b", "\x00", "%2e%2e"):
+            answer = pages(store=store).get("/api/model", params={"job": name, "instance_type": name})
+            assert answer.status_code == 404
+
+
+class TestPrediction:
+    def test_it_has_the_described_form(self, store):
+        answer = pages(store=store).get("/api/prediction", params={**ONE, **QUESTION})
+        told = Prediction.model_validate_json(answer.text, strict=True)
+        assert [point.machines for point in told.curve] == list(range(1, 9))
+        assert told.decision is not None
+
+    @pytest.mark.parametrize(
+        ("parameter", "value"),
+        [("scale", "nan"), ("scale", "0"), ("scale", "inf"), ("max_machines", "0"), ("price_per_hour", "-1")],
+    )
+    def test_numbers_that_cannot_be(self, store, parameter, value):
+        answer = pages(store=store).get("/api/prediction", params={**ONE, parameter: value})
+        assert answer.status_code == 422
+        assert parameter in answer.json()["detail"]
+
+    def test_two_goals_at_once(self, store):
+        answer = pages(store=store).get("/api/prediction", params={**ONE, **QUESTION, "budget_dollars": 1})
+        assert answer.status_code == 422
+
+
+@pytest.mark.parametrize("path", API)
+class TestNobodyLearnsByGuessing:
+    def test_what_there_is(self, store, path):
+        client = pages(StubAuthManager(dags={"another_dag"}), store=store)
+        hidden = client.get(path, params=ONE)
+        absent = client.get(path, params={**ONE, "job": "no such job"})
+        assert hidden.status_code == absent.status_code == 403
+        assert hidden.text == absent.text
+
+    def test_which_versions_there_are(self, store, path):
+        client = pages(StubAuthManager(dags={DAG_ID}), store=store)
+        hidden = client.get(path, params={**ONE, "model_id": OLDER_ID})
+        absent = client.get(path, params={**ONE, "model_id": "20260101T000000.000000Z-00000000"})
+        assert hidden.status_code == absent.status_code == 403
+        assert hidden.text == absent.text
+
+    def test_what_was_made_by_hand(self, store, path):
+        client = pages(StubAuthManager(dags={DAG_ID}), store=store)
+        assert client.get(path, params={**ONE, "job": "by hand"}).status_code == 403
+
+    def test_a_dag_in_the_address_opens_nothing(self, store, path):
+        client = pages(StubAuthManager(dags={DAG_ID}), store=store)
+        answer = client.get(path, params={**ONE, "job": "by hand", "dag_id": DAG_ID})
+        assert answer.status_code == 403
+
+    def test_who_may_read_all_is_told_that_there_is_none(self, store, path):
+        answer = pages(store=store).get(path, params={**ONE, "job": "no such job"})
+        assert answer.status_code == 404
+        assert "no such model" in answer.json()["detail"]
+
+
+def test_the_store_is_the_configured_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(tmp_path / "models"))
+    store = model_store()
+    assert store.root == tmp_path / "models"
+    # It remembers the catalogue that it has read.
+    assert model_store() is store

@@ -1,0 +1,234 @@
+import json
+import math
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
+from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.pareto import on_pareto_front
+from airflow_provider_ernest.model.results import FittedTerm, Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
+
+from .stored import everything, model, observed
+
+
+@pytest.fixture(scope="module")
+def trained() -> Model:
+    return model(method="averaging")
+
+
+@pytest.fixture
+def store(tmp_path: Path, trained: Model) -> ModelStore:
+    store = ModelStore(tmp_path)
+    store.save(trained)
+    return store
+
+
+def predicted(store: ModelStore, of: Model, *, readable: Any = everything, **asked: Any) -> dict[str, Any]:
+    request = PredictionRequest(**{"max_machines": 12, **asked})
+    answer = prediction(store, of, request, entries=store.catalogue.entries(), readable=readable)
+    json.dumps(answer, allow_nan=False)
+    return answer
+
+
+def test_the_curve_adds_up_with_start_up(store: ModelStore, trained: Model):
+    answer = predicted(store, trained, scale=0.5)
+    assert [point["machines"] for point in answer["curve"]] == list(range(1, 13))
+    for point in answer["curve"]:
+        assert sum(point["parts"].values()) == pytest.approx(point["seconds"])
+        assert point["parts"]["start-up"] == 5.0
+        (low, high), (lowest, highest) = point["likely_seconds"], point["nearly_certain_seconds"]
+        assert lowest < low < point["seconds"] < high < highest
+    assert answer["startup_seconds"] == 5.0
+    assert (answer["alternatives"], answer["decision"], answer["goal"]) == ([], None, None)
+
+
+@pytest.mark.parametrize("goal", [{"deadline_seconds": 200.0}, {"budget_dollars": 0.11}])
+def test_the_decision_is_that_of_ernest_choose(store: ModelStore, trained: Model, goal: dict[str, float]):
+    answer = predicted(store, trained, price_per_hour=0.5, scale=0.8, **goal)
+    expected = choose(
+        trained, goal=Goal(**goal), machines=range(1, 13), price_per_hour=0.5, scale=0.8
+    ).to_dict()
+    alternatives = expected.pop("alternatives")
+    assert answer["decision"] == expected
+    assert answer["goal"] == expected["goal"]
+    assert answer["out_of_reach"] == ""
+    for told, each in zip(answer["alternatives"], alternatives, strict=True):
+        assert {name: told[name] for name in each} == each
+
+
+def test_what_would_have_been_chosen_next(store: ModelStore, trained: Model):
+    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=250.0)
+    chosen = answer["decision"]["config"]["machines"]
+    feasible = [each for each in answer["alternatives"] if each["feasible"]]
+    costs = sorted((each["cost"], each["seconds"], each["machines"]) for each in feasible)
+    assert chosen == costs[0][2]
+    assert [each["machines"] for each in answer["runners_up"]] == [machines for *_, machines in costs[1:4]]
+
+
+def test_a_goal_out_of_reach_still_shows_what_there_is(store: ModelStore, trained: Model):
+    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=1.0)
+    assert answer["decision"] is None
+    assert "No allowed number of machines ends within 1 s" in answer["out_of_reach"]
+    assert (len(answer["alternatives"]), answer["runners_up"]) == (12, [])
+    assert not any(each["feasible"] for each in answer["alternatives"])
+
+
+def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained: Model):
+    answer = predicted(store, trained, deadline_seconds=200.0)
+    assert answer["decision"] is None
+    assert "Give the dollars for one machine and hour" in answer["out_of_reach"]
+    assert answer["goal"] == "cheapest within 200 s"
+    assert len(answer["curve"]) == 12
+
+
+def test_types_are_compared_in_one_picture(store: ModelStore, trained: Model):
+    store.save(model(instance_type="r5.large", price=0.02))
+    store.save(model(instance_type="c5.large", price=None))
+    store.save(model(instance_type="hidden", price=0.01, dag_id="secret"))
+
+    answer = predicted(
+        store,
+        trained,
+        price_per_hour=0.5,
+        deadline_seconds=250.0,
+        readable=lambda dag_id: dag_id != "secret",
+    )
+
+    types = [each["instance_type"] for each in answer["alternatives"]]
+    assert types == ["m5.large"] * 12 + ["r5.large"] * 12
+    assert answer["decision"]["config"]["instance_type"] == "m5.large"
+    front = on_pareto_front([(each["seconds"], each["cost"]) for each in answer["alternatives"]])
+    assert [each["is_pareto"] for each in answer["alternatives"]] == front
+    assert any(front[12:])
+    (skipped,) = answer["skipped_types"]
+    assert skipped["instance_type"] == "c5.large"
+    assert "not known" in skipped["reason"]
+    assert "hidden" not in str(answer)
+
+
+def test_a_type_that_cannot_be_compared_says_why(store: ModelStore, trained: Model):
+    shown = replace(trained, artifact_sha256="aa")
+    store.save(model(instance_type="other code", artifact_sha256="bb"))
+    store.save(model(instance_type="other terms", terms=(_unknown_term(),), artifact_sha256="aa"))
+    answer = predicted(store, shown, price_per_hour=0.5)
+    reasons = {each["instance_type"]: each["reason"] for each in answer["skipped_types"]}
+    assert "another JAR" in reasons["other code"]
+    assert "entangled(machines)" in reasons["other terms"]
+    assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large"}
+
+
+def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Model):
+    answer = predicted(
+        store, trained, min_machines=5, max_machines=1004, price_per_hour=0.5, deadline_seconds=500.0
+    )
+    counts = [point["machines"] for point in answer["curve"]]
+    assert (len(counts), counts[0], counts[-1]) == (200, 5, 1004)
+    assert max(after - before for before, after in pairwise(counts)) <= 6
+    assert (
+        "Of 1,000 numbers of machines 200 were considered, evenly spread." in answer["decision"]["warnings"]
+    )
+
+
+def test_one_number_of_machines(store: ModelStore, trained: Model):
+    answer = predicted(store, trained, min_machines=3, max_machines=3, price_per_hour=1.0, budget_dollars=9.0)
+    assert [point["machines"] for point in answer["curve"]] == [3]
+    assert answer["decision"]["config"]["machines"] == 3
+    assert answer["runners_up"] == []
+
+
+@pytest.mark.parametrize(
+    ("asked", "problem"),
+    [
+        ({"scale": 0.0}, r"scale=0\.0"),
+        ({"scale": math.nan}, r"scale=nan"),
+        ({"scale": 1e300}, r"scale=1e\+300 is beyond all measure\. Give 1e-09 to 1e\+09"),
+        ({"scale": 5e-324}, r"scale=5e-324 is beyond all measure"),
+        ({"price_per_hour": 0.0}, r"price_per_hour=0\.0"),
+        ({"price_per_hour": math.inf}, r"price_per_hour=inf"),
+        ({"deadline_seconds": -1.0}, r"deadline_seconds=-1\.0"),
+        ({"budget_dollars": 1e200}, r"budget_dollars=1e\+200 is beyond all measure"),
+        ({"deadline_seconds": 1.0, "budget_dollars": 1.0}, r"is two goals"),
+        ({"min_machines": 0}, r"min_machines=0"),
+        ({"min_machines": 13}, r"max_machines=12 is less than min_machines=13"),
+        ({"max_machines": 1001}, r"1,001 numbers of machines .* at most 1,000, up to 1,000 machines"),
+        ({"max_machines": 10**30}, r"is no size of a cluster"),
+        ({"iterations": 0}, r"iterations=0"),
+        ({"iterations": 3}, r"iterations=3 is asked of a model of 'join' that was trained without"),
+    ],
+)
+def test_what_cannot_be_asked(store: ModelStore, trained: Model, asked: dict[str, Any], problem: str):
+    with pytest.raises(InvalidParameterError, match=problem):
+        predicted(store, trained, **asked)
+
+
+@pytest.mark.parametrize("scale", [1e-9, 1e9])
+@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
+def test_scales_at_the_edge_are_computed(store: ModelStore, scale: float, method: str):
+    answer = predicted(store, model(method=method), scale=scale, price_per_hour=1e9, deadline_seconds=1e9)
+    seconds = [point["seconds"] for point in answer["curve"]]
+    assert len(seconds) == 12
+    assert all(0 < each < math.inf for each in seconds)
+
+
+@pytest.mark.parametrize("nonsense", [math.inf, math.nan])
+def test_what_comes_to_no_number_is_no_answer(store: ModelStore, trained: Model, nonsense: float):
+    damaged = replace(trained, startup_seconds=nonsense)
+    for price in (None, 0.5):
+        with pytest.raises(FitError, match=r"of 'join' on m5\.large cannot predict here: "):
+            predicted(store, damaged, price_per_hour=price)
+
+
+def _unknown_term() -> FittedTerm:
+    return FittedTerm(name="entangled(machines)", meaning="", coefficient=1.0)
+
+
+def test_terms_of_another_version(store: ModelStore, trained: Model):
+    newer = replace(trained, terms=(*trained.terms, _unknown_term()))
+    with pytest.raises(FitError, match=r"entangled\(machines\).*Upgrade airflow-provider-ernest"):
+        predicted(store, newer)
+
+
+def test_a_method_of_another_version(store: ModelStore, trained: Model):
+    with pytest.raises(FitError, match=r"method='divination' is unknown.*Upgrade airflow-provider-ernest"):
+        predicted(store, replace(trained, method="divination"))
+
+
+def test_a_model_without_observations(store: ModelStore, trained: Model):
+    with pytest.raises(FitError, match=r"cannot predict here: it has no observations\. Train it again"):
+        predicted(store, replace(trained, observations=()))
+
+
+@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
+def test_runs_on_one_number_of_machines_predict_with_a_warning(
+    store: ModelStore, trained: Model, method: str
+):
+    runs = tuple(replace(run, machines=4) for run in observed())
+    answer = predicted(store, replace(trained, observations=runs, method=method))
+    assert "at most 4 were observed" in answer["curve"][-1]["extrapolates"]
+    assert answer["curve"][3]["extrapolates"] == ""
+
+
+def test_runs_without_applications_or_hosts(store: ModelStore, trained: Model):
+    runs = tuple(observed(application_id=None, hosts=()))
+    assert len(predicted(store, replace(trained, observations=runs))["curve"]) == 12
+
+
+def test_more_configurations_than_a_page_can_wait_for(store: ModelStore, trained: Model):
+    runs = tuple(replace(run, scale=0.01 + index / 10_000) for index, run in enumerate(observed(runs=301)))
+    with pytest.raises(FitError, match=r"its runs have 301 configurations.*with ernest choose"):
+        predicted(store, replace(trained, observations=runs))
+    by_least_squares = model(method="relative", observations=runs)
+    assert len(predicted(store, by_least_squares)["curve"]) == 12
+
+
+def test_a_model_that_was_trained_again_predicts_anew(store: ModelStore, trained: Model):
+    before = predicted(store, trained)["curve"][0]["seconds"]
+    slower = tuple(replace(run, seconds=3 * run.seconds) for run in trained.observations)
+    after = predicted(store, replace(trained, observations=slower))["curve"][0]["seconds"]
+    assert after > 2 * before

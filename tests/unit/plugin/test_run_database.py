@@ -1,0 +1,205 @@
+"""A DAG run as it is read from Airflow's metadata database."""
+
+import json
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from airflow.models import import_all_models
+from airflow.models.base import Base
+from airflow.models.dag import DagModel
+from airflow.models.dag_version import DagVersion
+from airflow.models.dagbag import DBDagBag
+from airflow.models.dagbundle import DagBundleModel
+from airflow.models.dagrun import DagRun
+from airflow.models.serialized_dag import SerializedDagModel
+from airflow.models.taskinstance import TaskInstance
+from airflow.models.xcom import XComModel
+from airflow.providers.standard.operators.bash import BashOperator
+from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG
+from airflow.serialization.serialized_objects import LazyDeserializedDAG
+from sqlalchemy import Engine, StaticPool, create_engine
+from sqlalchemy.orm import Session
+
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.plugin.run_database import run_reader
+from tests.unit.plugin.run_examples import DAG_ID, NOON, RUN_ID, example_run
+
+LATER = NOON + timedelta(minutes=3)
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[Engine]:
+    """A database with Airflow's tables."""
+    import_all_models()
+    engine = create_engine("sqlite://", poolclass=StaticPool)
+    Base.metadata.create_all(engine)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def session(engine: Engine) -> Iterator[Session]:
+    """Nothing in them; what a test writes is undone."""
+    with Session(engine) as session:
+        yield session
+        session.rollback()
+
+
+def add_run(session: Session, **facts: Any) -> None:
+    session.execute(
+        DagRun.__table__.insert().values(
+            **{
+                "id": 1,
+                "dag_id": DAG_ID,
+                "run_id": RUN_ID,
+                "run_type": "manual",
+                "run_after": NOON,
+                "state": "success",
+                "start_date": NOON,
+                "end_date": LATER,
+                **facts,
+            }
+        )
+    )
+
+
+def add_task(session: Session, task_id: str, operator: str, **facts: Any) -> None:
+    session.execute(
+        TaskInstance.__table__.insert().values(
+            **{
+                "id": uuid.uuid4(),
+                "dag_id": DAG_ID,
+                "run_id": RUN_ID,
+                "task_id": task_id,
+                "operator": operator,
+                "pool": "default_pool",
+                "pool_slots": 1,
+                "state": "success",
+                "start_date": NOON,
+                "end_date": LATER,
+                **facts,
+            }
+        )
+    )
+
+
+def add_value(session: Session, task_id: str, value: Any, **facts: Any) -> None:
+    session.execute(
+        XComModel.__table__.insert().values(
+            **{
+                "dag_run_id": 1,
+                "dag_id": DAG_ID,
+                "run_id": RUN_ID,
+                "task_id": task_id,
+                "key": "return_value",
+                "value": value,
+                **facts,
+            }
+        )
+    )
+
+
+def test_a_run_that_is_not_there(session: Session):
+    assert run_reader(session)(DAG_ID, RUN_ID) is None
+
+
+def test_the_run_and_its_tasks(session: Session):
+    add_run(session)
+    add_task(session, "ernest.design", "ExperimentDesignOperator", try_number=2)
+    add_task(
+        session, "ernest.sample_run", "SampleRunOperator", map_index=3, rendered_map_index="4 machines, 10 %"
+    )
+    add_task(session, "ernest.fit_model", "FitModelOperator", state=None, start_date=None, end_date=None)
+    run = run_reader(session)(DAG_ID, RUN_ID)
+    assert (run.state, run.started_at, run.ended_at) == ("success", NOON, LATER)
+    tasks = {task.task_id: task for task in run.tasks}
+    assert tasks["ernest.design"].try_number == 2
+    assert tasks["ernest.design"].seconds(NOON) == 180.0
+    assert (tasks["ernest.sample_run"].map_index, tasks["ernest.sample_run"].name) == (3, "4 machines, 10 %")
+    assert tasks["ernest.fit_model"].state is None
+    assert tasks["ernest.fit_model"].seconds(NOON) is None
+
+
+@pytest.mark.parametrize("kept_as", [lambda value: value, json.dumps], ids=["JSON", "JSON in JSON"])
+def test_what_tasks_returned_in_either_form_that_airflow_keeps(session: Session, kept_as):
+    value = example_run().values["ernest.design", -1, "design"]
+    add_run(session)
+    add_task(session, "ernest.design", "ExperimentDesignOperator")
+    add_value(session, "ernest.design", kept_as(value), key="design")
+    run = run_reader(session)(DAG_ID, RUN_ID)
+    assert run.value(run.tasks[0], "design") == value
+
+
+def test_what_a_custom_backend_keeps_elsewhere_is_not_fetched(session: Session):
+    add_run(session)
+    add_task(session, "ernest.fit_model", "FitModelOperator")
+    add_value(session, "ernest.fit_model", "file:///etc/passwd")
+    run = run_reader(session)(DAG_ID, RUN_ID)
+    assert run.value(run.tasks[0]) == "file:///etc/passwd"
+
+
+def test_a_serialised_object_is_not_made(session: Session):
+    add_run(session)
+    add_task(session, "ernest.fit_model", "FitModelOperator")
+    hostile = {"__classname__": "subprocess.Popen", "__version__": 1, "__data__": ["/bin/true"]}
+    add_value(session, "ernest.fit_model", hostile)
+    run = run_reader(session)(DAG_ID, RUN_ID)
+    assert run.value(run.tasks[0]) == hostile
+
+
+def test_values_of_other_tasks_runs_and_dags_are_not_read(session: Session):
+    add_run(session)
+    add_task(session, "others", "PythonOperator")
+    add_value(session, "others", "a" * 10_000)
+    add_task(session, "ernest.design", "ExperimentDesignOperator")
+    add_value(session, "ernest.design", 1, dag_run_id=2, run_id="another")
+    add_value(session, "ernest.design", 2, dag_run_id=3, dag_id="another")
+    add_value(session, "ernest.design", 3, key="spark_conf")
+    assert run_reader(session)(DAG_ID, RUN_ID).values == {}
+
+
+def test_the_record_of_a_production_run_by_whatever_operator(session: Session):
+    add_run(session)
+    add_task(session, "production", "ErnestSparkSubmitOperator")
+    add_value(session, "production", {"seconds": 1}, key="production_run")
+    run = run_reader(session)(DAG_ID, RUN_ID)
+    assert run.value(run.tasks[0], "production_run") == {"seconds": 1}
+
+
+def test_what_follows_on_what_in_the_version_that_ran(session: Session):
+    with DAG(DAG_ID, schedule=None) as dag:
+        choose = ChooseConfigOperator(task_id="choose", model=None, max_machines=4, deadline_seconds=60)
+        choose >> [BashOperator(task_id="production", bash_command="true"), EmptyOperator(task_id="tell")]
+    session.add(DagBundleModel(name="dags"))
+    session.flush()
+    session.add(DagModel(dag_id=DAG_ID, bundle_name="dags", fileloc="/dags/sizing.py"))
+    session.flush()
+    SerializedDagModel.write_dag(LazyDeserializedDAG.from_dag(dag), bundle_name="dags", session=session)
+    version = DagVersion.get_latest_version(DAG_ID, session=session)
+    add_run(session, created_dag_version_id=version.id)
+    add_task(session, "choose", "ChooseConfigOperator")
+    run = run_reader(session)(DAG_ID, RUN_ID)
+    assert run.downstream["choose"] == {"production", "tell"}
+
+
+def test_a_dag_that_is_gone(session: Session):
+    add_run(session)
+    add_task(session, "choose", "ChooseConfigOperator")
+    assert run_reader(session)(DAG_ID, RUN_ID).downstream == {}
+
+
+def test_a_dag_that_cannot_be_read_any_more_does_not_hide_the_run(
+    session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def broken(*_: Any, **__: Any) -> None:
+        raise KeyError("a field of another version of Airflow")
+
+    monkeypatch.setattr(DBDagBag, "get_dag_for_run", broken)
+    add_run(session)
+    add_task(session, "choose", "ChooseConfigOperator")
+    assert run_reader(session)(DAG_ID, RUN_ID).downstream == {}
+    assert DAG_ID in caplog.text
