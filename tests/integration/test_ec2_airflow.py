@@ -24,6 +24,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
 from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import FINISHED_RUN_STATES, AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
@@ -329,6 +330,16 @@ def test_the_whole_loop(bed: Testbed, start: Callable[[str], Run], server: Airfl
     observation = Observation.from_dict(run.api.xcom(run.dag_id, run.run_id, "sample_run"))
     assert len(observation.hosts) == WORKERS
     assert observation.seconds > 0
+    store = ModelStore(server.home / "ernest" / "store")
+    (recorded,) = store.productions("count_lines", handle.instance_type)
+    assert recorded.origin is not None
+    assert (recorded.origin.run_id, recorded.origin.task_id) == (run.run_id, "production")
+    assert recorded.machines == WORKERS
+    assert recorded.run_seconds is not None
+    assert 0 < recorded.run_seconds < recorded.seconds
+    assert (recorded.application_id or "").startswith("app-")
+    (decided,) = store.decisions("count_lines", handle.instance_type)
+    assert decided.decision_id == recorded.decision_id
     told += [run.log(task.task_id, try_number=1) for task in tasks.values()]
     told += [shown_by_the_api(run), database(server.home)]
     assert run.cluster in told[-1], "it would be found"

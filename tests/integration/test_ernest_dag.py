@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Design
+from airflow_provider_ernest.model.documents import Design, Origin
 from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.spark.event_log import find_event_log, read_run
@@ -85,7 +85,14 @@ def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: Airfl
     assert design.criterion == "bayesian I", "production's machines are what is asked about"
     assert model.method == "averaging"
     assert decision.likely_seconds[0] < decision.predicted_seconds < decision.likely_seconds[1]
-    assert ModelStore(server.home / "ernest" / "store").latest("enrich_flights", "local") == model
+    store = ModelStore(server.home / "ernest" / "store")
+    assert store.latest("enrich_flights", "local") == model
+    assert model.origin == Origin(dag_id="example_ernest_local", run_id=run_id, task_id="ernest.fit_model")
+    assert model.design == design
+    assert len(model.cluster.machines) == 6
+    assert [run.origin.map_index for run in model.observations] == list(range(len(design.experiments)))
+    (decided,) = store.decisions("enrich_flights", "local")
+    assert (decided.decision, decided.model_id, decided.deadline_seconds) == (decision, model.model_id, 130)
 
     production = read_run(find_event_log(Path(xcom("choose_config", "spark_conf")["spark.eventLog.dir"])))
     assert len(production.machines) == decision.config.machines, "production ran on the chosen machines"

@@ -10,6 +10,7 @@ from typing import Any
 from airflow.sdk import DAG, task
 
 from airflow_provider_ernest.model.documents import Experiment
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
@@ -66,14 +67,25 @@ def nothing_more(dag_id: str, **arguments: Any) -> DAG:
 with DAG("ec2_whole_loop", schedule=None) as whole_loop:
     started = create("ec2_whole_loop", deferrable=True, probe_rounds=1)
     sampled = sample_run("sample_run", started, machines=2, hold="0")
+    chosen = ChooseConfigOperator(
+        task_id="choose",
+        model=None,
+        job="count_lines",
+        deadline_seconds=600,
+        max_machines=2,
+        fallback_machines=2,
+        cluster="{{ ti.xcom_pull(task_ids='create') | tojson }}",
+        trigger_rule="all_done",
+    )
     production = ErnestSparkSubmitOperator(
         task_id="production",
         application=APPLICATION,
         application_args=[INPUT],
         cluster=started.output,
+        decision=chosen.output["record"],
         conf={**CONF, "spark.cores.max": 2},
     )
-    started >> sampled >> production >> terminate(started)
+    started >> sampled >> chosen >> production >> terminate(started)
 
 deferred = nothing_more("ec2_deferred", deferrable=True, **RETRIED)
 in_a_worker = nothing_more("ec2_in_a_worker", deferrable=False, **RETRIED)
