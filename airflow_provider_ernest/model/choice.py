@@ -9,7 +9,12 @@ from dataclasses import dataclass
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.model.documents import Configuration
 from airflow_provider_ernest.model.parameters import number_not_negative, positive_number, whole_number
-from airflow_provider_ernest.model.prediction import extrapolation, predict_interval, predict_seconds
+from airflow_provider_ernest.model.prediction import (
+    extrapolation,
+    machines_in_words,
+    predict_interval,
+    predict_seconds,
+)
 from airflow_provider_ernest.model.results import Alternative, Decision, Model
 
 LIKELY = 0.8
@@ -193,4 +198,5 @@ def _best(goal: Goal, alternatives: Sequence[Alternative]) -> Alternative:
 
 
 def _told(alternative: Alternative) -> str:
-    return f"{alternative.machines} machines with {alternative.seconds:,.1f} s for {alternative.cost:,.4g} $"
+    machines = machines_in_words(alternative.machines)
+    return f"{machines} with {alternative.seconds:,.1f} s for {alternative.cost:,.4g} $"

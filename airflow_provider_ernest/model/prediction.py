@@ -154,9 +154,9 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     largest_scale = max(run.scale for run in model.observations)
     reasons = []
     if machines > max(observed_machines):
-        reasons.append(f"{_machines(machines)}: at most {max(observed_machines)} were observed")
+        reasons.append(f"{machines_in_words(machines)}: at most {max(observed_machines)} were observed")
     elif machines < min(observed_machines):
-        reasons.append(f"{_machines(machines)}: at least {min(observed_machines)} were observed")
+        reasons.append(f"{machines_in_words(machines)}: at least {min(observed_machines)} were observed")
     if scale > FURTHEST_SCALE * largest_scale:
         times = scale / largest_scale
         reasons.append(f"scale {scale:g}: {times:.0f} times the largest observed, {largest_scale:g}")
@@ -164,7 +164,8 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     return "; ".join(reason.rstrip(".") for reason in reasons)
 
 
-def _machines(count: int) -> str:
+def machines_in_words(count: int) -> str:
+    """A number of machines for a sentence."""
     return "1 machine" if count == 1 else f"{count} machines"
 
 

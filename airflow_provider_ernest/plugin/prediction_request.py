@@ -53,7 +53,10 @@ class PredictionRequest:
             whole_number("iterations", self.iterations)
 
     def counts(self) -> list[int]:
-        """The numbers of machines to compute: all, or `MOST_COMPUTED` evenly spread ones.
+        """The numbers of machines to compute: all, or at most `MOST_COMPUTED` of them.
+
+        Then they are spread evenly by ratio, so that no small number is missed: from 12 to 16 machines a
+        run changes as much as from 120 to 160.
 
         Raises:
             InvalidParameterError: they are not between 1 and `MOST_MACHINES`, in the wrong order, or more
@@ -77,15 +80,17 @@ class PredictionRequest:
                 f"is {span + 1:,} numbers of machines with min_machines={least}",
                 remedy=f"Ask for at most {WIDEST_SPAN:,}, up to {least + WIDEST_SPAN - 1:,} machines.",
             )
-        steps = min(span, MOST_COMPUTED - 1)
-        return [least + round(span * step / steps) for step in range(steps + 1)] if steps else [least]
+        if span < MOST_COMPUTED:
+            return list(range(least, most + 1))
+        steps = MOST_COMPUTED - 1
+        return sorted({round(least * (most / least) ** (step / steps)) for step in range(steps + 1)})
 
     def left_out(self) -> str:
         """That not all numbers of machines were considered, in a sentence; empty where all were."""
         considered, allowed = len(self.counts()), self.max_machines - self.min_machines + 1
         if considered == allowed:
             return ""
-        return f"Of {allowed:,} numbers of machines {considered:,} were considered, evenly spread."
+        return f"Of {allowed:,} numbers of machines {considered:,} were considered, evenly spread by ratio."
 
     def goal(self) -> Goal | None:
         """The deadline or the budget, None without either.

@@ -2,7 +2,7 @@
 
 import { element, replace, uniqueId } from "./dom.js";
 
-export const DEBOUNCE_MILLISECONDS = 200;
+const DEBOUNCE_MILLISECONDS = 200;
 const SLIDER_STEPS = 400;
 
 /** Calls the function once the calls have paused. `cancel()` drops a call that is due. */

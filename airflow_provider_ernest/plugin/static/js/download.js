@@ -19,14 +19,14 @@ function csvCell(value) {
 }
 
 /** The rows as CSV (RFC 4180), headed by the columns' keys. */
-export function toCsv(columns, rows) {
+function toCsv(columns, rows) {
   const lines = [columns.map((column) => csvCell(column.key))];
   for (const row of rows) lines.push(columns.map((column) => csvCell(cellValue(column, row))));
   return `${lines.map((cells) => cells.join(",")).join("\r\n")}\r\n`;
 }
 
 /** The rows as a JSON array of objects by the columns' keys. */
-export function toJson(columns, rows) {
+function toJson(columns, rows) {
   const objects = rows.map((row) =>
     Object.fromEntries(columns.map((column) => [column.key, cellValue(column, row) ?? null])),
   );

@@ -65,7 +65,7 @@ export function dollars(value) {
 
 /** A percentage (not a share) with its unit: 4.2 %. */
 export function percent(value, digits = 1) {
-  return isNumber(value) ? `${withoutNegativeZero(grouped(value, digits))} %` : UNKNOWN;
+  return isNumber(value) ? `${withoutNegativeZero(grouped(value, digits))}\u00a0%` : UNKNOWN;
 }
 
 /** A signed percentage: +4.2 %, -1.0 %. */

@@ -61,7 +61,7 @@ function compared(left, right) {
 }
 
 /** The rows by one column, what is not known last either way. */
-export function sortedRows(rows, column, descending) {
+function sortedRows(rows, column, descending) {
   return [...rows].sort((left, right) => {
     const { missing, order } = compared(cellValue(column, left), cellValue(column, right));
     return missing ?? (descending ? -order : order);

@@ -31,7 +31,7 @@ export function tick(value) {
 }
 
 /** Round numbers between two, evenly spaced, about as many as wanted. */
-export function linearTicks(low, high, most = MOST_TICKS) {
+function linearTicks(low, high, most = MOST_TICKS) {
   const raw = (high - low) / most;
   if (!(raw > 0) || !Number.isFinite(raw)) return [low];
   const decade = 10 ** Math.floor(Math.log10(raw));
@@ -45,7 +45,7 @@ export function linearTicks(low, high, most = MOST_TICKS) {
 }
 
 /** Round numbers between two above 0 for a logarithmic axis. */
-export function logarithmicTicks(low, high, most = MOST_TICKS) {
+function logarithmicTicks(low, high, most = MOST_TICKS) {
   if (high < WITHIN_A_DECADE * low) return linearTicks(low, high, most);
   const found = LADDERS.map((digits) => onLadder(low, high, digits)).find(
     (ticks) => ticks.length <= most && ticks.length >= FEWEST_TICKS,
@@ -69,7 +69,7 @@ function onLadder(low, high, digits) {
 }
 
 /** Numbers of machines for an axis: each where there are few, doubling where there are many. */
-export function machineTicks(low, high, isLogarithmic) {
+function machineTicks(low, high, isLogarithmic) {
   const first = Math.ceil(low);
   const last = Math.floor(high);
   if (last - first < MOST_TICKS) return Array.from({ length: last - first + 1 }, (_, at) => first + at);

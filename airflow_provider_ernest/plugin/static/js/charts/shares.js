@@ -82,7 +82,7 @@ function describe({ curve, shown }) {
 }
 
 /** What takes most of the time at the chosen and at the largest number of machines, in sentences. */
-export function dominance({ curve, chosen, names, meanings }) {
+function dominance({ curve, chosen, names, meanings }) {
   const last = curve.at(-1);
   const most = (each) => names.reduce((best, name) => (each.parts[name] > each.parts[best] ? name : best));
   const says = (each) => {

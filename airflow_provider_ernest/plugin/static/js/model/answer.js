@@ -45,7 +45,7 @@ function notAll({ curve }, { minMachines, maxMachines }) {
   const span = maxMachines - minMachines + 1;
   if (curve.length >= span) return [];
   return [
-    `Only ${count(curve.length)} of the ${count(span)} numbers of machines allowed were looked at, evenly spread: ` +
+    `Only ${count(curve.length)} of the ${count(span)} numbers of machines allowed were looked at, evenly spread by ratio: ` +
       "narrow them to look at each.",
   ];
 }

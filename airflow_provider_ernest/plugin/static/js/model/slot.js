@@ -4,7 +4,7 @@ import { figure } from "../figure.js";
 import { emptyState } from "../states.js";
 
 /** Figures stand below the headings of the page's parts. */
-export const FIGURE_LEVEL = 3;
+const FIGURE_LEVEL = 3;
 
 /** A part of the page with its heading. */
 export function part({ id, title, text }, ...children) {
@@ -18,7 +18,7 @@ export function part({ id, title, text }, ...children) {
 }
 
 /** Where a figure would be if there were data: what to do to get them. */
-export function emptyFigure({ id, title, text }) {
+function emptyFigure({ id, title, text }) {
   return element("section", { class: "figure is-empty", id }, emptyState({ title, text, level: FIGURE_LEVEL }));
 }
 

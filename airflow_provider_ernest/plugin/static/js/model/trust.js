@@ -81,8 +81,8 @@ const DECISION_COLUMNS = [
   { key: "decided_at", title: "Decided", class: "nowrap", render: decidedAt },
   { key: "goal", title: "Goal", class: "words" },
   numeric("machines", "Machines", count),
-  numeric("predicted_seconds", "Predicted", seconds, { unit: "s" }),
-  numeric("predicted_cost", "Cost", dollars, { unit: "$" }),
+  numeric("predicted_seconds", "Predicted", seconds),
+  numeric("predicted_cost", "Cost", dollars),
   { key: "fallback_reason", title: "Fallback because", class: "words" },
 ];
 
