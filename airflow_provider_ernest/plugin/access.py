@@ -27,7 +27,7 @@ NO_RUN = (
 RUN_ENTITIES = (DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.XCOM)
 
 ANY_DAG = "~"
-"""No DAG can have this name, so that only those may read it who may read all."""
+"""No DAG can have this name, so that only those may read it whose right is not for DAGs by their names."""
 
 
 class Access:
@@ -49,7 +49,10 @@ class Access:
         return bool(self._manager.is_authorized_view(access_view=AccessView.PLUGINS, user=self._user))
 
     def may_read_all(self) -> bool:
-        """Whether he may read all DAGs, and so what no DAG made."""
+        """Whether he may read any DAG by whatever name, and so what no DAG made.
+
+        Where Airflow has teams, this is of DAGs that belong to none: of theirs it says nothing.
+        """
         # Some auth managers answer yes for no DAG in particular where the user may read a single one.
         return all(
             self._manager.is_authorized_dag(method="GET", details=details, user=self._user)

@@ -33,11 +33,17 @@ def by_team(dag_ids: set[str]) -> Teams:
 
 
 def _owners(dag_ids: set[str]) -> dict[str, str | None]:
-    # Airflow 3.1 has no teams.
     mapping = getattr(DagModel, "get_dag_id_to_team_name_mapping", None)
-    return dict(mapping(list(dag_ids))) if mapping else {}
+    if mapping:
+        return dict(mapping(list(dag_ids)))
+    # Airflow 3.1 has teams already, and no setting for them; it tells them for one DAG at a time.
+    team_of = getattr(DagModel, "get_team_name", None)
+    if not team_of:
+        return {}
+    with create_session(scoped=False) as session:
+        return {dag_id: team_of(dag_id, session=session) for dag_id in dag_ids}
 
 
 def _known(dag_ids: set[str]) -> set[str]:
-    with create_session() as session:
+    with create_session(scoped=False) as session:
         return set(session.scalars(select(DagModel.dag_id).where(DagModel.dag_id.in_(dag_ids))))

@@ -11,16 +11,22 @@ from starlette.responses import Response
 
 
 class JsonAnswer(Response):
-    """A payload of builtins and documents as JSON; what JSON does not know (NaN, infinity) becomes null."""
+    """A payload of builtins and documents as JSON."""
 
     media_type = "application/json"
 
     def render(self, content: Any) -> bytes:
         """The text of the answer."""
         # Escaped, since XComs may hold halves of characters, which UTF-8 cannot.
-        return json.dumps(
-            _finite(msgspec.to_builtins(content)), ensure_ascii=True, separators=(",", ":")
-        ).encode("ascii")
+        return json.dumps(json_ready(content), ensure_ascii=True, separators=(",", ":")).encode("ascii")
+
+
+def json_ready(content: Any) -> Any:
+    """The payload with documents as objects and tuples as lists; what is not finite is null.
+
+    JSON has no NaN and no infinity: browsers refuse the whole answer for one of them.
+    """
+    return _finite(msgspec.to_builtins(content))
 
 
 def _finite(value: Any) -> Any:

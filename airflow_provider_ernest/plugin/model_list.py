@@ -11,7 +11,6 @@ from typing import Any
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, STALE, State, state_of
-from airflow_provider_ernest.plugin.json_ready import json_ready
 from airflow_provider_ernest.plugin.visible import Readable, newest_models, visible_entries
 
 STATES = (FRESH, STALE, DRIFTING)
@@ -64,7 +63,7 @@ def list_models(
         now: what ages count to, with its time zone.
 
     Returns:
-        JSON-ready: ``total`` counts what matches search and state, ``counts`` what matches the search.
+        For `JsonAnswer`: ``total`` counts what matches search and state, ``counts`` what matches the search.
 
     Raises:
         InvalidParameterError: a parameter is none of these.
@@ -74,15 +73,13 @@ def list_models(
     counts = Counter(row.state.name for row in found)
     rows = [row for row in found if not state or row.state.name == state]
     shown = _sorted(rows, SORTS[sort], descending=descending)[offset : offset + limit]
-    return json_ready(
-        {
-            "total": len(rows),
-            "offset": offset,
-            "limit": limit,
-            "counts": {name: counts[name] for name in STATES},
-            "rows": [_told(row, now) for row in shown],
-        }
-    )
+    return {
+        "total": len(rows),
+        "offset": offset,
+        "limit": limit,
+        "counts": {name: counts[name] for name in STATES},
+        "rows": [_told(row, now) for row in shown],
+    }
 
 
 def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:

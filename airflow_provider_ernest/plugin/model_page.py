@@ -13,10 +13,17 @@ from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.design_page import design_facts
-from airflow_provider_ernest.plugin.json_ready import json_ready
+from airflow_provider_ernest.plugin.loaded_records import (
+    Load,
+    Record,
+    load_decision,
+    load_production,
+    read_each,
+)
 from airflow_provider_ernest.plugin.other_types import known_price, other_types, price_of_cluster
+from airflow_provider_ernest.plugin.prediction_request import in_bounds, machines_in_bounds
 from airflow_provider_ernest.plugin.sample_runs import ApplicationLink, application_link, sample_run
-from airflow_provider_ernest.plugin.visible import Readable, visible_entries, visible_records
+from airflow_provider_ernest.plugin.visible import Readable, newest_of, visible_entries, visible_records
 
 MOST_PRODUCTION_RUNS = 200
 MOST_DECISIONS = 50
@@ -35,50 +42,48 @@ def model_page(
     Args:
         store: where the model lies.
         model: one that the reader may see; that is for the caller to make sure.
-        entries: all of the catalogue.
+        entries: all of the catalogue, or those of the job.
         readable: whether a DAG may be read. Versions, runs, decisions and types of other DAGs are as if
             they were not there.
         history_server: the address of Spark's history server, None where there is none.
 
     Returns:
-        JSON-ready.
+        For `JsonAnswer`.
 
     Raises:
         StoreError: the store cannot be read.
     """
     of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
-    of_type = [entry for entry in entries if _is_of(entry, model)]
-    decisions = _decisions(store, model, of_type, readable)
+    of_type = [entry for entry in of_job if _is_of(entry, model)]
+    # They are asked for by their ids: those that the reader may not see are not even read.
+    decisions = _read(load_decision, store, newest_of(of_type, DECISION, MOST_DECISIONS), readable)
+    runs = _read(load_production, store, newest_of(of_type, PRODUCTION_RUN, MOST_PRODUCTION_RUNS), readable)
     versions = _versions(model, of_job)
-    price = known_price(model, decisions)
+    price = known_price(model, decisions[::-1])
     # What the sample runs were paid at, which production may no longer be.
     paid = price_of_cluster(model) or price
     link = application_link(history_server)
-    return json_ready(
-        {
-            "model": _facts(model),
-            "state": state_of(entry_of(model), others=of_job),
-            "is_newest": versions[0]["model_id"] == model.model_id,
-            "observations": _observations(model, paid, link),
-            "design": design_facts(model.design, model.observations, price_per_hour=paid),
-            "cluster": model.cluster,
-            "versions": versions,
-            "production_runs": [
-                _production_run(run, link) for run in _production_runs(store, model, of_type, readable)
-            ],
-            "decisions": [_decision(record) for record in reversed(decisions)],
-            "other_types": [
-                {
-                    "instance_type": other.entry.instance_type,
-                    "model_id": other.entry.id,
-                    "created_at": other.entry.at,
-                    "price_per_hour": other.price_per_hour,
-                }
-                for other in other_types(store, model, of_job, readable)
-            ],
-            "defaults": _defaults(model, decisions[-1] if decisions else None, price),
-        }
-    )
+    return {
+        "model": _facts(model),
+        "state": state_of(entry_of(model), others=of_job),
+        "is_newest": versions[0]["model_id"] == model.model_id,
+        "observations": _observations(model, paid, link),
+        "design": design_facts(model.design, model.observations, price_per_hour=paid),
+        "cluster": model.cluster,
+        "versions": versions,
+        "production_runs": [_production_run(run, link) for run in runs],
+        "decisions": [_decision(record) for record in decisions],
+        "other_types": [
+            {
+                "instance_type": other.entry.instance_type,
+                "model_id": other.entry.id,
+                "created_at": other.entry.at,
+                "price_per_hour": other.price_per_hour,
+            }
+            for other in other_types(store, model, of_job, readable)
+        ],
+        "defaults": _defaults(model, decisions[0] if decisions else None, price),
+    }
 
 
 def _is_of(entry: CatalogueEntry, model: Model) -> bool:
@@ -143,27 +148,11 @@ def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> list[dict[str, 
     ]
 
 
-def _production_runs(
-    store: ModelStore, model: Model, of_type: Sequence[CatalogueEntry], readable: Readable
-) -> list[ProductionRun]:
-    """Those that the reader may see, newest first."""
-    limit = MOST_PRODUCTION_RUNS + _hidden(PRODUCTION_RUN, of_type, readable)
-    runs = visible_records(store.productions(model.job, model.instance_type, limit=limit), readable)
-    return runs[::-1][:MOST_PRODUCTION_RUNS]
-
-
-def _decisions(
-    store: ModelStore, model: Model, of_type: Sequence[CatalogueEntry], readable: Readable
-) -> list[DecisionRecord]:
-    """Those that the reader may see, newest last."""
-    limit = MOST_DECISIONS + _hidden(DECISION, of_type, readable)
-    records = store.decisions(model.job, model.instance_type, limit=limit)
-    return visible_records(records, readable)[-MOST_DECISIONS:]
-
-
-def _hidden(kind: str, of_type: Sequence[CatalogueEntry], readable: Readable) -> int:
-    """How many the reader may not see: they must not take the place of others."""
-    return sum(entry.kind == kind and not readable(entry.dag_id) for entry in of_type)
+def _read(
+    load: Load[Record], store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readable
+) -> list[Record]:
+    """What can be read of them, in their order."""
+    return visible_records(read_each(load, store, entries), readable)
 
 
 def _production_run(run: ProductionRun, link: ApplicationLink) -> dict[str, Any]:
@@ -191,14 +180,22 @@ def _decision(record: DecisionRecord) -> dict[str, Any]:
 
 
 def _defaults(model: Model, newest: DecisionRecord | None, price: float | None) -> dict[str, Any]:
-    """What to ask the model at first: what its DAG asked last, else what can be made of the runs."""
+    """What to ask the model at first: what its DAG asked last, else what can be made of the runs.
+
+    A task may have asked what a page cannot; what cannot be asked here is left out, or brought into bounds.
+    """
     most_observed = max((run.machines for run in model.observations), default=1)
+    least, most = machines_in_bounds(
+        newest.min_machines if newest else 1, newest.max_machines if newest else 2 * most_observed
+    )
+    iterations = newest.iterations if newest else model.trained_iterations
+    deadline = in_bounds(newest.deadline_seconds) if newest else None
     return {
-        "scale": newest.scale if newest else 1.0,
-        "iterations": newest.iterations if newest else model.trained_iterations,
-        "deadline_seconds": newest.deadline_seconds if newest else None,
-        "budget_dollars": newest.budget_dollars if newest else None,
-        "price_per_hour": price,
-        "min_machines": newest.min_machines if newest else 1,
-        "max_machines": newest.max_machines if newest else 2 * most_observed,
+        "scale": (in_bounds(newest.scale) if newest else None) or 1.0,
+        "iterations": iterations if iterations is not None and iterations >= 1 else None,
+        "deadline_seconds": deadline,
+        "budget_dollars": in_bounds(newest.budget_dollars) if newest and deadline is None else None,
+        "price_per_hour": in_bounds(price),
+        "min_machines": least,
+        "max_machines": most,
     }

@@ -100,6 +100,8 @@ class TrainedMachine(Answer):
     network_gigabytes_per_second: float | None
     score: float | None
     culled_because: str = Field(description="Empty where it was kept.")
+    price_per_hour: float | None = Field(description="Null where unknown: that of the cluster counts.")
+    is_master: bool = Field(description="It ran the master only, and no part of any run.")
 
 
 class TrainingCluster(Answer):

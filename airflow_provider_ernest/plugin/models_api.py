@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import logging
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Depends, HTTPException, Query
 from starlette.responses import Response
 
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_history_server
 from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.model.results import Model
@@ -17,10 +19,15 @@ from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.access import Access, AccessDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
 from airflow_provider_ernest.plugin.loaded_models import load_model
+from airflow_provider_ernest.plugin.loaded_records import is_gone
+from airflow_provider_ernest.plugin.model_list import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.plugin.model_responses import ModelPage
 from airflow_provider_ernest.plugin.prediction_responses import Prediction
 from airflow_provider_ernest.plugin.responses import Models, answers
+from airflow_provider_ernest.plugin.visible import newest_of, of_job
 from airflow_provider_ernest.store_location import configured, store_root
+
+log = logging.getLogger(__name__)
 
 router = APIRouter(prefix="/api", tags=["Models"])
 
@@ -33,30 +40,38 @@ NO_MODEL_TO_READ = (
     "administrator for the right to read the DAG that made it."
 )
 
-Sort = Literal[
-    "job",
-    "instance_type",
-    "terms",
-    "median_error_percent",
-    "created_at",
-    "artifact_sha256",
-    "state",
-    "production_runs",
-]
-State = Literal["fresh", "stale", "drifting"]
-
 
 @lru_cache(maxsize=4)
 def _store_at(root: str) -> ModelStore:
     return ModelStore(store_root(root))
 
 
-def model_store() -> ModelStore:
-    """The configured store. Always the same object, since it remembers what it has read."""
-    return _store_at(configured("store"))
+def model_store() -> ModelStore | StoreError:
+    """The configured store, or why there is none.
+
+    Always the same object, since it remembers what it has read.
+    """
+    try:
+        return _store_at(configured("store"))
+    # The libraries behind object stores raise errors of their own, if they are there at all.
+    except Exception as error:
+        problem = StoreError(f"The model store cannot be opened: {type(error).__name__}: {error}")
+        problem.__cause__ = error
+        return problem
 
 
-StoreDep = Annotated[ModelStore, Depends(model_store)]
+def readable_store(store: Annotated[ModelStore | StoreError, Depends(model_store)]) -> ModelStore:
+    """The configured store.
+
+    Raises:
+        StoreError: there is none.
+    """
+    if isinstance(store, StoreError):
+        raise store
+    return store
+
+
+StoreDep = Annotated[ModelStore, Depends(readable_store)]
 Job = Annotated[str, Query(min_length=1, description="The job's name.")]
 InstanceType = Annotated[str, Query(min_length=1, description="The machines' type.")]
 ModelId = Annotated[
@@ -77,15 +92,21 @@ def list_all(
             description="Words that all occur in job, instance type, DAG, terms or artifact, in any case.",
         ),
     ] = "",
-    sort: Annotated[Sort, Query(description="Ties are sorted by job and instance type.")] = "created_at",
+    sort: Annotated[
+        str,
+        Query(
+            description="Ties are sorted by job and instance type.", json_schema_extra={"enum": list(SORTS)}
+        ),
+    ] = "created_at",
     descending: bool = True,
-    state: Annotated[State | None, Query(description="Only models in this state.")] = None,
+    state: Annotated[
+        str | None,
+        Query(description="Only models in this state.", json_schema_extra={"enum": list(STATES)}),
+    ] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
-    limit: Annotated[int, Query(ge=1, le=200)] = 25,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 25,
 ) -> Response:
     """A page of the list of models. Models of DAGs that the user may not read are not counted either."""
-    from airflow_provider_ernest.plugin.model_list import list_models
-
     entries = store.catalogue.entries()
     return JsonAnswer(
         list_models(
@@ -109,9 +130,9 @@ def one(
     """A model with its observations, design, cluster, versions, decisions and production runs."""
     from airflow_provider_ernest.plugin.model_page import model_page
 
-    entries = store.catalogue.entries()
+    entries = of_job(store.catalogue.entries(), job)
     readable = access.readable({entry.dag_id for entry in entries})
-    model = _load(store, access, entries, readable, (job, instance_type, model_id))
+    model = _load(store, access, entries, readable, (instance_type, model_id))
     return JsonAnswer(
         model_page(store, model, entries, readable=readable, history_server=configured_history_server())
     )
@@ -139,9 +160,9 @@ def predict(
     # The mathematics is loaded by the first prediction, not by the start of the API server.
     from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
 
-    entries = store.catalogue.entries()
+    entries = of_job(store.catalogue.entries(), job)
     readable = access.readable({entry.dag_id for entry in entries})
-    model = _load(store, access, entries, readable, (job, instance_type, model_id))
+    model = _load(store, access, entries, readable, (instance_type, model_id))
     request = PredictionRequest(
         scale=scale,
         iterations=iterations,
@@ -157,23 +178,27 @@ def predict(
 def _load(
     store: ModelStore,
     access: Access,
-    entries: Sequence[CatalogueEntry],
+    entries: list[CatalogueEntry],
     readable: Callable[[str | None], bool],
-    wanted: tuple[str, str, str | None],
+    wanted: tuple[str, str | None],
 ) -> Model:
-    """The model that was asked for.
+    """The model that was asked for, of the entries of its job. Those of models that are gone are taken out.
 
     Who may read all DAGs is told that there is none. Others are told the same of a model that they may not
     read and of one that does not exist, so that nobody learns by guessing what there is.
     """
-    job, instance_type, model_id = wanted
+    instance_type, model_id = wanted
     found = [
-        entry.id
-        for entry in entries
-        if (entry.kind, entry.job, entry.instance_type) == (MODEL, job, instance_type)
-        and model_id in (None, entry.id)
-        and readable(entry.dag_id)
+        entry
+        for entry in newest_of(entries, MODEL, limit=len(entries))
+        if entry.instance_type == instance_type and model_id in (None, entry.id) and readable(entry.dag_id)
     ]
-    if not found:
-        raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)
-    return load_model(store, job, instance_type, max(found))
+    for entry in found:
+        try:
+            return load_model(store, entry.job, instance_type, entry.id)
+        except StoreError as error:
+            if not is_gone(error):
+                raise
+            log.warning("Model %s of %r on %s is listed and gone", entry.id, entry.job, instance_type)
+            entries.remove(entry)
+    raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)

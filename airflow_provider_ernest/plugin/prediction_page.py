@@ -12,7 +12,6 @@ from airflow_provider_ernest.model.pareto import on_pareto_front
 from airflow_provider_ernest.model.results import Alternative, Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.computable import cannot_predict, computing
-from airflow_provider_ernest.plugin.json_ready import json_ready
 from airflow_provider_ernest.plugin.loaded_models import same_model
 from airflow_provider_ernest.plugin.other_types import OtherType, other_types
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
@@ -44,11 +43,11 @@ def prediction(
         store: where the model lies.
         model: one that the reader may see; that is for the caller to make sure.
         request: what it is asked.
-        entries: all of the catalogue.
+        entries: all of the catalogue, or those of the job.
         readable: whether a DAG may be read; types of others are not compared.
 
     Returns:
-        JSON-ready.
+        For `JsonAnswer`.
 
     Raises:
         InvalidParameterError: the request cannot be.
@@ -65,21 +64,19 @@ def prediction(
             reason, alternatives = _compared(other, model, request, counts, goal)
             others += alternatives
             skipped += [{"instance_type": other.entry.instance_type, "reason": reason}] if reason else []
-    return json_ready(
-        {
-            "scale": contents.scale,
-            "iterations": contents.iterations,
-            "startup_seconds": model.startup_seconds,
-            "price_per_hour": request.price_per_hour,
-            "goal": goal.describe() if goal else None,
-            "curve": contents.predictions,
-            "alternatives": _alternatives([*contents.alternatives, *others]),
-            "decision": _told(contents.decision, request.left_out()),
-            "out_of_reach": _out_of_reach(contents, goal, request.left_out()),
-            "runners_up": _runners_up(contents),
-            "skipped_types": skipped,
-        }
-    )
+    return {
+        "scale": contents.scale,
+        "iterations": contents.iterations,
+        "startup_seconds": model.startup_seconds,
+        "price_per_hour": request.price_per_hour,
+        "goal": goal.describe() if goal else None,
+        "curve": contents.predictions,
+        "alternatives": _alternatives([*contents.alternatives, *others]),
+        "decision": _told(contents.decision, request.left_out()),
+        "out_of_reach": _out_of_reach(contents, goal, request.left_out()),
+        "runners_up": _runners_up(contents),
+        "skipped_types": skipped,
+    }
 
 
 def _gathered(model: Model, request: PredictionRequest, counts: list[int], goal: Goal | None) -> Contents:

@@ -105,6 +105,18 @@ class PredictionRequest:
         return Goal(deadline_seconds=self.deadline_seconds, budget_dollars=self.budget_dollars)
 
 
+def in_bounds(value: float | None) -> float | None:
+    """The scale, price, deadline or budget where it may be asked for; None where not."""
+    # What is no number is in no bounds.
+    return value if value is not None and 1 / LARGEST <= value <= LARGEST else None
+
+
+def machines_in_bounds(least: int, most: int) -> tuple[int, int]:
+    """The fewest and the most machines, as near to these as may be asked for."""
+    least = min(max(1, least), MOST_MACHINES)
+    return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_MACHINES)
+
+
 def _sensible(name: str, value: float | None) -> None:
     """Refuse numbers with which nothing can be reckoned: none above 0, or beyond all measure."""
     if value is None:

@@ -9,11 +9,13 @@ from fastapi import APIRouter, Depends, HTTPException, Query
 from pydantic import BeforeValidator
 from starlette.responses import Response
 
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_history_server
+from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin import run_responses
 from airflow_provider_ernest.plugin.access import AccessDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
-from airflow_provider_ernest.plugin.models_api import StoreDep
+from airflow_provider_ernest.plugin.models_api import model_store
 from airflow_provider_ernest.plugin.responses import answers
 from airflow_provider_ernest.plugin.run_database import RunReader, run_reader
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun, stored_of
@@ -66,8 +68,10 @@ def found_run(
 RunDep = Annotated[RunRecord, Depends(found_run)]
 
 
-def stored_of_run(run: RunDep, store: StoreDep) -> StoredOfRun:
-    """What the model store holds of the run."""
+def stored_of_run(
+    run: RunDep, store: Annotated[ModelStore | StoreError, Depends(model_store)]
+) -> StoredOfRun:
+    """What the model store holds of the run; nothing where there is no store to read."""
     return stored_of(store, run)
 
 

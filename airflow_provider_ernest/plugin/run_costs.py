@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from airflow_provider_ernest.plugin import run_groups
-from airflow_provider_ernest.plugin.run_documents import Documents, PaidMachine
+from airflow_provider_ernest.plugin.paid_cluster import PaidMachine
+from airflow_provider_ernest.plugin.run_documents import Documents
 from airflow_provider_ernest.plugin.run_groups import Group
 from airflow_provider_ernest.plugin.run_record import SUCCESS, TaskRow
 
@@ -80,31 +81,41 @@ def creation_cost(group: Group, documents: Documents, *, now: datetime) -> float
     return _cost(machines, seconds, price_per_hour(documents))
 
 
-def production_cost(group: Group, documents: Documents) -> float | None:
-    """What production cost: as recorded, else by the time of its task on the chosen machines.
+def production_cost(task: TaskRow, documents: Documents) -> float | None:
+    """What an instance of the production task cost: as recorded, else by its time on the chosen machines.
 
     None before its end.
     """
-    if documents.production is not None and documents.production.cost is not None:
-        return documents.production.cost
-    task, decision = group.task(run_groups.PRODUCTION), documents.decision
+    recorded = documents.production_of(task)
+    if recorded is not None and recorded.cost is not None:
+        return recorded.cost
     price = _price_of_decision(documents)
     if price is None and documents.cluster is not None:
         price = documents.cluster.price_per_hour
-    if task is None or decision is None or price is None:
-        return None
+    machines = production_machines(task, documents)
     seconds = production_seconds(task, documents)
-    return None if seconds is None else decision.config.machines * seconds * price / HOUR
+    if machines is None or price is None or seconds is None:
+        return None
+    return machines * seconds * price / HOUR
 
 
 def production_seconds(task: TaskRow, documents: Documents) -> float | None:
-    """How long a production run took, from submission to end; None before its end.
+    """How long an instance of the production task took, from submission to end; None before its end.
 
     As recorded, else the time of its task, which submits and waits: a little more than the run itself.
     """
-    if documents.production is not None:
-        return documents.production.seconds
+    recorded = documents.production_of(task)
+    if recorded is not None:
+        return recorded.seconds
     return task.seconds(task.ended_at) if task.ended_at else None
+
+
+def production_machines(task: TaskRow, documents: Documents) -> int | None:
+    """What an instance of the production task ran on: as recorded, else as decided; None where unknown."""
+    recorded, decision = documents.production_of(task), documents.decision
+    if recorded is not None:
+        return recorded.machines
+    return decision.config.machines if decision is not None else None
 
 
 def share_of_production(group: Group, documents: Documents, training: Training) -> float | None:
@@ -113,8 +124,7 @@ def share_of_production(group: Group, documents: Documents, training: Training) 
     Of what production cost where it succeeded, else of what it is predicted to cost.
     """
     task, decision = group.task(run_groups.PRODUCTION), documents.decision
-    succeeded = task is not None and task.state == SUCCESS
-    whole = production_cost(group, documents) if succeeded else None
+    whole = production_cost(task, documents) if task is not None and task.state == SUCCESS else None
     if whole is None and decision is not None:
         whole = decision.predicted_cost
     if training.cost is None or whole is None or whole <= 0:

@@ -7,11 +7,11 @@ import logging
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from airflow.api_fastapi.common.db.common import SessionDep
 from airflow.models.dagbag import DBDagBag
 from airflow.models.dagrun import DagRun
 from airflow.models.taskinstance import TaskInstance
 from airflow.models.xcom import XComModel
+from airflow.utils.session import create_session
 from sqlalchemy import and_, or_, select
 
 from airflow_provider_ernest.plugin.run_groups import OPERATORS
@@ -22,28 +22,35 @@ log = logging.getLogger(__name__)
 RunReader = Callable[[str, str], RunRecord | None]
 
 
-def run_reader(session: SessionDep) -> RunReader:
+def run_reader() -> RunReader:
     """Reads a run by the ids of its DAG and its own; None where there is none."""
 
     def read(dag_id: str, run_id: str) -> RunRecord | None:
-        run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
-        if run is None:
-            return None
-        tasks = _tasks(session, dag_id, run_id)
-        # Of others' tasks nothing is read but the record of a production run, whatever they returned.
-        ours = {task.task_id for task in tasks if task.operator in OPERATORS}
-        return RunRecord(
-            dag_id=dag_id,
-            run_id=run_id,
-            state=_text(run.state),
-            started_at=run.start_date,
-            ended_at=run.end_date,
-            tasks=tasks,
-            values=_values(session, dag_id, run_id, ours),
-            downstream=_downstream(session, run) if ours else {},
-        )
+        # Not the request's session: the model store is read after it, and that may take its time.
+        with create_session(scoped=False) as session:
+            return read_run(session, dag_id, run_id)
 
     return read
+
+
+def read_run(session: Any, dag_id: str, run_id: str) -> RunRecord | None:
+    """A run as the session sees it; None where there is none."""
+    run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+    if run is None:
+        return None
+    tasks = _tasks(session, dag_id, run_id)
+    # Of others' tasks nothing is read but the record of a production run, whatever they returned.
+    ours = {task.task_id for task in tasks if task.operator in OPERATORS}
+    return RunRecord(
+        dag_id=dag_id,
+        run_id=run_id,
+        state=_text(run.state),
+        started_at=run.start_date,
+        ended_at=run.end_date,
+        tasks=tasks,
+        values=_values(session, dag_id, run_id, ours),
+        downstream=_downstream(session, run) if ours else {},
+    )
 
 
 def _tasks(session: Any, dag_id: str, run_id: str) -> tuple[TaskRow, ...]:

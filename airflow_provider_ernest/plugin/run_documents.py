@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote
 
-from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.model.documents import Design, Document, Observation
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, Model
-from airflow_provider_ernest.model.training_cluster import TrainingCluster
 from airflow_provider_ernest.plugin import run_groups
+from airflow_provider_ernest.plugin.paid_cluster import PaidCluster, paid_cluster
 from airflow_provider_ernest.plugin.run_groups import Group
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun, made_by
 from airflow_provider_ernest.plugin.run_record import (
@@ -33,53 +31,6 @@ ModelName = tuple[str, str, str]
 """Job, instance type and id of a model."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class PaidMachine(Document):
-    """A machine of a cluster, as far as it is paid for."""
-
-    price_per_hour: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse what cannot be a price."""
-        price = self.price_per_hour
-        if price is not None and not (math.isfinite(price) and price >= 0):
-            raise InvalidDocumentError(f"price_per_hour={price!r} is not a finite number of at least 0.")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PaidCluster(Document):
-    """A cluster as its pages tell of it: the part of a cluster's handle that has to do with money.
-
-    Attributes:
-        machines: its workers.
-        master: the machine of the master, where it is one of its own.
-        culled: what was launched and ended again, each a mapping with a ``machine``.
-    """
-
-    kind: str
-    name: str
-    instance_type: str = "local"
-    machines: tuple[PaidMachine, ...] = ()
-    master: PaidMachine | None = None
-    culled: tuple[dict[str, Any], ...] = ()
-
-    @property
-    def price_per_hour(self) -> float | None:
-        """Dollars for one worker and hour, the mean; None where one is unknown."""
-        prices = [machine.price_per_hour for machine in self.machines]
-        known = [price for price in prices if price is not None]
-        return sum(known) / len(known) if known and len(known) == len(prices) else None
-
-    @property
-    def culled_machines(self) -> tuple[PaidMachine, ...]:
-        """The machines that were ended before any job ran on them."""
-        return tuple(PaidMachine.from_dict(one.get("machine") or {}) for one in self.culled)
-
-    def __post_init__(self) -> None:
-        """Refuse culled machines that are none."""
-        _ = self.culled_machines
-
-
 @dataclass(kw_only=True)
 class Documents:
     """What is known of a group.
@@ -87,7 +38,8 @@ class Documents:
     Attributes:
         observations: by the map index of their sample run.
         model_name: of the model that was fitted, also where it was stored and then refused.
-        production: the record of the production run, where its operator makes one.
+        productions: the records of the production run's task instances by their map index, where their
+            operator makes them.
         unreadable: what cannot be read and why, a sentence for each.
         missing: ids of tasks that succeeded and whose result is not there.
     """
@@ -99,9 +51,20 @@ class Documents:
     model_name: ModelName | None = None
     record: DecisionRecord | None = None
     decision: Decision | None = None
-    production: ProductionRun | None = None
+    productions: dict[int, ProductionRun] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+
+    def production_of(self, task: TaskRow) -> ProductionRun | None:
+        """The record of one instance of the production task."""
+        return self.productions.get(task.map_index)
+
+    def prediction_of(self, task: TaskRow) -> ProductionRun | Decision | None:
+        """What tells the prediction for an instance of the production task.
+
+        Its record where there is one: it ran on the machines that it had, and the decision may be for others.
+        """
+        return self.production_of(task) or self.decision
 
 
 def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None) -> Documents:
@@ -122,9 +85,10 @@ def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None
     found.model = _read(Model, run, group.task(run_groups.FIT), found)
     found.decision = _read(Decision, run, group.task(run_groups.CHOOSE), found)
     found.record = _read(DecisionRecord, run, group.task(run_groups.CHOOSE), found, RECORD)
-    production = group.task(run_groups.PRODUCTION)
-    if production is not None and production.state == SUCCESS:
-        found.production = _read(ProductionRun, run, production, found, PRODUCTION_RUN)
+    for task in _succeeded(group, run_groups.PRODUCTION):
+        production = _read(ProductionRun, run, task, found, PRODUCTION_RUN)
+        if production is not None:
+            found.productions[task.map_index] = production
     if stored is not None:
         _complete(found, group, stored)
     found.model_name = next(_model_names(run, group, found), None)
@@ -153,39 +117,47 @@ def _read(
     return None
 
 
+def _succeeded(group: Group, kind: str) -> list[TaskRow]:
+    return [task for task in group.tasks(kind) if task.state == SUCCESS]
+
+
 def _complete(found: Documents, group: Group, stored: StoredOfRun) -> None:
-    """Fill in what is stored: only of tasks that succeeded, for it may be of an attempt before the last."""
+    """Fill in what is stored, where it is missing.
 
-    def succeeded(kind: str) -> list[TaskRow]:
-        return [task for task in group.tasks(kind) if task.state == SUCCESS]
+    Only of tasks that succeeded, for it may be of an attempt before the last. The store is read only for
+    what is missing.
+    """
 
-    found.model = found.model or made_by(stored.models, succeeded(run_groups.FIT))
-    found.record = found.record or made_by(stored.decisions, succeeded(run_groups.CHOOSE))
-    found.production = found.production or made_by(stored.production_runs, succeeded(run_groups.PRODUCTION))
+    def first(kind: str) -> TaskRow | None:
+        task = group.task(kind)
+        return task if task is not None and task.state == SUCCESS else None
+
+    fit, choose = first(run_groups.FIT), first(run_groups.CHOOSE)
+    if found.model is None and fit is not None:
+        found.model = made_by(stored.models, fit)
+    if found.record is None and choose is not None:
+        found.record = made_by(stored.decisions, choose)
+    for task in _succeeded(group, run_groups.PRODUCTION):
+        if task.map_index not in found.productions:
+            production = made_by(stored.production_runs, task)
+            if production is not None:
+                found.productions[task.map_index] = production
     if found.record is not None:
         found.decision = found.decision or found.record.decision
-    model = found.model
-    if model is None:
-        return
+    if found.model is not None:
+        _complete_by_model(found, group, found.model)
+
+
+def _complete_by_model(found: Documents, group: Group, model: Model) -> None:
+    """Fill in what the model keeps of the steps that it comes of."""
     found.design = found.design or model.design
-    if found.cluster is None and model.cluster is not None and succeeded(run_groups.CLUSTER):
-        found.cluster = _paid(model.cluster)
-    runs = {task.map_index for task in succeeded(run_groups.SAMPLE_RUN)}
+    if found.cluster is None and model.cluster is not None and _succeeded(group, run_groups.CLUSTER):
+        found.cluster = paid_cluster(model.cluster)
+    runs = {task.map_index for task in _succeeded(group, run_groups.SAMPLE_RUN)}
     for observation in model.observations:
         index = observation.origin.map_index if observation.origin else observation.index
         if index in runs:
             found.observations.setdefault(index, observation)
-
-
-def _paid(cluster: TrainingCluster) -> PaidCluster:
-    price = PaidMachine(price_per_hour=cluster.price_per_hour)
-    return PaidCluster(
-        kind=cluster.kind,
-        name=cluster.name,
-        instance_type=cluster.instance_type,
-        machines=tuple(price for machine in cluster.machines if not machine.culled_because),
-        culled=tuple({"machine": price.to_dict()} for machine in cluster.machines if machine.culled_because),
-    )
 
 
 def _missing(run: RunRecord, group: Group, found: Documents) -> list[str]:

@@ -118,7 +118,7 @@ def _first(tasks: list[TaskRow]) -> list[TaskRow]:
     """All instances of the task that began first; of those that have not begun, the first by name."""
     if not tasks:
         return []
-    begun = [task for task in tasks if task.started_at is not None]
+    begun = [task for task in tasks if task.has_run]
     chosen = min(begun, key=lambda task: str(task.started_at)) if begun else min(tasks, key=_name)
     return [task for task in tasks if task.task_id == chosen.task_id]
 

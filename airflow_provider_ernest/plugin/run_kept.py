@@ -2,86 +2,157 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
+from functools import cache, cached_property, partial
 
-from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.exceptions import ErnestError, StoreError
 from airflow_provider_ernest.model.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.loaded_models import load_model
+from airflow_provider_ernest.plugin.loaded_records import (
+    Kept,
+    Load,
+    load_decision,
+    load_production,
+    read_each,
+)
 from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
 
-Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun)
+log = logging.getLogger(__name__)
 
-MOST_LOOKED_AT = 50
-"""Documents of a kind that are read for a run: a DAG may have thousands, but few in the time of a run."""
-LATEST_RECORD = timedelta(hours=1)
-"""How long after its end a run's last document may have been written, by other clocks."""
+MOST_LOOKED_AT = 100
+"""Documents of a kind that are read for a run, the nearest in time: a DAG may have made thousands."""
+LONGEST_WAY = timedelta(days=1)
+"""Documents made so long before or after a run are not of it, whatever the clocks."""
 
 
-@dataclass(frozen=True, kw_only=True)
 class StoredOfRun:
-    """Documents that the run's tasks made, the newest first."""
+    """Documents that the run's tasks made, the newest first. Each kind is read when it is first asked for.
 
-    models: tuple[Model, ...] = ()
-    decisions: tuple[DecisionRecord, ...] = ()
-    production_runs: tuple[ProductionRun, ...] = ()
+    Args:
+        models: reads the models.
+        decisions: reads the decisions.
+        production_runs: reads the production runs.
+    """
+
+    def __init__(
+        self,
+        *,
+        models: Callable[[], tuple[Model, ...]] = tuple,
+        decisions: Callable[[], tuple[DecisionRecord, ...]] = tuple,
+        production_runs: Callable[[], tuple[ProductionRun, ...]] = tuple,
+    ) -> None:
+        self._models = models
+        self._decisions = decisions
+        self._production_runs = production_runs
+
+    @cached_property
+    def models(self) -> tuple[Model, ...]:
+        """The models that were fitted."""
+        return self._models()
+
+    @cached_property
+    def decisions(self) -> tuple[DecisionRecord, ...]:
+        """The decisions that were made."""
+        return self._decisions()
+
+    @cached_property
+    def production_runs(self) -> tuple[ProductionRun, ...]:
+        """The production runs that were recorded."""
+        return self._production_runs()
 
 
-def stored_of(store: ModelStore, run: RunRecord) -> StoredOfRun:
-    """What is stored of a run; nothing where the store cannot be read, for the run can be shown without."""
-    try:
-        entries = [entry for entry in store.catalogue.entries() if _may_be_of(entry, run)]
-        return StoredOfRun(
-            models=_of_run(
-                run,
-                (store.load(entry.job, entry.instance_type, entry.id) for entry in _newest(entries, MODEL)),
-            ),
-            decisions=_of_run(run, _records(entries, DECISION, store.decisions)),
-            production_runs=_of_run(run, _records(entries, PRODUCTION_RUN, store.productions)),
+def stored_of(store: ModelStore | StoreError, run: RunRecord) -> StoredOfRun:
+    """What is stored of a run, not read yet; nothing where that fails, for the run can be shown without.
+
+    Args:
+        store: where its documents may lie, or why there is none to ask.
+        run: as Airflow has it.
+    """
+    if isinstance(store, StoreError):
+        log.warning(
+            "Run %s of DAG %s is shown without the model store", run.run_id, run.dag_id, exc_info=store
         )
-    except StoreError:
         return StoredOfRun()
-
-
-def made_by(documents: Iterable[Kept], tasks: Iterable[TaskRow]) -> Kept | None:
-    """The newest document that one of the task instances made; None where it made none."""
-    ids = {task.task_id for task in tasks}
-    return next((each for each in documents if each.origin and each.origin.task_id in ids), None)
-
-
-def _records(entries: Iterable[CatalogueEntry], kind: str, read: Callable[..., list[Kept]]) -> Iterable[Kept]:
-    """The records of those entries, newest first."""
-    wanted = _newest(entries, kind)
-    for job, instance_type in dict.fromkeys((entry.job, entry.instance_type) for entry in wanted):
-        yield from reversed(read(job, instance_type, limit=MOST_LOOKED_AT))
-
-
-def _newest(entries: Iterable[CatalogueEntry], kind: str) -> list[CatalogueEntry]:
-    found = [entry for entry in entries if entry.kind == kind]
-    return sorted(found, key=lambda entry: entry.id, reverse=True)[:MOST_LOOKED_AT]
-
-
-def _of_run(run: RunRecord, documents: Iterable[Kept]) -> tuple[Kept, ...]:
-    return tuple(
-        each
-        for each in documents
-        if each.origin is not None and (each.origin.dag_id, each.origin.run_id) == (run.dag_id, run.run_id)
+    # The catalogue is asked once for all three.
+    entries = cache(store.catalogue.entries)
+    return StoredOfRun(
+        models=partial(_read, store, run, entries, MODEL, load_model),
+        decisions=partial(_read, store, run, entries, DECISION, load_decision),
+        production_runs=partial(_read, store, run, entries, PRODUCTION_RUN, load_production),
     )
 
 
-def _may_be_of(entry: CatalogueEntry, run: RunRecord) -> bool:
-    """By its DAG and its time: the catalogue does not know runs."""
-    if entry.dag_id != run.dag_id:
-        return False
+def made_by(documents: Iterable[Kept], task: TaskRow) -> Kept | None:
+    """The newest document that the task instance made; None where it made none."""
+    for document in documents:
+        origin = document.origin
+        if origin and (origin.task_id, origin.map_index) == (task.task_id, task.map_index):
+            return document
+    return None
+
+
+def _read(
+    store: ModelStore,
+    run: RunRecord,
+    entries: Callable[[], list[CatalogueEntry]],
+    kind: str,
+    load: Load[Kept],
+) -> tuple[Kept, ...]:
+    try:
+        wanted = _near(run, (entry for entry in entries() if entry.kind == kind))
+        return tuple(each for each in read_each(load, store, wanted) if _is_of(each, run))
+    except ErnestError:
+        log.warning(
+            "Run %s of DAG %s is shown without what the model store has of it (%s)",
+            run.run_id,
+            run.dag_id,
+            kind,
+            exc_info=True,
+        )
+        return ()
+
+
+def _is_of(document: Kept, run: RunRecord) -> bool:
+    origin = document.origin
+    return origin is not None and (origin.dag_id, origin.run_id) == (run.dag_id, run.run_id)
+
+
+def _near(run: RunRecord, entries: Iterable[CatalogueEntry]) -> list[CatalogueEntry]:
+    """Those that the run may have made, newest first: the catalogue knows DAGs and times, but no runs."""
+    begin, end = _span(run)
+    far = [(_way(entry, begin, end), entry.id, entry) for entry in entries if entry.dag_id == run.dag_id]
+    # Of equally near ones, the newest: ids sort by time.
+    far.sort(key=lambda each: each[1], reverse=True)
+    far.sort(key=lambda each: each[0])
+    near = [entry for way, _, entry in far[:MOST_LOOKED_AT] if way <= LONGEST_WAY]
+    return sorted(near, key=lambda entry: entry.id, reverse=True)
+
+
+def _span(run: RunRecord) -> tuple[datetime | None, datetime | None]:
+    """When the run began and ended; None where that is open.
+
+    A run that is cleared begins anew, and those of its tasks that are not cleared keep their times.
+    """
+    begins = [run.started_at, *(task.started_at for task in run.tasks)]
+    ends = [run.ended_at, *(task.ended_at for task in run.tasks)]
+    return (
+        min((begin for begin in begins if begin is not None), default=None),
+        max(end for end in ends if end is not None) if run.ended_at is not None else None,
+    )
+
+
+def _way(entry: CatalogueEntry, begin: datetime | None, end: datetime | None) -> timedelta:
+    """How far the entry lies outside the time of the run; nothing where that cannot be told."""
     try:
         at = datetime.fromisoformat(entry.at)
     except ValueError:
-        return False
+        return timedelta(0)
     at = at if at.tzinfo else at.replace(tzinfo=UTC)
-    too_early = run.started_at is not None and at < run.started_at - LATEST_RECORD
-    too_late = run.ended_at is not None and at > run.ended_at + LATEST_RECORD
-    return not too_early and not too_late
+    early = begin - at if begin is not None else timedelta(0)
+    late = at - end if end is not None else timedelta(0)
+    return max(early, late, timedelta(0))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -11,6 +10,7 @@ from airflow_provider_ernest.plugin import run_groups
 from airflow_provider_ernest.plugin.run_costs import (
     price_per_hour,
     production_cost,
+    production_machines,
     production_seconds,
     share_of_production,
     training_of,
@@ -91,7 +91,7 @@ def _group(group: Group, documents: Documents, now: datetime, link: ApplicationL
             "machines": training.machines,
             "share_of_production_percent": share_of_production(group, documents, training),
         },
-        "production": _production(group.tasks(run_groups.PRODUCTION), group, documents),
+        "production": _production(group.task(run_groups.PRODUCTION), documents),
     }
 
 
@@ -157,15 +157,13 @@ def _decision(documents: Documents) -> dict[str, Any] | None:
     }
 
 
-def _production(tasks: Sequence[TaskRow], group: Group, documents: Documents) -> dict[str, Any] | None:
-    """The production run beside its prediction."""
-    if not tasks:
+def _production(task: TaskRow | None, documents: Documents) -> dict[str, Any] | None:
+    """The production run beside its prediction; of a mapped task the first instance."""
+    if task is None:
         return None
-    task, decision = tasks[0], documents.decision
     ended = task.state in (SUCCESS, FAILED)
     seconds = production_seconds(task, documents) if ended else None
-    # As it was predicted to the run itself, where that was recorded.
-    told = documents.production or decision
+    told = documents.prediction_of(task)
     predicted = told.predicted_seconds if told else None
     likely = told.likely_seconds if told else None
     nearly_certain = told.nearly_certain_seconds if told else None
@@ -174,9 +172,9 @@ def _production(tasks: Sequence[TaskRow], group: Group, documents: Documents) ->
     return {
         "task_id": task.task_id,
         "state": task.state,
-        "machines": _machines(documents),
+        "machines": production_machines(task, documents),
         "seconds": seconds,
-        "cost": production_cost(group, documents) if ended else None,
+        "cost": production_cost(task, documents) if ended else None,
         "predicted_seconds": predicted,
         "likely_seconds": likely,
         "nearly_certain_seconds": nearly_certain,
@@ -184,12 +182,6 @@ def _production(tasks: Sequence[TaskRow], group: Group, documents: Documents) ->
         "held_likely": _held(taken, likely),
         "held_nearly_certain": _held(taken, nearly_certain),
     }
-
-
-def _machines(documents: Documents) -> int | None:
-    if documents.production is not None:
-        return documents.production.machines
-    return documents.decision.config.machines if documents.decision else None
 
 
 def _held(seconds: float | None, interval: tuple[float, float] | None) -> bool | None:

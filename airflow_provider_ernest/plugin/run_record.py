@@ -16,8 +16,9 @@ PRODUCTION_RUN = "production_run"
 """The key under which a production run is recorded, by whatever operator made it."""
 
 SUCCESS, FAILED, RUNNING = "success", "failed", "running"
-NEVER_RAN = ("upstream_failed", "skipped", "removed")
-"""States of task instances to which Airflow gives times all the same."""
+NOT_RUN = (None, "scheduled", "queued", "upstream_failed", "skipped", "removed")
+"""States of task instances that have not begun: some have times all the same, those of an attempt that was
+cleared or those that Airflow gives to what it never starts."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,8 +44,8 @@ class TaskRow:
 
     @property
     def has_run(self) -> bool:
-        """Whether it ever began."""
-        return self.started_at is not None and self.state not in NEVER_RAN
+        """Whether its last attempt has begun."""
+        return self.started_at is not None and self.state not in NOT_RUN
 
     def seconds(self, now: datetime) -> float | None:
         """How long the last attempt took, or takes by now; None where it has not begun."""

@@ -93,7 +93,7 @@ def _cost(step: Step, group: Group, documents: Documents, now: datetime) -> floa
         observation = documents.observations.get(step.task.map_index)
         return cost_of(observation, price_per_hour(documents)) if observation else None
     if step.kind == run_groups.PRODUCTION:
-        return production_cost(group, documents)
+        return production_cost(step.task, documents)
     return None
 
 
@@ -163,7 +163,8 @@ def _resize(_task: TaskRow, documents: Documents) -> str:
 
 def _production(task: TaskRow, documents: Documents) -> str:
     taken = production_seconds(task, documents)
-    predicted = documents.decision.predicted_seconds if documents.decision else None
+    told = documents.prediction_of(task)
+    predicted = told.predicted_seconds if told else None
     if taken is None:
         return "It succeeded."
     if predicted is None:

@@ -49,7 +49,7 @@ def task_page(
     if step.kind in WITH_MODEL and documents.model_name is None:
         hints.append(NO_MODEL_YET)
     if step.kind == run_groups.PRODUCTION:
-        hints += _where_its_log_is(documents.production)
+        hints += _where_its_log_is(documents.production_of(task))
     observation = documents.observations.get(map_index) if step.kind == run_groups.SAMPLE_RUN else None
     told = None
     if observation is not None:

@@ -12,7 +12,7 @@ from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 Readable: TypeAlias = Callable[[str | None], bool]
 """Whether a DAG may be read; None stands for what was made outside of DAGs."""
 
-Kept = TypeVar("Kept", DecisionRecord, ProductionRun)
+Record = TypeVar("Record", DecisionRecord, ProductionRun)
 
 
 def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> list[CatalogueEntry]:
@@ -21,7 +21,7 @@ def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> li
     return [entry for entry in entries if may_read(entry.dag_id)]
 
 
-def visible_records(records: Iterable[Kept], readable: Readable) -> list[Kept]:
+def visible_records(records: Iterable[Record], readable: Readable) -> list[Record]:
     """The decisions or production runs of DAGs that may be read."""
     may_read = cache(readable)
     return [record for record in records if may_read(record.origin.dag_id if record.origin else None)]
@@ -30,6 +30,12 @@ def visible_records(records: Iterable[Kept], readable: Readable) -> list[Kept]:
 def of_job(entries: Iterable[CatalogueEntry], job: str) -> list[CatalogueEntry]:
     """What there is of a job, on any type of machine."""
     return [entry for entry in entries if entry.job == job]
+
+
+def newest_of(entries: Iterable[CatalogueEntry], kind: str, limit: int) -> list[CatalogueEntry]:
+    """The newest entries of a kind, newest first; ids sort by time."""
+    found = [entry for entry in entries if entry.kind == kind]
+    return sorted(found, key=lambda entry: entry.id, reverse=True)[:limit]
 
 
 def newest_models(entries: Iterable[CatalogueEntry]) -> dict[tuple[str, str], CatalogueEntry]:

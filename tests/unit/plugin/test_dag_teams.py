@@ -1,5 +1,7 @@
 """Which team a DAG belongs to."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from airflow_provider_ernest.plugin import dag_teams
@@ -31,3 +33,15 @@ def test_a_version_of_airflow_without_teams(monkeypatch):
 
 def test_no_dag_at_all():
     assert by_team(set()) == {}
+
+
+def test_a_version_of_airflow_that_tells_teams_one_by_one(monkeypatch):
+    class Model:
+        @staticmethod
+        def get_team_name(dag_id, *, session):
+            return {"ours": "red"}.get(dag_id)
+
+    monkeypatch.undo()
+    monkeypatch.setattr(dag_teams, "DagModel", Model)
+    monkeypatch.setattr(dag_teams, "create_session", lambda **_: nullcontext())
+    assert by_team({"ours", "anybodys"}) == {"red": {"ours"}, None: {"anybodys"}}

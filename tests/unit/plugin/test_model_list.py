@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.plugin.json_answer import json_ready
 from airflow_provider_ernest.plugin.model_list import SORTS, list_models
 
 from .stored import NOW, entry, everything
 
 
 def listed(*entries: Any, **asked: Any) -> dict[str, Any]:
-    return list_models(entries, **{"readable": everything, "now": NOW, **asked})
+    return json_ready(list_models(entries, **{"readable": everything, "now": NOW, **asked}))
 
 
 def jobs(answer: dict[str, Any]) -> list[str]:

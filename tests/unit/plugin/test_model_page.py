@@ -7,11 +7,14 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.documents import Design, Experiment
 from airflow_provider_ernest.model.results import FittedTerm, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training_cluster import TrainedMachine
+from airflow_provider_ernest.plugin.json_answer import json_ready
 from airflow_provider_ernest.plugin.model_page import MOST_DECISIONS, MOST_PRODUCTION_RUNS, model_page
+from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
 
 from .stored import decided, everything, model, produced
 
@@ -28,7 +31,7 @@ def store(tmp_path: Path) -> ModelStore:
 
 def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
     asked = {"readable": everything, "history_server": None, **asked}
-    return model_page(store, shown, store.catalogue.entries(), **asked)
+    return json_ready(model_page(store, shown, store.catalogue.entries(), **asked))
 
 
 def not_secret(dag_id: str | None) -> bool:
@@ -284,3 +287,73 @@ def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
         "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(store.root)], check=True)
+
+
+def test_what_may_not_be_read_is_not_even_opened(
+    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
+):
+    for number in range(3):
+        store.save_production(produced(trained, days=1 + number, dag_id="secret"))
+        store.save_decision(decided(trained, days=1 + number, dag_id="secret"))
+    mine = store.root / "join" / "m5.large"
+    store.save_production(produced(trained, days=9))
+    store.save_decision(decided(trained, days=9))
+    for path in (*mine.glob("*/*-secret.json"),):
+        path.write_text("{")
+    asked: list[str] = []
+    for name in ("decision", "production"):
+        load = getattr(store, name)
+
+        def noted(*names: str, load: Any = load) -> Any:
+            asked.append(names[-1])
+            return load(*names)
+
+        monkeypatch.setattr(store, name, noted)
+
+    shown = page(store, trained, readable=not_secret)
+
+    assert (len(shown["production_runs"]), len(shown["decisions"])) == (1, 1)
+    assert len(asked) == 2
+    assert not any("secret" in name for name in asked)
+    page(store, trained, readable=not_secret)
+    assert len(asked) == 2, "what was read once is not read again"
+
+
+def test_a_decision_that_is_damaged_hides_no_other(
+    store: ModelStore, trained: Model, caplog: pytest.LogCaptureFixture
+):
+    damaged = decided(trained, days=1)
+    store.save_decision(decided(trained, days=2))
+    store.save_decision(damaged).write_text("{")
+    assert len(page(store, trained)["decisions"]) == 1
+    assert damaged.decision_id in caplog.text
+
+
+def test_decisions_of_another_type_that_cannot_be_read_do_no_harm(
+    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    other = model(days=8, instance_type="r5.large", price=None)
+    store.save(other)
+    store.save_decision(decided(other, days=1))
+
+    def broken(*_: str) -> None:
+        raise StoreError("the network is down") from OSError("unreachable")
+
+    monkeypatch.setattr(store, "decision", broken)
+    (shown,) = page(store, trained)["other_types"]
+    assert (shown["instance_type"], shown["price_per_hour"]) == ("r5.large", None)
+    assert "r5.large" in caplog.text
+    assert "the network is down" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("asked", "least", "most"),
+    [((2, 20), 2, 20), ((1, 5000), 1, 1000), ((3_000_000, 4_000_000), 1_000_000, 1_000_000), ((9, 3), 9, 9)],
+)
+def test_numbers_of_machines_at_first_are_such_as_can_be_asked(
+    store: ModelStore, trained: Model, asked: tuple[int, int], least: int, most: int
+):
+    store.save_decision(decided(trained, days=1, min_machines=asked[0], max_machines=asked[1]))
+    defaults = page(store, trained)["defaults"]
+    assert (defaults["min_machines"], defaults["max_machines"]) == (least, most)
+    PredictionRequest(min_machines=least, max_machines=most).counts()

@@ -2,11 +2,14 @@
 
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
 from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin import models_api
+from airflow_provider_ernest.plugin.model_list import SORTS
 from airflow_provider_ernest.plugin.model_responses import ModelPage
 from airflow_provider_ernest.plugin.models_api import model_store
 from airflow_provider_ernest.plugin.prediction_responses import Prediction
@@ -141,3 +144,90 @@ def test_the_store_is_the_configured_one(tmp_path: Path, monkeypatch: pytest.Mon
     assert store.root == tmp_path / "models"
     # It remembers the catalogue that it has read.
     assert model_store() is store
+
+
+class TestAStoreThatCannotBeOpened:
+    @pytest.mark.parametrize("problem", [ImportError("Install s3fs"), ValueError("unknown scheme")])
+    @pytest.mark.parametrize("path", ["/api/models", *API])
+    def test_is_told_without_the_words_of_a_library(self, path, problem, monkeypatch, caplog):
+        def unopenable(_: str) -> None:
+            raise problem
+
+        monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "s3://another-store-of-this-test")
+        monkeypatch.setattr(models_api, "store_root", unopenable)
+        answer = pages().get(path, params=ONE)
+        assert answer.status_code == 503
+        assert "model store cannot be read" in answer.json()["detail"]
+        assert str(problem) not in answer.text
+        assert str(problem) in caplog.text
+
+
+@pytest.mark.parametrize("path", API)
+class TestAModelThatIsListedAndGone:
+    @pytest.fixture
+    def gone(self, store) -> ModelStore:
+        (store.root / quote(JOB) / TYPE / f"{MODEL_ID}.json").unlink()
+        return store
+
+    def test_the_next_version_is_shown(self, gone, path):
+        answer = pages(store=gone).get(path, params=ONE)
+        assert answer.status_code == 200
+        page = pages(store=gone).get("/api/model", params=ONE).json()
+        assert page["model"]["model_id"] == OLDER_ID
+        assert page["is_newest"]
+
+    def test_that_version_is_as_one_that_never_was(self, gone, path):
+        named = {**ONE, "model_id": MODEL_ID}
+        assert pages(store=gone).get(path, params=named).status_code == 404
+        client = pages(StubAuthManager(dags={DAG_ID}), store=gone)
+        absent = client.get(path, params={**ONE, "job": "no such job"})
+        assert client.get(path, params=named).text == absent.text
+        assert client.get(path, params=named).status_code == absent.status_code == 403
+
+    def test_one_that_is_damaged_is_no_absent_one(self, store, path):
+        (store.root / quote(JOB) / TYPE / f"{MODEL_ID}.json").write_text("{")
+        assert pages(store=store).get(path, params=ONE).status_code == 503
+
+
+@pytest.mark.parametrize("path", API)
+def test_only_the_dags_of_the_job_are_asked_about(store, path):
+    asked: set[str | None] = set()
+
+    class Manager(StubAuthManager):
+        def filter_authorized_dag_ids(self, *, dag_ids, **named):
+            asked.update(dag_ids)
+            return super().filter_authorized_dag_ids(dag_ids=dag_ids, **named)
+
+    other = Origin(dag_id="of another job", run_id="r", task_id="t")
+    store.save(replace(model(), job="another job", origin=other))
+    assert pages(Manager(), store=store).get(path, params=ONE).status_code == 200
+    assert asked == {DAG_ID, "secret_dag"}
+
+
+def test_what_the_page_asks_at_first_can_be_asked(store):
+    absurd = replace(
+        record(),
+        decision_id="20261121T000000.000000Z-00000000",
+        decision=replace(record().decision, price_per_hour=1e12),
+        scale=1e300,
+        min_machines=0,
+        max_machines=5_000,
+        iterations=0,
+        deadline_seconds=0.0,
+        budget_dollars=1e200,
+    )
+    store.save_decision(absurd)
+    client = pages(store=store)
+    defaults = client.get("/api/model", params=ONE).json()["defaults"]
+    assert (defaults["min_machines"], defaults["max_machines"]) == (1, 1000)
+    asked = {name: value for name, value in defaults.items() if value is not None}
+    assert client.get("/api/prediction", params={**ONE, **asked}).status_code == 200
+
+
+def test_the_description_names_what_lists_are_sorted_by():
+    description = pages().get("/openapi.json").json()
+    named = {
+        each["name"]: each["schema"] for each in description["paths"]["/api/models"]["get"]["parameters"]
+    }
+    assert named["sort"]["enum"] == list(SORTS)
+    assert "drifting" in str(named["state"])

@@ -12,9 +12,10 @@ from airflow_provider_ernest.model.choice import Goal, choose
 from airflow_provider_ernest.model.pareto import on_pareto_front
 from airflow_provider_ernest.model.results import FittedTerm, Model
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.json_answer import json_ready
 from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
 
-from .stored import everything, model, observed
+from .stored import decided, everything, model, observed
 
 
 @pytest.fixture(scope="module")
@@ -32,8 +33,8 @@ def store(tmp_path: Path, trained: Model) -> ModelStore:
 def predicted(store: ModelStore, of: Model, *, readable: Any = everything, **asked: Any) -> dict[str, Any]:
     request = PredictionRequest(**{"max_machines": 12, **asked})
     answer = prediction(store, of, request, entries=store.catalogue.entries(), readable=readable)
-    json.dumps(answer, allow_nan=False)
-    return answer
+    json.dumps(json_ready(answer), allow_nan=False)
+    return json_ready(answer)
 
 
 def test_the_curve_adds_up_with_start_up(store: ModelStore, trained: Model):
@@ -221,8 +222,8 @@ def test_runs_without_applications_or_hosts(store: ModelStore, trained: Model):
 
 
 def test_more_configurations_than_a_page_can_wait_for(store: ModelStore, trained: Model):
-    runs = tuple(replace(run, scale=0.01 + index / 10_000) for index, run in enumerate(observed(runs=301)))
-    with pytest.raises(FitError, match=r"its runs have 301 configurations.*with ernest choose"):
+    runs = tuple(replace(run, scale=0.01 + index / 10_000) for index, run in enumerate(observed(runs=101)))
+    with pytest.raises(FitError, match=r"its runs have 101 configurations.*with ernest choose"):
         predicted(store, replace(trained, observations=runs))
     by_least_squares = model(method="relative", observations=runs)
     assert len(predicted(store, by_least_squares)["curve"]) == 12
@@ -233,3 +234,22 @@ def test_a_model_that_was_trained_again_predicts_anew(store: ModelStore, trained
     slower = tuple(replace(run, seconds=3 * run.seconds) for run in trained.observations)
     after = predicted(store, replace(trained, observations=slower))["curve"][0]["seconds"]
     assert after > 2 * before
+
+
+def test_a_slider_that_moves_reads_no_decision_twice(
+    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
+):
+    other = model(instance_type="r5.large", price=None)
+    store.save(other)
+    for number in range(5):
+        store.save_decision(decided(other, days=1 + number, price=0.3 if number else None))
+    asked: list[str] = []
+    load = store.decision
+    monkeypatch.setattr(store, "decision", lambda *names: asked.append(names[-1]) or load(*names))
+
+    for scale in (0.5, 0.6, 0.7):
+        answer = predicted(store, trained, price_per_hour=0.5, scale=scale)
+        assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large", "r5.large"}
+
+    # The newest names no price, the one before does.
+    assert len(asked) == 2

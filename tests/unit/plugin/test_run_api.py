@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin import run_responses
+from airflow_provider_ernest.plugin import models_api, run_responses
 from airflow_provider_ernest.plugin.run_record import RunRecord
 from tests.browser.preview_runs import PREVIEW_RUNS, preview_run
 from tests.unit.plugin.pages_app import StubAuthManager, pages
-from tests.unit.plugin.run_examples import DAG_ID, RUN_ID, example_run, model
+from tests.unit.plugin.run_examples import DAG_ID, JOB, RUN_ID, TYPE, example_run, model
 
 RUN = {"dag_id": DAG_ID, "run_id": RUN_ID}
 
@@ -113,3 +114,38 @@ def test_halves_of_characters_in_xcoms_are_no_error(store: ModelStore):
     values = {**run.values, ("ernest.choose_config", -1, "return_value"): broken}
     client = pages(store=store, runs=lambda dag_id, run_id: replace(run, values=values))
     assert client.get("/api/run", params=RUN).status_code == 200
+
+
+def test_a_store_that_cannot_be_opened_does_not_hide_the_run(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def unopenable(_: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "s3://a-store-of-this-test")
+    monkeypatch.setattr(models_api, "store_root", unopenable)
+    answer = pages(runs=example).get("/api/run", params=RUN)
+    assert answer.status_code == 200
+    assert answer.json()["groups"][0]["decision"]["machines"] == 8
+    assert "Install s3fs" in caplog.text
+
+
+def test_what_the_xcoms_tell_is_not_looked_for_in_the_store(
+    store: ModelStore, monkeypatch: pytest.MonkeyPatch
+):
+    run = example_run()
+    pushed = ProductionRun(
+        production_id="1",
+        recorded_at="2026-11-20T12:41:00+00:00",
+        job=JOB,
+        instance_type=TYPE,
+        machines=8,
+        scale=1.0,
+        seconds=590.0,
+    )
+    run = replace(run, values={**run.values, ("production", -1, "production_run"): pushed.to_dict()})
+    asked = []
+    monkeypatch.setattr(type(store.catalogue), "entries", lambda _: asked.append(1) or [])
+    client = pages(store=store, runs=lambda dag_id, run_id: run)
+    assert client.get("/api/run", params=RUN).status_code == 200
+    assert asked == []

@@ -3,6 +3,7 @@
 import json
 import uuid
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
@@ -25,7 +26,8 @@ from sqlalchemy import Engine, StaticPool, create_engine
 from sqlalchemy.orm import Session
 
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.plugin.run_database import run_reader
+from airflow_provider_ernest.plugin import run_database
+from airflow_provider_ernest.plugin.run_database import read_run, run_reader
 from tests.unit.plugin.run_examples import DAG_ID, NOON, RUN_ID, example_run
 
 LATER = NOON + timedelta(minutes=3)
@@ -104,7 +106,7 @@ def add_value(session: Session, task_id: str, value: Any, **facts: Any) -> None:
 
 
 def test_a_run_that_is_not_there(session: Session):
-    assert run_reader(session)(DAG_ID, RUN_ID) is None
+    assert read_run(session, DAG_ID, RUN_ID) is None
 
 
 def test_the_run_and_its_tasks(session: Session):
@@ -114,7 +116,7 @@ def test_the_run_and_its_tasks(session: Session):
         session, "ernest.sample_run", "SampleRunOperator", map_index=3, rendered_map_index="4 machines, 10 %"
     )
     add_task(session, "ernest.fit_model", "FitModelOperator", state=None, start_date=None, end_date=None)
-    run = run_reader(session)(DAG_ID, RUN_ID)
+    run = read_run(session, DAG_ID, RUN_ID)
     assert (run.state, run.started_at, run.ended_at) == ("success", NOON, LATER)
     tasks = {task.task_id: task for task in run.tasks}
     assert tasks["ernest.design"].try_number == 2
@@ -130,7 +132,7 @@ def test_what_tasks_returned_in_either_form_that_airflow_keeps(session: Session,
     add_run(session)
     add_task(session, "ernest.design", "ExperimentDesignOperator")
     add_value(session, "ernest.design", kept_as(value), key="design")
-    run = run_reader(session)(DAG_ID, RUN_ID)
+    run = read_run(session, DAG_ID, RUN_ID)
     assert run.value(run.tasks[0], "design") == value
 
 
@@ -138,7 +140,7 @@ def test_what_a_custom_backend_keeps_elsewhere_is_not_fetched(session: Session):
     add_run(session)
     add_task(session, "ernest.fit_model", "FitModelOperator")
     add_value(session, "ernest.fit_model", "file:///etc/passwd")
-    run = run_reader(session)(DAG_ID, RUN_ID)
+    run = read_run(session, DAG_ID, RUN_ID)
     assert run.value(run.tasks[0]) == "file:///etc/passwd"
 
 
@@ -147,7 +149,7 @@ def test_a_serialised_object_is_not_made(session: Session):
     add_task(session, "ernest.fit_model", "FitModelOperator")
     hostile = {"__classname__": "subprocess.Popen", "__version__": 1, "__data__": ["/bin/true"]}
     add_value(session, "ernest.fit_model", hostile)
-    run = run_reader(session)(DAG_ID, RUN_ID)
+    run = read_run(session, DAG_ID, RUN_ID)
     assert run.value(run.tasks[0]) == hostile
 
 
@@ -159,14 +161,14 @@ def test_values_of_other_tasks_runs_and_dags_are_not_read(session: Session):
     add_value(session, "ernest.design", 1, dag_run_id=2, run_id="another")
     add_value(session, "ernest.design", 2, dag_run_id=3, dag_id="another")
     add_value(session, "ernest.design", 3, key="spark_conf")
-    assert run_reader(session)(DAG_ID, RUN_ID).values == {}
+    assert read_run(session, DAG_ID, RUN_ID).values == {}
 
 
 def test_the_record_of_a_production_run_by_whatever_operator(session: Session):
     add_run(session)
     add_task(session, "production", "ErnestSparkSubmitOperator")
     add_value(session, "production", {"seconds": 1}, key="production_run")
-    run = run_reader(session)(DAG_ID, RUN_ID)
+    run = read_run(session, DAG_ID, RUN_ID)
     assert run.value(run.tasks[0], "production_run") == {"seconds": 1}
 
 
@@ -182,14 +184,14 @@ def test_what_follows_on_what_in_the_version_that_ran(session: Session):
     version = DagVersion.get_latest_version(DAG_ID, session=session)
     add_run(session, created_dag_version_id=version.id)
     add_task(session, "choose", "ChooseConfigOperator")
-    run = run_reader(session)(DAG_ID, RUN_ID)
+    run = read_run(session, DAG_ID, RUN_ID)
     assert run.downstream["choose"] == {"production", "tell"}
 
 
 def test_a_dag_that_is_gone(session: Session):
     add_run(session)
     add_task(session, "choose", "ChooseConfigOperator")
-    assert run_reader(session)(DAG_ID, RUN_ID).downstream == {}
+    assert read_run(session, DAG_ID, RUN_ID).downstream == {}
 
 
 def test_a_dag_that_cannot_be_read_any_more_does_not_hide_the_run(
@@ -201,5 +203,23 @@ def test_a_dag_that_cannot_be_read_any_more_does_not_hide_the_run(
     monkeypatch.setattr(DBDagBag, "get_dag_for_run", broken)
     add_run(session)
     add_task(session, "choose", "ChooseConfigOperator")
-    assert run_reader(session)(DAG_ID, RUN_ID).downstream == {}
+    assert read_run(session, DAG_ID, RUN_ID).downstream == {}
     assert DAG_ID in caplog.text
+
+
+def test_the_session_is_closed_before_the_run_is_handed_over(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+):
+    """For the model store is read next, and a connection must not wait for that."""
+    add_run(session)
+    closed = []
+
+    @contextmanager
+    def created(**_: Any) -> Iterator[Session]:
+        yield session
+        closed.append(True)
+
+    monkeypatch.setattr(run_database, "create_session", created)
+    read = run_reader()
+    assert read(DAG_ID, RUN_ID).run_id == RUN_ID
+    assert closed == [True]

@@ -6,13 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.run_kept import StoredOfRun, made_by, stored_of
+from airflow_provider_ernest.plugin.run_kept import MOST_LOOKED_AT, made_by, stored_of
 from tests.unit.plugin.run_examples import (
     DAG_ID,
     JOB,
+    MODEL_ID,
     NOON,
     RUN_ID,
     TYPE,
@@ -71,18 +73,101 @@ def test_while_the_run_goes_on(store: ModelStore):
 
 
 def test_a_run_at_another_time_is_not_looked_through(store: ModelStore):
-    later = example_run(started_at=NOON + timedelta(days=1), ended_at=NOON + timedelta(days=2))
-    assert stored_of(store, later) == StoredOfRun()
+    later = example_run(started_at=NOON + timedelta(days=2), ended_at=NOON + timedelta(days=3), tasks=())
+    assert stored_of(store, later).models == ()
 
 
 def test_a_store_that_cannot_be_read_is_nothing(tmp_path: Path):
     root = tmp_path / "store"
     root.write_text("a file where a folder should be")
-    assert stored_of(ModelStore(root), example_run()) == StoredOfRun()
+    assert stored_of(ModelStore(root), example_run()).models == ()
 
 
 def test_who_made_it():
     fit = row("ernest.fit_model", "FitModelOperator", 27, 29)
-    assert made_by([model()], [fit]) == model()
-    assert made_by([model()], [replace(fit, task_id="other.fit_model")]) is None
-    assert made_by([replace(model(), origin=None)], [fit]) is None
+    assert made_by([model()], fit) == model()
+    assert made_by([model()], replace(fit, task_id="other.fit_model")) is None
+    assert made_by([replace(model(), origin=None)], fit) is None
+
+
+def test_each_instance_of_a_mapped_task_made_its_own():
+    fit = row("ernest.fit_model", "FitModelOperator", 27, 29, map_index=1)
+    first, second = (
+        replace(model(), model_id=str(index), origin=origin("fit_model", index)) for index in (0, 1)
+    )
+    assert made_by([first, second], fit) == second
+
+
+def at(minutes: float) -> str:
+    """An id of so many minutes after noon."""
+    return f"{NOON + timedelta(minutes=minutes):%Y%m%dT%H%M%S}.000000Z-00000000"
+
+
+def test_the_records_of_an_older_run_are_found_among_many_newer_ones(store: ModelStore):
+    for number in range(MOST_LOOKED_AT):
+        minutes = 60 + 20 * number
+        moment = (NOON + timedelta(minutes=minutes)).isoformat()
+        later = replace(origin("choose_config"), run_id=f"later {number}")
+        store.save_decision(replace(record(), decision_id=at(minutes), decided_at=moment, origin=later))
+    stored = stored_of(store, example_run())
+    assert [each.decision_id for each in stored.decisions] == [record().decision_id]
+    assert [each.machines for each in stored.production_runs] == [8]
+
+
+def test_the_run_is_looked_for_nearest_to_its_time(store: ModelStore):
+    for number in range(MOST_LOOKED_AT + 1):
+        moment = (NOON + timedelta(minutes=42)).isoformat()
+        other = replace(origin("fit_model"), run_id="the next one")
+        name = f"{at(42)}-{number}"
+        store.save(replace(model(), model_id=name, created_at=moment, origin=other))
+    assert [each.model_id for each in stored_of(store, example_run()).models] == [MODEL_ID]
+
+
+@pytest.mark.parametrize("damage", ["gone", "damaged", "a folder"])
+def test_a_document_that_cannot_be_read_hides_no_other(
+    store: ModelStore, caplog: pytest.LogCaptureFixture, damage: str
+):
+    path = store.save(replace(model(), model_id=LATER_ID, created_at="2026-11-20T12:29:30+00:00"))
+    path.unlink()
+    if damage == "damaged":
+        path.write_text("{")
+    elif damage == "a folder":
+        path.mkdir()
+    assert [each.model_id for each in stored_of(store, example_run()).models] == [MODEL_ID]
+    assert LATER_ID in caplog.text
+
+
+def test_a_store_that_breaks_is_nothing_and_told_in_the_log(
+    store: ModelStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    def broken(*_: object) -> None:
+        raise StoreError("the network is down") from OSError("unreachable")
+
+    monkeypatch.setattr(store, "decision", broken)
+    stored = stored_of(store, example_run())
+    assert stored.decisions == ()
+    assert len(stored.models) == 1
+    assert "the network is down" in caplog.text
+
+
+def test_a_run_that_was_cleared_begins_anew_and_keeps_what_it_made(store: ModelStore):
+    again = NOON + timedelta(days=7)
+    cleared = example_run(started_at=again, ended_at=again + timedelta(minutes=10))
+    assert [each.decision_id for each in stored_of(store, cleared).decisions] == [record().decision_id]
+
+
+def test_a_time_that_nobody_can_read_hides_nothing(tmp_path: Path):
+    store = ModelStore(tmp_path)
+    store.save_decision(replace(record(), decided_at="yesterday, about noon"))
+    assert len(stored_of(store, example_run()).decisions) == 1
+
+
+def test_nothing_is_read_before_it_is_asked_for(store: ModelStore, monkeypatch: pytest.MonkeyPatch):
+    asked: list[str] = []
+    decision = store.decision
+    monkeypatch.setattr(store, "load", lambda *_: asked.append("model"))
+    monkeypatch.setattr(store, "decision", lambda *names: asked.append("decision") or decision(*names))
+    stored = stored_of(store, example_run())
+    assert asked == []
+    assert len(stored.decisions) == len(stored.decisions) == 1
+    assert asked == ["decision"]

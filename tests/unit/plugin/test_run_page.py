@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.model.records import ProductionRun
+from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun
 from airflow_provider_ernest.plugin.run_page import run_page
 from airflow_provider_ernest.plugin.run_record import RunRecord
@@ -103,7 +104,7 @@ class TestARunThatWentWell:
         pushed = {**run.values, ("production", -1, "production_run"): production_run().to_dict()}
         # By its XCom, or where that is gone by the store.
         of_xcom = group(replace(run, values=pushed))["production"]
-        production = group(run, StoredOfRun(production_runs=(production_run(),)))["production"]
+        production = group(run, StoredOfRun(production_runs=lambda: (production_run(),)))["production"]
         assert of_xcom == production
         assert (production["seconds"], production["cost"]) == (590.0, 0.3)
         assert production["error_percent"] == pytest.approx(10.0)
@@ -198,23 +199,116 @@ class TestResultsThatAreGone:
             assert hint.count(task) == 1
 
     def test_are_taken_from_the_store(self):
-        stored = StoredOfRun(models=(replace(model(), design=None),), decisions=(record(),))
+        stored = StoredOfRun(models=lambda: (replace(model(), design=None),), decisions=lambda: (record(),))
         told = group(example_run(values={}), stored)
         assert told["model"]["model_id"] == MODEL_ID
         assert told["decision"]["machines"] == 8
         assert len(told["observations"]) == len(RUNS)
 
     def test_are_not_taken_from_an_attempt_before_the_last(self):
-        stored = StoredOfRun(models=(model(),), decisions=(record(),))
+        stored = StoredOfRun(models=lambda: (model(),), decisions=lambda: (record(),))
         again = example_run(values={}, changed={"fit_model": {"state": "running"}})
         told = group(again, stored)
         assert told["model"]["median_error_percent"] is None
 
     def test_are_not_taken_from_another_group(self):
         elsewhere = replace(model(), origin=replace(origin("x"), task_id="other.fit_model"))
-        assert group(example_run(values={}), StoredOfRun(models=(elsewhere,)))["model"] is None
+        assert group(example_run(values={}), StoredOfRun(models=lambda: (elsewhere,)))["model"] is None
 
 
 def test_the_identity_of_the_run():
     told = page(example_run())
     assert (told["dag_id"], told["run_id"], told["state"]) == (DAG_ID, RUN_ID, "success")
+
+
+class TestAMappedProduction:
+    """Two instances: one recorded on six machines, one not recorded."""
+
+    @pytest.fixture
+    def run(self) -> RunRecord:
+        run = example_run()
+        (production,) = (task for task in run.tasks if task.task_id == "production")
+        others = tuple(task for task in run.tasks if task is not production)
+        second = {"started_at": NOON + timedelta(minutes=50), "ended_at": NOON + timedelta(minutes=70)}
+        return replace(
+            run,
+            tasks=(*others, replace(production, map_index=0), replace(production, map_index=1, **second)),
+            values={
+                **run.values,
+                ("production", 0, "production_run"): production_run(machines=6).to_dict(),
+            },
+        )
+
+    def test_each_instance_has_its_own_time_and_cost(self, run: RunRecord):
+        steps = [step for step in group(run)["steps"] if step["kind"] == "production"]
+        assert [step["says"][:14] for step in steps] == ["It took 9 min ", "It took 20 min"]
+        assert [step["cost"] for step in steps] == [0.3, pytest.approx(8 * 0.2 / 3)]
+
+    def test_of_the_store_too(self, run: RunRecord):
+        kept = tuple(
+            production_run(seconds=seconds, origin=replace(origin("x", index), task_id="production"))
+            for index, seconds in ((1, 1200.0), (0, 660.0))
+        )
+        told = group(replace(run, values={}), StoredOfRun(production_runs=lambda: kept))
+        steps = [step for step in told["steps"] if step["kind"] == "production"]
+        assert [step["says"][:14] for step in steps] == ["It took 11 min", "It took 20 min"]
+
+    def test_the_figure_is_of_the_first(self, run: RunRecord):
+        assert group(run)["production"]["machines"] == 6
+
+
+class TestAStoredCluster:
+    def test_costs_what_the_clusters_handle_tells(self):
+        of_handle = group(example_run())
+        machines = tuple(TrainedMachine(host=f"10.0.0.{number}", price_per_hour=0.2) for number in range(4))
+        culled = TrainedMachine(host="10.0.0.5", culled_because="slow", price_per_hour=0.2)
+        master = TrainedMachine(host="10.0.0.9", is_master=True, price_per_hour=0.2)
+        cluster = TrainingCluster(
+            kind="ec2",
+            name="ernest-nightly",
+            instance_type=TYPE,
+            cores_per_machine=4,
+            price_per_hour=0.2,
+            machines=(*machines, culled, master),
+        )
+        kept = StoredOfRun(models=lambda: (replace(model(), cluster=cluster),), decisions=lambda: (record(),))
+        told = group(example_run(values={}), kept)
+        assert told["training"]["cost"] == pytest.approx(of_handle["training"]["cost"])
+        assert told["training"]["machines"] == of_handle["training"]["machines"] == 6
+        assert (told["cluster"]["machines"], told["cluster"]["culled"]) == (4, 1)
+
+    def test_of_a_master_at_another_price(self):
+        cluster = TrainingCluster(
+            kind="ec2",
+            name="c",
+            instance_type=TYPE,
+            cores_per_machine=4,
+            price_per_hour=0.2,
+            machines=(
+                TrainedMachine(host="a"),
+                TrainedMachine(host="b", is_master=True, price_per_hour=0.1),
+            ),
+        )
+        kept = StoredOfRun(models=lambda: (replace(model(), cluster=cluster),), decisions=lambda: (record(),))
+        assert group(example_run(values={}), kept)["training"]["cost"] == pytest.approx(0.3 / 2)
+
+    def test_of_a_price_that_cannot_be(self):
+        cluster = TrainingCluster(
+            kind="ec2",
+            name="c",
+            instance_type=TYPE,
+            cores_per_machine=4,
+            price_per_hour=-0.2,
+            machines=(TrainedMachine(host="a"),),
+        )
+        kept = StoredOfRun(models=lambda: (replace(model(), cluster=cluster),))
+        assert group(example_run(values={}), kept)["cluster"]["price_per_hour"] is None
+
+
+@pytest.mark.parametrize("state", [None, "scheduled", "queued"])
+def test_a_task_that_was_cleared_keeps_the_times_of_its_last_attempt_and_has_not_run(state: str | None):
+    told = group(example_run(changed={"create_cluster": {"state": state}, "production": {"state": state}}))
+    steps = {step["kind"]: step for step in told["steps"]}
+    for kind in ("cluster", "production"):
+        assert steps[kind]["started_at"] is steps[kind]["seconds"] is steps[kind]["cost"] is None
+    assert told["training"]["seconds"] is None

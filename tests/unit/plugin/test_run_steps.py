@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.plugin.run_documents import documents_of
 from airflow_provider_ernest.plugin.run_groups import groups_of
 from airflow_provider_ernest.plugin.run_record import RunRecord
@@ -138,3 +139,24 @@ def test_a_clusters_operator_of_any_kind_is_a_cluster():
 def test_a_task_of_another_provider_is_no_step():
     run = example_run(tasks=(*rows(), row("ernest.note", "BashOperator", 0, 1)))
     assert ("note", -1) not in steps(run)
+
+
+def test_production_on_other_machines_than_decided_is_held_to_its_own_prediction():
+    recorded = ProductionRun(
+        production_id="1",
+        recorded_at="2026-11-20T12:41:00+00:00",
+        job="j",
+        instance_type="m5.xlarge",
+        machines=6,
+        scale=1.0,
+        seconds=590.0,
+        predicted_seconds=900.0,
+    )
+    run = example_run()
+    for predicted, sentence in (
+        (900.0, "It took 9 min 50 s; 15 min were predicted."),
+        (None, "It took 9 min 50 s."),
+    ):
+        pushed = replace(recorded, predicted_seconds=predicted).to_dict()
+        told = replace(run, values={**run.values, ("production", -1, "production_run"): pushed})
+        assert says(told, "production") == sentence

@@ -67,7 +67,7 @@ class TestTask:
             event_log="/logs/app-1",
             origin=Origin(dag_id="d", run_id="r", task_id="production"),
         )
-        stored = StoredOfRun(production_runs=(recorded,))
+        stored = StoredOfRun(production_runs=lambda: (recorded,))
         told = task_page(example_run(), stored=stored, task_id="production", map_index=-1)
         assert "as application app-1 is /logs/app-1" in told["hints"][-1]
 

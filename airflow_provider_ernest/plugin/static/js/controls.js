@@ -1,9 +1,10 @@
 /** Labelled controls: native inputs, each with its unit and what is wrong with a value in words. */
 
-import { element, replace, uniqueId } from "./dom.js";
+import { element, setText, uniqueId } from "./dom.js";
 
 const DEBOUNCE_MILLISECONDS = 200;
 const SLIDER_STEPS = 400;
+const SMALLEST = 1e-9; // of numbers that are to be above zero
 
 /** Calls the function once the calls have paused. `cancel()` drops a call that is due. */
 export function debounce(action, milliseconds = DEBOUNCE_MILLISECONDS) {
@@ -21,8 +22,10 @@ function problemOf(text, { minimum, maximum, isRequired, isWhole }) {
   const value = Number(text);
   if (!Number.isFinite(value)) return "Enter a number.";
   if (isWhole && !Number.isInteger(value)) return "Enter a whole number.";
-  if (minimum !== undefined && value < minimum) return `Enter ${minimum} or more.`;
-  if (maximum !== undefined && value > maximum) return `Enter ${maximum} or less.`;
+  if (minimum !== undefined && value < minimum) {
+    return minimum === SMALLEST ? "Enter a number above 0." : `Enter ${minimum} or more.`;
+  }
+  if (maximum !== undefined && value > maximum) return `Enter ${maximum.toLocaleString("en-US")} or less.`;
   return "";
 }
 
@@ -43,7 +46,7 @@ function problemOf(text, { minimum, maximum, isRequired, isWhole }) {
  * @param {boolean} [options.isWhole]
  * @param {function} options.onChange called, debounced, with the number, or null for an empty field; not
  *   called while the value is wrong.
- * @returns {HTMLElement} with `value` (number or null), `set(value)` (no call of onChange) and `input`.
+ * @returns {HTMLElement} with `value` (number or null) and `set(value)` (no call of onChange).
  */
 export function numberField(options) {
   const { label, unit, hint, value = null, minimum, maximum, step = "any", placeholder, onChange } = options;
@@ -60,7 +63,7 @@ export function numberField(options) {
   function check() {
     const text = input.validity.badInput ? "not a number" : input.value.trim();
     const words = problemOf(text, options);
-    problem.textContent = words;
+    setText(problem, words);
     input.setAttribute("aria-invalid", words ? "true" : "false");
     return !words;
   }
@@ -75,7 +78,6 @@ export function numberField(options) {
     hint ? element("span", { class: "field-hint", id: `${id}-hint` }, hint) : null,
     problem,
   );
-  field.input = input;
   field.set = (number) => {
     input.value = number ?? "";
     check();
@@ -86,78 +88,64 @@ export function numberField(options) {
   return field;
 }
 
-function logarithmicPlaces(minimum, maximum) {
+/** The slider's places by numbers and back, evenly by ratio. */
+function placesOf(minimum, maximum) {
   const span = Math.log(maximum / minimum) || 1;
   return {
     place: (value) => Math.round((SLIDER_STEPS * Math.log(value / minimum)) / span),
-    value: (place) => Number((minimum * Math.exp((span * place) / SLIDER_STEPS)).toPrecision(3)),
-  };
-}
-
-function linearPlaces(minimum, maximum) {
-  const span = maximum - minimum || 1;
-  return {
-    place: (value) => Math.round((SLIDER_STEPS * (value - minimum)) / span),
-    value: (place) => Number((minimum + (span * place) / SLIDER_STEPS).toPrecision(4)),
+    value: (place) => {
+      const exact = minimum * Math.exp((span * place) / SLIDER_STEPS);
+      // Rounding may lead beyond the ends.
+      return Math.min(maximum, Math.max(minimum, Number(exact.toPrecision(3))));
+    },
   };
 }
 
 /**
- * A slider with a field beside it for the exact number; logarithmic unless told otherwise.
+ * A slider by ratios with a field beside it for the exact number.
  *
  * @param {Object} options
  * @param {string} options.label
  * @param {string} [options.id] of the field; the slider's is `<id>-slider`.
- * @param {number} options.minimum above 0 when logarithmic.
- * @param {number} options.maximum of the slider; the field takes more unless `isStrict`.
+ * @param {number} options.minimum of the slider, above 0.
+ * @param {number} options.maximum of the slider; the field takes more.
+ * @param {number} [options.numberMinimum] of the field; otherwise any number above 0.
  * @param {number} options.value
  * @param {string} [options.unit]
  * @param {string} [options.hint]
- * @param {boolean} [options.isLogarithmic]
- * @param {boolean} [options.isStrict]
- * @param {function} [options.format] value => text that screen readers hear of the slider.
+ * @param {function} options.format value => text that screen readers hear of the slider.
  * @param {function} options.onChange called, debounced, with the number.
- * @returns {HTMLElement} with `value`, `set(value)`, `range` and `input`.
+ * @returns {HTMLElement}
  */
 export function slider(options) {
-  const { label, minimum, maximum, value, unit, onChange, isLogarithmic = true, isStrict = false } = options;
+  const { label, minimum, maximum, numberMinimum = SMALLEST, value, format, onChange } = options;
   const id = options.id ?? uniqueId("slider");
-  const format = options.format ?? ((number) => `${number} ${unit ?? ""}`.trim());
-  const scaled = isLogarithmic ? logarithmicPlaces(minimum, maximum) : linearPlaces(minimum, maximum);
+  const { place, value: valueAt } = placesOf(minimum, maximum);
   const range = element("input", {
     id: `${id}-slider`, type: "range", min: 0, max: SLIDER_STEPS, step: 1, "aria-label": `${label}, slider`,
   });
-  const changed = debounce((number) => onChange?.(number));
+  const changed = debounce(onChange);
   const field = numberField({
-    ...options, id, isRequired: true, maximum: isStrict ? maximum : undefined,
+    ...options, id, isRequired: true, minimum: numberMinimum, maximum: undefined,
     onChange: (number) => {
       follow(number);
-      onChange?.(number);
+      onChange(number);
     },
   });
 
   function follow(number) {
-    const within = Math.min(maximum, Math.max(minimum, number));
-    range.value = scaled.place(within);
+    range.value = place(Math.min(maximum, Math.max(minimum, number)));
     range.setAttribute("aria-valuetext", format(number));
   }
 
   range.addEventListener("input", () => {
-    const number = scaled.value(Number(range.value));
+    const number = valueAt(Number(range.value));
     field.set(number);
     range.setAttribute("aria-valuetext", format(number));
     changed(number);
   });
   follow(value);
-  const node = element("div", { class: "slider" }, field, range);
-  node.range = range;
-  node.input = field.input;
-  node.set = (number) => {
-    field.set(number);
-    follow(number);
-  };
-  Object.defineProperty(node, "value", { get: () => field.value });
-  return node;
+  return element("div", { class: "slider" }, field, range);
 }
 
 /**
@@ -169,32 +157,19 @@ export function slider(options) {
  * @param {string} options.value
  * @param {string} [options.name] of the group; choices get the ids `<name>-<value>`.
  * @param {function} options.onChange called with the value.
- * @returns {HTMLFieldSetElement} with `choice` and `set(value)`.
+ * @returns {HTMLFieldSetElement}
  */
 export function radioSwitch({ legend, options, value, name = uniqueId("choice"), onChange }) {
-  const node = element("fieldset", { class: "switch" }, element("legend", {}, legend));
-  const choices = element("div", { class: "switch-choices" });
-  replace(
-    choices,
-    options.map((option) => {
-      const id = `${name}-${option.value}`;
-      return element(
-        "span",
-        { class: "switch-choice" },
-        element("input", {
-          type: "radio", id, name, value: option.value, checked: option.value === value,
-          onChange: () => onChange?.(option.value),
-        }),
-        element("label", { for: id }, option.label),
-      );
-    }),
-  );
-  node.append(choices);
-  node.set = (chosen) => {
-    for (const input of choices.querySelectorAll("input")) input.checked = input.value === chosen;
-  };
-  Object.defineProperty(node, "choice", { get: () => choices.querySelector("input:checked")?.value ?? null });
-  return node;
+  const choices = options.map((option) => {
+    const id = `${name}-${option.value}`;
+    const input = element("input", {
+      type: "radio", id, name, value: option.value, checked: option.value === value,
+      onChange: () => onChange(option.value),
+    });
+    return element("span", { class: "switch-choice" }, input, element("label", { for: id }, option.label));
+  });
+  return element("fieldset", { class: "switch" },
+    element("legend", {}, legend), element("div", { class: "switch-choices" }, choices));
 }
 
 /** A list to choose one from: {label, options: [{value, label}], value, onChange(value), id?}. */
@@ -202,7 +177,5 @@ export function selectField({ label, options, value, onChange, id = uniqueId("se
   const isChosen = (option) => String(option.value) === String(value);
   const select = element("select", { id, onChange: () => onChange?.(select.value) }, options.map((option) =>
     element("option", { value: option.value, selected: isChosen(option) }, option.label)));
-  const node = element("div", { class: "field" }, element("label", { for: id }, label), select);
-  Object.defineProperty(node, "value", { get: () => select.value });
-  return node;
+  return element("div", { class: "field" }, element("label", { for: id }, label), select);
 }

@@ -56,6 +56,44 @@ export function replace(node, ...children) {
   return node;
 }
 
+const FOCUSABLE = "a, button, summary, input, select, [tabindex]";
+
+/** The elements alike: the same tag with the same name. */
+function alike(container, { tagName, id, textContent }) {
+  const isAlike = (node) => node.tagName === tagName && node.id === id && node.textContent === textContent;
+  return [...container.querySelectorAll(FOCUSABLE)].filter(isAlike);
+}
+
+function focusAgain(container, { node, place }) {
+  const again = alike(container, node)[place] ?? container.closest("[tabindex]");
+  // Of itself nothing scrolls: the reader has not asked for it.
+  again?.focus({ preventScroll: true });
+}
+
+/**
+ * Puts new content into a node without taking the reader's focus or place in a table away.
+ *
+ * The element like the one focused gets the focus, the third of three if that was the third; where it is
+ * gone, what surrounds it and can have the focus.
+ */
+export function renew(container, ...children) {
+  const node = document.activeElement;
+  const isWithin = node !== container && container.contains(node);
+  const focused = isWithin ? { node, place: alike(container, node).indexOf(node) } : null;
+  const scrolled = [...container.querySelectorAll(".table-scroll")].map((region) => region.scrollLeft);
+  replace(container, ...children);
+  container.querySelectorAll(".table-scroll").forEach((region, place) => {
+    region.scrollLeft = scrolled[place] ?? 0;
+  });
+  if (focused) focusAgain(container, focused);
+  return container;
+}
+
+/** Puts a text into a node if it is another: screen readers would read it again. */
+export function setText(node, text) {
+  if (node.textContent !== text) node.textContent = text;
+}
+
 /** Words for screen readers only. */
 export function hidden(text) {
   return element("span", { class: "visually-hidden" }, text);

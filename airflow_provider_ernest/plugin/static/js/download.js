@@ -2,7 +2,8 @@
 
 import { element, hidden } from "./dom.js";
 
-const STARTS_A_FORMULA = /^[=+\-@\t\r]/;
+// Full-width signs, too: spreadsheets take them for the plain ones.
+const STARTS_A_FORMULA = /^[=+\-@\t\r\n\uff1d\uff0b\uff0d\uff20]/;
 
 /** The value of a cell for files and sorting: `value(row)` of the column, else the row's by the key. */
 export function cellValue(column, row) {

@@ -1,13 +1,16 @@
 /** A chart with its heading, its words for screen readers, its numbers as a table and its downloads. */
 
-import { element, replace } from "./dom.js";
+import { element, hidden, renew, replace } from "./dom.js";
 import { downloadButtons } from "./download.js";
 import { dataTable } from "./table.js";
 import { themeColors, watchTheme } from "./theme.js";
 
 const NARROW_PIXELS = 520; // below, charts are drawn for phones
 
-/** Draws into a container when it gets its first size, turns wide or narrow, or the theme changes. */
+/**
+ * Draws into a container when it gets its first size, turns wide or narrow, or the theme changes. Once the
+ * container has left the page it watches no more.
+ */
 class Drawing {
   constructor(container, onFailure) {
     this.container = container;
@@ -15,19 +18,28 @@ class Drawing {
     this.draw = null;
     this.dispose = null;
     this.isNarrow = null;
+    this.wasOnPage = false;
     this.observer = new ResizeObserver(() => this.resized());
     this.observer.observe(container);
     this.unwatch = watchTheme(() => this.redraw());
   }
 
+  /** Ends all once the container was taken away; whether it was. */
+  endIfGone() {
+    this.wasOnPage ||= this.container.isConnected;
+    const isGone = this.wasOnPage && !this.container.isConnected;
+    if (isGone) this.remove();
+    return isGone;
+  }
+
   resized() {
     const width = this.container.clientWidth;
-    if (width > 0 && (width < NARROW_PIXELS) !== this.isNarrow) this.redraw();
+    if (!this.endIfGone() && width > 0 && (width < NARROW_PIXELS) !== this.isNarrow) this.redraw();
   }
 
   redraw() {
     const width = this.container.clientWidth;
-    if (!this.draw || width === 0) return;
+    if (this.endIfGone() || !this.draw || width === 0) return;
     this.isNarrow = width < NARROW_PIXELS;
     this.end();
     replace(this.container);
@@ -63,21 +75,40 @@ function heading(id, title, question, level) {
 /** The numbers are laid out when they are first asked for: thousands of rows would delay the charts. */
 function numbers(state) {
   const content = element("div", { class: "numbers" });
-  const sortedBy = { key: null, descending: false };
-  const summary = element("summary", {}, "The numbers");
+  const view = {};
+  const summary = element("summary", {}, "The numbers", hidden(` of ${state.title}`));
   const details = element("details", { class: "numbers-of-figure" }, summary, content);
   const fill = () => {
-    const { name, columns, rows, title, tableCaption: caption = title, highlight } = state;
-    replace(
+    const { name, columns, rows, title } = state;
+    const caption = `${title}: the numbers`;
+    renew(
       content,
       downloadButtons({ name, columns, rows }),
-      dataTable({ caption, captionHidden: true, columns, rows, highlight, sort: true, sortedBy }),
+      dataTable({ caption, captionHidden: true, columns, rows, sort: true, view }),
     );
   };
   details.addEventListener("toggle", () => {
     if (details.open) fill();
   });
   return { details, refresh: () => details.open && fill() };
+}
+
+/** The chart's place, with what stands around it. */
+function pictureOf({ id, role, height }) {
+  const style = height ? { height: `${height}px` } : null;
+  const container = element("div", { class: "chart", id: `${id}-chart`, role, style });
+  const caption = element("figcaption", {});
+  const legend = element("div", { class: "figure-legend" });
+  const node = element("figure", {}, legend, container, caption);
+
+  function show(state) {
+    container.setAttribute("aria-label", state.description);
+    replace(caption, state.caption);
+    replace(legend, state.legend);
+    caption.hidden = !state.caption;
+    legend.hidden = !state.legend;
+  }
+  return { node, container, show };
 }
 
 /**
@@ -102,30 +133,17 @@ function numbers(state) {
  */
 export function figure(options) {
   const state = { level: 2, role: "img", ...options };
-  const { id } = state;
-  const container = element("div", {
-    class: "chart",
-    id: `${id}-chart`,
-    role: state.role,
-    "aria-label": state.description,
-    style: state.height ? { height: `${state.height}px` } : null,
-  });
-  const caption = element("figcaption", {});
-  const legend = element("div", { class: "figure-legend" });
+  const { id, title, question, level, controls } = state;
+  const picture = pictureOf(state);
   const { details, refresh } = numbers(state);
-
-  const drawing = new Drawing(container, () => {
-    replace(container, element("p", { class: "chart-failed" },
+  const drawing = new Drawing(picture.container, () => {
+    replace(picture.container, element("p", { class: "chart-failed" },
       "The chart could not be drawn. Its numbers are below; reload the page to try again."));
     details.open = true;
   });
 
   function show() {
-    container.setAttribute("aria-label", state.description);
-    replace(caption, state.caption);
-    replace(legend, state.legend);
-    caption.hidden = !state.caption;
-    legend.hidden = !state.legend;
+    picture.show(state);
     drawing.draw = state.draw;
     drawing.redraw();
     refresh();
@@ -134,16 +152,16 @@ export function figure(options) {
   const section = element(
     "section",
     { class: "figure", id, "aria-labelledby": `${id}-title` },
-    heading(id, state.title, state.question, state.level),
-    state.controls ? element("div", { class: "figure-controls" }, state.controls) : null,
-    element("figure", {}, legend, container, caption),
+    heading(id, title, question, level),
+    controls ? element("div", { class: "figure-controls" }, controls) : null,
+    picture.node,
     details,
   );
+  const removeNode = section.remove.bind(section);
   section.update = (changed) => {
     Object.assign(state, changed);
     show();
   };
-  const removeNode = section.remove.bind(section);
   section.remove = () => {
     drawing.remove();
     removeNode();

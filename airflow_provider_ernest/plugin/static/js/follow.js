@@ -1,4 +1,4 @@
-/** Loading again while something goes on: every few seconds, never while the page is hidden. */
+/** Loading, and again while something goes on: every few seconds, never while the page is hidden. */
 
 const POLL_MILLISECONDS = 5000;
 const SLOWEST_POLL_MILLISECONDS = 60_000;
@@ -13,18 +13,27 @@ export function isGoingOn(state) {
 /**
  * Follows something.
  *
- * @param {function} load fetches and shows, then calls `next` of what this returns.
- * @returns {{next: function}} next({goesOn, hasFailed}): loads again after a while if it goes on; ever later
- *   while it fails.
+ * @param {function(AbortSignal)} load fetches and shows, then calls `next` of what this returns. Once the
+ *   signal is aborted a newer call is on its way: this one shows nothing and calls nothing.
+ * @returns {{start: function, next: function}} start(): loads now; next({goesOn, hasFailed}): loads again
+ *   after a while if it goes on; ever later while it fails.
  */
 export function follower(load) {
   let timer = null;
   let failures = 0;
   let goesOnNow = false;
+  let request = null;
+
+  function start() {
+    window.clearTimeout(timer);
+    request?.abort();
+    request = new AbortController();
+    load(request.signal);
+  }
 
   document.addEventListener("visibilitychange", () => {
     window.clearTimeout(timer);
-    if (!document.hidden && goesOnNow) load();
+    if (!document.hidden && goesOnNow) start();
   });
 
   function next({ goesOn, hasFailed = false }) {
@@ -32,7 +41,7 @@ export function follower(load) {
     goesOnNow = goesOn;
     failures = hasFailed ? failures + 1 : 0;
     if (!goesOn || document.hidden) return;
-    timer = window.setTimeout(load, Math.min(POLL_MILLISECONDS * 2 ** failures, SLOWEST_POLL_MILLISECONDS));
+    timer = window.setTimeout(start, Math.min(POLL_MILLISECONDS * 2 ** failures, SLOWEST_POLL_MILLISECONDS));
   }
-  return { next };
+  return { start, next };
 }

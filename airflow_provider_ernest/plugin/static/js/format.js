@@ -2,6 +2,8 @@
 
 export const UNKNOWN = "–";
 
+const NO_BREAK = "\u00a0"; // a number and its unit stay on one line
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -24,7 +26,9 @@ export function number(value) {
   if (!isNumber(value)) return UNKNOWN;
   if (value === 0) return "0";
   if (Math.abs(value) >= TOO_LONG || Math.abs(value) < 1e-6) return value.toExponential(2);
-  const decimals = Math.max(0, 2 - Math.floor(Math.log10(Math.abs(value))));
+  // Rounded first: 9.996 has as many decimals as 10.0.
+  const rounded = Math.abs(Number(value.toPrecision(3)));
+  const decimals = Math.max(0, 2 - Math.floor(Math.log10(rounded)));
   return grouped(value, Math.min(decimals, 8));
 }
 
@@ -34,16 +38,16 @@ export function count(value) {
 }
 
 function inTwoUnits(value, by, larger, smaller) {
-  const whole = `${grouped(Math.floor(value / by), 0)} ${larger}`;
-  return value % by ? `${whole} ${value % by} ${smaller}` : whole;
+  const whole = `${grouped(Math.floor(value / by), 0)}${NO_BREAK}${larger}`;
+  return value % by ? [whole, value % by, smaller].join(NO_BREAK) : whole;
 }
 
 /** A duration: 73.0 s, 2 min 5 s, 2 h 5 min. */
 export function seconds(value) {
   if (!isNumber(value)) return UNKNOWN;
   if (value < 0) return `-${seconds(-value)}`;
-  if (value >= TOO_LONG) return `${value.toExponential(2)} s`;
-  if (value < 2 * MINUTE) return Number.isInteger(value) ? `${value} s` : `${number(value)} s`;
+  if (value >= TOO_LONG) return `${value.toExponential(2)}${NO_BREAK}s`;
+  if (value < 2 * MINUTE) return `${Number.isInteger(value) ? value : number(value)}${NO_BREAK}s`;
   if (value < 2 * HOUR) return inTwoUnits(Math.round(value), MINUTE, "min", "s");
   return inTwoUnits(Math.round(value / MINUTE), MINUTE, "h", "min");
 }
@@ -65,22 +69,33 @@ export function dollars(value) {
 
 /** A percentage (not a share) with its unit: 4.2 %. */
 export function percent(value, digits = 1) {
-  return isNumber(value) ? `${withoutNegativeZero(grouped(value, digits))}\u00a0%` : UNKNOWN;
+  return isNumber(value) ? `${withoutNegativeZero(grouped(value, digits))}${NO_BREAK}%` : UNKNOWN;
 }
 
 /** A signed percentage: +4.2 %, -1.0 %. */
 export function signedPercent(value, digits = 1) {
-  if (!isNumber(value)) return UNKNOWN;
-  return value > 0 ? `+${percent(value, digits)}` : percent(value, digits);
+  const text = percent(value, digits);
+  // By the text, not the value: what is rounded to 0.0 has no sign.
+  return value > 0 && /[1-9]/.test(text) ? `+${text}` : text;
 }
 
-/** A scale (a share of the target input) as a percentage: 5 %, 9.82 %, 100 %. */
+/** A scale (a share of the target input) as a percentage: 5 %, 9.82 %, 100 %, 1,235 %. */
 export function scale(value) {
-  return isNumber(value) ? `${Number((100 * value).toPrecision(3)).toLocaleString("en-US")} %` : UNKNOWN;
+  if (!isNumber(value)) return UNKNOWN;
+  const share = 100 * value;
+  if (Math.abs(share) >= TOO_LONG) return `${share.toExponential(2)}${NO_BREAK}%`;
+  const rounded = Math.abs(share) < 1000 ? Number(share.toPrecision(3)) : Math.round(share);
+  return `${rounded.toLocaleString("en-US", { maximumFractionDigits: 12 })}${NO_BREAK}%`;
 }
 
-function plural(amount, unit) {
-  return amount === 1 ? `1 ${unit}` : `${grouped(amount, 0)} ${unit}s`;
+/** A count with what is counted: 1 run, 2 runs, 1,204 runs. `many`: where the plural does not end in s. */
+export function plural(amount, one, many = `${one}s`) {
+  return `${count(amount)} ${amount === 1 ? one : many}`;
+}
+
+/** From one count to another: 2 to 8 machines; 12 machines where both are the same. */
+export function pluralRange(low, high, one, many = `${one}s`) {
+  return low === high ? plural(low, one, many) : `${count(low)} to ${plural(high, one, many)}`;
 }
 
 /** How long ago: just now, 5 minutes, 3 hours, 12 days. */
@@ -108,7 +123,7 @@ export function shortHash(sha) {
 
 /** A bandwidth in gigabytes per second, with its unit. */
 export function bandwidth(value) {
-  return isNumber(value) ? `${number(value)} GB/s` : UNKNOWN;
+  return isNumber(value) ? `${number(value)}${NO_BREAK}GB/s` : UNKNOWN;
 }
 
 const TURNS_DIRECTION = /[\u202a-\u202e\u2066-\u2069]/;
@@ -122,7 +137,7 @@ export function isolated(text) {
 
 /** The text with its quantities unbroken: "9 min 50 s" and "5 %" stay on one line. */
 export function unbroken(text) {
-  return text.replace(/(\d|min|h) (?=\d|%|(?:s|min|h)\b)/g, "$1\u00a0");
+  return text.replace(/(\d|\bmin|\bh) (?=\d|%|(?:s|min|h)\b)/g, `$1${NO_BREAK}`);
 }
 
 /** 1 machine, 4 machines. */

@@ -1,6 +1,6 @@
 /** The head of a page: where one is, what it shows, its most important numbers. */
 
-import { element, replace } from "./dom.js";
+import { element, renew } from "./dom.js";
 import { UNKNOWN, unbroken } from "./format.js";
 
 /**
@@ -60,13 +60,13 @@ export function facts(pairs) {
 export function notice({ title, items, kind = "", level = 2 }) {
   if (!items?.length) return null;
   const list = items.length === 1
-    ? element("p", {}, items[0])
-    : element("ul", {}, items.map((item) => element("li", {}, item)));
+    ? element("p", {}, wholeQuantities(items[0]))
+    : element("ul", {}, items.map((item) => element("li", {}, wholeQuantities(item))));
   const heading = title ? element(`h${level}`, {}, title) : null;
   return element("div", { class: `notice ${kind}`.trim() }, heading, list);
 }
 
-/** The part of the page that scripts fill: its <main>. */
+/** Fills the part of the page that scripts fill, its <main>. The focus stays on what is like before. */
 export function fillPage(...children) {
-  return replace(document.getElementById("content"), ...children);
+  return renew(document.getElementById("content"), ...children);
 }

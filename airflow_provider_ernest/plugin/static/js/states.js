@@ -15,13 +15,13 @@ export function loadingState(text) {
 /**
  * Where there is nothing.
  *
- * @param {{title: string, text: string|Node|Array, actions?: Node[], level?: number}} options level: of the
- *   heading.
+ * @param {{title: string, text: string|Node|Array, actions?: Node[], level?: number, isWholePage?: boolean}}
+ *   options level: of the heading; isWholePage: there is nothing else, so screen readers say it at once.
  */
-export function emptyState({ title, text, actions = [], level = 2 }) {
+export function emptyState({ title, text, actions = [], level = 2, isWholePage = false }) {
   return element(
     "div",
-    { class: "state empty", role: "status" },
+    { class: "state empty", role: isWholePage ? "status" : null },
     element(`h${level}`, {}, title),
     element("p", {}, text),
     actions.length ? element("div", { class: "actions" }, actions) : null,
@@ -35,18 +35,27 @@ const TITLES = {
   422: "The address of this page is not complete",
 };
 
-/** Where something failed: what went wrong in the server's words, and a button to try again. */
+/**
+ * Where something failed: what went wrong in the server's words, and a button to try again. It stays until
+ * the other answer is there: the button keeps the focus.
+ */
 export function errorState(error, retry) {
-  return element(
+  const again = () => {
+    node.setAttribute("aria-busy", "true");
+    retry();
+  };
+  const node = element(
     "div",
     { class: "state error", role: "alert" },
     element("h2", {}, TITLES[error?.status] ?? "This could not be loaded"),
     element("p", {}, error?.message || "Something went wrong: reload the page."),
     retry
       ? element("div", { class: "actions" },
-          element("button", { type: "button", class: "button primary", onClick: retry }, "Try again"))
+          element("button", { type: "button", class: "button primary", onClick: again }, "Try again"),
+          element("span", { class: "spinner", "aria-hidden": "true" }))
       : null,
   );
+  return node;
 }
 
 /** Screen readers hear the text; nobody sees it. */

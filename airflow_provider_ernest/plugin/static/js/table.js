@@ -94,32 +94,30 @@ function body(columns, rows, { emptyText, highlight, limit, showAll }) {
  * @param {string} [options.emptyText] what to say without rows.
  * @param {function} [options.highlight] row => true or a class for rows that stand out.
  * @param {true|{key, descending, onSort(key)}} [options.sort] true: sorted here; an object: by the server.
- * @param {{key, descending}} [options.sortedBy] with sort true: how; the table changes it, so that a table
- *   that replaces this one can go on with it.
+ * @param {{key?, descending?, isWhole?}} [options.view] how the reader has sorted it (with sort true) and
+ *   whether all rows are shown: kept there, so that a table that replaces this one can go on with it.
  * @param {boolean} [options.captionHidden] whether only screen readers get the caption.
  * @param {number} [options.limit] rows at first; a button shows the rest.
  */
 export function dataTable({
-  caption, columns, rows, emptyText, highlight, sort, sortedBy, captionHidden = false, limit = ROWS_AT_FIRST,
+  caption, columns, rows, emptyText, highlight, sort, view = {}, captionHidden = false, limit = ROWS_AT_FIRST,
   class: name,
 }) {
   const table = element("table", { class: name });
-  const own = sortedBy ?? { key: null, descending: false };
-  let shown = limit;
 
   function sortHere(key) {
-    own.descending = own.key === key ? !own.descending : false;
-    own.key = key;
+    view.descending = view.key === key ? !view.descending : false;
+    view.key = key;
     draw();
     table.querySelector(`[data-sort="${CSS.escape(key)}"]`)?.focus();
   }
 
   function draw() {
-    const sorting = sort === true ? { ...own, onSort: sortHere } : sort;
-    const column = sort === true && columns.find((each) => (each.sortKey ?? each.key) === own.key);
-    const ordered = column ? sortedRows(rows, column, own.descending) : rows;
+    const sorting = sort === true ? { ...view, onSort: sortHere } : sort;
+    const column = sort === true && columns.find((each) => (each.sortKey ?? each.key) === view.key);
+    const ordered = column ? sortedRows(rows, column, view.descending) : rows;
     const showAll = () => {
-      shown = Infinity;
+      view.isWhole = true;
       draw();
       table.closest(".table-scroll")?.focus();
     };
@@ -127,7 +125,7 @@ export function dataTable({
       table,
       element("caption", {}, captionHidden ? hidden(caption) : caption),
       element("thead", {}, element("tr", {}, columns.map((each) => headerCell(each, sorting)))),
-      body(columns, ordered, { emptyText, highlight, limit: shown, showAll }),
+      body(columns, ordered, { emptyText, highlight, limit: view.isWhole ? Infinity : limit, showAll }),
     );
   }
 

@@ -70,11 +70,9 @@ export function themeColors() {
   return {
     text: color("text"),
     muted: color("text-muted"),
-    background: color("background"),
     surface: color("surface"),
     border: color("border"),
     grid: color("grid"),
-    accent: color("accent"),
     fit: color("chart-fit"),
     likely: color("chart-likely"),
     nearlyCertain: color("chart-nearly-certain"),
@@ -83,9 +81,6 @@ export function themeColors() {
     chosen: color("chart-chosen"),
     goal: color("chart-goal"),
     culled: color("chart-culled"),
-    good: color("good"),
-    warning: color("warning"),
-    bad: color("bad"),
     series: [1, 2, 3, 4, 5, 6, 7, 8].map((place) => color(`series-${place}`)),
   };
 }

@@ -1,5 +1,5 @@
 /** What a run costs against how long it takes, for all types of machine. */
-import { count, dollars, machines, number, seconds } from "../format.js";
+import { count, dollars, machines, number, plural, seconds } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -45,7 +45,7 @@ const COLUMNS = [
   { key: "instance_type", title: "Instance type" },
   numeric("machines", "Machines", count),
   numeric("seconds", "Predicted", number, { unit: "s" }),
-  numeric("cost", "Cost", dollars, { unit: "$" }),
+  numeric("cost", "Cost", dollars),
   { key: "remark", title: "Remark" },
   { key: "extrapolates", title: "Not supported by the runs", class: "words" },
 ];
@@ -69,9 +69,9 @@ function describe({ alternatives, front, chosen, runnersUp, types, deadline, bud
   const fastest = alternatives.reduce((best, each) => (each.seconds < best.seconds ? each : best));
   const ofTypes = types.length === 1 ? types[0] : `${types.length} types`;
   const parts = [
-    `Cost against time of ${alternatives.length} configurations of ${ofTypes}.`,
+    `Cost against time of ${plural(alternatives.length, "configuration")} of ${ofTypes}.`,
     `The fastest is ${inWords(fastest)}; the cheapest ${inWords(cheapest)}.`,
-    `${front.length} of them are on the Pareto front.`,
+    `On the Pareto front: ${count(front.length)} of them.`,
   ];
   if (chosen) parts.push(`Chosen: ${inWords(chosen)}.`);
   if (runnersUp.length) parts.push(`Runners-up: ${runnersUp.map(inWords).join("; ")}.`);
@@ -88,7 +88,7 @@ function entries({ alternatives, types, front, chosen, runnersUp, deadline, budg
       text: type,
     })),
     alternatives.some((each) => !each.feasible) && {
-      mark: "circle", color: "text-muted", isHollow: true, isFaint: true, text: "misses the goal",
+      mark: "circle", color: "text-muted", isHollow: true, text: "misses the goal",
     },
     front.length > 1 && { mark: "line", color: "text-muted", text: "Pareto front" },
     chosen && { mark: "pin", color: "chart-chosen", text: "chosen" },
@@ -144,7 +144,7 @@ function lines(each, picture) {
 function ofType(type, at, { alternatives, chosen }, place, colors) {
   const own = alternatives.filter((each) => each.instance_type === type);
   const color = colors.series[at % colors.series.length];
-  const missing = hollow(color, colors, { opacity: 0.5, borderWidth: 1.4 });
+  const missing = hollow(color, colors, { opacity: 0.8, borderWidth: 1.4 });
   const style = (each) => (each.feasible ? point(color, colors) : missing);
   const every = Math.max(1, Math.ceil(own.length / NUMBERED));
   const isLabelled = (each, index) => each !== chosen && (index % every === 0 || index === own.length - 1);

@@ -1,5 +1,7 @@
 /** Which sample runs were chosen, out of which, and which of them were made. */
-import { count, dollars, machines, number, scale as percentOf, seconds } from "../format.js";
+import {
+  count, dollars, machines, number, plural, pluralRange, scale as percentOf, seconds,
+} from "../format.js";
 import { axis } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -32,10 +34,11 @@ export function designFigure({ design }) {
 
 function describe({ experiments, candidates, candidate_ranges: ranges }, missing) {
   const listed = experiments.map((each) => `${machines(each.machines)} on ${percentOf(each.scale)}`).join(", ");
-  const parts = [`${experiments.length} sample runs of ${count(candidates)} candidates were chosen: ${listed}.`];
+  const chosenRuns = plural(experiments.length, "sample run");
+  const parts = [`Chosen of ${plural(candidates, "candidate")}: ${chosenRuns}, ${listed}.`];
   if (ranges.length) {
     const counts = ranges.map((range) => range.machines);
-    parts.push(`Candidates had ${Math.min(...counts)} to ${machines(Math.max(...counts))}.`);
+    parts.push(`Candidates had ${pluralRange(Math.min(...counts), Math.max(...counts), "machine")}.`);
   }
   const notRun = missing.map((each) => `run ${each.index}`).join(", ");
   parts.push(missing.length ? `Not run: ${notRun}.` : "All of them were run.");
@@ -52,7 +55,7 @@ function columnsOf(design) {
     numeric("expected_cost", "Expected cost", number, { unit: design.cost_unit }),
     { key: "observed", title: "Run?", value: (row) => (row.observed ? "yes" : "no") },
     numeric("seconds", "Took", number, { unit: "s" }),
-    numeric("paid", "Paid", dollars, { unit: "$" }),
+    numeric("paid", "Paid", dollars),
   ];
 }
 
@@ -78,7 +81,7 @@ function option({ experiments, candidate_ranges: ranges, cost_unit: unit }, colo
 
 function candidatesBar(range, width, colors) {
   const lines = [
-    `${machines(range.machines)}: ${count(range.candidates)} candidates`,
+    `${machines(range.machines)}: ${plural(range.candidates, "candidate")}`,
     `${percentOf(range.lowest_scale)} to ${percentOf(range.highest_scale)} of the input`,
   ];
   const ends = [range.lowest_scale, range.highest_scale];
@@ -121,7 +124,7 @@ function chosen(experiments, unit, colors) {
 function told(each, unit) {
   return [
     `Run ${each.index}: ${machines(each.machines)}, ${percentOf(each.scale)} of the input`,
-    `${count(each.partitions)} partitions, weight ${number(each.weight)}`,
+    `${plural(each.partitions, "partition")}, weight ${number(each.weight)}`,
     `expected to cost ${number(each.expected_cost)} ${unit}`,
     each.observed ? `took ${seconds(each.seconds)}` : "was not run",
     each.paid === null || each.paid === undefined ? "" : `cost ${dollars(each.paid)}`,

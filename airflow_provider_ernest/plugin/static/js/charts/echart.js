@@ -16,8 +16,7 @@ function withDefaults(option) {
  *
  * @param {HTMLElement} container with a height of its own.
  * @param {Object} option of ECharts.
- * @returns {function} that takes the chart away; its properties: `instance` (of ECharts, for events) and
- *   `setOption(option)`, which changes the chart in place.
+ * @returns {function} that takes the chart away.
  */
 export function chart(container, option) {
   if (!window.echarts) throw new Error("ECharts is not loaded");
@@ -31,11 +30,8 @@ export function chart(container, option) {
   });
   observer.observe(container);
 
-  function dispose() {
+  return () => {
     observer.disconnect();
     instance.dispose();
-  }
-  dispose.instance = instance;
-  dispose.setOption = (changed) => instance.setOption(withDefaults(changed), { notMerge: true });
-  return dispose;
+  };
 }

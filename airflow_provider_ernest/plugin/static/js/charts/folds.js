@@ -1,5 +1,7 @@
 /** Each observed run against what the others predict of it. */
-import { count, machines, number, percent, scale as percentOf, seconds, signedPercent } from "../format.js";
+import {
+  count, machines, number, percent, plural, scale as percentOf, seconds, signedPercent,
+} from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
@@ -40,7 +42,7 @@ const COLUMNS = [
   numeric("scale", "Scale", percentOf),
   numeric("seconds", "Measured", number, { unit: "s" }),
   numeric("predicted_seconds", "Predicted from the others", number, { unit: "s" }),
-  numeric("error_percent", "Error", signedPercent, { unit: "%" }),
+  numeric("error_percent", "Error", signedPercent),
 ];
 
 function describe(folds, worst) {
@@ -48,7 +50,7 @@ function describe(folds, worst) {
   const within = folds.filter((run) => Math.abs(run.error_percent) <= WITHIN_PERCENT).length;
   const middle = worst[Math.floor(worst.length / 2)];
   return (
-    `Leave-one-out predictions against measured times of ${folds.length} runs: ` +
+    `Leave-one-out predictions against measured times of ${plural(folds.length, "run")}: ` +
     `${within} within ${WITHIN_PERCENT} %, the median error about ${percent(Math.abs(middle.error_percent))}, ` +
     `the largest ${signedPercent(worst[0].error_percent)}, of run ${worst[0].index}.`
   );

@@ -1,8 +1,8 @@
 /** How good the predictions have been so far: of the model's versions, and of the production runs. */
 import { airflowLink, externalLink, taskUrl } from "../airflow.js";
 import {
-  count, dateTime, dollars, machines, number, percent, scale as percentOf, seconds, secondsRange, shortHash,
-  signedPercent,
+  count, dateTime, dollars, machines, number, percent, plural, scale as percentOf, seconds, secondsRange,
+  shortHash, signedPercent,
 } from "../format.js";
 import { axis, frame, tick } from "./axes.js";
 import { chart } from "./echart.js";
@@ -22,7 +22,7 @@ export function versionsFigure({ versions, current }) {
   const changes = ordered.filter((each, at) => at > 0 && isOtherCode(ordered[at - 1], each));
   return {
     description:
-      `Leave-one-out errors of ${ordered.length} versions: median ` +
+      `Leave-one-out errors of ${plural(ordered.length, "version")}: median ` +
       `${ordered.map((each) => percent(each.median_error_percent)).join(", ")}, oldest first. ` +
       `The job's code changed ${changes.length === 1 ? "once" : `${changes.length} times`} in between.`,
     columns: VERSION_COLUMNS,
@@ -43,8 +43,8 @@ const VERSION_COLUMNS = [
   { key: "created_at", title: "Trained", render: (row) => dateTime(row.created_at) },
   { key: "model_id", title: "Version" },
   numeric("observations", "Runs", count),
-  numeric("median_error_percent", "Median error", percent, { unit: "%" }),
-  numeric("max_error_percent", "Largest error", percent, { unit: "%" }),
+  numeric("median_error_percent", "Median error", percent),
+  numeric("max_error_percent", "Largest error", percent),
   { key: "artifact_sha256", title: "Code", render: (row) => shortHash(row.artifact_sha256) },
   { key: "remark", title: "Shown" },
 ];
@@ -95,7 +95,7 @@ function versionsOption(versions, changes, current, colors) {
   const told = (name) => (each) => ({ value: [moment(each.created_at), each[name]], each });
   const linesOf = ({ data }) => data?.each && [
     `${percent(data.each.median_error_percent)} median, ${percent(data.each.max_error_percent)} at most`,
-    `trained ${dateTime(data.each.created_at)} on ${data.each.observations} runs`,
+    `trained ${dateTime(data.each.created_at)} on ${plural(data.each.observations, "run")}`,
     data.each.artifact_sha256 ? `code ${shortHash(data.each.artifact_sha256)}` : "",
     data.each.model_id === current ? "the version shown here" : "",
   ].filter(Boolean);
@@ -143,12 +143,14 @@ export function productionFigure({ productionRuns }) {
   const runs = productionRuns
     .filter((run) => run.error_percent !== null && run.error_percent !== undefined)
     .sort((one, other) => moment(one.recorded_at) - moment(other.recorded_at));
-  const unusual = runs.filter((run) => run.is_unusual);
+  const judged = runs.filter((run) => run.nearly_certain_seconds);
+  const unusual = judged.filter((run) => run.is_unusual);
   const errors = runs.map((run) => Math.abs(run.error_percent)).sort((one, other) => one - other);
   return {
     description:
-      `Errors of the predictions of ${runs.length} production runs: the largest ${percent(errors.at(-1))}, the ` +
-      `median about ${percent(errors[Math.floor(errors.length / 2)])}; ${unusual.length} outside the 95 % interval.`,
+      `Errors of the predictions of ${plural(runs.length, "production run")}: the largest ` +
+      `${percent(errors.at(-1))}, the median about ${percent(errors[Math.floor(errors.length / 2)])}.` +
+      (judged.length ? ` Outside the 95 % interval: ${unusual.length} of ${judged.length}.` : ""),
     caption: "Above 0 the prediction was too high (the run was faster), below it too low.",
     columns: PRODUCTION_COLUMNS,
     rows: [...runs].reverse(),
@@ -168,9 +170,10 @@ const PRODUCTION_COLUMNS = [
   numeric("scale", "Scale", percentOf),
   numeric("seconds", "Took", number, { unit: "s" }),
   numeric("predicted_seconds", "Predicted", number, { unit: "s" }),
-  numeric("error_percent", "Error", signedPercent, { unit: "%" }),
-  { key: "is_unusual", title: "Outside 95 %", value: (row) => (row.is_unusual ? "yes" : "no") },
-  numeric("cost", "Cost", dollars, { unit: "$" }),
+  numeric("error_percent", "Error", signedPercent),
+  { key: "is_unusual", title: "Outside 95 %",
+    value: (row) => (row.nearly_certain_seconds ? (row.is_unusual ? "yes" : "no") : null) },
+  numeric("cost", "Cost", dollars),
   { key: "application_id", title: "Application", class: "nowrap", render: application },
   { key: "task", title: "Log in Airflow", class: "nowrap", sortable: false,
     value: (row) => (row.origin ? taskUrl(row.origin) : null),

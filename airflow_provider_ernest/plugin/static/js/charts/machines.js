@@ -5,7 +5,7 @@ import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { HATCHED } from "./patterns.js";
-import { label, patternColor } from "./plot.js";
+import { patternColor } from "./plot.js";
 import { tooltip } from "./tooltip.js";
 
 /** So many of the worst are drawn; all are in the table. */
@@ -21,9 +21,14 @@ export function hasScores(cluster) {
   return cluster.machines.some((machine) => isMeasured(machine));
 }
 
+/** The machines that the sample runs could have run on; the master runs none. */
+export function workers(cluster) {
+  return cluster.machines.filter((machine) => !machine.is_master);
+}
+
 /** The figure, from the cluster of api/model. */
 export function machinesFigure({ cluster }) {
-  const ordered = [...cluster.machines].sort((one, other) => (one.score ?? -1) - (other.score ?? -1));
+  const ordered = workers(cluster).sort((one, other) => (one.score ?? -1) - (other.score ?? -1));
   const drawn = ordered.slice(0, MOST_DRAWN);
   const culled = cluster.machines.filter((machine) => machine.culled_because);
   return {
@@ -84,32 +89,23 @@ function shortNames(drawn) {
 
 function option(drawn, isNarrow, colors) {
   const names = shortNames(drawn);
-  const longest = Math.max(...names.map((name) => name.length));
-  const left = Math.min(isNarrow ? 108 : 200, NAME_MARGIN_PIXELS + CHARACTER_PIXELS * longest);
+  const words = drawn.map(inWords);
+  const longest = (texts) => Math.max(...texts.map((text) => text.length));
+  const room = (texts) =>
+    Math.min(isNarrow ? 108 : 200, NAME_MARGIN_PIXELS + CHARACTER_PIXELS * longest(texts));
+  const [left, right] = [room(names), room(words)];
   const scores = [1, ...drawn.map((machine) => machine.score ?? 0)];
-  const across = axis({ name: "score", values: scores, fromZero: true, mostTicks: isNarrow ? 3 : 6,
-    along: "x", colors });
   return {
-    grid: { left, right: 16, top: 8, bottom: 48 },
+    grid: { left, right, top: 8, bottom: 48 },
     tooltip: tooltip(colors, ({ data }) => data?.machine && lines(data.machine)),
-    xAxis: {
-      ...across,
-      // Room for the words beside the bars.
-      max: across.max * (isNarrow ? 1.7 : 1.3),
-    },
-    yAxis: {
-      ...frame("y", "", colors),
-      type: "category",
-      inverse: true,
-      // By their places: two machines may have one name.
-      data: drawn.map((_, at) => at),
-      axisTick: { show: false },
-      splitLine: { show: false },
-      axisLabel: {
-        color: colors.text, fontSize: 12, interval: 0, width: left - NAME_MARGIN_PIXELS / 2, overflow: "truncate",
-        formatter: (_, at) => names[at],
-      },
-    },
+    xAxis: axis({
+      name: "score", values: scores, fromZero: true, mostTicks: isNarrow ? 3 : 6, along: "x", colors,
+    }),
+    // The scores stand in a column of their own: beside the bars the line of the median would cross them.
+    yAxis: [
+      rows(names, left, colors),
+      { ...rows(words, right, colors), position: "right" },
+    ],
     series: [{
       type: "bar",
       barWidth: "58%",
@@ -123,9 +119,30 @@ function option(drawn, isNarrow, colors) {
   };
 }
 
+/** The axis of the machines, with words for each. */
+function rows(words, room, colors) {
+  return {
+    ...frame("y", "", colors),
+    type: "category",
+    inverse: true,
+    // By their places: two machines may have one name.
+    data: words.map((_, at) => at),
+    axisTick: { show: false },
+    splitLine: { show: false },
+    axisLabel: {
+      color: colors.text, fontSize: 12, interval: 0, formatter: (_, at) => words[at],
+      width: room - NAME_MARGIN_PIXELS / 2, overflow: "truncate",
+    },
+  };
+}
+
+function inWords(machine) {
+  const score = isMeasured(machine) ? number(machine.score) : "not measured";
+  return machine.culled_because ? `${score}, culled` : score;
+}
+
 function bar(machine, colors) {
   const why = machine.culled_because;
-  const words = [isMeasured(machine) ? number(machine.score) : "not measured", why ? "culled" : ""];
   return {
     value: machine.score ?? 0,
     machine,
@@ -133,7 +150,6 @@ function bar(machine, colors) {
       color: why ? colors.culled : colors.fit,
       decal: why ? { ...HATCHED.decal, color: patternColor(colors) } : undefined,
     },
-    label: label(colors, () => words.filter(Boolean).join(", "), { position: "right" }),
   };
 }
 

@@ -10,6 +10,9 @@ import { tooltip } from "./tooltip.js";
 /** Intervals are cut off at so many times the prediction, or nothing else could be told apart. */
 const FURTHEST = 20;
 
+/** So many times the deadline the band must lie at for words to fit in between. */
+const ROOM_FOR_WORDS = 1.5;
+
 /** Half the width of an interval that is not a band, as a share of its number of machines. */
 const HALF_COLUMN = 0.01;
 
@@ -68,7 +71,7 @@ function option(picture, colors) {
       band(curve, "likely_seconds", colors.likely, unit),
       ...lines(curve, observed, unit, colors),
       deadline && goalLine({ yAxis: deadline / unit.seconds }, `deadline ${seconds(deadline)}`, colors, {
-        position: isAtRight(picture) ? "insideStartTop" : "insideEndTop",
+        position: besideBand(picture),
       }),
       curvePoints(curve, unit, colors),
       scatter(observations.map((run) => sampleRun(run, unit)), {
@@ -181,6 +184,17 @@ function isAtRight({ chosen, prediction, isLogarithmic }) {
   if (!chosen) return false;
   const [low, high] = extent(prediction.curve.map((each) => each.machines));
   return chosen.machines > (isLogarithmic ? Math.sqrt(low * high) : (low + high) / 2);
+}
+
+/** Where the words on the line of the deadline lie: away from the band, above the line if they fit. */
+function besideBand(picture) {
+  const { prediction: { curve }, deadline } = picture;
+  const away = ({ nearly_certain_seconds: [low, high] }) => Math.max(deadline / high, low / deadline);
+  const [first, last] = [curve[0], curve.at(-1)];
+  const isClear = Math.max(away(first), away(last)) > 1;
+  const atStart = isClear ? away(first) > away(last) : isAtRight(picture);
+  const room = (atStart ? first : last).nearly_certain_seconds[0] / deadline;
+  return `inside${atStart ? "Start" : "End"}${room > 1 && room < ROOM_FOR_WORDS ? "Bottom" : "Top"}`;
 }
 
 function chosenMark(picture, unit, colors) {

@@ -1,5 +1,5 @@
 /** What the figure of time against machines says in words. */
-import { count, machines, number, scale as percentOf, seconds } from "../format.js";
+import { count, machines, number, plural, pluralRange, scale as percentOf, seconds } from "../format.js";
 import { numeric } from "./columns.js";
 
 /** A production run is beside the line where its scale is within this share of the one that is predicted. */
@@ -39,7 +39,8 @@ export function describe({ prediction, chosen, deadline, observations, productio
   ];
   if (chosen) parts.push(`Chosen: ${machines(chosen.machines)}, ${seconds(chosen.seconds)}.`);
   if (deadline) parts.push(`The deadline is ${seconds(deadline)}.`);
-  parts.push(`${observations.length} sample runs and ${productionRuns.length} production runs are shown.`);
+  const sampled = plural(observations.length, "sample run");
+  parts.push(`Shown are ${sampled} and ${plural(productionRuns.length, "production run")}.`);
   return parts.join(" ");
 }
 
@@ -48,17 +49,29 @@ export function caption({ isLogarithmic, observations, prediction, productionRun
   const parts = ["From submission to end, start-up included."];
   if (observations.length) {
     const isBelow = observations.every((run) => run.scale < prediction.scale);
-    parts.push(isBelow ? "Sample runs read less of the input, so they lie below." : "Sample runs read other shares of it.");
+    const words = isBelow ? "less of the input, so they lie below" : "other shares of it";
+    parts.push(`Sample runs read ${words}.`);
   }
   if (isLogarithmic) {
     parts.push(
       "Work that spreads perfectly falls along a straight line; where the line flattens, machines stop helping.",
     );
   }
+  if (hasSteps(prediction.curve)) {
+    parts.push(
+      "The band has steps: it is wider where the partitions do not keep all machines busy (see the numbers).",
+    );
+  }
   if (!productionRuns.length) {
     parts.push("No production run is known yet: see below how they are recorded.");
   }
   return parts.join(" ");
+}
+
+/** Whether a doubt about partitions, which widens the intervals, comes and goes along the curve. */
+function hasSteps(curve) {
+  const doubted = curve.map((each) => each.extrapolates.includes("partition"));
+  return new Set(doubted).size > 1;
 }
 
 /** The entries of its legend. */
@@ -70,7 +83,7 @@ export function entries({ prediction, chosen, deadline, observed, observations, 
     curve.some((each) => isBeyond(each, observed)) && {
       mark: "dashed",
       color: "chart-fit",
-      text: observed ? `outside the ${observed[0]} to ${observed[1]} machines observed` : "nothing observed",
+      text: observed ? `outside the ${pluralRange(...observed, "machine")} observed` : "nothing observed",
     },
     { mark: "band", color: ["chart-nearly-certain", "chart-likely"], text: "80 % of runs" },
     { mark: "band", color: "chart-nearly-certain", text: "95 % of runs" },

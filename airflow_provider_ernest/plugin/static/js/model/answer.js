@@ -1,6 +1,6 @@
 /** The answer to how many machines, in words. */
-import { count, dollars, machines, seconds, secondsRange } from "../format.js";
-import { BUDGET, DEADLINE, deadlineOf, NO_GOAL } from "./asked.js";
+import { count, dollars, machines, seconds, secondsRange, unbroken } from "../format.js";
+import { BUDGET, budgetOf, DEADLINE, deadlineOf, NO_GOAL } from "./asked.js";
 
 /** So many times the shortest time is still about as fast. */
 const NEARLY_AS_FAST = 1.1;
@@ -13,12 +13,39 @@ const NEARLY_AS_FAST = 1.1;
  * @returns {{headline: string, more: string[], warnings: string[], isOutOfReach: boolean}}
  */
 export function answer(prediction, asked) {
-  const { decision, out_of_reach: outOfReach } = prediction;
-  if (outOfReach) {
-    return { headline: outOfReach, more: betterElsewhere(prediction, asked), warnings: [], isOutOfReach: true };
-  }
-  if (decision) return chosen(prediction, asked);
-  return withoutGoal(prediction, asked);
+  const { headline, more, warnings, isOutOfReach = false } = inWords(prediction, asked);
+  return {
+    headline: unbroken(headline), more: more.map(unbroken), warnings: warnings.map(unbroken), isOutOfReach,
+  };
+}
+
+function inWords(prediction, asked) {
+  if (prediction.out_of_reach) return missed(prediction, asked);
+  return prediction.decision ? chosen(prediction, asked) : withoutGoal(prediction, asked);
+}
+
+/** That no number of machines keeps the goal, and how near the nearest comes to it. */
+function missed(prediction, asked) {
+  const own = prediction.alternatives.filter((each) => each.instance_type === asked.instanceType);
+  if (!own.length) return { headline: prediction.out_of_reach, more: [], warnings: [], isOutOfReach: true };
+  const isBudget = asked.goal === BUDGET;
+  const worth = isBudget ? "cost" : "seconds";
+  const nearest = own.reduce((best, each) => (each[worth] < best[worth] ? each : best));
+  const headline =
+    (isBudget
+      ? `No number of machines allowed costs ${dollars(budgetOf(asked))} or less: the cheapest is `
+      : `No number of machines allowed ends within ${seconds(deadlineOf(asked))}: the fastest is `) +
+    `${machines(nearest.machines)}, ${seconds(nearest.seconds)} for ${dollars(nearest.cost)}.`;
+  const advice =
+    `${isBudget ? "Raise the budget" : "Extend the deadline"}, allow other numbers of machines, or train ` +
+    "on another instance type.";
+  const more = [advice, ...notAll(prediction, asked), ...betterElsewhere(prediction, asked)];
+  return { headline, more, warnings: [], isOutOfReach: true };
+}
+
+/** Between what 80 of 100 runs take, behind what is predicted. */
+function mostly(range) {
+  return ` (80 % of runs: ${secondsRange(range)})`;
 }
 
 function chosen(prediction, asked) {
@@ -26,7 +53,7 @@ function chosen(prediction, asked) {
   const runs = machines(decision.config.machines);
   const headline =
     `${runs}: ${seconds(decision.predicted_seconds)} for ${dollars(decision.predicted_cost)}` +
-    (decision.likely_seconds ? ` (${secondsRange(decision.likely_seconds)} with 80 %)` : "");
+    (decision.likely_seconds ? mostly(decision.likely_seconds) : "");
   const more = [];
   if (prediction.goal) more.push(`${sentence(prediction.goal)}, of the numbers of machines allowed.`);
   if (runnersUp.length) {
@@ -37,7 +64,7 @@ function chosen(prediction, asked) {
   }
   more.push(...betterElsewhere(prediction, asked));
   const warnings = [...mayMiss(decision, asked), ...(decision.warnings ?? [])];
-  return { headline, more, warnings, isOutOfReach: false };
+  return { headline, more, warnings };
 }
 
 /** That numbers of machines in between were passed over; a decision has a warning that says so. */
@@ -45,8 +72,8 @@ function notAll({ curve }, { minMachines, maxMachines }) {
   const span = maxMachines - minMachines + 1;
   if (curve.length >= span) return [];
   return [
-    `Only ${count(curve.length)} of the ${count(span)} numbers of machines allowed were looked at, evenly spread by ratio: ` +
-      "narrow them to look at each.",
+    `Only ${count(curve.length)} of the ${count(span)} numbers of machines allowed were looked at, ` +
+      "evenly spread by ratio: narrow them to look at each.",
   ];
 }
 
@@ -85,12 +112,11 @@ function withoutGoal(prediction, asked) {
   const fastest = prediction.curve.reduce((best, each) => (each.seconds < best.seconds ? each : best));
   const near = prediction.curve.find((each) => each.seconds <= NEARLY_AS_FAST * fastest.seconds);
   const headline =
-    `Fastest: ${machines(fastest.machines)}, ${seconds(fastest.seconds)} ` +
-    `(${secondsRange(fastest.likely_seconds)} with 80 %)`;
+    `Fastest: ${machines(fastest.machines)}, ${seconds(fastest.seconds)}${mostly(fastest.likely_seconds)}`;
   const more = [];
   if (near !== fastest) more.push(`Nearly as fast: ${machines(near.machines)}, ${seconds(near.seconds)}.`);
   more.push(...notAll(prediction, asked), howToChoose(asked));
-  return { headline, more, warnings: fastest.extrapolates ? [fastest.extrapolates] : [], isOutOfReach: false };
+  return { headline, more, warnings: fastest.extrapolates ? [fastest.extrapolates] : [] };
 }
 
 function howToChoose(asked) {

@@ -5,6 +5,9 @@ export const DEADLINE = "deadline";
 export const BUDGET = "budget";
 export const NO_GOAL = "none";
 
+/** What the address says of a price that was taken away: else the one last known would come back. */
+const NO_PRICE = "none";
+
 /** What is asked at first: what the address says, else the defaults that the API gives. */
 export function askedAtFirst(params, page) {
   const { defaults, model } = page;
@@ -14,14 +17,20 @@ export function askedAtFirst(params, page) {
   return {
     instanceType: model.instance_type,
     scale: given("scale") ?? defaults.scale ?? 1,
-    iterations: given("iterations") ?? defaults.iterations ?? model.trained_iterations ?? null,
+    iterations: iterationsOf(given("iterations"), page),
     goal: goalOf(params, deadline, budget),
     deadline,
     budget,
-    price: given("price_per_hour") ?? defaults.price_per_hour,
+    price: params.price_per_hour === NO_PRICE ? null : (given("price_per_hour") ?? defaults.price_per_hour),
     minMachines: given("min_machines") ?? defaults.min_machines ?? 1,
     maxMachines: given("max_machines") ?? defaults.max_machines ?? 32,
   };
+}
+
+/** Only jobs that iterate can be asked about iterations. */
+function iterationsOf(given, { defaults, model }) {
+  if (!model.trained_iterations) return null;
+  return given ?? defaults.iterations ?? model.trained_iterations;
 }
 
 function positive(text) {
@@ -75,7 +84,7 @@ export function remember(params, asked) {
     goal: asked.goal,
     deadline_seconds: asked.deadline,
     budget_dollars: asked.budget,
-    price_per_hour: asked.price,
+    price_per_hour: asked.price ?? NO_PRICE,
     min_machines: asked.minMachines,
     max_machines: asked.maxMachines,
   });

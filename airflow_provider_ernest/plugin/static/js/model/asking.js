@@ -6,6 +6,9 @@ import { BUDGET, DEADLINE, NO_GOAL } from "./asked.js";
 
 const MOST_MACHINES = 10_000;
 
+/** No price, deadline or budget beyond them is meant. */
+const [SMALLEST, LARGEST] = [1e-9, 1e9];
+
 /** Scales that the slider reaches beyond the input that was sampled from. */
 const LARGEST_SCALE = 10;
 
@@ -19,12 +22,12 @@ const LARGEST_SCALE = 10;
  */
 export function controls({ asked, isIterative, smallestScale, onChange }) {
   const deadline = numberField({
-    id: "deadline", label: "Deadline", unit: "s", value: asked.deadline, minimum: 0.001, isRequired: true,
-    onChange: (value) => onChange({ deadline: value }),
+    id: "deadline", label: "Deadline", unit: "s", value: asked.deadline, minimum: SMALLEST, maximum: LARGEST,
+    isRequired: true, onChange: (value) => onChange({ deadline: value }),
   });
   const budget = numberField({
-    id: "budget", label: "Budget", unit: "$", value: asked.budget, minimum: 0.000001, isRequired: true,
-    onChange: (value) => onChange({ budget: value }),
+    id: "budget", label: "Budget", unit: "$", value: asked.budget, minimum: SMALLEST, maximum: LARGEST,
+    isRequired: true, onChange: (value) => onChange({ budget: value }),
   });
   const showGoal = (goal) => {
     deadline.hidden = goal !== DEADLINE;
@@ -70,8 +73,8 @@ function machineFields(asked, isIterative, onChange) {
   const machines = { minimum: 1, maximum: MOST_MACHINES, step: 1, isWhole: true, isRequired: true };
   return [
     numberField({
-      id: "price", label: "Price of a machine", unit: "$ per hour", value: asked.price, minimum: 0.000001,
-      placeholder: "unknown", onChange: (value) => onChange({ price: value }),
+      id: "price", label: "Price of a machine", unit: "$ per hour", value: asked.price, minimum: SMALLEST,
+      maximum: LARGEST, placeholder: "unknown", onChange: (value) => onChange({ price: value }),
     }),
     numberField({
       ...machines, id: "min-machines", label: "At least", unit: "machines", value: asked.minMachines,

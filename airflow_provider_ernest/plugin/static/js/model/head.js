@@ -3,8 +3,11 @@ import { airflowLink, taskUrl } from "../airflow.js";
 import { pageUrl } from "../api.js";
 import { stateBadge } from "../badge.js";
 import { element } from "../dom.js";
-import { age, count, dateTime, percent, seconds } from "../format.js";
+import { age, count, dateTime, percent, pluralRange, seconds, unbroken } from "../format.js";
 import { keyFigures, notice, pageHeader } from "../header.js";
+
+/** The API tells of so many production runs, the newest, at most. */
+const MOST_PRODUCTION_RUNS = 200;
 
 /** The head, for the answer of api/model. */
 export function head(page) {
@@ -24,7 +27,7 @@ export function head(page) {
     }),
     olderVersion(page),
     keyFigures(figures(page)),
-    notice({ title: "Before you trust this", items: model.warnings, kind: "warning" }),
+    notice({ title: "Before you trust this", items: model.warnings.map(unbroken), kind: "warning" }),
   ];
 }
 
@@ -43,7 +46,7 @@ function figures({ model, observations, production_runs: runs }) {
   const held = runs.filter((run) => !run.is_unusual && run.nearly_certain_seconds).length;
   const judged = runs.filter((run) => run.nearly_certain_seconds).length;
   const counts = observations.map((run) => run.machines);
-  const range = counts.length ? `on ${Math.min(...counts)} to ${Math.max(...counts)} machines` : "";
+  const range = counts.length ? `on ${pluralRange(Math.min(...counts), Math.max(...counts), "machine")}` : "";
   return [
     {
       label: "Error to expect",
@@ -57,10 +60,15 @@ function figures({ model, observations, production_runs: runs }) {
       remark: ["trained ", element("span", { class: "nowrap" }, dateTime(model.created_at).slice(0, 10))],
     },
     { label: "Start-up", value: seconds(model.startup_seconds), remark: "median, part of each prediction" },
-    { label: "Noise", value: percent(100 * model.noise), remark: "by which runs that are alike differ" },
+    {
+      label: "Noise",
+      // Only averaging estimates it.
+      value: model.noise > 0 ? percent(100 * model.noise) : null,
+      remark: "by which runs that are alike differ",
+    },
     {
       label: "Production runs",
-      value: count(runs.length),
+      value: runs.length < MOST_PRODUCTION_RUNS ? count(runs.length) : `${count(runs.length)} newest`,
       remark: judged ? `${held} of ${judged} within the 95 % interval` : "none to judge the predictions by",
     },
   ];

@@ -3,7 +3,7 @@ import { airflowLink, externalLink, taskUrl } from "../airflow.js";
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { count, dollars, number, scale as percentOf, seconds, signedPercent } from "../format.js";
+import { count, dollars, number, plural, scale as percentOf, seconds, signedPercent } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
@@ -17,9 +17,9 @@ const COLUMNS = [
   numeric("seconds", "Took", number, { unit: "s" }),
   numeric("startup_seconds", "Start-up", number, { unit: "s" }),
   numeric("waited_seconds", "Waited", number, { unit: "s", isOptional: true }),
-  numeric("cost", "Cost", dollars, { unit: "$", isOptional: true }),
+  numeric("cost", "Cost", dollars, { isOptional: true }),
   numeric("predicted_seconds", "Predicted", number, { unit: "s", isOptional: true }),
-  numeric("error_percent", "Error", signedPercent, { unit: "%", isOptional: true }),
+  numeric("error_percent", "Error", signedPercent, { isOptional: true }),
   numeric("iterations", "Iterations", count, { isOptional: true }),
   { key: "application_id", title: "Application", isOptional: true, class: "nowrap", render: application },
   { key: "task", title: "Log in Airflow", isOptional: true, sortable: false, class: "nowrap",
@@ -56,17 +56,20 @@ function known(rows) {
   return COLUMNS.filter((column) => !column.isOptional || has(column));
 }
 
-/** The table, for the answer of api/model. */
-export function observations({ observations: rows }, name) {
-  const columns = known(rows);
+function altogether(rows) {
   const total = rows.reduce((sum, run) => sum + run.seconds + (run.startup_seconds ?? 0), 0);
   const isPriced = rows.every((run) => Number.isFinite(run.cost));
   const paid = isPriced ? ` and cost ${dollars(rows.reduce((sum, run) => sum + run.cost, 0))}` : "";
-  const text =
-    `${count(rows.length)} runs took ${seconds(total)} altogether${paid}. What is predicted of a run comes from ` +
-    "all the others.";
+  const took = `${plural(rows.length, "run")} took ${seconds(total)}`;
+  if (rows.length === 1) return `${took}${paid}.`;
+  return `${took} altogether${paid}. What is predicted of a run comes from all the others.`;
+}
+
+/** The table, for the answer of api/model. */
+export function observations({ observations: rows }, name) {
+  const columns = known(rows);
   return card(
-    { id: "observations", title: "The observed runs", text },
+    { id: "observations", title: "The observed runs", text: rows.length ? altogether(rows) : "" },
     downloadButtons({ name, columns, rows }),
     dataTable({
       caption: "Observed runs with their logs", captionHidden: true, columns, rows, sort: true, limit: ROWS_AT_FIRST,

@@ -1,11 +1,11 @@
 /** "Where this comes from": the design, the cluster, the observations, the terms and the facts. */
 import { airflowLink, taskUrl } from "../airflow.js";
 import { designFigure } from "../charts/design.js";
-import { hasScores, machinesFigure } from "../charts/machines.js";
+import { hasScores, machinesFigure, workers } from "../charts/machines.js";
 import { hasProbabilities, TERM_COLUMNS, termsFigure } from "../charts/terms.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { count, dateTime, dollars, number, percent, seconds } from "../format.js";
+import { dateTime, dollars, number, percent, plural, seconds } from "../format.js";
 import { facts } from "../header.js";
 import { dataTable } from "../table.js";
 import { observations } from "./observations.js";
@@ -55,7 +55,7 @@ function designFacts(made) {
   const observed = made.experiments.filter((each) => each.observed).length;
   const paid = made.experiments.map((each) => each.paid).filter((each) => Number.isFinite(each));
   return facts([
-    ["Runs", `${observed} of ${made.experiments.length} made, ${count(made.candidates)} candidates`],
+    ["Runs", `${observed} of ${made.experiments.length} made, ${plural(made.candidates, "candidate")}`],
     ["Efficiency", `${percent(100 * made.efficiency, 0)} of the best possible design (${made.criterion})`],
     ["Expected cost", `${number(made.cost)} of a budget of ${number(made.budget)} ${made.cost_unit}`],
     ["Paid", paid.length ? dollars(paid.reduce((sum, each) => sum + each, 0)) : null],
@@ -88,9 +88,10 @@ function clusterFacts(made) {
   if (culled.length > CULLED_NAMED) reasons.push(element("div", {}, "The others are among the numbers."));
   return facts([
     ["Cluster", `${made.name} (${made.kind})`],
-    ["Machines", `${made.machines.length - culled.length} kept, ${culled.length} culled`],
+    ["Machines", `${workers(made).length - culled.length} kept, ${culled.length} culled`],
+    ["Master", made.machines.find((machine) => machine.is_master)?.host],
     ["Culled", culled.length ? reasons : null],
-    ["Type", `${made.instance_type}, ${count(made.cores_per_machine)} cores each`],
+    ["Type", `${made.instance_type}, ${plural(made.cores_per_machine, "core")} each`],
     ["Price", made.price_per_hour ? `${dollars(made.price_per_hour)} for a machine and hour` : null],
   ]);
 }
@@ -130,7 +131,7 @@ function provenance(model) {
       ["Iterations of the samples", model.trained_iterations],
       ["Start-up", seconds(model.startup_seconds)],
       ["Driver on a machine", model.driver_share ? `${percent(100 * model.driver_share, 0)} probable` : null],
-      ["Noise of a run", percent(100 * model.noise)],
+      ["Noise of a run", model.noise > 0 ? percent(100 * model.noise) : null],
       ["Residual sum of squares", `${number(model.residual_sum_of_squares)} s²`],
     ]),
   );

@@ -5,7 +5,7 @@ import { sharesFigure } from "../charts/shares.js";
 import { chosenPoint, timeFigure } from "../charts/time.js";
 import { debounce, radioSwitch } from "../controls.js";
 import { element, replace } from "../dom.js";
-import { scale as percentOf } from "../format.js";
+import { count, scale as percentOf, unbroken } from "../format.js";
 import { notice } from "../header.js";
 import { answer } from "./answer.js";
 import { askedAtFirst, budgetOf, deadlineOf, predictionParams, remember } from "./asked.js";
@@ -17,12 +17,17 @@ const NEEDS_A_PRICE =
   "Enter the price of a machine and hour above to see what each number of machines costs. Clusters that Ernest " +
   "starts on EC2 keep their price with the model.";
 
+const OUTDATED = "This is still of what was asked before: see above what is wrong.";
+
 const NOTHING_TO_DRAW = "There is no prediction to draw: see above what is wrong.";
+
+/** So many numbers of machines are compared at most. */
+const WIDEST_SPAN = 1000;
 
 /** The part of the page, for the answer of api/model and the parameters of the address. */
 export function question(page, params) {
   const state = { asked: askedAtFirst(params, page), prediction: null, isLogarithmic: true };
-  const reply = element("div", { class: "answer", id: "answer", role: "status", "aria-live": "polite" });
+  const reply = replyPlace();
   const figures = slots(page, state);
 
   const refresh = () => predict(page, state, { reply, figures });
@@ -45,6 +50,23 @@ export function question(page, params) {
     figures.shares,
     figures.cost,
   );
+}
+
+/** Where the answer stands. Only its headline is read aloud: all of it is too much at each slider step. */
+function replyPlace() {
+  const headline = element("p", { class: "headline" });
+  const rest = element("div", { class: "answer-rest" });
+  const live = element("div", { role: "status", "aria-live": "polite" }, headline);
+  const place = element("div", { class: "answer", id: "answer", tabindex: "-1" }, live, rest);
+  place.say = ({ words, isBad }, ...others) => {
+    const hadFocus = rest.contains(document.activeElement);
+    headline.classList.toggle("out-of-reach", isBad);
+    if (headline.textContent !== words) headline.textContent = words;
+    replace(rest, ...others);
+    // The button that was pressed is gone.
+    if (hadFocus) (rest.querySelector("button") ?? place).focus();
+  };
+  return place;
 }
 
 function slots(page, state) {
@@ -97,7 +119,7 @@ async function predict(page, state, places) {
     const params = predictionParams(page, asked);
     const prediction = await fetchJson("api/prediction", params, { signal: request.signal });
     if (state.request !== request) return;
-    Object.assign(state, { prediction, answered: asked });
+    Object.assign(state, { prediction, answered: asked, isOutdated: false });
     showAnswer(places.reply, prediction, asked);
     await showFigures(page, state, places.figures);
   } catch (error) {
@@ -109,31 +131,36 @@ async function predict(page, state, places) {
 
 /** Refuses here what the server would refuse. */
 function checkMachines({ minMachines, maxMachines }) {
-  if (minMachines > maxMachines) {
-    const problem = `At least ${minMachines} and at most ${maxMachines} machines leave none: exchange the two.`;
-    throw new ApiError(422, problem);
+  const [least, most] = [minMachines, maxMachines].map(count);
+  const span = maxMachines - minMachines + 1;
+  let problem = "";
+  if (span < 1) problem = `At least ${least} and at most ${most} machines leave none: exchange the two.`;
+  if (span > WIDEST_SPAN) {
+    problem =
+      `From ${least} to ${most} machines there are ${count(span)} numbers of machines to compare, but only ` +
+      `${count(WIDEST_SPAN)} can be: ask for ${count(minMachines + WIDEST_SPAN - 1)} machines at most.`;
   }
+  if (problem) throw new ApiError(422, problem);
 }
 
 function showAnswer(reply, prediction, asked) {
   const { headline, more, warnings, isOutOfReach } = answer(prediction, asked);
-  replace(
-    reply,
-    element("p", { class: isOutOfReach ? "headline out-of-reach" : "headline" }, headline),
+  reply.say(
+    { words: headline, isBad: isOutOfReach },
     more.map((words) => element("p", { class: "muted" }, words)),
     notice({ items: warnings, kind: "warning" }),
   );
 }
 
 function showFailure(state, { reply, figures }, error, retry) {
-  const words = error.message || "The prediction failed: reload the page.";
-  replace(
-    reply,
-    element("p", { class: "headline out-of-reach" }, words),
-    element("button", { type: "button", class: "button small", onClick: retry }, "Try again"),
-  );
-  if (state.prediction) return;
-  for (const slot of Object.values(figures)) slot.showEmpty(NOTHING_TO_DRAW);
+  const words = unbroken(error.message || "The prediction failed: reload the page.");
+  const button = element("button", { type: "button", class: "button small", onClick: retry }, "Try again");
+  reply.say({ words, isBad: true }, button);
+  state.isOutdated = true;
+  for (const slot of Object.values(figures)) {
+    if (state.prediction) slot.outdate(OUTDATED);
+    else slot.showEmpty(NOTHING_TO_DRAW);
+  }
 }
 
 function drawTime(page, state, slot) {
@@ -146,6 +173,8 @@ function drawTime(page, state, slot) {
       isLogarithmic: state.isLogarithmic,
     }),
   );
+  // The axes can be changed while the answer is an error.
+  if (state.isOutdated) slot.outdate(OUTDATED);
 }
 
 async function showFigures(page, state, figures) {

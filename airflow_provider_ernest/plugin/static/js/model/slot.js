@@ -22,36 +22,45 @@ function emptyFigure({ id, title, text }) {
   return element("section", { class: "figure is-empty", id }, emptyState({ title, text, level: FIGURE_LEVEL }));
 }
 
-/** The region of the table has a name of its own: that of the figure is taken. */
-function common(options) {
-  return { level: FIGURE_LEVEL, tableCaption: `${options.title}: the numbers`, ...options };
-}
-
 /** A figure, or where there is nothing to draw the words that say why. `options` are those of `figure`. */
 export function figureOr(isThere, options, text) {
   if (!isThere()) return emptyFigure({ id: options.id, title: options.title, text });
   const { specification, ...rest } = options;
-  return figure({ ...common(rest), ...specification() });
+  return figure({ level: FIGURE_LEVEL, ...rest, ...specification() });
 }
 
 /**
  * A place for a figure whose data change.
  *
  * @param {object} options of `figure` that stay
- * @returns {HTMLElement} with `show(changed)`, which draws, and `showEmpty(text)`, which says why nothing is drawn
+ * @returns {HTMLElement} with `show(changed)`, which draws, `showEmpty(text)`, which says why nothing is drawn
+ *   and `outdate(text)`, which says that what is drawn is not of what is asked
  */
 export function figureSlot(options) {
   const holder = element("div", { class: "slot" });
+  const note = element("p", { class: "outdated-note" });
   let shown = null;
+  const upToDate = () => {
+    holder.classList.remove("is-outdated");
+    note.remove();
+  };
   holder.show = (changed) => {
+    upToDate();
     if (shown) {
       shown.update(changed);
       return;
     }
-    shown = figure({ ...common(options), ...changed });
+    shown = figure({ level: FIGURE_LEVEL, ...options, ...changed });
     replace(holder, shown);
   };
+  holder.outdate = (text) => {
+    if (!shown) return;
+    holder.classList.add("is-outdated");
+    note.textContent = text;
+    holder.prepend(note);
+  };
   holder.showEmpty = (text) => {
+    upToDate();
     shown?.remove();
     shown = null;
     replace(holder, emptyFigure({ ...options, text }));

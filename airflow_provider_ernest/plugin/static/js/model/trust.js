@@ -19,25 +19,11 @@ const NO_PRODUCTION =
 export function trust(page) {
   const { model, versions, production_runs: productionRuns } = page;
   const name = (subject) => `${model.job}-${model.instance_type}-${subject}`;
+  const errors = [folds(page, name("validation")), versionErrors(page, name("versions"))];
   return part(
     { id: "trust", title: "How far to believe it" },
-    element(
-      "div",
-      { class: "pair" },
-      folds(page, name("validation")),
-      figureOr(
-        () => versions.length > 1,
-        {
-          id: "versions",
-          title: "Errors of the versions",
-          question: "Do the models get better or worse?",
-          name: name("versions"),
-          specification: () => versionsFigure({ versions, current: model.model_id }),
-        },
-        "This is the only version so far. Each training of the job on this instance type adds one: run the Ernest " +
-          "DAG again to see whether the errors change.",
-      ),
-    ),
+    // A sentence has no use for the height of a chart beside it.
+    versions.length > 1 ? element("div", { class: "pair" }, errors) : errors,
     figureOr(
       () => productionRuns.some((run) => run.error_percent !== null && run.error_percent !== undefined),
       {
@@ -51,6 +37,21 @@ export function trust(page) {
       NO_PRODUCTION,
     ),
     decisions(page, name("decisions")),
+  );
+}
+
+function versionErrors({ versions, model }, name) {
+  return figureOr(
+    () => versions.length > 1,
+    {
+      id: "versions",
+      title: "Errors of the versions",
+      question: "Do the models get better or worse?",
+      name,
+      specification: () => versionsFigure({ versions, current: model.model_id }),
+    },
+    "This is the only version so far. Each training of the job on this instance type adds one: run the " +
+      "Ernest DAG again to see whether the errors change.",
   );
 }
 

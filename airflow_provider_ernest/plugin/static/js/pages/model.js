@@ -16,7 +16,6 @@ function bareHeader() {
 }
 
 async function show() {
-  fillPage(bareHeader(), loadingState("Loading the model …"));
   try {
     const page = await fetchJson("api/model", {
       job: params.job,
@@ -43,9 +42,14 @@ function showNothing() {
       title: "Which model?",
       text: "The address names no job and instance type. Choose a model from the list.",
       actions: [element("a", { class: "button primary", href: "models" }, "All models")],
+      isWholePage: true,
     }),
   );
 }
 
-if (params.job && params.instance_type) show();
-else showNothing();
+if (params.job && params.instance_type) {
+  fillPage(bareHeader(), loadingState("Loading the model …"));
+  show();
+} else {
+  showNothing();
+}

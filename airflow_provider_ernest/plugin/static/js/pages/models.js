@@ -2,8 +2,8 @@
 
 import { ApiError, fetchJson, pageParams, rememberParams } from "../api.js";
 import { debounce, selectField } from "../controls.js";
-import { element, replace } from "../dom.js";
-import { count } from "../format.js";
+import { element, renew, replace, setText } from "../dom.js";
+import { count, plural } from "../format.js";
 import { fillPage, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { modelsTable, startsDescending, SORTS } from "./models_table.js";
@@ -59,7 +59,8 @@ class ModelsPage {
       ]),
     });
     this.sortField.classList.add("phones-only");
-    this.pager = pager((changed) => this.change(changed));
+    this.pager = pager((changed) => this.turn(changed));
+    this.isTurning = false;
     const searched = debounce(() => this.change({ search: this.search.value.trim(), offset: 0 }), 250);
     this.search.addEventListener("input", searched);
   }
@@ -113,31 +114,35 @@ class ModelsPage {
     this.load();
   }
 
+  /** To another page: its rows are to be read from the first on. */
+  turn(changed) {
+    this.isTurning = true;
+    this.change(changed);
+  }
+
   async load() {
     this.request?.abort();
-    this.request = new AbortController();
+    const { signal } = (this.request = new AbortController());
     this.results.setAttribute("aria-busy", "true");
     try {
-      const found = await fetchJson("api/models", this.wanted, { signal: this.request.signal });
+      const found = await fetchJson("api/models", this.wanted, { signal });
+      if (signal.aborted) return;
       if (found.total > 0 && !found.rows.length) {
         this.change({ offset: Math.floor((found.total - 1) / this.wanted.limit) * this.wanted.limit });
         return;
       }
       this.showFound(found);
     } catch (error) {
-      if (error.name !== "AbortError") this.showError(error);
+      if (!signal.aborted) this.showError(error);
     }
   }
 
   showError(error) {
     if (!(error instanceof ApiError)) console.error(error);
     this.results.removeAttribute("aria-busy");
-    this.summary.textContent = "";
+    setText(this.summary, "");
     this.pager.hidden = true;
-    replace(this.results, errorState(error, () => {
-      replace(this.results, loadingState("Loading the models …"));
-      this.load();
-    }));
+    renew(this.results, errorState(error, () => this.load()));
   }
 
   showFound(found) {
@@ -148,22 +153,23 @@ class ModelsPage {
     this.showChips(found.counts, models);
     this.sortField.querySelector("select").value = this.sortChoice();
     this.pager.update({ ...this.wanted, total: found.total });
-    this.summary.textContent = isEmptyStore ? "" : this.summaryOf(found);
-    if (isEmptyStore) replace(this.results, nothingYet());
-    else if (!found.rows.length) replace(this.results, this.nothingMatches());
+    setText(this.summary, isEmptyStore ? "" : this.summaryOf(found));
+    if (isEmptyStore) renew(this.results, nothingYet());
+    else if (!found.rows.length) renew(this.results, this.nothingMatches());
     else this.showRows(found.rows);
+    if (this.isTurning) this.summary.scrollIntoView({ block: "start" });
+    this.isTurning = false;
   }
 
   summaryOf({ total, rows, offset }) {
-    const models = total === 1 ? "1 model" : `${count(total)} models`;
     const place = rows.length < total ? `, ${count(offset + 1)} to ${count(offset + rows.length)} shown` : "";
-    return `${models}${place}`;
+    return `${plural(total, "model")}${place}`;
   }
 
   showRows(rows) {
     const focused = document.activeElement?.dataset?.sort;
     const { sort: key, descending } = this.wanted;
-    replace(this.results, modelsTable(rows, { key, descending, onSort: (chosen) => this.sortBy(chosen) }));
+    renew(this.results, modelsTable(rows, { key, descending, onSort: (chosen) => this.sortBy(chosen) }));
     if (focused) this.results.querySelector(`[data-sort="${CSS.escape(focused)}"]`)?.focus();
   }
 
@@ -215,6 +221,7 @@ function nothingYet() {
       element("code", {}, "docs/quickstart.md"),
       ") goes through it. Models of DAGs that you may not read are not shown.",
     ],
+    isWholePage: true,
   });
 }
 

@@ -34,9 +34,12 @@ export function pager(onChange) {
     now = changed;
     const { offset, limit, total } = now;
     const pages = Math.max(1, Math.ceil(total / limit));
+    const focused = [previous, next].find((button) => button === document.activeElement);
     node.hidden = total <= PAGE_SIZES[0];
     previous.disabled = offset <= 0;
     next.disabled = offset + limit >= total;
+    // A button that is disabled at the last page would take the focus away with it.
+    if (focused?.disabled) (focused === next ? previous : next).focus({ preventScroll: true });
     words.textContent = `Page ${count(Math.floor(offset / limit) + 1)} of ${count(pages)}`;
     size.querySelector("select").value = String(limit);
   };

@@ -3,7 +3,7 @@
 import { airflowLink, runUrl } from "../airflow.js";
 import { ApiError, fetchJson, pageParams } from "../api.js";
 import { taskStateBadge } from "../badge.js";
-import { element, replace } from "../dom.js";
+import { element, renew, replace, setText } from "../dom.js";
 import { follower, isGoingOn } from "../follow.js";
 import { dateTime } from "../format.js";
 import { fillPage, notice, pageHeader } from "../header.js";
@@ -18,7 +18,9 @@ class RunPage {
     this.status = element("p", { class: "muted small-text", role: "status" });
     this.state = element("span", {});
     this.goesOn = false;
-    this.follower = follower(() => this.load());
+    this.hints = element("div", {});
+    this.before = new Map();
+    this.follower = follower((signal) => this.load(signal));
   }
 
   show() {
@@ -34,56 +36,55 @@ class RunPage {
       this.content,
     );
     this.content.append(loadingState("Loading the run …"));
-    this.load();
+    this.follower.start();
   }
 
-  async load() {
+  async load(signal) {
     try {
-      const run = await fetchJson("api/run", this.params);
+      const run = await fetchJson("api/run", this.params, { signal });
+      if (signal.aborted) return;
       this.goesOn = isGoingOn(run.state);
       this.showRun(run);
       this.follower.next({ goesOn: this.goesOn });
     } catch (error) {
-      this.failed(error);
+      if (!signal.aborted) this.failed(error);
     }
   }
 
   failed(error) {
     if (!(error instanceof ApiError)) console.error(error);
-    if (this.groups.size) {
-      this.status.textContent = `Could not refresh: ${error.message}`;
+    if (this.before.size) {
+      setText(this.status, `Could not refresh: ${error.message}`);
       this.follower.next({ goesOn: this.goesOn && error.status !== 401, hasFailed: true });
       return;
     }
-    replace(this.content, errorState(error, () => {
-      replace(this.content, loadingState("Loading the run …"));
-      this.load();
-    }));
+    renew(this.content, errorState(error, () => this.follower.start()));
+  }
+
+  /** Fills a place anew where what it shows has changed since. */
+  fill(place, data, make) {
+    const text = JSON.stringify(data);
+    if (text === this.before.get(place)) return;
+    renew(place, make());
+    this.before.set(place, text);
   }
 
   showRun(run) {
     replace(this.state, run.state ? taskStateBadge(run.state) : null,
       run.started_at ? element("span", { class: "muted" }, ` started ${dateTime(run.started_at)}`) : null,
       run.ended_at ? element("span", { class: "muted" }, `, ended ${dateTime(run.ended_at)}`) : null);
-    this.status.textContent = this.goesOn ? "The run goes on: this page follows it." : "";
-    if (!run.groups.length) {
-      this.groups.clear();
-      replace(this.content, nothingOfErnest(run));
-      return;
-    }
+    setText(this.status, this.goesOn ? "The run goes on: this page follows it." : "");
     const names = run.groups.map((group) => group.group_id);
-    const isSame = names.length === this.groups.size && names.every((name) => this.groups.has(name));
-    if (isSame) for (const group of run.groups) this.groups.get(group.group_id).update(run, group);
-    else this.build(run);
-    replace(this.hints, notice({ title: "Hints", items: run.hints, level: 2 }));
+    this.fill(this.content, [names, names.length ? null : run.hints], () => this.contentOf(run));
+    for (const group of run.groups) this.groups.get(group.group_id).update(run, group);
+    this.fill(this.hints, run.hints, () => notice({ title: "Hints", items: run.hints }));
     this.hints.hidden = !run.hints.length;
   }
 
-  build(run) {
-    this.hints = element("div", {});
+  contentOf(run) {
     this.groups = new Map(run.groups.map((group, place) =>
       [group.group_id, runGroup(run, group, `group-${place}`)]));
-    replace(this.content, this.hints, [...this.groups.values()]);
+    return run.groups.length ? [this.hints, [...this.groups.values()]] : nothingOfErnest(run);
   }
 }
 
@@ -95,6 +96,7 @@ function nothingOfErnest(run) {
       : ["No task of this run is one of Ernest's. Put an ", element("code", {}, "ErnestTaskGroup"),
          " ahead of the Spark job in the DAG to have its cluster chosen."],
     actions: [element("a", { class: "button", href: MODELS_CRUMB.href }, "All models")],
+    isWholePage: true,
   });
 }
 
@@ -111,6 +113,7 @@ function start() {
       text: "The address of this page lacks dag_id or run_id: open a DAG run in Airflow, then its tab " +
         "“Ernest”.",
       actions: [element("a", { class: "button", href: MODELS_CRUMB.href }, "All models")],
+      isWholePage: true,
     }),
   );
 }

@@ -1,7 +1,7 @@
 /** One task group of Ernest in a run: headline, numbers, timeline, prediction, steps, sample runs. */
 
 import { pageUrl } from "../api.js";
-import { element, replace } from "../dom.js";
+import { element, renew } from "../dom.js";
 import { dollars, isolated, machines, number, percent, unbroken } from "../format.js";
 import { facts, keyFigures, notice } from "../header.js";
 import { hasPrediction, predictedAgainstActual } from "./predicted_actual.js";
@@ -28,7 +28,7 @@ function choiceWords(decision) {
   if (!decision) return null;
   const { predicted_cost: predicted, instance_type: type, goal } = decision;
   const cost = typeof predicted === "number" ? `, predicted cost ${dollars(predicted)}` : "";
-  return `${machines(decision.machines)} of ${isolated(type)}: ${isolated(goal)}${cost}`;
+  return `${machines(decision.machines)} of ${isolated(type)}: ${unbroken(isolated(goal))}${cost}`;
 }
 
 function modelLink(model) {
@@ -55,20 +55,6 @@ function warningsOf({ decision }) {
   return notice({
     title: "Warnings", kind: "warning", level: 3, items: [...fallback, ...(decision.warnings ?? [])],
   });
-}
-
-/** Puts new content into a container without taking the reader's focus or place in a table away. */
-function renew(container, children) {
-  const focused = container.contains(document.activeElement) ? document.activeElement : null;
-  const key = focused && `${focused.tagName} ${focused.textContent}`;
-  const scrolled = [...container.querySelectorAll(".table-scroll")].map((region) => region.scrollLeft);
-  replace(container, children);
-  container.querySelectorAll(".table-scroll").forEach((region, place) => {
-    region.scrollLeft = scrolled[place] ?? 0;
-  });
-  if (!key) return;
-  const again = [...container.querySelectorAll("a, button, [tabindex]")];
-  again.find((node) => `${node.tagName} ${node.textContent}` === key)?.focus();
 }
 
 /** A part of the page that is made anew only when the data that it shows have changed. */
@@ -98,8 +84,9 @@ function figureOfPrediction(id, file) {
 }
 
 function samplesOf(id, file) {
+  const view = {};
   return part((group) => group.observations, ({ observations }) => observations.length
-    ? sampleRuns({ id: `${id}-samples`, name: `sample-runs-${file}`, observations })
+    ? sampleRuns({ id: `${id}-samples`, name: `sample-runs-${file}`, observations, view })
     : null);
 }
 
@@ -118,7 +105,8 @@ export function runGroup(run, first, id) {
   const warnings = part((group) => group.decision, warningsOf);
   const numbers = part(whole, (group) => keyFigures(figuresOf(group)));
   const told = part(whole, factsOf);
-  const steps = part((group) => group.steps, (group, now) => stepTable(now, group));
+  const view = {};
+  const steps = part(whole, (group, now) => stepTable(now, group, view));
   const prediction = figureOfPrediction(id, file);
   const samples = samplesOf(id, file);
   const bars = timeline({ id: `${id}-timeline`, name: `steps-${file}`, steps: first.steps });

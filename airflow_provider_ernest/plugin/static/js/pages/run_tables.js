@@ -6,7 +6,7 @@ import { taskStateBadge } from "../badge.js";
 import { copyButton } from "../copy.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { dollars, number, scale, seconds } from "../format.js";
+import { dollars, number, scale, seconds, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { stepName } from "./timeline.js";
 
@@ -20,15 +20,21 @@ function stepLink(run, step) {
   return airflowLink(taskUrl(origin), stepName(step));
 }
 
-function outcome(step) {
-  const isOfModel = step.model && (step.kind === "fit" || step.kind === "choose");
-  const link = isOfModel
-    ? [" ", element("a", { href: modelUrl(step.model), class: "nowrap" }, "Open the model")]
-    : null;
-  return element("span", {}, element("bdi", {}, step.says), link);
+/** Steps name the model that they were to make or to read: it is not there if they failed or fell back. */
+function isModelThere(step, { model, decision }) {
+  if (typeof model?.median_error_percent === "number") return true;
+  return step.state === "success" && !(step.kind === "choose" && decision?.fallback_reason);
 }
 
-function stepColumns(run) {
+function outcome(step, group) {
+  const isOfModel = step.model && (step.kind === "fit" || step.kind === "choose");
+  const link = isOfModel && isModelThere(step, group)
+    ? [" ", element("a", { href: modelUrl(step.model), class: "nowrap" }, "Open the model")]
+    : null;
+  return element("span", {}, element("bdi", {}, unbroken(step.says ?? "")), link);
+}
+
+function stepColumns(run, group) {
   return [
     { key: "name", title: "Step", class: "step-name", value: stepName,
       render: (step) => stepLink(run, step) },
@@ -36,17 +42,17 @@ function stepColumns(run) {
       step.try_number > 1 ? element("span", { class: "below" }, `attempt ${step.try_number}`) : null) },
     { key: "seconds", title: "Time", align: "right", render: (step) => seconds(step.seconds) },
     { key: "cost", title: "Cost", align: "right", render: (step) => dollars(step.cost) },
-    { key: "says", title: "What came of it", class: "wide", render: outcome },
+    { key: "says", title: "What came of it", class: "wide", render: (step) => outcome(step, group) },
   ];
 }
 
-/** The steps of a group with what came of each. */
-export function stepTable(run, group) {
+/** The steps of a group with what came of each; `view` as of `dataTable`. */
+export function stepTable(run, group, view) {
   return dataTable({
     caption: "Steps, in the order of the way from design to production", captionHidden: true,
-    columns: stepColumns(run), rows: group.steps,
+    columns: stepColumns(run, group), rows: group.steps,
     emptyText: "No step of this group has been scheduled.", class: "cards-on-phones steps",
-    highlight: (step) => (step.state === "failed" ? "failed" : null),
+    highlight: (step) => (step.state === "failed" ? "failed" : null), view,
   });
 }
 
@@ -71,12 +77,13 @@ const SAMPLE_RUNS = [
   { key: "event_log", title: "Logs", class: "nowrap", render: logCell },
 ];
 
-/** The sample runs of a group, with downloads. */
-export function sampleRuns({ id, name, observations }) {
+/** The sample runs of a group, with downloads; `view` as of `dataTable`. */
+export function sampleRuns({ id, name, observations, view }) {
   return element("section", { class: "card", "aria-labelledby": `${id}-title` },
     element("h3", { id: `${id}-title` }, "Sample runs"),
     downloadButtons({ name, columns: SAMPLE_RUNS, rows: observations }),
     dataTable({
-      caption: "Sample runs", captionHidden: true, columns: SAMPLE_RUNS, rows: observations, sort: true,
+      caption: "Sample runs: times and costs", captionHidden: true, columns: SAMPLE_RUNS, rows: observations,
+      sort: true, view,
     }));
 }

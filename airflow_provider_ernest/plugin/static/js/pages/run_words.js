@@ -1,6 +1,6 @@
 /** What came of a run, in sentences. */
 
-import { dollars, isolated, machines, percent, seconds, secondsRange } from "../format.js";
+import { dollars, isolated, machines, percent, plural, seconds, secondsRange } from "../format.js";
 
 function isKnown(value) {
   return value !== null && value !== undefined;
@@ -10,21 +10,31 @@ function sharePercent(share) {
   return percent(share, share < 9.95 ? 1 : 0);
 }
 
-function ofTraining({ observations, training }) {
-  const runs = observations.length;
-  if (!runs) return null;
-  const cost = isKnown(training.cost) ? ` for ${dollars(training.cost)}` : "";
+/** What the training cost beside production: the share is of the cost predicted while there is no other. */
+function shareWords({ training, production }) {
   const share = training.share_of_production_percent;
-  const ofIt = isKnown(share) ? `, ${sharePercent(share)} of production` : "";
-  return `${runs === 1 ? "1 sample run" : `${runs} sample runs`}${cost}${ofIt}`;
+  if (!isKnown(share)) return null;
+  const isPaid = production?.state === "success" && isKnown(production.cost);
+  const whole = isPaid ? "the production run" : "what production is predicted to cost";
+  return `${sharePercent(share)} of ${whole}`;
+}
+
+function ofTraining(group) {
+  const { observations, training } = group;
+  if (!observations.length) return null;
+  const cost = isKnown(training.cost) ? ` for ${dollars(training.cost)}` : "";
+  const share = shareWords(group);
+  return `${plural(observations.length, "sample run")}${cost}${share ? `, ${share}` : ""}`;
 }
 
 /** Where the actual time lies: "within the 80 % interval"; empty where that is not known. */
 export function intervalWords(production) {
-  if (production?.held_likely) return "within the 80 % interval";
-  if (production?.held_nearly_certain) return "outside the 80 % but within the 95 % interval";
-  if (production?.held_nearly_certain === false) return "outside the 95 % interval";
-  return "";
+  const { held_likely: isLikely, held_nearly_certain: isNearlyCertain } = production ?? {};
+  if (isLikely) return "within the 80\u00a0% interval";
+  if (isNearlyCertain === false) return "outside the 95\u00a0% interval";
+  const isOutside = isLikely === false ? "outside the 80\u00a0% " : "";
+  if (isNearlyCertain) return `${isOutside}${isOutside ? "but " : ""}within the 95\u00a0% interval`;
+  return isOutside ? `${isOutside}interval` : "";
 }
 
 function ofProduction({ decision, production }) {
@@ -48,25 +58,29 @@ function ofFailures({ steps }) {
   return failed.length ? ` Failed: ${failed.map(isolated).join(", ")}; the log in Airflow says why.` : "";
 }
 
+function nothingYet({ training }) {
+  const hasBegun = isKnown(training.seconds) || isKnown(training.cost);
+  return hasBegun ? "No sample run has ended yet." : "Nothing has come of this group yet.";
+}
+
 /** The group in a sentence: training, choice, predicted against actual; and what failed. */
 export function headline(group) {
   const way = [ofTraining(group), ofDecision(group)].filter(Boolean).join(" → ");
   const words = [way, ofProduction(group)].filter(Boolean).join("; ");
   const failures = ofFailures(group);
-  if (!words) return failures.trim() || "Nothing has come of this group yet.";
+  if (!words) return failures.trim() || nothingYet(group);
   return `${words[0].toUpperCase()}${words.slice(1)}.${failures}`;
 }
 
 /** The numbers to be seen first. */
-export function figuresOf({ training, decision, production, model }) {
-  const share = training.share_of_production_percent;
+export function figuresOf(group) {
+  const { training, decision, production, model } = group;
   const predicted = production?.predicted_seconds ?? decision?.predicted_seconds;
   const likely = production?.likely_seconds ?? decision?.likely_seconds;
   const error = production?.error_percent;
   return [
     isKnown(training.cost) && {
-      label: "Training cost", value: dollars(training.cost),
-      remark: isKnown(share) ? `${sharePercent(share)} of the production run` : null,
+      label: "Training cost", value: dollars(training.cost), remark: shareWords(group),
     },
     isKnown(training.seconds) && {
       label: "Training time", value: seconds(training.seconds),
@@ -78,7 +92,8 @@ export function figuresOf({ training, decision, production, model }) {
     },
     decision && { label: "Chosen", value: machines(decision.machines), remark: decision.instance_type },
     isKnown(predicted) && {
-      label: "Predicted", value: seconds(predicted), remark: likely ? `80 %: ${secondsRange(likely)}` : null,
+      label: "Predicted", value: seconds(predicted),
+      remark: likely ? `80\u00a0%: ${secondsRange(likely)}` : null,
     },
     isKnown(production?.seconds) && {
       label: production.state === "success" ? "Actual" : `Production, ${production.state ?? "not started"}`,

@@ -6,7 +6,7 @@ import { taskStateBadge } from "../badge.js";
 import { copyable } from "../copy.js";
 import { element } from "../dom.js";
 import { follower, isGoingOn } from "../follow.js";
-import { dollars, number, scale, seconds } from "../format.js";
+import { dollars, number, scale, seconds, unbroken } from "../format.js";
 import { facts, fillPage, keyFigures, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { errorWords } from "./run_words.js";
@@ -68,16 +68,16 @@ function modelCard({ job, instance_type, model_id }) {
 }
 
 /** What the model, fitted to all the other runs, says of this one; null where there is no such model. */
-async function opinionOf(answer) {
+async function opinionOf(answer, signal) {
   if (!answer.model || !answer.observation) return null;
   const { job, instance_type, model_id } = answer.model;
   try {
-    const { observations } = await fetchJson("api/model", { job, instance_type, model_id });
+    const { observations } = await fetchJson("api/model", { job, instance_type, model_id }, { signal });
     const { index, machines, seconds: took } = answer.observation;
     const isSame = (each) => each.index === index && each.machines === machines && each.seconds === took;
     return observations.find(isSame) ?? null;
   } catch (error) {
-    console.warn(error.message); // the page says all else without it
+    if (!signal.aborted) console.warn(error.message); // the page says all else without it
     return null;
   }
 }
@@ -128,13 +128,14 @@ function otherTask(origin, answer) {
       ? answer.hints.join(" ")
       : "What Ernest did for this run, from the sample runs to the choice, is on the page of the run.",
     actions: [runLink(origin, true)],
+    isWholePage: true,
   });
 }
 
 function contentOf(origin, answer, opinion) {
   if (!answer.kind) return [otherTask(origin, answer)];
   return [
-    answer.says ? element("p", { class: "headline" }, answer.says) : null,
+    answer.says ? element("p", { class: "headline" }, unbroken(answer.says)) : null,
     notice({ title: "Hints", items: answer.hints }),
     answer.observation ? observationCard(answer.observation, opinion) : null,
     answer.experiment ? experimentCard(answer.experiment, Boolean(answer.observation)) : null,
@@ -148,38 +149,46 @@ class TaskPage {
   constructor(origin) {
     this.origin = origin;
     this.before = "";
-    this.follower = follower(() => this.load());
+    this.opinion = null;
+    this.follower = follower((signal) => this.load(signal));
   }
 
   start() {
     fillPage(header(this.origin), loadingState("Loading the task …"));
-    this.load();
+    this.follower.start();
   }
 
-  async load() {
+  async load(signal) {
     try {
-      const answer = await fetchJson("api/task", this.origin);
-      const text = JSON.stringify(answer);
-      if (text !== this.before) await this.show(answer);
-      this.before = text;
-      this.follower.next({ goesOn: isGoingOn(answer.state) });
+      const answer = await fetchJson("api/task", this.origin, { signal });
+      if (!signal.aborted) await this.show(answer, signal);
+      if (!signal.aborted) this.follower.next({ goesOn: isGoingOn(answer.state) });
     } catch (error) {
-      this.failed(error);
+      if (!signal.aborted) this.failed(error);
     }
   }
 
-  async show(answer) {
-    const fill = (opinion) => fillPage(header(this.origin, answer),
-      element("div", { class: "stack" }, contentOf(this.origin, answer, opinion)));
-    fill(null);
-    const opinion = await opinionOf(answer);
-    if (opinion) fill(opinion);
+  async show(answer, signal) {
+    const text = JSON.stringify(answer);
+    if (text === this.before) return;
+    this.fill(answer);
+    const opinion = await opinionOf(answer, signal);
+    if (signal.aborted) return;
+    this.before = text;
+    if (JSON.stringify(opinion) === JSON.stringify(this.opinion)) return;
+    this.opinion = opinion;
+    this.fill(answer);
+  }
+
+  fill(answer) {
+    fillPage(header(this.origin, answer),
+      element("div", { class: "stack" }, contentOf(this.origin, answer, this.opinion)));
   }
 
   failed(error) {
     if (!(error instanceof ApiError)) console.error(error);
     if (this.before) this.follower.next({ goesOn: error.status !== 401, hasFailed: true });
-    else fillPage(header(this.origin), errorState(error, () => this.start()));
+    else fillPage(header(this.origin), errorState(error, () => this.follower.start()));
   }
 }
 
@@ -196,6 +205,7 @@ function start() {
       text: "The address of this page lacks dag_id, run_id or task_id: open a task instance in Airflow, " +
         "then its tab “Ernest”.",
       actions: [element("a", { class: "button", href: pageUrl("models") }, "All models")],
+      isWholePage: true,
     }),
   );
 }

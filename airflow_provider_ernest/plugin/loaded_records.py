@@ -1,0 +1,80 @@
+"""Decisions and production runs by their ids. What was read once is not read again: it never changes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+from typing import TypeAlias, TypeVar
+
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
+from airflow_provider_ernest.model.catalogue import CatalogueEntry
+from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+
+log = logging.getLogger(__name__)
+
+Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun)
+Record = TypeVar("Record", DecisionRecord, ProductionRun)
+
+Load: TypeAlias = Callable[[ModelStore, str, str, str], Kept]
+"""Reads the document of a job and type of machine that has an id; raises StoreError."""
+
+MOST_DECISIONS_KEPT = 256
+"""A decision has all its alternatives with it, some tens of kilobytes."""
+MOST_PRODUCTION_RUNS_KEPT = 1024
+
+
+@lru_cache(maxsize=MOST_DECISIONS_KEPT)
+def load_decision(store: ModelStore, job: str, instance_type: str, decision_id: str) -> DecisionRecord:
+    """A decision of the store.
+
+    Raises:
+        StoreError: it is not there or cannot be read.
+    """
+    return store.decision(job, instance_type, decision_id)
+
+
+@lru_cache(maxsize=MOST_PRODUCTION_RUNS_KEPT)
+def load_production(store: ModelStore, job: str, instance_type: str, production_id: str) -> ProductionRun:
+    """A production run of the store.
+
+    Raises:
+        StoreError: it is not there or cannot be read.
+    """
+    return store.production(job, instance_type, production_id)
+
+
+def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:
+    """The documents of these entries, in their order, each when it is asked for.
+
+    One that is gone or damaged is left out with a warning in the log, which names it.
+
+    Raises:
+        StoreError: the store itself cannot be read: asking for the next document would be in vain.
+    """
+    for entry in entries:
+        try:
+            document = load(store, entry.job, entry.instance_type, entry.id)
+        except (StoreError, InvalidParameterError) as error:
+            if not _is_of_one_document(error):
+                raise
+            log.warning(
+                "Left out %s %s of %r on %s: %s", entry.kind, entry.id, entry.job, entry.instance_type, error
+            )
+        else:
+            yield document
+
+
+def is_gone(error: StoreError) -> bool:
+    """Whether the store could be read, and the document is not there."""
+    return isinstance(error.__cause__, FileNotFoundError)
+
+
+def _is_of_one_document(error: StoreError | InvalidParameterError) -> bool:
+    # Names that cannot be are refused before the store is asked.
+    return isinstance(error, InvalidParameterError) or isinstance(
+        error.__cause__,
+        FileNotFoundError | IsADirectoryError | PermissionError | InvalidDocumentError | UnicodeError,
+    )
