@@ -19,10 +19,17 @@ def configured(kind: str) -> str:
 
 
 def store_root(root: str | None = None) -> Path | ObjectStoragePath:
-    """The root of the model store: the argument where given, else as configured; local or any URL."""
-    root = root or configured("store")
-    if "://" not in root:
-        return Path(root).expanduser().absolute()
-    from airflow.sdk.io import ObjectStoragePath
+    """The root of the model store: the argument where given, else as configured; local or any URL.
 
-    return ObjectStoragePath(root)
+    Raises:
+        StoreError: no storage is known by this address.
+    """
+    from airflow_provider_ernest.model.stored_documents import store_errors
+
+    root = root or configured("store")
+    with store_errors(f"The model store {root!r} cannot be opened"):
+        if "://" not in root:
+            return Path(root).expanduser().absolute()
+        from airflow.sdk.io import ObjectStoragePath
+
+        return ObjectStoragePath(root)

@@ -82,7 +82,10 @@ class ErnestTaskGroup(TaskGroup):
     Attributes:
         config: the decision's XComs: ``config["spark_conf"]``, ``["machines"]``, ``["predicted_seconds"]``,
             ``["predicted_cost"]``, ``["config"]``.
-        decision: the record of the decision, for an `ErnestSparkSubmitOperator`.
+        decision: the record of the decision, for an `ErnestSparkSubmitOperator`: a template that renders to
+            JSON text, or to ``null`` where the decision left no record. Then nothing is recorded, and a
+            warning says so. As any template it makes no task wait: `config`, or ``ernest >> production``,
+            puts production behind the decision.
         cluster: the handle of the cluster that production may run on, resized where that was asked for.
         teardown: the task that ends the cluster.
     """
@@ -164,7 +167,9 @@ class ErnestTaskGroup(TaskGroup):
                 choose >> resize >> terminate
                 self.cluster = resize.output
         self.config: Any = choose.output
-        self.decision: Any = XComArg(choose, key="record")
+        # Not as an XComArg, which fails the task where there is no such XCom: nobody runs without a size, but
+        # anybody may run without a record.
+        self.decision: Any = f"{{{{ ti.xcom_pull(task_ids='{choose.task_id}', key='record') | tojson }}}}"
         self.teardown = terminate
 
     @staticmethod

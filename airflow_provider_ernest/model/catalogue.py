@@ -1,14 +1,16 @@
 """The catalogue: what a store holds, listed without reading all of its files.
 
 It lies in a folder of the store's root whose name no job's folder has. It is made of the documents and can
-be made again: where it is missing, as in stores that an earlier version of this package wrote, they
-are read one by one, and the first writer writes it. So a damaged one may be deleted.
+be made again, so a damaged one may be deleted: a mark says that it knows all documents, and the first
+reader that finds none reads the documents one by one and writes what is missing, and the mark. Writers
+add to it only: no task is held up by how much the store holds.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import time
+from collections.abc import Callable
 from threading import Lock
 from typing import Any
 
@@ -23,13 +25,16 @@ from airflow_provider_ernest.model.catalogue_entry import (
     entry_of,
 )
 from airflow_provider_ernest.model.merged_lines import MergedLines
-from airflow_provider_ernest.model.stored_documents import SHELVES, Shelf, decode_json, files, store_errors
+from airflow_provider_ernest.model.store_scan import StoreScan, holds_only
+from airflow_provider_ernest.model.stored_documents import decode_json, store_errors
 
 __all__ = ["DECISION", "MODEL", "PRODUCTION_RUN", "Catalogue", "CatalogueEntry", "entry_of"]
 
 log = logging.getLogger(__name__)
 
 FOLDER = ".catalogue"
+SECONDS_BETWEEN_SCANS = 60.0
+"""Where the catalogue cannot be made whole, its readers look through the store no more often."""
 
 
 class Catalogue:
@@ -40,13 +45,17 @@ class Catalogue:
 
     Args:
         root: the store's, a `pathlib.Path` or anything with its methods.
+        clock: tells seconds that only grow.
     """
 
-    def __init__(self, root: Any) -> None:
+    def __init__(self, root: Any, *, clock: Callable[[], float] = time.monotonic) -> None:
         self.root = root
         self._lines = MergedLines(root / FOLDER, _read)
         self._entries: dict[tuple[str, ...], CatalogueEntry] = {}
-        self._scanned: set[str] = set()
+        self._scan = StoreScan(root)
+        self._clock = clock
+        self._scanned_at = -SECONDS_BETWEEN_SCANS
+        self._has_warned = False
         self._lock = Lock()
 
     def add(self, entry: CatalogueEntry) -> None:
@@ -57,11 +66,8 @@ class Catalogue:
         """
         line = _line(entry)
         with store_errors(f"The catalogue in {self._lines.folder} cannot be written"):
-            if self._lines.has_segments():
-                self._lines.add(f"{entry.id}-{entry.kind}", line)
-                return
-            before = [_line(other) for other in _scan(self.root, set()) if other.key != entry.key]
-            self._lines.write_segment([*before, line])
+            self._lines.add(f"{entry.id}-{entry.kind}", line)
+        self._mark_if_new(entry)
 
     def entries(self) -> list[CatalogueEntry]:
         """All entries, oldest first.
@@ -72,12 +78,44 @@ class Catalogue:
             StoreError: the store cannot be read.
         """
         with self._lock, store_errors(f"The catalogue in {self._lines.folder} cannot be read"):
+            # Asked for first: who marks has written everything before.
+            is_whole = self._lines.is_marked()
             for entry in self._lines.news():
                 self._entries.setdefault(entry.key, entry)
-            if not self._lines.has_read_segments():
-                for entry in _scan(self.root, self._scanned):
-                    self._entries.setdefault(entry.key, entry)
+            if not is_whole and self._clock() - self._scanned_at >= SECONDS_BETWEEN_SCANS:
+                self._complete()
             return [self._entries[key] for key in sorted(self._entries)]
+
+    def _mark_if_new(self, entry: CatalogueEntry) -> None:
+        """Spare the readers of a new store the scan: whoever writes to it later, lists that."""
+        try:
+            if not self._lines.is_marked() and holds_only(self.root, entry):
+                self._lines.mark()
+        # The libraries behind object stores raise errors of their own.
+        except Exception as error:
+            log.info("The catalogue in %s is left to its first reader: %s", self._lines.folder, error)
+
+    def _complete(self) -> None:
+        """Look through the store, and write what is there for all others, too, where that is possible."""
+        scan = self._scan.scan(self._entries.values())
+        for entry in scan.entries:
+            self._entries.setdefault(entry.key, entry)
+        self._scanned_at = self._clock()
+        if not scan.entries or not scan.is_whole:
+            return
+        try:
+            # All of it, also what others have added: they may have been deleted since they were read.
+            self._lines.write_segment(map(_line, scan.entries))
+            self._lines.mark()
+        # The libraries behind object stores raise errors of their own.
+        except Exception as error:
+            if not self._has_warned:
+                log.warning(
+                    "The catalogue in %s cannot be written, so each reader reads the whole store: %s",
+                    self._lines.folder,
+                    error,
+                )
+            self._has_warned = True
 
 
 def _line(entry: CatalogueEntry) -> str:
@@ -90,30 +128,3 @@ def _line(entry: CatalogueEntry) -> str:
 
 def _read(line: str) -> CatalogueEntry:
     return CatalogueEntry.from_dict(decode_json(line))
-
-
-def _scan(root: Any, known: set[str]) -> Iterator[CatalogueEntry]:
-    """The entries of all documents in the store whose paths are not known yet; they are so afterwards."""
-    for job_folder in files(root):
-        if not job_folder.is_dir():
-            continue
-        for type_folder in files(job_folder):
-            if not type_folder.is_dir():
-                continue
-            for shelf in SHELVES:
-                yield from _scan_shelf(root, shelf, type_folder, known)
-
-
-def _scan_shelf(root: Any, shelf: Shelf[Any], type_folder: Any, known: set[str]) -> Iterator[CatalogueEntry]:
-    for path in shelf.newest_first(type_folder):
-        if str(path) in known:
-            continue
-        document = shelf.read_or_skip(path)
-        known.add(str(path))
-        if document is None:
-            continue
-        # File systems that do not tell upper from lower case keep the first name of a folder.
-        if str(path).casefold() != str(shelf.path_of(root, document)).casefold():
-            log.warning("Skipping %s: it is a %s of another job or type of machine.", path, shelf.kind)
-            continue
-        yield entry_of(document)

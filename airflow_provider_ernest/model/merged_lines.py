@@ -10,12 +10,12 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.model.daemon_threads import in_threads
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.stored_documents import files, safe_name
 from airflow_provider_ernest.model.whole_files import create_whole
@@ -27,6 +27,8 @@ MOST_LOOSE = 256
 """With more files of one line each than these, they are merged."""
 MOST_SEGMENTS = 64
 """With more segments than these, all are merged into one."""
+MARK = "complete"
+"""A file of this name is the mark. No line's file is named so: those have a suffix."""
 NO_MERGING = ".no-merging"
 """A file of this name says that files may not be deleted here: merging them would only make more of them."""
 READERS = 16
@@ -61,13 +63,21 @@ class MergedLines(Generic[Value]):
         self._read = read
         self._seen: set[str] = set()
 
-    def has_segments(self) -> bool:
-        """Whether `write_segment` was ever called, by anyone."""
-        return any(map(_is_segment, self._names()))
+    def mark(self) -> None:
+        """Leave a mark beside the lines, for all objects and processes. It means what its users agree on.
 
-    def has_read_segments(self) -> bool:
-        """Whether there was one when `news` was last called."""
-        return any(map(_is_segment, self._seen))
+        Raises:
+            OSError: it cannot be written.
+        """
+        self.folder.mkdir(parents=True, exist_ok=True)
+        try:
+            create_whole(self.folder / MARK, "All that the folder beside it holds is listed here.\n")
+        except FileExistsError:
+            log.debug("Another process has marked %s", self.folder)
+
+    def is_marked(self) -> bool:
+        """Whether there is a mark now."""
+        return MARK in (str(path.name) for path in files(self.folder))
 
     def add(self, name: str, line: str) -> None:
         """Add a line; adding it again is allowed. The name is for people who look into the folder.
@@ -83,8 +93,8 @@ class MergedLines(Generic[Value]):
             return
         try:
             self._merge_if_many()
-        except OSError as error:
-            # The line is written; the next writer will merge.
+        # The line is written; the next writer will merge. Object stores have errors of their own.
+        except Exception as error:
             log.warning("The files in %s cannot be merged: %s", self.folder, error)
 
     def write_segment(self, lines: Iterable[str]) -> None:
@@ -162,13 +172,10 @@ class MergedLines(Generic[Value]):
                 raise
 
     def _names(self) -> list[str]:
-        return sorted(str(path.name) for path in files(self.folder))
+        return sorted(name for path in files(self.folder) if (name := str(path.name)) != MARK)
 
     def _contents(self, names: Sequence[str]) -> list[tuple[str, _Content[Value] | OSError]]:
-        if not names:
-            return []
-        with ThreadPoolExecutor(max_workers=min(READERS, len(names))) as pool:
-            return list(zip(names, pool.map(self._content, names), strict=True))
+        return list(zip(names, in_threads(self._content, names, most=READERS), strict=True))
 
     def _content(self, name: str) -> _Content[Value] | OSError:
         path = self.folder / name

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.fitted import fitted as fitted
 from airflow_provider_ernest.model.intervals import widened
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
@@ -15,7 +16,6 @@ from airflow_provider_ernest.model.parameters import (
     positive_number,
     whole_number,
 )
-from airflow_provider_ernest.model.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.model.regimes.forecast import RegimeForecast, foresee
 from airflow_provider_ernest.model.regimes.parallelism import effective_machines
 from airflow_provider_ernest.model.results import Model
@@ -167,17 +167,6 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
 def machines_in_words(count: int) -> str:
     """A number of machines for a sentence."""
     return "1 machine" if count == 1 else f"{count} machines"
-
-
-@lru_cache(maxsize=32)
-def fitted(model: Model) -> Predictor:
-    """The predictor of a model, fitted to its observations.
-
-    It is not stored but fitted anew, which takes some hundredths of a second: so a stored model holds
-    nothing that cannot be traced to its observations.
-    """
-    predictor = new_predictor(model.method, terms=[term.name for term in model.terms], prior=model.prior)
-    return predictor.fit_undetermined(**observed_columns(model.observations))
 
 
 @lru_cache(maxsize=4096)

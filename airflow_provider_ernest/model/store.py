@@ -6,10 +6,12 @@ them lists them fast.
 
 from __future__ import annotations
 
+import logging
 from itertools import islice
 from typing import Any
 
-from airflow_provider_ernest.model.catalogue import Catalogue
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.model.catalogue import FOLDER, Catalogue
 from airflow_provider_ernest.model.catalogue_entry import entry_of
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
@@ -24,6 +26,8 @@ from airflow_provider_ernest.model.stored_documents import (
     store_errors,
     type_folder,
 )
+
+log = logging.getLogger(__name__)
 
 
 class ModelStore:
@@ -47,6 +51,8 @@ class ModelStore:
 
     def save(self, model: Model) -> Any:
         """Write a model. Repeating it is allowed, overwriting another is not.
+
+        Where it is written and cannot be listed in the catalogue, a warning in the log says so.
 
         Returns:
             The path of its file.
@@ -129,15 +135,36 @@ class ModelStore:
         """One model.
 
         Raises:
-            StoreError: it is not there or cannot be read.
+            StoreError: it cannot be read, or is not there: then its cause is a FileNotFoundError.
         """
-        path = MODELS.path(self.root, job, instance_type, model_id)
-        with store_errors(f"There is no readable model {model_id} at {path}"):
-            return MODELS.decode(path.read_text(encoding="utf-8"))
+        return self._load(MODELS, job, instance_type, model_id)
+
+    def decision(self, job: str, instance_type: str, decision_id: str) -> DecisionRecord:
+        """One decision; see `load`."""
+        return self._load(DECISIONS, job, instance_type, decision_id)
+
+    def production(self, job: str, instance_type: str, production_id: str) -> ProductionRun:
+        """One production run; see `load`."""
+        return self._load(PRODUCTION, job, instance_type, production_id)
+
+    def _load(self, shelf: Shelf[Stored], job: str, instance_type: str, document_id: str) -> Stored:
+        path = shelf.path(self.root, job, instance_type, document_id)
+        with store_errors(f"There is no readable {shelf.kind} {document_id} at {path}"):
+            return shelf.decode(path.read_text(encoding="utf-8"))
 
     def _save(self, shelf: Shelf[Stored], document: Stored) -> Any:
         path = shelf.write(self.root, document)
-        self._catalogue.add(entry_of(document))
+        try:
+            self._catalogue.add(entry_of(document))
+        except StoreError as error:
+            log.warning(
+                "The %s in %s is stored, but not listed. Delete the folder %s of the store: it is made "
+                "again, of all documents. %s",
+                shelf.kind,
+                path,
+                FOLDER,
+                error,
+            )
         return path
 
     def _newest(

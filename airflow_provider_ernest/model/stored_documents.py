@@ -17,7 +17,12 @@ from urllib.parse import quote
 
 import msgspec
 
-from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
+from airflow_provider_ernest.exceptions import (
+    ErnestError,
+    InvalidDocumentError,
+    InvalidParameterError,
+    StoreError,
+)
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.whole_files import create_whole
@@ -29,6 +34,10 @@ LONGEST_NAME = 200
 """File systems allow 255 bytes; some are left for the suffix and for a temporary name."""
 
 Stored = TypeVar("Stored", Model, DecisionRecord, ProductionRun)
+
+Place = tuple[str, str, str, str]
+"""Where a document lies under a store's root: the names of its job's folder, of its instance type's, of its
+shelf's (empty where it has none) and of its file."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,14 +60,23 @@ class Shelf(Generic[Stored]):
         """Where they lie under the folder of an instance type."""
         return type_folder / self.folder if self.folder else type_folder
 
+    def place(self, job: str, instance_type: str, document_id: str) -> Place:
+        """Where the document with that id lies."""
+        return (
+            safe_name("job", job),
+            safe_name("instance_type", instance_type),
+            self.folder,
+            f"{safe_name(self.id_field, document_id)}{SUFFIX}",
+        )
+
+    def place_of(self, document: Stored) -> Place:
+        """Where the document lies."""
+        return self.place(document.job, document.instance_type, getattr(document, self.id_field))
+
     def path(self, root: Any, job: str, instance_type: str, document_id: str) -> Any:
         """The file of the document with that id."""
-        folder = self.in_folder(type_folder(root, job, instance_type))
-        return folder / f"{safe_name(self.id_field, document_id)}{SUFFIX}"
-
-    def path_of(self, root: Any, document: Stored) -> Any:
-        """The file of the document."""
-        return self.path(root, document.job, document.instance_type, getattr(document, self.id_field))
+        *_, name = self.place(job, instance_type, document_id)
+        return self.in_folder(type_folder(root, job, instance_type)) / name
 
     def write(self, root: Any, document: Stored) -> Any:
         """Write it, whole; repeating that is allowed, overwriting another is not. Returns its path.
@@ -67,7 +85,8 @@ class Shelf(Generic[Stored]):
             StoreError: it cannot be written or read back, or another one has its id.
         """
         name = f"{self.kind.capitalize()} {getattr(document, self.id_field)}"
-        path, text = self.path_of(root, document), self._encode(document, name)
+        text = self._encode(document, name)
+        path = self.path(root, document.job, document.instance_type, getattr(document, self.id_field))
         with store_errors(f"{name} cannot be written to {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -95,12 +114,24 @@ class Shelf(Generic[Stored]):
         """
         return self.form.from_dict(decode_json(text))
 
-    def read_or_skip(self, path: Any) -> Stored | None:
-        """The document in the file; None, with a warning in the log that names it, where there is none."""
+    def read_document(self, path: Any) -> Stored | None:
+        """The document in the file; None, with a warning in the log that names it, where there is none.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
         try:
             return self.decode(path.read_text(encoding="utf-8"))
         except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
             log.warning("Skipping %s, which is no %s: %s", path, self.kind, error)
+            return None
+
+    def read_or_skip(self, path: Any) -> Stored | None:
+        """The same; None, with a warning that names it, also where the file cannot be read."""
+        try:
+            return self.read_document(path)
+        except OSError as error:
+            log.warning("Skipping %s, which cannot be read: %s", path, error)
             return None
 
     def read_wanted(self, path: Any, job: str | None, instance_type: str) -> Stored | None:
@@ -149,12 +180,28 @@ def type_folder(root: Any, job: str, instance_type: str) -> Any:
 
 @contextmanager
 def store_errors(problem: str) -> Iterator[None]:
-    """Make store errors that begin with the problem of what goes wrong with files."""
+    """Make store errors that begin with the problem of whatever goes wrong with files or a storage's library.
+
+    Other errors of this package pass: they tell of the user's values, and how to change them.
+    """
     try:
         yield
     except (OSError, InvalidDocumentError) as error:
         raise StoreError(
             f"{problem}: {error}", remedy="Check the store's path, its permissions and its content."
+        ) from error
+    except ErnestError:
+        raise
+    except ImportError as error:
+        raise StoreError(
+            f"{problem}: {error}.",
+            remedy="Install the package for this kind of storage, such as s3fs for s3:// and gcsfs for gs://.",
+        ) from error
+    # The libraries behind object stores raise errors of their own.
+    except Exception as error:
+        raise StoreError(
+            f"{problem}: {type(error).__name__}: {error}",
+            remedy="Check the store's address, the connection that it names and what that may do.",
         ) from error
 
 

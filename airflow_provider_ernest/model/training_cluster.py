@@ -18,6 +18,8 @@ class TrainedMachine(Document):
         network_gigabytes_per_second: bandwidth between it and the others.
         score: by what it was ranked among them, higher is better.
         culled_because: why it was let go before the runs; empty where it was kept.
+        price_per_hour: dollars; None where it is not known.
+        is_master: whether it ran the master only, and so no part of any run.
     """
 
     host: str
@@ -26,6 +28,8 @@ class TrainedMachine(Document):
     network_gigabytes_per_second: float | None = None
     score: float | None = None
     culled_because: str = ""
+    price_per_hour: float | None = None
+    is_master: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +41,8 @@ class TrainingCluster(Document):
         name: its name there.
         instance_type: the machines' type.
         cores_per_machine: the cores that each machine offers.
-        price_per_hour: dollars for one machine and hour; None where it is not known.
-        machines: those kept and those culled.
+        price_per_hour: dollars for one worker and hour; None where it is not known.
+        machines: those kept and those culled, and the master where it is a machine of its own.
     """
 
     kind: str

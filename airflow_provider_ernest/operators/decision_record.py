@@ -11,6 +11,7 @@ from airflow_provider_ernest.model.records import DecisionRecord
 from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.operators.recording import record_in_time
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.exceptions import ErnestError
@@ -68,7 +69,7 @@ def record_of(
         decision_id=new_id(now),
         decided_at=now.isoformat(),
         job=job or (model.job if model else ""),
-        instance_type=model.instance_type if model else decision.config.instance_type,
+        instance_type=decision.config.instance_type,
         decision=decision,
         scale=scale,
         model_id=model.model_id if model else None,
@@ -83,7 +84,7 @@ def record_of(
 
 
 def keep_decision(record: DecisionRecord, *, store: str | None, log: Any) -> None:
-    """Save a record. What hinders that is a warning: production waits for the decision, not for its record.
+    """Save a record, see `record_in_time`: production waits for the decision, not for its record.
 
     Args:
         record: of the decision.
@@ -93,8 +94,4 @@ def keep_decision(record: DecisionRecord, *, store: str | None, log: Any) -> Non
     if not record.job:
         log.warning("The decision is not recorded: neither a model nor the parameter job names its job.")
         return
-    try:
-        ModelStore(store_root(store)).save_decision(record)
-    # The libraries behind object stores raise errors of their own.
-    except Exception as error:
-        log.warning("The decision is not recorded: %s: %s", type(error).__name__, error)
+    record_in_time(lambda: ModelStore(store_root(store)).save_decision(record), what="The decision", log=log)

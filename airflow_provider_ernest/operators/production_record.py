@@ -11,7 +11,8 @@ from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import document, optional_text
+from airflow_provider_ernest.operators.recording import record_in_time
+from airflow_provider_ernest.operators.rendered import optional_document, optional_text
 from airflow_provider_ernest.spark.artifact import hash_where_readable
 from airflow_provider_ernest.spark.observing import MeasuredRun, measure
 
@@ -36,7 +37,7 @@ def record_production(
 ) -> None:
     """Record a run that has succeeded, in the store and as XCom ``production_run``.
 
-    Nothing fails: the run is done, and what hinders its record is a warning.
+    Nothing fails: the run is done, and what hinders its record is a warning. See `record_in_time`, too.
 
     Args:
         run: as its task saw it.
@@ -48,7 +49,11 @@ def record_production(
         log: the logger that the warnings go to.
     """
     try:
-        record = DecisionRecord.from_dict(document("decision", decision))
+        decided = optional_document("decision", decision)
+        if decided is None:
+            log.warning("This production run is not recorded: its decision has left no record to read.")
+            return
+        record = DecisionRecord.from_dict(decided)
         untimed_because = run.untimed_because if run else "nothing was submitted"
         if run is None or untimed_because:
             log.warning("This production run is not recorded: %s.", untimed_because)
@@ -62,10 +67,15 @@ def record_production(
             raise MissingResourceError(
                 "Its decision names no job.", remedy="Give the ChooseConfigOperator a job."
             )
-        ModelStore(store_root(optional_text(store))).save_production(production)
-    # The libraries behind object stores raise errors of their own.
+    # XComs are anybody's, and may be kept by any backend.
     except Exception as error:
         log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
+        return
+    record_in_time(
+        lambda: ModelStore(store_root(optional_text(store))).save_production(production),
+        what="This production run",
+        log=log,
+    )
 
 
 def _production(

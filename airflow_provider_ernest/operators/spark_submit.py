@@ -48,8 +48,9 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
 
     Args:
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
-        decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`; None
-            to record nothing.
+        decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`, also
+            as JSON text; None to record nothing. Without it, the event log is not looked for, and so
+            Spark's id of the run stays unknown unless spark-submit tells it.
         store: root of the model store; None for ``[ernest] store``.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
@@ -131,7 +132,7 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
         document = optional_document("cluster", self.cluster)
         hook = self._hook_to(document) if document else super()._get_hook()
         # The hook submits next; what it began earlier is not this run.
-        self._submitted = SubmittedRun(hook)
+        self._submitted = SubmittedRun(hook, finds_event_log=self.decision not in NOTHING)
         return hook
 
     def _hook_to(self, document: dict[str, Any]) -> ProductionHook:

@@ -21,15 +21,16 @@ class SubmittedRun:
 
     Args:
         hook: the hook, before it submits.
+        finds_event_log: whether to look for its event log, in a folder where others' may lie, too, and many.
     """
 
-    def __init__(self, hook: SparkSubmitHook) -> None:
+    def __init__(self, hook: SparkSubmitHook, *, finds_event_log: bool) -> None:
         self.submitted_at = time.time()
         self._hook = hook
         # Looked at now: the stock operator sets them, too, but later, and then waits in another way.
         unawaited = (key for key in WAITING_PROPERTIES if str(hook._conf.get(key)).lower() == "false")
         self._unawaited = next(unawaited, "")
-        self._folder = event_log_folder(hook._conf)
+        self._folder = event_log_folder(hook._conf) if finds_event_log else None
         self._before = {application_id_of(path) for path in self._logs()}
 
     @property
@@ -41,7 +42,7 @@ class SubmittedRun:
 
     @property
     def event_log(self) -> Path | None:
-        """Its event log; None where it lies elsewhere, or where others began one in the same folder."""
+        """Its event log; None where it lies elsewhere, or others began one there, or it is not looked for."""
         # By application, not by file: Spark renames each log when its application ends.
         found = [path for path in self._logs() if application_id_of(path) not in self._before]
         return found[0] if len(found) == 1 else None
@@ -60,7 +61,8 @@ class SubmittedRun:
             return []
         try:
             return [path for path in self._folder.iterdir() if not path.name.startswith(".")]
-        except OSError:
+        # A path with a null character is no path.
+        except (OSError, ValueError):
             return []
 
 

@@ -11,20 +11,21 @@ if TYPE_CHECKING:
 
 
 def training_cluster(handle: ClusterHandle) -> TrainingCluster:
-    """The machines that a cluster kept and those that it culled, each with its bandwidths where probed."""
+    """The machines that a cluster kept, those that it culled and its master, with what is known of each."""
     kept = [_trained(machine) for machine in handle.machines]
     culled = [_trained(one.machine, culled_because=one.reason or "not needed") for one in handle.culled]
+    master = [_trained(handle.master, is_master=True)] if handle.master else []
     return TrainingCluster(
         kind=handle.kind,
         name=handle.name,
         instance_type=handle.instance_type,
         cores_per_machine=handle.cores_per_machine,
         price_per_hour=handle.price_per_hour,
-        machines=(*kept, *culled),
+        machines=(*kept, *culled, *master),
     )
 
 
-def _trained(machine: Machine, *, culled_because: str = "") -> TrainedMachine:
+def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = False) -> TrainedMachine:
     bandwidth = machine.bandwidth
     return TrainedMachine(
         host=machine.host,
@@ -33,4 +34,6 @@ def _trained(machine: Machine, *, culled_because: str = "") -> TrainedMachine:
         network_gigabytes_per_second=bandwidth.network_gigabytes_per_second if bandwidth else None,
         score=bandwidth.score if bandwidth else None,
         culled_because=culled_because,
+        price_per_hour=machine.price_per_hour,
+        is_master=is_master,
     )

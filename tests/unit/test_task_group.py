@@ -3,12 +3,14 @@ from dataclasses import replace
 
 import pytest
 from airflow.providers.standard.operators.empty import EmptyOperator
+from airflow.sdk import DAG, TaskGroup
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.rendered import optional_document
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.specification import (
     ConnectedCluster,
@@ -18,6 +20,7 @@ from airflow_provider_ernest.specification import (
     SizingGoal,
     SparkJob,
 )
+from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 
 def ernest_arguments(*, fallback_machines=None, **changes):
@@ -160,9 +163,27 @@ def test_the_decision_is_kept_where_the_model_is_and_handed_on():
         tasks[name] for name in ("ernest.fit_model", "ernest.choose_config", "production")
     )
 
-    assert (production.decision.operator, production.decision.key) == (choose, "record")
     assert production.upstream_task_ids == {"ernest.choose_config"}
     assert (choose.store, choose.job) == (fit.store, fit.job) == ("s3://models", "enrich")
+
+
+@pytest.mark.parametrize(
+    ("pushed", "expected"), [({"job": "<enrich's>"}, {"job": "<enrich's>"}), (None, None)]
+)
+@pytest.mark.parametrize("is_native", [False, True])
+def test_the_decision_is_rendered_also_where_it_left_no_record(pushed, expected, is_native):
+    with DAG("nightly", schedule=None, render_template_as_native_obj=is_native), TaskGroup("outer"):
+        ernest = ErnestTaskGroup(**ernest_arguments())
+        production = ErnestSparkSubmitOperator(task_id="production", decision=ernest.decision)
+
+    class TaskInstance:
+        def xcom_pull(self, *, task_ids, key):
+            assert (task_ids, key) == ("outer.ernest.choose_config", "record")
+            return pushed
+
+    production.render_template_fields({"ti": TaskInstance()})
+
+    assert optional_document("decision", production.decision) == expected
 
 
 @pytest.mark.parametrize("fallback_machines", [None, 2])

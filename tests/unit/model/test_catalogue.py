@@ -14,6 +14,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.model import merged_lines
 from airflow_provider_ernest.model.catalogue import FOLDER, Catalogue, entry_of
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.store_scan import StoreScan
+from airflow_provider_ernest.model.stored_documents import MODELS, Shelf
 
 from .sample_records import a_decision, a_model, a_production_run, an_entry
 
@@ -89,48 +91,144 @@ def test_merging_changes_nothing_that_is_seen(root, monkeypatch):
     assert len(names_in(root / FOLDER)) < 15
 
 
-def test_a_store_from_before_the_catalogue_is_read_document_by_document(root):
+def test_the_first_reader_of_a_store_from_before_the_catalogue_reads_its_documents(root):
     store = ModelStore(root)
     documents = [a_model(), a_model(1, job="../x"), a_decision(), a_production_run()]
-    for document, save in zip(
-        documents, [store.save, store.save, store.save_decision, store.save_production], strict=True
-    ):
-        save(document)
+    saves = [store.save, store.save, store.save_decision, store.save_production]
+    paths = [save(document) for document, save in zip(documents, saves, strict=True)]
     without_catalogue(root)
+    expected = [entry_of(document) for document in documents]
     reader = Catalogue(root)
 
-    assert reader.entries() == reader.entries() == [entry_of(document) for document in documents]
-    assert not (root / FOLDER).exists()
+    assert reader.entries() == expected
+
+    # Nobody reads them again.
+    for path in paths:
+        path.unlink()
+    assert listed(root) == reader.entries() == expected
 
 
-def test_a_document_of_an_old_store_that_cannot_be_read_now_is_listed_later(tmp_path, monkeypatch):
+def test_a_document_that_cannot_be_read_now_hides_no_other_and_is_listed_later(tmp_path, monkeypatch, caplog):
+    path = ModelStore(tmp_path).save(a_model())
+    ModelStore(tmp_path).save(a_model(1))
+    without_catalogue(tmp_path)
+    clock = [0.0]
+    reader = Catalogue(tmp_path, clock=lambda: clock[0])
+    real = Path.read_text
+
+    def refuse(self, **options):
+        if self == path:
+            raise OSError(5, "Input/output error", str(self))
+        return real(self, **options)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "read_text", refuse)
+        assert reader.entries() == [entry_of(a_model(1))]
+        assert str(path) in caplog.text
+
+    clock[0] = 61.0
+    assert reader.entries() == listed(tmp_path) == [entry_of(a_model()), entry_of(a_model(1))]
+
+
+def test_a_folder_that_cannot_be_listed_now_hides_no_other_and_is_listed_later(tmp_path, monkeypatch, caplog):
+    ModelStore(tmp_path).save(a_model())
+    ModelStore(tmp_path).save(a_model(1, job="sort"))
+    without_catalogue(tmp_path)
+    real = Path.iterdir
+
+    def refuse(self):
+        if self.parent.name == "pca":
+            raise PermissionError(13, "Permission denied", str(self))
+        return real(self)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "iterdir", refuse)
+        assert listed(tmp_path) == [entry_of(a_model(1, job="sort"))]
+        assert "pca" in caplog.text
+
+    assert len(listed(tmp_path)) == 2
+
+
+def test_a_writer_reads_no_documents_but_its_own(root, monkeypatch):
+    for number in range(5):
+        ModelStore(root).save(a_model(number))
+    without_catalogue(root)
+    read = []
+    real = Shelf.decode
+    monkeypatch.setattr(Shelf, "decode", lambda self, text: read.append(text) or real(self, text))
+
+    ModelStore(root).save(a_model(5))
+
+    assert len(read) == 1, "to see that what it writes can be read"
+    assert len(listed(root)) == 6
+
+
+def test_an_old_store_is_listed_whole_after_its_writers_have_merged(root, monkeypatch):
+    """A segment says that somebody merged, not that somebody looked through the store."""
+    monkeypatch.setattr(merged_lines, "MOST_LOOSE", 2)
+    ModelStore(root).save(a_model())
+    without_catalogue(root)
+    for number in range(1, 9):
+        ModelStore(root).save(a_model(number))
+    assert any(name.startswith("segment-") for name in names_in(root / FOLDER))
+
+    assert listed(root) == [entry_of(a_model(number)) for number in range(9)]
+
+
+def test_of_a_new_store_no_reader_reads_the_documents(root):
+    paths = [ModelStore(root).save(a_model(number)) for number in range(3)]
+    for path in paths:
+        path.write_text("damaged")
+
+    assert len(listed(root)) == 3
+
+
+@pytest.mark.parametrize("save", ["save_decision", "save_production"])
+def test_a_store_may_begin_with_any_document(root, save):
+    path = getattr(ModelStore(root), save)(a_decision() if save == "save_decision" else a_production_run())
+    path.write_text("damaged")
+
+    assert len(listed(root)) == 1
+
+
+def test_deleting_the_catalogue_heals_it_for_readers_that_go_on(root):
+    store, clock = ModelStore(root), [0.0]
+    store.save(a_model())
+    reader = Catalogue(root, clock=lambda: clock[0])
+    assert len(reader.entries()) == 1
+    # Its writer dies before it has listed it.
+    MODELS.write(root, a_model(1))
+    assert len(reader.entries()) == 1
+
+    without_catalogue(root)
+
+    assert len(reader.entries()) == len(listed(root)) == 2
+    # Again, and what the reader remembers is still there for others.
+    without_catalogue(root)
+    clock[0] = 61.0
+    assert len(reader.entries()) == len(listed(root)) == 2
+    MODELS.path(root, "pca", "m5.large", a_model().model_id).unlink()
+    assert len(listed(root)) == 2, "others read what that reader wrote"
+
+
+def test_a_store_that_may_only_be_read_is_looked_through_once_a_minute(tmp_path, monkeypatch, caplog):
     ModelStore(tmp_path).save(a_model())
     without_catalogue(tmp_path)
-    reader = Catalogue(tmp_path)
+
+    def refuse(self, *arguments, **options):
+        raise OSError(30, "Read-only file system", str(self))
+
+    clock, looked = [0.0], []
+    real = StoreScan.scan
+    monkeypatch.setattr(StoreScan, "scan", lambda self, known: looked.append(clock[0]) or real(self, known))
+    reader = Catalogue(tmp_path, clock=lambda: clock[0])
     with monkeypatch.context() as patched:
+        patched.setattr(Path, "mkdir", refuse)
+        for clock[0] in (0.0, 1.0, 59.0, 60.0, 61.0, 120.0):
+            assert reader.entries() == [entry_of(a_model())]
 
-        def refuse(self, **options):
-            raise OSError(5, "Input/output error", str(self))
-
-        patched.setattr(Path, "read_text", refuse)
-        with pytest.raises(StoreError, match="Input/output"):
-            reader.entries()
-
-    assert reader.entries() == [entry_of(a_model())]
-
-
-def test_the_first_writer_catalogues_what_was_there(root):
-    store, old, new = ModelStore(root), a_model(), a_model(1)
-    path = store.save(old)
-    without_catalogue(root)
-    reader = Catalogue(root)
-    assert reader.entries() == [entry_of(old)]
-
-    ModelStore(root).save(new)
-
-    assert [name.startswith("segment-") for name in names_in(root / FOLDER)] == [True]
-    path.unlink()
-    assert listed(root) == reader.entries() == [entry_of(old), entry_of(new)]
+    assert looked == [0.0, 60.0, 120.0]
+    assert ["Read-only file system" in record.getMessage() for record in caplog.records] == [True]
 
 
 def test_many_first_writers_at_once_list_everything_once(root):
@@ -181,6 +279,15 @@ def test_damaged_files_of_the_catalogue_are_named_and_hide_nothing(root, caplog)
         assert any(name in record.getMessage() for record in caplog.records)
 
 
+def test_entries_that_can_be_of_no_document_hinder_no_scan(root):
+    ModelStore(root).save(a_model())
+    without_catalogue(root)
+    for number, fields in enumerate([{"job": ""}, {"kind": "song"}, {"instance_type": ""}]):
+        Catalogue(root).add(an_entry(str(number), **fields))
+
+    assert len(listed(root)) == 4
+
+
 @pytest.mark.parametrize("name", [".catalogue", "decisions", "production", "segment-1.jsonl", "..", "a/b"])
 def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
     store = ModelStore(root)
@@ -211,11 +318,17 @@ def test_text_that_no_file_can_hold_is_refused(tmp_path):
         Catalogue(tmp_path).add(an_entry("1", job="\ud800"))
 
 
-def test_a_catalogue_that_cannot_be_written_is_a_store_error(tmp_path):
+def test_a_document_is_saved_where_the_catalogue_cannot_be_written(tmp_path, caplog):
     (tmp_path / FOLDER).write_text("in the way")
 
-    with pytest.raises(StoreError, match=r"\.catalogue cannot be written"):
-        ModelStore(tmp_path).save(a_model())
+    path = ModelStore(tmp_path).save(a_model())
+
+    assert ModelStore(tmp_path).history("pca", "m5.large") == [a_model()]
+    (record,) = caplog.records
+    assert str(path) in record.getMessage()
+    assert str(tmp_path / FOLDER) in record.getMessage()
+    (tmp_path / FOLDER).unlink()
+    assert listed(tmp_path) == [entry_of(a_model())]
 
 
 @pytest.mark.parametrize("paths", ["of fsspec", "of Airflow"])

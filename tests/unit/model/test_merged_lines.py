@@ -65,13 +65,15 @@ def test_adding_a_line_again_is_allowed_and_changes_nothing(root):
     assert lines_in(root / "lines").news() == ["line 1"]
 
 
-@pytest.mark.parametrize("name", ["../escape", "a/b", ".hidden", "segment-x.jsonl", "x" * 5000])
+@pytest.mark.parametrize(
+    "name", ["../escape", "a/b", ".hidden", "segment-x.jsonl", merged_lines.MARK, "x" * 5000]
+)
 def test_hostile_names_stay_in_the_folder(tmp_path, name):
     lines_in(tmp_path / "lines").add(name, "line 1")
 
     assert [path.name for path in tmp_path.iterdir()] == ["lines"]
     assert lines_in(tmp_path / "lines").news() == ["line 1"]
-    assert not lines_in(tmp_path / "lines").has_segments()
+    assert all(name.endswith(".json") for name in names_in(tmp_path / "lines"))
 
 
 @pytest.mark.usefixtures("_merge_soon")
@@ -82,7 +84,34 @@ def test_threads_that_write_and_merge_lose_nothing(root):
         list(pool.map(lambda line: lines_in(root / "lines").add(line, line), sorted(expected)))
 
     assert set(lines_in(root / "lines").news()) == expected
-    assert lines_in(root / "lines").has_segments()
+    assert any(name.startswith("segment-") for name in names_in(root / "lines"))
+
+
+@pytest.mark.usefixtures("_merge_soon")
+def test_a_mark_outlives_merging_and_is_no_line(root):
+    folder = root / "lines"
+    assert not lines_in(folder).is_marked()
+    for _ in range(2):
+        lines_in(folder).mark()
+    for number in range(3 * FEW):
+        lines_in(folder).add("name", f"line {number}")
+
+    assert lines_in(folder).is_marked()
+    assert set(lines_in(folder).news()) == {f"line {number}" for number in range(3 * FEW)}
+
+
+def test_a_line_is_added_where_a_library_fails_to_merge(tmp_path, monkeypatch, caplog):
+    """As botocore does, with errors that are no OSError."""
+    monkeypatch.setattr(merged_lines, "MOST_LOOSE", FEW)
+
+    def refuse(self, lines):
+        raise RuntimeError("Unable to locate credentials")
+
+    monkeypatch.setattr(MergedLines, "write_segment", refuse)
+    for number in range(FEW + 1):
+        lines_in(tmp_path).add("name", f"line {number}")
+
+    assert "Unable to locate credentials" in caplog.text
 
 
 def test_what_cannot_be_read_is_named_and_left_and_hides_nothing(root, caplog, monkeypatch):

@@ -57,6 +57,94 @@ def test_jobs_and_instance_types_are_kept_apart(root):
     assert store.history("pca", "m5.large") == [mine]
 
 
+def test_one_decision_and_one_production_run_are_read_by_their_ids(root):
+    store, decision, run = ModelStore(root), a_decision(), a_production_run()
+    store.save_decision(decision)
+    store.save_production(run)
+
+    assert store.decision("pca", "m5.large", decision.decision_id) == decision
+    assert store.production("pca", "m5.large", run.production_id) == run
+
+
+@pytest.mark.parametrize(
+    ("read", "kind", "file"),
+    [
+        ("load", "model", "2026.json"),
+        ("decision", "decision", "decisions/2026.json"),
+        ("production", "run", "production/2026.json"),
+    ],
+)
+def test_what_is_missing_is_told_from_what_cannot_be_read(root, read, kind, file):
+    store, path = ModelStore(root), root / "pca" / "m5.large" / file
+    with pytest.raises(StoreError, match=rf"{kind} 2026 at") as missing:
+        getattr(store, read)("pca", "m5.large", "2026")
+    path.parent.mkdir(parents=True)
+    path.write_text('{"schema"')
+    with pytest.raises(StoreError, match="not JSON") as torn:
+        getattr(store, read)("pca", "m5.large", "2026")
+
+    assert isinstance(missing.value.__cause__, FileNotFoundError)
+    assert not isinstance(torn.value.__cause__, FileNotFoundError)
+
+
+class StrangeStorage:
+    """A storage whose library has errors of its own, or is not installed."""
+
+    name = "models"
+
+    def __init__(self, error):
+        self.error = error
+
+    def __truediv__(self, name):
+        return self
+
+    def __str__(self):
+        return "strange://models"
+
+    def __getattr__(self, name):
+        raise self.error
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ImportError("Install s3fs to access S3"), r"Install s3fs to access S3\. Install the package"),
+        (ValueError("embedded null byte"), r"ValueError: embedded null byte Check the store's address"),
+        (RuntimeError("Unable to locate credentials"), r"Unable to locate credentials Check .* connection"),
+    ],
+)
+def test_whatever_fails_in_a_storages_library_is_a_store_error(error, said):
+    store = ModelStore(StrangeStorage(error))
+    for use in (
+        lambda: store.history("pca", "m5.large"),
+        lambda: store.latest_of_jobs("m5.large", limit=5),
+        lambda: store.load("pca", "m5.large", "2026"),
+        lambda: store.save_decision(a_decision()),
+        store.catalogue.entries,
+    ):
+        with pytest.raises(StoreError, match=said):
+            use()
+
+
+def test_a_file_that_cannot_be_read_hides_no_other(tmp_path, monkeypatch, caplog):
+    store = ModelStore(tmp_path)
+    old, new = a_model(), a_model()
+    store.save(old)
+    path = store.save(new)
+    real = Path.read_text
+
+    def refuse(self, **options):
+        if self == path:
+            raise PermissionError(13, "Permission denied", str(self))
+        return real(self, **options)
+
+    monkeypatch.setattr(Path, "read_text", refuse)
+
+    assert store.history("pca", "m5.large") == [old]
+    assert store.latest("pca", "m5.large") == old
+    assert str(path) in caplog.text
+
+
 def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
     store, model = ModelStore(root), a_model()
     folder = store.save(model).parent

@@ -1,4 +1,5 @@
 import math
+from threading import Event
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -9,6 +10,7 @@ from airflow_provider_ernest.model.records import DecisionRecord
 from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.locations import store_root
 from tests.unit.operators.conftest import seconds
@@ -223,6 +225,29 @@ def test_a_fallback_needs_nothing_of_what_it_does_not_look_at(context, ti, capsy
     (record,) = recorded(instance_type="unknown")
     assert (record.scale, record.iterations, ti.pushed["machines"]) == (1.0, None, 3)
     assert "scale='None' is not a finite number" in capsys.readouterr().out
+
+
+def test_a_fallback_to_machines_of_another_type_is_kept_under_that_type(context, ti, model):
+    """Such as of a cluster that was started after the model was trained elsewhere."""
+    handle = {**cluster(8, kind="ec2"), "instance_type": "m5.xlarge"}
+    choose_operator(model, cluster=handle, deadline_seconds=1, fallback_machines=6).execute(context)
+
+    (record,) = recorded(instance_type="m5.xlarge")
+    assert record.instance_type == record.decision.config.instance_type == "m5.xlarge"
+    assert record.model_id == model["model_id"]
+    assert recorded() == []
+
+
+def test_a_store_that_does_not_answer_holds_up_no_decision(context, ti, model, capsys, monkeypatch):
+    answer = Event()
+    monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(ModelStore, "save_decision", lambda self, record: answer.wait(60))
+
+    decision = choose_operator(model).execute(context)
+
+    assert DecisionRecord.from_dict(ti.pushed["record"]).decision == Decision.from_dict(decision)
+    assert "The decision is not recorded yet" in capsys.readouterr().out
+    answer.set()
 
 
 @pytest.mark.parametrize("root", ["/dev/null/store", "nowhere://models"])

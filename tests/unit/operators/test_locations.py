@@ -1,5 +1,8 @@
 from pathlib import Path
 
+import pytest
+
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators.locations import attempt_path, event_logs, path_name, store_root
 
 
@@ -30,6 +33,12 @@ def test_store_lies_below_airflows_home_unless_configured(context, tmp_path, mon
     monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(tmp_path / "elsewhere"))
     assert store_root() == tmp_path / "elsewhere"
     assert store_root("/given") == Path("/given")
+
+
+@pytest.mark.parametrize("root", ["nonsense://models", "~nobody-of-this-name/models"])
+def test_a_store_of_no_known_kind_is_a_store_error(root):
+    with pytest.raises(StoreError, match=rf"{root}.* cannot be opened"):
+        store_root(root)
 
 
 def test_store_may_be_an_object_store():

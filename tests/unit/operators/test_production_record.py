@@ -5,15 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
+from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException
 
 from airflow_provider_ernest.model.documents import Configuration, Origin
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Alternative, Decision
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.locations import event_logs, store_root
 from tests.unit.operators.submissions import events, handle, production
 
@@ -229,6 +232,34 @@ def test_a_run_of_an_earlier_attempt_has_no_time(submissions, context, capsys, m
 
     assert recorded() == []
     assert "an earlier attempt had submitted it" in capsys.readouterr().out
+
+
+def test_a_decision_that_left_no_record_is_a_warning(submissions, context, ti, capsys):
+    """As the template of `ErnestTaskGroup.decision` renders it."""
+    production(cluster=handle(), decision="null").execute(context)
+
+    assert "not recorded: its decision has left no record to read" in capsys.readouterr().out
+    assert ti.pushed == {}
+
+
+def test_a_store_that_does_not_answer_holds_up_no_run(submissions, context, ti, capsys, monkeypatch):
+    answer = Event()
+    monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
+    monkeypatch.setattr(ModelStore, "save_production", lambda self, run: answer.wait(60))
+
+    production(cluster=handle(), decision=decided()).execute(context)
+
+    assert ti.pushed["production_run"]["job"] == "enrich"
+    assert "This production run is not recorded yet" in capsys.readouterr().out
+    answer.set()
+
+
+def test_a_place_for_event_logs_that_can_be_none_fails_no_run(submissions, context, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "spark://lake:7077"}')
+    operator = production(conn_id="lake", decision=decided(), conf={"spark.eventLog.dir": "/logs\0here"})
+    monkeypatch.setattr(SparkSubmitHook, "submit", lambda hook, application: None)
+
+    operator.execute(context)
 
 
 def test_decision_and_store_are_templates():

@@ -46,3 +46,23 @@ def test_keeps_the_machines_with_their_bandwidths_and_why_others_were_culled():
     assert (a.network_gigabytes_per_second, a.culled_because) == (1.2, "")
     assert (b.score, b.memory_gigabytes_per_second, b.culled_because) == (None, None, "")
     assert (c.host, c.score, c.culled_because) == ("c", 0.5, "memory 0.50 of the median")
+
+
+def test_keeps_the_master_and_what_each_machine_costs():
+    kept = training_cluster(
+        ClusterHandle(
+            kind="ec2",
+            name="ernest-1",
+            master_url="spark://10.0.0.1:7077",
+            machines=(machine("a", price_per_hour=0.03),),
+            master=machine("m", price_per_hour=0.1),
+            culled=(CulledMachine(machine=machine("c", price_per_hour=None), reason="slow"),),
+        )
+    )
+
+    assert [(one.host, one.price_per_hour, one.is_master) for one in kept.machines] == [
+        ("a", 0.03, False),
+        ("c", None, False),
+        ("m", 0.1, True),
+    ]
+    assert kept.price_per_hour == 0.03

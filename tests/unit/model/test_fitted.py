@@ -1,0 +1,115 @@
+"""Predictors are fitted once and kept, but not at any price."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from threading import Barrier, Event
+
+import pytest
+
+from airflow_provider_ernest.model import fitted as module
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.fitted import fitted
+from airflow_provider_ernest.model.predictors import new_predictor
+
+from .sample_records import a_model
+
+
+@pytest.fixture(autouse=True)
+def _nothing_kept():
+    fitted.cache_clear()
+    yield
+    fitted.cache_clear()
+
+
+@pytest.fixture
+def fits(monkeypatch):
+    """The fits that are made, each as its terms."""
+    made = []
+
+    def make(method, *, terms, prior):
+        made.append(terms)
+        return new_predictor(method, terms=terms, prior=prior)
+
+    monkeypatch.setattr(module, "new_predictor", make)
+    return made
+
+
+def of_runs(number, runs=4):
+    observations = tuple(
+        Observation(index=index, machines=index + 1, scale=0.1, seconds=5.0 + index) for index in range(runs)
+    )
+    return a_model(number, method="classic", observations=observations)
+
+
+def test_threads_that_ask_at_the_same_time_cause_one_fit(fits, monkeypatch):
+    model, all_ask, asked = of_runs(0), Barrier(6, timeout=60), Event()
+    counting = module.new_predictor
+
+    def slowly(method, **options):
+        asked.wait(0.2)  # long enough for the others to ask, too; the test holds without it
+        return counting(method, **options)
+
+    monkeypatch.setattr(module, "new_predictor", slowly)
+
+    def ask(_):
+        all_ask.wait()
+        return fitted(replace(model))
+
+    with ThreadPoolExecutor(max_workers=6) as pool:
+        predictors = list(pool.map(ask, range(6)))
+
+    assert len(fits) == 1
+    assert all(predictor is predictors[0] for predictor in predictors)
+
+
+def test_one_model_does_not_wait_for_another(monkeypatch):
+    slow, quick = of_runs(0), of_runs(1, runs=5)
+    begun, go_on = Event(), Event()
+
+    def make(method, *, terms, prior):
+        if not begun.is_set():
+            begun.set()
+            assert go_on.wait(60)
+        return new_predictor(method, terms=terms, prior=prior)
+
+    monkeypatch.setattr(module, "new_predictor", make)
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        first = pool.submit(fitted, slow)
+        assert begun.wait(60)
+        fitted(quick)
+        assert not first.done()
+        go_on.set()
+        assert first.result(60) is fitted(slow)
+
+
+def test_many_small_models_are_kept_and_the_oldest_forgotten(fits):
+    for number in range(module.MOST_KEPT + 1):
+        fitted(of_runs(number))
+    fitted(of_runs(module.MOST_KEPT))
+    fitted(of_runs(1))
+    assert len(fits) == module.MOST_KEPT + 1
+    fitted(of_runs(0))
+    assert len(fits) == module.MOST_KEPT + 2
+
+
+def test_large_models_crowd_out_others_and_stay_while_they_are_the_last(fits, monkeypatch):
+    monkeypatch.setattr(module, "MOST_SQUARED_CONFIGURATIONS", 100)
+    small, large = of_runs(0, runs=4), of_runs(1, runs=20)
+    for model in (small, large, large, large):
+        fitted(model)
+    assert len(fits) == 2
+    fitted(small)
+    assert len(fits) == 3
+
+
+def test_a_fit_that_fails_is_tried_again(monkeypatch):
+    with monkeypatch.context() as patched:
+
+        def refuse(method, **options):
+            raise MemoryError
+
+        patched.setattr(module, "new_predictor", refuse)
+        with pytest.raises(MemoryError):
+            fitted(of_runs(0))
+
+    assert fitted(of_runs(0)) is fitted(of_runs(0))
