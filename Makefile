@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 export PATH := $(abspath $(BIN)):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help install java network-tools demo demo-ec2 test check documentation pictures unit integration format benchmarks constraints clean
+.PHONY: help install java network-tools browser demo demo-ec2 test check documentation pictures screenshots unit integration format benchmarks constraints clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
@@ -26,13 +26,17 @@ java:
 network-tools:
 	@.ci/ensure_network_tools
 
+browser:
+	@.ci/ensure_browser
+	@.ci/ensure_axe
+
 demo: install java ## the whole loop: real Airflow, real Spark, a decision (DEMO_EXIT=1 stops at the end)
 	@$(BIN)/python -m benchmarks.demo $(if $(filter 1,$(DEMO_EXIT)),--exit)
 
 demo-ec2: install java network-tools ## the same on machines of a test bed for EC2, with slow ones to cull (root; DEMO_EXIT=1)
 	@$(BIN)/python -m benchmarks.demo_ec2 $(if $(filter 1,$(DEMO_EXIT)),--exit)
 
-test: check unit integration ## everything, with a real Spark cluster and a real DAG run
+test: check unit integration ## everything, with a real Spark cluster, a real DAG run and a real browser
 
 check: install documentation ## ruff, mypy --strict, import contracts, documentation
 	$(BIN)/ruff check .
@@ -46,21 +50,25 @@ documentation: install ## build the pages of docs/ into build/docs; a broken lin
 pictures: install ## draw the pictures of docs/ anew, after a change of the predictor
 	$(BIN)/python -m benchmarks.pictures
 
+screenshots: install browser ## take the screenshots of docs/ anew, after a change of the pages in Airflow
+	$(BIN)/python -m benchmarks.screenshots
+
 unit: install ## tests that start neither Spark nor Airflow
 	$(BIN)/python -m pytest --doctest-modules tests/unit airflow_provider_ernest/model
 
-integration: install java network-tools ## tests with a real Spark cluster and a real Airflow
-	$(BIN)/python -m pytest --durations=10 tests/integration
+integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
+	$(BIN)/python -m pytest --durations=10 tests/integration tests/browser
 
 format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-benchmarks: install ## designs (what they cost, what they are worth), import time, calls of AWS, culling
+benchmarks: install browser ## designs (what they cost, what they are worth), import time, calls of AWS, culling, pages
 	$(BIN)/python -m benchmarks.design
 	$(BIN)/python -m benchmarks.import_time
 	$(BIN)/python -m benchmarks.cluster_api
 	$(BIN)/python -m benchmarks.straggler_culling
+	$(BIN)/python -m benchmarks.first_paint
 
 constraints: ## pin the newest compatible versions anew
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints

@@ -185,7 +185,8 @@ def _model_names(run: RunRecord, group: Group, found: Documents) -> Iterator[Mod
     if found.model is not None:
         yield found.model.job, found.model.instance_type, found.model.model_id
     record = found.record
-    if record is not None and record.model_id:
+    # After a fallback the type is that of the fallback, which need not be the model's.
+    if record is not None and record.model_id and record.decision.model_id:
         yield record.job, record.instance_type, record.model_id
     fit = group.task(run_groups.FIT)
     # A model that was too inaccurate is stored, and its task fails.

@@ -53,6 +53,8 @@ class AirflowServer:
         url: its address, once started.
         password: of the user "admin", once started; ``passwords.json`` in ``home`` holds it, too.
         log_file: its output.
+        variables: the environment that its processes run in, once started; other commands of Airflow that
+            are run in it work on the same Airflow.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class AirflowServer:
         self.log_file = self.home / "airflow.log"
         self.url = ""
         self.password = ""
+        self.variables: dict[str, str] = {}
         self._keeper: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:
@@ -99,6 +102,7 @@ class AirflowServer:
         self.password = self._write_password()
         api_port, *log_ports = free_ports(3)
         self.url = f"http://127.0.0.1:{api_port}"
+        self.variables = self._environment(api_port, *log_ports)
         keeper = [sys.executable, "-m", "benchmarks.demo.keeper", str(self.home)]
         with self.log_file.open("wb") as log:
             self._keeper = subprocess.Popen(
@@ -106,7 +110,7 @@ class AirflowServer:
                 stdin=subprocess.PIPE,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=self._environment(api_port, *log_ports),
+                env=self.variables,
                 cwd=Path(__file__).parents[2],  # where Python finds this module
                 start_new_session=True,  # a Ctrl-C is for us: we stop Airflow in order
             )

@@ -1,0 +1,167 @@
+"""Takes the screenshots of the documentation: the pages inside a real Airflow, in a real browser.
+
+    python -m benchmarks.screenshots [--into docs/pictures]
+
+It needs Chromium. The store is that of the browser tests, the DAG run their synthetic one: the same code
+shows the same models, and only times of day and Airflow's own run ids differ. Each picture has twice the
+pixels of the page, and as many colours as a palette holds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote, unquote, urlencode
+
+from PIL import Image
+from playwright.sync_api import Browser, FrameLocator, Page, StorageState, expect
+
+from benchmarks.browser import chromium, log_in
+from benchmarks.demo.airflow_server import USERNAME, AirflowServer
+from tests.browser.sample_store import seed
+from tests.browser.site import RUN_DAG, first_run
+
+FOLDER = Path("docs/pictures")
+DAGS = Path("tests/browser/dags")
+SCALE = 2
+COLOURS = 256
+MOST_KILOBYTES = 300
+# To the element, with a little of what is above it.
+SCROLL = "node => { node.scrollIntoView({block: 'start'}); window.scrollBy(0, -20); }"
+PICTURED_JOBS = ("nightly_join", "hourly_sessions", "ad_hoc_clicks")
+LARGE_JOB = {"work_seconds": 1200.0, "deadline_seconds": 100.0}
+"""Else the tasks of the DAG run would take longer to start than to do what they do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shot:
+    """A picture to take.
+
+    Attributes:
+        name: of its file, without ending.
+        page: ours, with its parameters, to be shown in Airflow's frame; or, with `in_airflow` False, alone.
+        width: of the window in pixels of the page.
+        height: of the window, and so of the picture.
+        colours: light or dark, as Airflow's own switch has it.
+        in_airflow: whether Airflow is around it.
+        scroll_to: id of the element that the page is scrolled to; empty for its top.
+    """
+
+    name: str
+    page: str
+    width: int = 1280
+    height: int = 800
+    colours: Literal["light", "dark"] = "light"
+    in_airflow: bool = True
+    scroll_to: str = ""
+
+
+def shots(run_id: str) -> list[Shot]:
+    """All pictures."""
+    model = address("model", job="nightly_join", instance_type="r3.xlarge")
+    run = address("run", dag_id=RUN_DAG, run_id=run_id)
+    return [
+        Shot(name="models", page="models", height=610),
+        Shot(name="model", page=model, height=1290),
+        Shot(name="model-dark", page=model, height=1160, colours="dark", scroll_to="shares"),
+        Shot(name="run", page=run, height=1240),
+        Shot(name="phone", page=model, width=390, height=844, in_airflow=False, scroll_to="time"),
+    ]
+
+
+def keep_only(store: Path, jobs: Sequence[str]) -> None:
+    """Take the other jobs out of a store, such as those whose names are there to attack the pages."""
+    for folder in store.iterdir():
+        if unquote(folder.name) not in jobs:
+            shutil.rmtree(folder)  # the catalogue, too: it is made again of what is left
+
+
+def address(page: str, **parameters: str) -> str:
+    """Of one of our pages, below the root of our pages."""
+    return f"{page}?{urlencode(parameters, quote_via=quote)}"
+
+
+def take(browser: Browser, airflow: AirflowServer, cookies: StorageState, shot: Shot, folder: Path) -> Path:
+    """Take a picture, and return the path of its file."""
+    context = browser.new_context(
+        storage_state=cookies,
+        viewport={"width": shot.width, "height": shot.height},
+        device_scale_factor=SCALE,
+        color_scheme=shot.colours,
+        is_mobile=shot.width < 600,
+    )
+    page = context.new_page()
+    framed = "plugin/ernest/" if shot.in_airflow else ""
+    page.goto(f"{airflow.url}/{framed}ernest/{shot.page}")
+    ours = page.frame_locator("iframe[title='Ernest']") if shot.in_airflow else page
+    wait_until_drawn(ours)
+    if shot.scroll_to:
+        ours.locator(f"#{shot.scroll_to}").evaluate(SCROLL)
+    path = folder / f"{shot.name}.png"
+    path.write_bytes(smaller(page.screenshot(animations="disabled", caret="hide")))
+    context.close()
+    return path
+
+
+def wait_until_drawn(ours: Page | FrameLocator) -> None:
+    """Wait until nothing loads any more and each chart is drawn."""
+    expect(ours.get_by_role("heading", level=1)).to_be_visible()
+    expect(ours.locator(".state.loading")).to_have_count(0)
+    expect(ours.locator("[aria-busy=true]")).to_have_count(0)
+    charts = ours.locator(".chart")
+    for place in range(charts.count()):
+        expect(charts.nth(place)).not_to_be_empty()
+
+
+def smaller(png: bytes) -> bytes:
+    """The picture with a palette: pages have few colours, and Git keeps each version for ever."""
+    picture = Image.open(io.BytesIO(png)).convert("RGB")
+    palette = picture.quantize(
+        colors=COLOURS, method=Image.Quantize.MEDIANCUT, kmeans=2, dither=Image.Dither.NONE
+    )
+    written = io.BytesIO()
+    palette.save(written, "PNG", optimize=True)
+    return written.getvalue()
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Take all pictures; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.screenshots", description=(__doc__ or "").partition("\n\n")[0]
+    )
+    parser.add_argument(
+        "--into", type=Path, default=FOLDER, metavar="DIR", help=f"folder of the PNG files (default {FOLDER})"
+    )
+    folder: Path = parser.parse_args(arguments).into
+    folder.mkdir(parents=True, exist_ok=True)
+    too_large: list[Any] = []
+    with tempfile.TemporaryDirectory() as root, chromium() as browser:
+        home = Path(root) / "home"
+        store = home / "ernest" / "store"
+        seed(store)
+        keep_only(store, PICTURED_JOBS)
+        with AirflowServer(home, DAGS) as airflow:
+            with airflow.api() as api:
+                run_id = first_run(api, **LARGE_JOB)
+            context = browser.new_context()
+            log_in(context.new_page(), airflow.url, username=USERNAME, password=airflow.password)
+            cookies = context.storage_state()
+            for shot in shots(run_id):
+                path = take(browser, airflow, cookies, shot, folder)
+                kilobytes = path.stat().st_size / 1000
+                print(f"{path}  {kilobytes:.0f} kB")
+                too_large += [path] if kilobytes > MOST_KILOBYTES else []
+    for path in too_large:
+        print(f"{path} is larger than {MOST_KILOBYTES} kB: crop it.", file=sys.stderr)
+    return 1 if too_large else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,138 @@
+"""One real Airflow for all tests of the folder, a store of sample models in it, and one real DAG run.
+
+Its API server runs as most do, at the root of an address, with Airflow's simple auth manager. A second one of
+the same Airflow, `behind_prefix`, answers below a path and knows a user who may read some DAGs only.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, StorageState, expect
+
+from airflow_provider_ernest.model.store import ModelStore
+from benchmarks.browser import chromium, find_chromium, log_in
+from benchmarks.demo.airflow_server import AirflowServer
+from tests.browser.api_server import api_server
+from tests.browser.hidden_documents import add_hidden_documents
+from tests.browser.sample_store import DAG_ID as READABLE_DAG
+from tests.browser.sample_store import seed
+from tests.browser.site import Site, first_run
+from tests.browser.visit import Visit
+
+DAGS = Path(__file__).parent / "dags"
+USERS = "admin:admin,viewer:viewer,nobody:"
+PREFIX = "/team/airflow"
+MORE_MODELS = 8  # so that the list has a second page
+NO_CHROMIUM = "needs Chromium: run .ci/ensure_browser, or set CHROMIUM to its program"
+
+NewVisit = Callable[..., Visit]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    """A real browser; the test is skipped where there is none."""
+    if find_chromium() is None:
+        pytest.skip(NO_CHROMIUM)
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowServer]:
+    """Airflow with an empty store."""
+    home = tmp_path_factory.mktemp("airflow") / "home"
+    environment = {"AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": USERS}
+    with AirflowServer(home, DAGS, environment=environment) as airflow:
+        yield airflow
+
+
+@pytest.fixture(scope="package")
+def empty_store(request: pytest.FixtureRequest, airflow: AirflowServer) -> dict[str, str]:
+    """What the page of models shows before there is a model, by the users who see it."""
+    if find_chromium() is None:
+        return {}
+    context = request.getfixturevalue("browser").new_context()
+    page = context.new_page()
+    log_in(page, airflow.url, username="admin", password=airflow.password)
+    page.goto(f"{airflow.url}/ernest/models")
+    expect(page.get_by_role("heading", name="Models", exact=True)).to_be_visible()
+    expect(page.get_by_text("Loading")).to_have_count(0)
+    shown = {"admin": page.locator("main").inner_text()}
+    context.close()
+    return shown
+
+
+@pytest.fixture(scope="package")
+def site(airflow: AirflowServer, empty_store: dict[str, str]) -> Site:
+    """The Airflow, with models of all kinds and a finished DAG run."""
+    store = airflow.home / "ernest" / "store"
+    seeded = seed(store, many=MORE_MODELS)
+    add_hidden_documents(ModelStore(store), seeded)
+    passwords = json.loads((airflow.home / "passwords.json").read_text())
+    with airflow.api() as api:
+        run_id = first_run(api)
+    return Site(url=airflow.url, passwords=passwords, seeded=seeded, run_id=run_id, home=airflow.home)
+
+
+@pytest.fixture(scope="package")
+def behind_prefix(airflow: AirflowServer, site: Site) -> Iterator[Site]:
+    """The same behind a path prefix, where the user "viewer" may read one DAG only."""
+    from tests.browser.auth_manager import READABLE_DAGS, AuthManagerOfSomeDags
+
+    auth_manager = f"{AuthManagerOfSomeDags.__module__}.{AuthManagerOfSomeDags.__name__}"
+    environment = {
+        "AIRFLOW__CORE__AUTH_MANAGER": auth_manager,
+        READABLE_DAGS: json.dumps({"viewer": [READABLE_DAG]}),
+    }
+    with api_server(airflow, path=PREFIX, environment=environment) as url:
+        yield site.at(url)
+
+
+@pytest.fixture(scope="package")
+def log_ins(browser: Browser) -> Callable[[Site, str], StorageState]:
+    """The cookies of a user who has logged in by Airflow's form; once for each user and site."""
+    known: dict[tuple[str, str], StorageState] = {}
+
+    def cookies(site: Site, username: str) -> StorageState:
+        if (site.url, username) not in known:
+            context = browser.new_context()
+            log_in(context.new_page(), site.url, username=username, password=site.passwords[username])
+            known[site.url, username] = context.storage_state()
+            context.close()
+        return known[site.url, username]
+
+    return cookies
+
+
+@pytest.fixture
+def visit(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    log_ins: Callable[[Site, str], StorageState],
+    tmp_path: Path,
+) -> Iterator[NewVisit]:
+    """Starts visits of users to a site; what goes wrong unseen in one of them fails the test."""
+    visits: list[Visit] = []
+
+    def start(site: Site, username: str | None = "admin", **options: object) -> Visit:
+        cookies = log_ins(site, username) if username else None
+        context = browser.new_context(
+            **{"viewport": {"width": 1400, "height": 900}, "storage_state": cookies, **options}
+        )
+        visits.append(Visit(site, context))
+        return visits[-1]
+
+    failed_before = request.session.testsfailed
+    yield start
+    problems = [problem for visit in visits for problem in visit.problems]
+    for number, each in enumerate(visits):
+        if request.session.testsfailed > failed_before:
+            picture = tmp_path / f"visit-{number}.png"
+            each.page.screenshot(path=picture)
+            print(f"What the browser showed at {each.page.url}: {picture}")  # noqa: T201 - of a failed test
+        each.close()
+    assert not problems, "what went wrong in the browser:\n" + "\n".join(problems)

@@ -1,0 +1,27 @@
+"""What a DAG that not everybody may read has made of a job that all may read about."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_ernest.model.documents import Origin
+from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.store import ModelStore
+from tests.browser.sample_store import SECRET_DAG_ID, SeededModels
+
+HIDDEN_TYPE = "x1.hidden"
+
+
+def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
+    """Add to the job "nightly_join" an old version, a type of machine, a decision and a production run."""
+    origin = Origin(dag_id=SECRET_DAG_ID, run_id="scheduled__1", task_id="sizing.fit_model")
+    when = datetime.now(UTC) - timedelta(days=45)
+    named = {"model_id": new_id(when), "created_at": when.isoformat(), "origin": origin}
+    newest = seeded.nightly_join
+    store.save(replace(newest, **named))
+    store.save(replace(seeded.third_type, instance_type=HIDDEN_TYPE, **named))
+    run = store.productions(newest.job, newest.instance_type)[-1]
+    store.save_production(replace(run, production_id=new_id(when), origin=origin))
+    decision = store.decisions(newest.job, newest.instance_type)[-1]
+    store.save_decision(replace(decision, decision_id=new_id(when), origin=origin))

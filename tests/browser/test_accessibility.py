@@ -1,0 +1,132 @@
+"""Without a mouse, without eyes: pages by keyboard, by roles and names, and by the rules of axe-core."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.site import RUN_DAG, Site, of
+
+pytestmark = pytest.mark.airflow
+
+AXE = Path(__file__).parents[2] / "build" / "axe-core" / "axe.min.js"
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+FOCUSED = """() => {
+  const node = document.activeElement;
+  const box = node.getBoundingClientRect();
+  const style = getComputedStyle(node);
+  return {
+    tag: node.tagName, id: node.id,
+    text: (node.innerText || node.getAttribute("aria-label") || "").slice(0, 60),
+    isSeen: box.width > 0 && box.height > 0,
+    isMarked: style.outlineStyle !== "none" || style.boxShadow !== "none",
+  };
+}"""
+# Of the radio buttons of a group only the chosen one is a stop.
+STOPS = """main =>
+  [...main.querySelectorAll("a[href], button, summary, select, input, [tabindex='0']")]
+    .filter(node => node.checkVisibility() && !node.disabled)
+    .filter(node => node.type !== "radio" || node.checked)
+    .length
+"""
+
+
+def pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
+    run = {"dag_id": RUN_DAG, "run_id": site.run_id}
+    return {
+        "models": ("models", {}),
+        "model": ("model", of(site.seeded.nightly_join)),
+        "model without a DAG": ("model", of(site.seeded.without_dag)),
+        "run": ("run", run),
+        "task": ("task", {**run, "task_id": "ernest.sample_run", "map_index": 0}),
+        "no such model": ("model", {"job": "none", "instance_type": "none"}),
+    }
+
+
+NAMES = ["models", "model", "model without a DAG", "run", "task", "no such model"]
+
+
+def opened(site: Site, visit: Any, name: str, **options: Any) -> Page:
+    here = visit(site, **options)
+    here.expected_errors = (404,)
+    page, parameters = pages(site)[name]
+    here.open(page, **parameters)
+    return here.page
+
+
+@pytest.mark.parametrize("colours", ["light", "dark"])
+@pytest.mark.parametrize("name", NAMES)
+def test_by_the_rules_of_axe(site: Site, visit, name: str, colours: str):
+    if not AXE.exists():
+        pytest.skip("needs axe-core: run .ci/ensure_axe, which fetches it from npm")
+    page = opened(site, visit, name, color_scheme=colours)
+    for summary in page.locator("summary").all():
+        summary.click()
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate(
+        "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}, resultTypes: ['violations']})",
+        RULES,
+    )
+    broken = [
+        f"{rule['id']} ({rule['impact']}): {rule['help']}\n    "
+        + "\n    ".join(f"{node['target']} {node['failureSummary']}" for node in rule["nodes"][:5])
+        for rule in found["violations"]
+    ]
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_headings_and_landmarks_say_where_one_is(site: Site, visit, name: str):
+    page = opened(site, visit, name)
+    expect(page.get_by_role("main")).to_have_count(1)
+    expect(page.get_by_role("heading", level=1)).to_have_count(1)
+    levels = [
+        int(level)
+        for level in page.locator("h1, h2, h3, h4").evaluate_all("all => all.map(one => one.tagName[1])")
+    ]
+    assert all(below <= above + 1 for above, below in pairwise(levels)), levels
+    if name != "models":
+        expect(page.get_by_role("navigation", name="Breadcrumb")).to_be_visible()
+    nameless = page.locator("a, button, summary, input, select, [role=img], [role=group]").evaluate_all(
+        """all => all.filter(node => node.checkVisibility() && !(node.innerText || "").trim()
+            && !node.getAttribute("aria-label") && !node.getAttribute("aria-labelledby")
+            && !(node.labels && node.labels.length)).map(node => node.outerHTML.slice(0, 120))"""
+    )
+    assert nameless == []
+
+
+@pytest.mark.parametrize("name", ["models", "model", "run", "task"])
+def test_tab_goes_through_all_of_the_page_and_is_seen(site: Site, visit, name: str):
+    page = opened(site, visit, name)
+    page.keyboard.press("Tab")
+    assert page.evaluate(FOCUSED)["text"] == "Skip to content"
+    wanted = page.locator("main").evaluate(STOPS)
+    reached = []
+    for _ in range(wanted + 20):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(FOCUSED)
+        if focused["tag"] == "BODY":
+            break
+        reached.append(focused)
+    assert len(reached) >= wanted
+    assert [one for one in reached if not one["isSeen"]] == []
+    assert [one for one in reached if not one["isMarked"]] == []
+
+
+def test_the_first_tab_skips_to_the_content(site: Site, visit):
+    page = opened(site, visit, "model")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("main")).to_be_focused()
+
+
+def test_what_changes_is_announced(site: Site, visit):
+    page = opened(site, visit, "model")
+    # Only the headline: all of the answer at each step of a slider were too much.
+    expect(page.locator("#answer [aria-live=polite] .headline")).to_contain_text("machines")
+    page = opened(site, visit, "models")
+    expect(page.locator(".results-summary")).to_have_attribute("aria-live", "polite")

@@ -1,0 +1,119 @@
+"""Light and dark as Airflow is, and narrow as a phone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.site import RUN_DAG, Site, of
+
+pytestmark = pytest.mark.airflow
+
+PHONE = {
+    "viewport": {"width": 390, "height": 844},
+    "is_mobile": True,
+    "has_touch": True,
+    "device_scale_factor": 2,
+}
+SMALLEST_TEXT_PIXELS = 11
+TOO_WIDE = """width =>
+  [...document.querySelectorAll("main *")]
+    .filter(node => node.checkVisibility() && !node.parentElement.closest(".table-scroll"))
+    .filter(node => node.getBoundingClientRect().right > width + 1)
+    .slice(0, 10)
+    .map(node => node.outerHTML.slice(0, 160))
+"""
+TOO_SMALL = """smallest => {
+  const hasText = node =>
+    [...node.childNodes].some(child => child.nodeType === Node.TEXT_NODE && child.data.trim());
+  return [...document.querySelectorAll("main *")]
+    .filter(node => node.checkVisibility() && hasText(node))
+    .filter(node => parseFloat(getComputedStyle(node).fontSize) < smallest)
+    .map(node => node.outerHTML.slice(0, 120));
+}
+"""
+
+
+def brightness(background: str) -> float:
+    """0 (black) to 255 (white), of what browsers give as a computed colour."""
+    numbers = background[background.index("(") + 1 : -1].replace(",", " ").split()[:3]
+    return sum(map(float, numbers)) / 3
+
+
+def set_airflows_appearance(page: Page, mode: str) -> None:
+    page.get_by_role("button", name="User").click()
+    page.get_by_role("menuitem", name="Appearance").click()
+    page.get_by_role("menuitemradio", name=mode).click()
+    page.keyboard.press("Escape")
+
+
+def test_the_pages_follow_airflows_switch_at_once(site: Site, visit):
+    here = visit(site)
+    here.page.goto(site.airflow("plugin", "ernest"))
+    here.frame.get_by_role("link", name="hourly_sessions").click()
+    chart = here.frame.locator("#time-chart")
+    expect(chart.locator("svg path").first).to_be_attached()
+    root = here.frame.locator("html")
+    background = "node => getComputedStyle(node).backgroundColor"
+    drawn = {}
+    for mode, theme in (("Dark Mode", "dark"), ("Light Mode", "light")):
+        set_airflows_appearance(here.page, mode)
+        expect(root).to_have_attribute("data-theme", theme)
+        expect(chart.locator("svg path").first).to_be_attached()
+        drawn[theme] = chart.inner_html()
+        bright = brightness(root.evaluate(background))
+        assert bright > 200 if theme == "light" else bright < 80
+    assert drawn["light"] != drawn["dark"], "the charts have not changed their colours"
+    set_airflows_appearance(here.page, "Dark Mode")
+    here.page.reload()
+    expect(root).to_have_attribute("data-theme", "dark")
+    # A page that stands alone, such as one opened from a link, remembers it, too.
+    here.open("models")
+    expect(here.page.locator("html")).to_have_attribute("data-theme", "dark")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_without_a_choice_the_system_decides(site: Site, visit, scheme: str):
+    here = visit(site, color_scheme=scheme)
+    here.open("models")
+    expect(here.page.locator("html")).to_have_attribute("data-theme", scheme)
+
+
+def phone_pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
+    run = {"dag_id": RUN_DAG, "run_id": site.run_id}
+    return {
+        "models": ("models", {}),
+        "model": ("model", of(site.seeded.nightly_join)),
+        "hostile": ("model", of(site.seeded.hostile)),
+        "run": ("run", run),
+        "task": ("task", {**run, "task_id": "ernest.sample_run", "map_index": 0}),
+    }
+
+
+@pytest.mark.parametrize("width", [390, 320])
+@pytest.mark.parametrize("name", ["models", "model", "hostile", "run", "task"])
+def test_a_phone_needs_no_scrolling_sideways(site: Site, visit, name: str, width: int):
+    here = visit(site, **{**PHONE, "viewport": {"width": width, "height": 844}})
+    page, parameters = phone_pages(site)[name]
+    here.open(page, **parameters)
+    for summary in here.page.locator("summary").all():
+        summary.click()
+    needed = here.page.evaluate("document.documentElement.scrollWidth")
+    assert needed <= width, here.page.evaluate(TOO_WIDE, width)
+
+
+def test_text_on_a_phone_can_be_read(site: Site, visit):
+    here = visit(site, **PHONE)
+    here.open("model", **of(site.seeded.nightly_join))
+    expect(here.page.locator("#time-chart svg text").first).to_be_attached()
+    assert here.page.evaluate(TOO_SMALL, SMALLEST_TEXT_PIXELS) == []
+
+
+def test_the_models_on_a_phone_can_be_sorted(site: Site, visit):
+    here = visit(site, **PHONE)
+    here.open("models")
+    here.page.get_by_label("Sort by").select_option(label="Job, A to Z")
+    ascending = [row["job"] for row in site.answer("api/models", sort="job", descending=False)["rows"]]
+    expect(here.page.locator("tbody th a")).to_have_text(ascending)

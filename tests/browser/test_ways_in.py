@@ -1,0 +1,141 @@
+"""From Airflow's own pages to each of ours and back, by clicking alone."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import quote
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from benchmarks.browser import log_in
+from tests.browser.site import RUN_DAG, RUN_JOB, RUN_TYPE, Site, of
+
+pytestmark = pytest.mark.airflow
+
+
+def open_run(page: Page, site: Site) -> None:
+    """From Airflow's first page to the DAG run."""
+    page.goto(site.airflow())
+    page.get_by_role("link", name="Dags", exact=True).click()
+    page.get_by_role("link", name=RUN_DAG, exact=True).first.click()
+    page.get_by_role("link", name="Runs", exact=True).click()
+    page.locator(f"a[href$='{site.run_id}'], a[href$='{quote(site.run_id)}']").last.click()
+
+
+def open_task(page: Page, site: Site, task_id: str) -> None:
+    """From Airflow's page of the DAG run to that of a task instance."""
+    open_run(page, site)
+    page.get_by_role("table").get_by_role("link", name=task_id, exact=True).click()
+
+
+def test_from_the_login_to_a_model(site: Site, visit):
+    visit = visit(site, None)
+    log_in(visit.page, site.url, username="admin", password=site.passwords["admin"])
+    visit.page.get_by_role("button", name="Browse").click()
+    visit.page.get_by_role("menuitem", name="Ernest").click()
+    visit.loaded(visit.frame)
+    row = visit.frame.get_by_role("row").filter(has_text=RUN_JOB)
+    expect(row).to_contain_text(RUN_DAG)
+    row.get_by_role("link", name=RUN_JOB).click()
+    expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
+    visit.loaded(visit.frame)
+    # And back by the page's own way.
+    visit.frame.get_by_role("navigation", name="Breadcrumb").get_by_role("link", name="Models").click()
+    expect(visit.frame.get_by_label("Search models")).to_be_visible()
+
+
+def test_the_tab_of_a_run(site: Site, visit):
+    visit = visit(site)
+    open_run(visit.page, site)
+    visit.page.get_by_role("link", name="Ernest", exact=True).click()
+    visit.loaded(visit.frame)
+    steps = visit.frame.locator("main")
+    for task in ("design", "fit_model", "choose_config", "production"):
+        expect(steps.get_by_role("rowheader", name=re.compile(rf"\b{task}$"))).to_be_visible()
+    (group,) = site.answer("api/run", dag_id=RUN_DAG, run_id=site.run_id)["groups"]
+    runs, machines = len(group["observations"]), group["decision"]["machines"]
+    expect(steps).to_contain_text(re.compile(rf"{runs} sample runs.*→ {machines} machines of {RUN_TYPE}"))
+    visit.frame.get_by_role("link", name=RUN_JOB).first.click()
+    expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
+
+
+def test_the_tab_of_a_task(site: Site, visit):
+    visit = visit(site)
+    open_task(visit.page, site, "ernest.fit_model")
+    visit.page.get_by_role("link", name="Ernest", exact=True).click()
+    visit.loaded(visit.frame)
+    expect(visit.frame.locator("main")).to_contain_text(RUN_JOB)
+    visit.frame.get_by_role("link", name=re.compile(RUN_JOB)).first.click()
+    expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
+
+
+def test_the_tab_of_one_of_many_runs(site: Site, visit):
+    visit = visit(site)
+    task = ["dags", RUN_DAG, "runs", site.run_id, "tasks", "ernest.sample_run"]
+    visit.page.goto(site.airflow(*task, "mapped", "3"))
+    visit.page.get_by_role("link", name="Ernest", exact=True).click()
+    visit.loaded(visit.frame)
+    observation = site.answer(
+        "api/task", dag_id=RUN_DAG, run_id=site.run_id, task_id="ernest.sample_run", map_index=3
+    )["observation"]
+    expect(visit.frame.locator("main")).to_contain_text(observation["application_id"])
+
+
+def test_the_tab_of_a_task_of_somebody_else(site: Site, visit):
+    """Airflow shows the tab on every task; where there is nothing to see, it says where there is."""
+    visit = visit(site)
+    open_task(visit.page, site, "production")
+    visit.page.get_by_role("link", name="Ernest", exact=True).click()
+    visit.loaded(visit.frame)
+    hints = site.answer("api/task", dag_id=RUN_DAG, run_id=site.run_id, task_id="production")["hints"]
+    for hint in hints:
+        expect(visit.frame.locator("main")).to_contain_text(hint)
+
+
+def test_the_link_of_the_fit(site: Site, visit):
+    visit = visit(site)
+    open_task(visit.page, site, "ernest.fit_model")
+    visit.page.get_by_role("link", name="Details", exact=True).click()
+    link = visit.page.get_by_role("link", name="Model fit")
+    expect(link).to_be_visible()
+    link.click()
+    expect(visit.page).to_have_url(re.compile("/tasks/ernest.fit_model/plugin/"))
+    visit.loaded(visit.frame)
+    expect(visit.frame.locator("main")).to_contain_text(RUN_JOB)
+
+
+def test_a_log_opens_in_the_surrounding_airflow(site: Site, visit):
+    """Airflow's frame lets no page of ours leave it."""
+    visit = visit(site)
+    visit.page.goto(site.airflow("plugin", "ernest"))
+    visit.frame.get_by_role("link", name=RUN_JOB).click()
+    expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)
+    visit.loaded(visit.frame)
+    visit.frame.locator("a[href*='ernest.sample_run/mapped/']").first.click()
+    expect(visit.page).to_have_url(
+        re.compile(r"/dags/synthetic_sizing/runs/.*/tasks/ernest\.sample_run/mapped/\d")
+    )
+    expect(visit.page.locator("iframe")).to_have_count(0)
+    expect(visit.page.get_by_role("heading", name="ernest.sample_run")).to_be_visible()
+
+
+def test_a_model_has_an_address_of_its_own(site: Site, visit):
+    """One that can be sent to a colleague: Airflow's frame keeps up with the page in it."""
+    visit = visit(site)
+    visit.page.goto(site.airflow("plugin", "ernest"))
+    visit.frame.get_by_role("link", name="hourly_sessions").click()
+    expect(visit.page).to_have_url(re.compile("hourly_sessions"))
+    visit.page.reload()
+    expect(visit.frame.get_by_role("heading", level=1)).to_contain_text("hourly_sessions")
+
+
+def test_the_browsers_back_button_works(site: Site, visit):
+    visit = visit(site)
+    visit.open("models", search="sessions")
+    visit.page.get_by_role("link", name="hourly_sessions").click()
+    expect(visit.page.get_by_role("heading", level=1)).to_contain_text("hourly_sessions")
+    visit.page.go_back()
+    expect(visit.page.get_by_label("Search models")).to_have_value("sessions")
+    expect(visit.page.get_by_role("link", name="hourly_sessions")).to_be_visible()
+    assert of(site.seeded.stale)["job"] == "hourly_sessions"
