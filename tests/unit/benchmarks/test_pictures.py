@@ -15,6 +15,7 @@ from airflow_provider_ernest.model.terms import TERMS
 from benchmarks.pictures.__main__ import main, pictures
 from benchmarks.pictures.drawing import BACKGROUND, DARK, INK, write
 from benchmarks.pictures.simulated import PRODUCTION_MACHINES, model, production_seconds, sample_runs
+from benchmarks.screenshots import shots
 
 DOCS = Path(__file__).parents[3] / "docs"
 CONCEPTS = (DOCS / "concepts.md").read_text(encoding="utf-8")
@@ -45,8 +46,16 @@ def test_the_documentation_names_each_term_beside_its_picture():
 
 
 def test_the_pictures_of_the_documentation_are_all_drawn_by_the_command(drawn):
-    committed = {path.name for path in (DOCS / "pictures").iterdir()}
+    committed = {path.name for path in (DOCS / "pictures").glob("*.svg")}
     assert committed == {path.name for path in drawn.iterdir()}
+
+
+def test_the_screenshots_of_the_documentation_are_all_taken_by_the_command_and_shown():
+    committed = sorted(path.name for path in (DOCS / "pictures").iterdir() if path.suffix != ".svg")
+    taken = shots("some run")
+    assert committed == sorted(f"{shot.name}.png" for shot in taken)
+    shown = re.findall(r"!\[[^]]{12,}\]\(pictures/(\S+\.png)\)", (DOCS / "pages.md").read_text("utf-8"))
+    assert sorted(shown) == committed
 
 
 def test_the_same_picture_is_drawn_again(drawn, tmp_path):

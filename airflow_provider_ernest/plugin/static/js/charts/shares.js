@@ -68,7 +68,9 @@ function inWords(name, meanings) {
 function columnsOf(names) {
   const of = (name) => [
     numeric(`seconds of ${name}`, name, number, { unit: "s", value: (row) => row.parts[name] }),
-    numeric(`share of ${name}`, "share", (part) => percent(100 * part, 0), { value: (row) => share(row, name) }),
+    numeric(`share of ${name}`, `share of ${name}`, (part) => percent(100 * part, 0), {
+      value: (row) => share(row, name),
+    }),
   ];
   return [numeric("machines", "Machines", count), ...names.flatMap(of)];
 }

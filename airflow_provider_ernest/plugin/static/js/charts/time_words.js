@@ -20,9 +20,9 @@ export const COLUMNS = [
   numeric("machines", "Machines", count),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds[0] }),
-  numeric("likely_high", "to", number, { unit: "s", value: (row) => row.likely_seconds[1] }),
+  numeric("likely_high", "80 %, to", number, { unit: "s", value: (row) => row.likely_seconds[1] }),
   numeric("nearly_certain_low", "95 %, from", number, { unit: "s", value: (row) => row.nearly_certain_seconds[0] }),
-  numeric("nearly_certain_high", "to", number, { unit: "s", value: (row) => row.nearly_certain_seconds[1] }),
+  numeric("nearly_certain_high", "95 %, to", number, { unit: "s", value: (row) => row.nearly_certain_seconds[1] }),
   { key: "extrapolates", title: "Not supported by the runs", class: "words" },
   { key: "chosen", title: "Choice" },
 ];
