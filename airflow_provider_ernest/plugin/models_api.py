@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Annotated
@@ -16,7 +17,7 @@ from airflow_provider_ernest.links.spark_history import configured_history_serve
 from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.access import Access, AccessDep
+from airflow_provider_ernest.plugin.access import AccessDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
 from airflow_provider_ernest.plugin.loaded_models import load_model
 from airflow_provider_ernest.plugin.loaded_records import is_gone
@@ -81,6 +82,57 @@ Positive = Query(gt=0, allow_inf_nan=False)
 Machines = Query(ge=1, le=1_000_000)
 
 
+@dataclass(frozen=True, kw_only=True)
+class FoundModel:
+    """The model that a request is about.
+
+    Attributes:
+        model: the model.
+        entries: what the store holds of its job, without models whose files are gone.
+        readable: tells of each DAG in them whether the user may read it.
+    """
+
+    model: Model
+    entries: Sequence[CatalogueEntry]
+    readable: Callable[[str | None], bool]
+
+
+def found_model(
+    store: StoreDep, access: AccessDep, job: Job, instance_type: InstanceType, model_id: ModelId = None
+) -> FoundModel:
+    """The model that was asked for, the newest that the user may read where no version was named.
+
+    Who may read all DAGs is told that there is none. Others are told the same of a model that they may not
+    read and of one that does not exist, so that nobody learns by guessing what there is.
+
+    Raises:
+        HTTPException: 404 or 403, see above.
+    """
+    entries = of_job(store.catalogue.entries(), job)
+    readable = access.readable({entry.dag_id for entry in entries})
+    wanted = [
+        entry
+        for entry in newest_of(entries, MODEL, limit=len(entries))
+        if entry.instance_type == instance_type and model_id in (None, entry.id) and readable(entry.dag_id)
+    ]
+    gone = []
+    for entry in wanted:
+        try:
+            model = load_model(store, job, instance_type, entry.id)
+        except StoreError as error:
+            if not is_gone(error):
+                raise
+            log.warning("Model %s of %r on %s is listed and gone", entry.id, job, instance_type)
+            gone.append(entry)
+        else:
+            left = [each for each in entries if each not in gone]
+            return FoundModel(model=model, entries=left, readable=readable)
+    raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)
+
+
+FoundDep = Annotated[FoundModel, Depends(found_model)]
+
+
 @router.get("/models", summary="The newest model of each job and instance type", **answers(Models))
 def list_all(
     store: StoreDep,
@@ -124,27 +176,20 @@ def list_all(
 
 
 @router.get("/model", summary="One model and all that is known of it", **answers(ModelPage))
-def one(
-    store: StoreDep, access: AccessDep, job: Job, instance_type: InstanceType, model_id: ModelId = None
-) -> Response:
+def one(store: StoreDep, found: FoundDep) -> Response:
     """A model with its observations, design, cluster, versions, decisions and production runs."""
     from airflow_provider_ernest.plugin.model_page import model_page
 
-    entries = of_job(store.catalogue.entries(), job)
-    readable = access.readable({entry.dag_id for entry in entries})
-    model = _load(store, access, entries, readable, (instance_type, model_id))
+    history_server = configured_history_server()
     return JsonAnswer(
-        model_page(store, model, entries, readable=readable, history_server=configured_history_server())
+        model_page(store, found.model, found.entries, readable=found.readable, history_server=history_server)
     )
 
 
 @router.get("/prediction", summary="What a model predicts and would choose", **answers(Prediction))
 def predict(
     store: StoreDep,
-    access: AccessDep,
-    job: Job,
-    instance_type: InstanceType,
-    model_id: ModelId = None,
+    found: FoundDep,
     scale: Annotated[float, Positive] = 1.0,
     iterations: Annotated[int | None, Query(ge=1)] = None,
     deadline_seconds: Annotated[float | None, Positive] = None,
@@ -160,9 +205,6 @@ def predict(
     # The mathematics is loaded by the first prediction, not by the start of the API server.
     from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
 
-    entries = of_job(store.catalogue.entries(), job)
-    readable = access.readable({entry.dag_id for entry in entries})
-    model = _load(store, access, entries, readable, (instance_type, model_id))
     request = PredictionRequest(
         scale=scale,
         iterations=iterations,
@@ -172,33 +214,4 @@ def predict(
         min_machines=min_machines,
         max_machines=max_machines,
     )
-    return JsonAnswer(prediction(store, model, request, entries=entries, readable=readable))
-
-
-def _load(
-    store: ModelStore,
-    access: Access,
-    entries: list[CatalogueEntry],
-    readable: Callable[[str | None], bool],
-    wanted: tuple[str, str | None],
-) -> Model:
-    """The model that was asked for, of the entries of its job. Those of models that are gone are taken out.
-
-    Who may read all DAGs is told that there is none. Others are told the same of a model that they may not
-    read and of one that does not exist, so that nobody learns by guessing what there is.
-    """
-    instance_type, model_id = wanted
-    found = [
-        entry
-        for entry in newest_of(entries, MODEL, limit=len(entries))
-        if entry.instance_type == instance_type and model_id in (None, entry.id) and readable(entry.dag_id)
-    ]
-    for entry in found:
-        try:
-            return load_model(store, entry.job, instance_type, entry.id)
-        except StoreError as error:
-            if not is_gone(error):
-                raise
-            log.warning("Model %s of %r on %s is listed and gone", entry.id, entry.job, instance_type)
-            entries.remove(entry)
-    raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)
+    return JsonAnswer(prediction(store, found.model, request, entries=found.entries, readable=found.readable))
