@@ -71,7 +71,9 @@ def executor_at_work(machine: Machine) -> psutil.Process | None:
     """The executor on a machine, once it has started the Python processes that measure."""
     executor = executor_on(machine)
     with contextlib.suppress(psutil.Error):
-        return executor if executor and executor.children() else None
+        # A JVM has children of another kind while it starts: killed then, Spark begins it anew in time.
+        if executor and any("pyspark.daemon" in child.cmdline() for child in executor.children()):
+            return executor
     return None
 
 
