@@ -13,7 +13,7 @@ from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.design_page import design_facts
-from airflow_provider_ernest.plugin.loaded_records import (
+from airflow_provider_ernest.plugin.loaded_documents import (
     Load,
     Record,
     load_decision,

@@ -19,8 +19,7 @@ from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.access import AccessDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
-from airflow_provider_ernest.plugin.loaded_models import load_model
-from airflow_provider_ernest.plugin.loaded_records import is_gone
+from airflow_provider_ernest.plugin.loaded_documents import is_gone, load_model
 from airflow_provider_ernest.plugin.model_list import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.plugin.model_responses import ModelPage
 from airflow_provider_ernest.plugin.prediction_responses import Prediction

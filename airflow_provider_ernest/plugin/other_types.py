@@ -11,8 +11,7 @@ from airflow_provider_ernest.model.catalogue import DECISION, CatalogueEntry
 from airflow_provider_ernest.model.records import DecisionRecord
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.loaded_models import load_model
-from airflow_provider_ernest.plugin.loaded_records import load_decision, read_each
+from airflow_provider_ernest.plugin.loaded_documents import load_decision, load_model, read_each
 from airflow_provider_ernest.plugin.visible import (
     Readable,
     newest_models,

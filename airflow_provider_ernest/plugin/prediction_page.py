@@ -12,7 +12,6 @@ from airflow_provider_ernest.model.pareto import on_pareto_front
 from airflow_provider_ernest.model.results import Alternative, Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.computable import cannot_predict, computing
-from airflow_provider_ernest.plugin.loaded_models import same_model
 from airflow_provider_ernest.plugin.other_types import OtherType, other_types
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
 from airflow_provider_ernest.plugin.visible import Readable
@@ -54,7 +53,6 @@ def prediction(
         FitError: the model cannot predict: it has no runs, or terms that this version does not know.
         StoreError: the store cannot be read.
     """
-    model = same_model(store, model)
     counts, goal = request.counts(), request.goal()
     contents = _gathered(model, request, counts, goal)
     others: list[Alternative] = []

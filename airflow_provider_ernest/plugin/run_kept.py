@@ -12,11 +12,11 @@ from airflow_provider_ernest.model.catalogue import DECISION, MODEL, PRODUCTION_
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.loaded_models import load_model
-from airflow_provider_ernest.plugin.loaded_records import (
+from airflow_provider_ernest.plugin.loaded_documents import (
     Kept,
     Load,
     load_decision,
+    load_model,
     load_production,
     read_each,
 )

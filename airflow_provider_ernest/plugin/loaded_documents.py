@@ -1,4 +1,4 @@
-"""Decisions and production runs by their ids. What was read once is not read again: it never changes."""
+"""Documents of the store by their ids. What was read once is not read again: it never changes."""
 
 from __future__ import annotations
 
@@ -21,9 +21,20 @@ Record = TypeVar("Record", DecisionRecord, ProductionRun)
 Load: TypeAlias = Callable[[ModelStore, str, str, str], Kept]
 """Reads the document of a job and type of machine that has an id; raises StoreError."""
 
+MOST_MODELS_KEPT = 64
 MOST_DECISIONS_KEPT = 256
 """A decision has all its alternatives with it, some tens of kilobytes."""
 MOST_PRODUCTION_RUNS_KEPT = 1024
+
+
+@lru_cache(maxsize=MOST_MODELS_KEPT)
+def load_model(store: ModelStore, job: str, instance_type: str, model_id: str) -> Model:
+    """A model of the store. What is fitted for the same object is found without comparing observations.
+
+    Raises:
+        StoreError: it is not there or cannot be read.
+    """
+    return store.load(job, instance_type, model_id)
 
 
 @lru_cache(maxsize=MOST_DECISIONS_KEPT)
