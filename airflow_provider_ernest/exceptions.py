@@ -23,7 +23,7 @@ operators then fail the task at once instead of paying for its retries.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 
 class ErnestError(Exception):
@@ -89,11 +89,15 @@ class InfeasibleGoalError(ErnestError):
         message: the goal and why it cannot be met.
         best: the best value that can be reached, in the unit of the goal (seconds or dollars).
         remedy: what to change.
+        most_probable: the `Alternative` that keeps to the goal most probably; None where there is none.
     """
 
-    def __init__(self, message: str, *, best: float, remedy: str = "") -> None:
+    def __init__(
+        self, message: str, *, best: float, remedy: str = "", most_probable: Any = None
+    ) -> None:
         super().__init__(message, remedy=remedy)
         self.best = best
+        self.most_probable = most_probable
 
 
 class ClusterError(ErnestError):

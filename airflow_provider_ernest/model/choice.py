@@ -1,147 +1,144 @@
-"""The cheapest configuration within a deadline, or the fastest within a budget (Ernest, section 6.3)."""
+"""The cheapest configuration within a deadline, or the fastest within a budget (Ernest, section 6.3).
+
+Over all types of machines that are offered. A configuration counts as keeping to the goal where it does so
+with the probability asked for; of those that do, the best by its predicted seconds and dollars is taken.
+"""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
+import numpy as np
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.parameters import number_not_negative, positive_number, whole_number
-from airflow_provider_ernest.model.prediction import (
-    extrapolation,
-    machines_in_words,
-    predict_interval,
-    predict_seconds,
-)
-from airflow_provider_ernest.model.results import Alternative, Decision, Model
+from airflow_provider_ernest.model.goals import TOLERANCE, Goal
+from airflow_provider_ernest.model.offers import Offer, OfferForecast
+from airflow_provider_ernest.model.pareto import on_pareto_front
+from airflow_provider_ernest.model.results import Alternative, Decision
+from airflow_provider_ernest.model.unreachable import infeasible
 
 LIKELY = 0.8
 NEARLY_CERTAIN = 0.95
 
-TOLERANCE = 1e-9
-"""Sums and products are not exact: a run of just one increment is not billed as two, nor misses its goal."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Goal:
-    """What the production run must keep to: a deadline or a budget, one of them.
-
-    Attributes:
-        deadline_seconds: from submission to end, start-up included; the cheapest way to keep it is taken.
-        budget_dollars: for the run; the fastest way to keep it is taken.
-    """
-
-    deadline_seconds: float | None = None
-    budget_dollars: float | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse no goal, two goals, and goals that nothing could meet."""
-        if (self.deadline_seconds is None) == (self.budget_dollars is None):
-            both = (self.deadline_seconds, self.budget_dollars)
-            raise InvalidParameterError(
-                "(deadline_seconds, budget_dollars)",
-                both,
-                "is no goal" if both == (None, None) else "is two goals",
-                remedy="Give exactly one of them.",
-            )
-        if self.deadline_seconds is not None:
-            positive_number("deadline_seconds", self.deadline_seconds)
-        if self.budget_dollars is not None:
-            positive_number("budget_dollars", self.budget_dollars)
-
-    def describe(self) -> str:
-        """The goal in words."""
-        if self.deadline_seconds is not None:
-            return f"cheapest within {self.deadline_seconds:,g} s"
-        return f"fastest within {self.budget_dollars:,g} $"
-
-    def is_met(self, *, seconds: float, cost: float) -> bool:
-        """Whether a run of so many seconds and dollars keeps to it."""
-        if self.deadline_seconds is not None:
-            return seconds <= self.deadline_seconds * (1 + TOLERANCE)
-        return self.budget_dollars is not None and cost <= self.budget_dollars * (1 + TOLERANCE)
-
-    def preference(self, alternative: Alternative) -> tuple[float, float, int]:
-        """A key that sorts better alternatives first: what counts, then the other, then fewer machines.
-
-        Differences below a millionth of a dollar or second are none.
-        """
-        first, second = round(alternative.cost, 6), round(alternative.seconds, 6)
-        if self.budget_dollars is not None:
-            first, second = second, first
-        return first, second, alternative.machines
-
 
 def choose(
-    model: Model,
+    offers: Offer | Sequence[Offer],
     *,
     goal: Goal,
-    machines: Sequence[int],
-    price_per_hour: float,
     scale: float = 1.0,
     iterations: int | None = None,
-    billing_increment_seconds: float = 1.0,
-    minimum_billed_seconds: float = 0.0,
+    allow_mixed: bool = False,
+    only_in_memory: bool = False,
 ) -> Decision:
-    """Choose the number of machines for the production run.
+    """Choose the machines of the production run.
 
     Start-up counts: it is part of what the deadline allows, and it is billed.
 
     Args:
-        model: predicts the run's seconds.
-        goal: a deadline or a budget.
-        machines: the numbers of machines to choose from.
-        price_per_hour: dollars for one machine and hour.
+        offers: what may be chosen, one for each type of machine.
+        goal: a deadline or a budget, and how surely to keep it.
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `predict_seconds`.
-        billing_increment_seconds: machines are billed in whole multiples of it; 3600 where by the hour.
-        minimum_billed_seconds: the least that is billed for a machine.
+        allow_mixed: consider clusters of several trained types, too; see `mixed`.
+        only_in_memory: leave out machines that cannot hold the data in memory.
 
     Returns:
-        The decision with all alternatives, by number of machines.
+        The decision with all alternatives, by type and number of machines.
 
     Raises:
         InvalidParameterError: a parameter cannot be.
-        InfeasibleGoalError: no configuration meets the goal; `best` is the best that can be reached.
+        InfeasibleGoalError: no configuration keeps to the goal with the probability asked for; `best` is the
+            best that can be reached, `most_probable` the alternative that keeps to it most probably.
     """
-    counts = _machine_counts(machines)
-    price = positive_number(
-        "price_per_hour", price_per_hour, remedy="Give the dollars for one machine and hour."
+    alternatives = consider(
+        offers,
+        goal=goal,
+        scale=scale,
+        iterations=iterations,
+        allow_mixed=allow_mixed,
+        only_in_memory=only_in_memory,
     )
-    increment = positive_number("billing_increment_seconds", billing_increment_seconds)
-    minimum = number_not_negative("minimum_billed_seconds", minimum_billed_seconds)
-    run_seconds = predict_seconds(model, machines=counts, scale=scale, iterations=iterations)
-    run_seconds_of = dict(zip(counts, run_seconds.tolist(), strict=True))
-    likely, nearly_certain = (
-        _intervals(model, counts, level=level, scale=scale, iterations=iterations)
-        for level in (LIKELY, NEARLY_CERTAIN)
-    )
-    alternatives = []
-    for count in counts:
-        seconds = run_seconds_of[count] + model.startup_seconds
-        billed_seconds = max(minimum, math.ceil(seconds / increment - TOLERANCE) * increment)
-        cost = count * price / 3600.0 * billed_seconds
-        alternatives.append(
-            Alternative(
-                machines=count,
-                instance_type=model.instance_type,
-                seconds=seconds,
-                cost=cost,
-                feasible=goal.is_met(seconds=seconds, cost=cost),
-                likely_seconds=likely[count],
-                nearly_certain_seconds=nearly_certain[count],
-                extrapolates=extrapolation(model, machines=count, scale=scale),
-            )
+    return choose_among(alternatives, offers, goal=goal)
+
+
+def consider(
+    offers: Offer | Sequence[Offer],
+    *,
+    goal: Goal | None = None,
+    scale: float = 1.0,
+    iterations: int | None = None,
+    allow_mixed: bool = False,
+    only_in_memory: bool = False,
+) -> tuple[Alternative, ...]:
+    """All that may be chosen, with seconds, dollars, and the probability of keeping to the goal.
+
+    The arguments are those of `choose`; without a goal all alternatives are feasible.
+    """
+    listed = _each_type_once(offers)
+    alternatives = [
+        alternative for offer in listed for alternative in _of_offer(offer, goal, scale, iterations)
+    ]
+    if allow_mixed and goal is not None:
+        from airflow_provider_ernest.model.mixed import mixed_alternatives
+
+        alternatives += mixed_alternatives(listed, goal=goal, scale=scale, iterations=iterations)
+    front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
+    return tuple(
+        replace(
+            each,
+            is_pareto=is_pareto,
+            feasible=each.feasible and not (only_in_memory and each.memory_shortage),
         )
-    chosen = _best(goal, alternatives)
+        for each, is_pareto in zip(alternatives, front, strict=True)
+    )
+
+
+def choose_among(
+    alternatives: Sequence[Alternative], offers: Offer | Sequence[Offer], *, goal: Goal
+) -> Decision:
+    """As `choose`, of alternatives that were considered before.
+
+    Raises:
+        InfeasibleGoalError: see `choose`.
+    """
+    feasible = [each for each in alternatives if each.feasible]
+    if not feasible:
+        raise infeasible(goal, alternatives, boot_seconds=_longest_boot(offers))
+    return decide_on(min(feasible, key=goal.preference), alternatives, offers, goal=goal)
+
+
+def decide_on(
+    chosen: Alternative,
+    alternatives: Sequence[Alternative],
+    offers: Offer | Sequence[Offer],
+    *,
+    goal: Goal,
+    fallback_reason: str | None = None,
+) -> Decision:
+    """The decision for one of the alternatives.
+
+    Args:
+        chosen: the one.
+        alternatives: all that were considered.
+        offers: that they come from.
+        goal: what was asked for.
+        fallback_reason: why it is chosen although it does not keep to the goal.
+    """
+    offer = _offer_of(chosen, _each_type_once(offers))
+    model = offer.model
+    marks = [mark for mark in (chosen.extrapolates, chosen.memory_shortage) if mark]
+    reasons = [fallback_reason] if fallback_reason else []
+    parts = (
+        None if chosen.composition else offer.billing.cost(machines=chosen.machines, seconds=chosen.seconds)
+    )
     return Decision(
         config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
         goal=goal.describe(),
-        price_per_hour=price,
+        price_per_hour=None if chosen.composition else offer.billing.price_per_hour,
         predicted_seconds=chosen.seconds,
-        run_seconds=run_seconds_of[chosen.machines],
+        run_seconds=chosen.seconds - model.startup_seconds,
         startup_seconds=model.startup_seconds,
         likely_seconds=chosen.likely_seconds,
         nearly_certain_seconds=chosen.nearly_certain_seconds,
@@ -150,53 +147,74 @@ def choose(
         max_error_percent=model.validation.max_error_percent,
         alternatives=tuple(alternatives),
         model_id=model.model_id,
-        warnings=(*([chosen.extrapolates] if chosen.extrapolates else []), *model.warnings),
+        fallback_reason=fallback_reason,
+        warnings=(*reasons, *marks, *model.warnings),
+        probability=chosen.probability,
+        confidence=goal.confidence,
+        billing=offer.billing,
+        cost_parts=parts,
+        composition=chosen.composition,
     )
 
 
-def _intervals(
-    model: Model, counts: list[int], *, level: float, scale: float, iterations: int | None
-) -> dict[int, tuple[float, float]]:
-    """For each number of machines what the run lies between, start-up included."""
-    low, high = predict_interval(model, machines=counts, level=level, scale=scale, iterations=iterations)
-    return {
-        count: (float(least) + model.startup_seconds, float(most) + model.startup_seconds)
-        for count, least, most in zip(counts, low, high, strict=True)
-    }
+def _of_offer(offer: Offer, goal: Goal | None, scale: float, iterations: int | None) -> list[Alternative]:
+    """The alternatives of one type, by number of machines."""
+    forecast, counts = OfferForecast(offer, scale=scale, iterations=iterations), offer.counts
+    startup = offer.model.startup_seconds
+    likely, nearly_certain = (
+        [(float(low) + startup, float(high) + startup) for low, high in zip(*bounds, strict=True)]
+        for bounds in (forecast.interval(LIKELY), forecast.interval(NEARLY_CERTAIN))
+    )
+    probabilities: list[float | None] = [None] * len(counts)
+    if goal is not None:
+        limits = np.array([goal.limit_seconds(offer.billing, count) for count in counts])
+        probabilities = forecast.probability_within(np.maximum(0.0, limits - startup)).tolist()
+    alternatives = []
+    for position, count in enumerate(counts):
+        seconds, probability = float(forecast.seconds[position]) + startup, probabilities[position]
+        alternatives.append(
+            Alternative(
+                machines=count,
+                instance_type=offer.type_name,
+                seconds=seconds,
+                cost=offer.billing.cost(machines=count, seconds=seconds).total,
+                feasible=goal is None or is_sure(probability, goal),
+                likely_seconds=likely[position],
+                nearly_certain_seconds=nearly_certain[position],
+                extrapolates=forecast.extrapolates(count),
+                probability=probability,
+                memory_shortage=forecast.memory_shortage(count),
+            )
+        )
+    return alternatives
 
 
-def _machine_counts(machines: Sequence[int]) -> list[int]:
-    """The numbers of machines, each once, in ascending order."""
-    counts = sorted({whole_number(f"machines[{index}]", count) for index, count in enumerate(machines)})
-    if not counts:
+def is_sure(probability: float | None, goal: Goal) -> bool:
+    """Whether a goal is kept as surely as was asked for."""
+    return probability is not None and probability >= goal.confidence - TOLERANCE
+
+
+def _each_type_once(offers: Offer | Sequence[Offer]) -> list[Offer]:
+    listed = [offers] if isinstance(offers, Offer) else list(offers)
+    names = [offer.type_name for offer in listed]
+    if not listed or len(set(names)) < len(names):
         raise InvalidParameterError(
-            "machines", machines, "is empty", remedy="Allow at least one number of machines."
+            "offers",
+            names,
+            "names a type of machine twice" if listed else "is empty",
+            remedy="Offer each type of machine once, with the model of that type.",
         )
-    return counts
+    return listed
 
 
-def _best(goal: Goal, alternatives: Sequence[Alternative]) -> Alternative:
-    """The feasible alternative that the goal prefers."""
-    feasible = [alternative for alternative in alternatives if alternative.feasible]
-    if feasible:
-        return min(feasible, key=goal.preference)
-    if goal.deadline_seconds is not None:
-        nearest = min(alternatives, key=lambda each: (each.seconds, each.cost))
-        raise InfeasibleGoalError(
-            f"No allowed number of machines ends within {goal.deadline_seconds:,g} s: the fastest is "
-            f"{_told(nearest)}.",
-            best=nearest.seconds,
-            remedy="Extend the deadline, allow other numbers of machines, or train on another instance type.",
-        )
-    nearest = min(alternatives, key=lambda each: (each.cost, each.seconds))
-    raise InfeasibleGoalError(
-        f"No allowed number of machines costs at most {goal.budget_dollars:,g} $: the cheapest is "
-        f"{_told(nearest)}.",
-        best=nearest.cost,
-        remedy="Raise the budget, allow other numbers of machines, or train on another instance type.",
+def _offer_of(alternative: Alternative, offers: Sequence[Offer]) -> Offer:
+    """The offer that an alternative comes from; of a mix that of the type with most machines."""
+    parts = alternative.composition or (
+        Configuration(machines=alternative.machines, instance_type=alternative.instance_type),
     )
+    main = max(parts, key=lambda part: part.machines)
+    return next(offer for offer in offers if offer.type_name == main.instance_type)
 
 
-def _told(alternative: Alternative) -> str:
-    machines = machines_in_words(alternative.machines)
-    return f"{machines} with {alternative.seconds:,.1f} s for {alternative.cost:,.4g} $"
+def _longest_boot(offers: Offer | Sequence[Offer]) -> float:
+    return max(offer.billing.boot_seconds for offer in _each_type_once(offers))

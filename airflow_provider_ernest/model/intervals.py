@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from scipy.special import ndtr, ndtri
 
@@ -49,6 +51,19 @@ def mixture_quantiles(
     return np.asarray((low + high) / 2, dtype=np.float64)
 
 
+def mixture_probabilities(
+    means: FloatArray, standard_deviations: FloatArray, values: FloatArray
+) -> FloatArray:
+    """The probabilities that equal mixtures of normal distributions stay below values.
+
+    Args:
+        means: of k components for n mixtures, shape (k, n).
+        standard_deviations: likewise, above 0.
+        values: shape (n,).
+    """
+    return np.asarray(ndtr((values - means) / standard_deviations).mean(axis=0), dtype=np.float64)
+
+
 def widened(
     seconds: FloatArray,
     bounds: tuple[FloatArray, FloatArray],
@@ -71,3 +86,29 @@ def widened(
     below = np.maximum(np.log(seconds / low) * factors, least)
     above = np.maximum(np.log(high / seconds) * factors, least)
     return seconds * np.exp(-below), seconds * np.exp(above)
+
+
+def within_widened(
+    seconds: FloatArray,
+    limits: FloatArray,
+    probability: Callable[[FloatArray], FloatArray],
+    *,
+    factors: FloatArray,
+    least_log_spreads: FloatArray,
+) -> FloatArray:
+    """The probability that runs take no longer than `limits`, by the intervals of `widened`.
+
+    Args:
+        seconds: predictions, shape (n,).
+        limits: seconds of at least 0, infinity among them, shape (n,).
+        probability: of runs to take no longer than its argument before they are widened.
+        factors: see `widened`.
+        least_log_spreads: see `widened`.
+    """
+    # A limit of 0 is never kept; the tiniest number stands for it, as its logarithm is finite.
+    distances = np.log(np.maximum(limits, np.finfo(np.float64).tiny) / seconds)
+    narrow = probability(seconds * np.exp(distances / factors))
+    wide = ndtr(distances / np.where(least_log_spreads > 0, least_log_spreads, 1.0))
+    kept = np.where(distances >= 0, np.minimum(narrow, wide), np.maximum(narrow, wide))
+    kept = np.where(least_log_spreads > 0, kept, narrow)
+    return np.asarray(np.where(limits > 0, kept, 0.0), dtype=np.float64)

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.fitted import fitted as fitted
-from airflow_provider_ernest.model.intervals import widened
+from airflow_provider_ernest.model.intervals import widened, within_widened
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     machines_and_scale,
@@ -22,6 +22,9 @@ from airflow_provider_ernest.model.results import Model
 
 FURTHEST_SCALE = 20.0
 """How many times the largest observed sample an input may be before a prediction is marked."""
+
+WHOLE_CACHE = 0.99
+"""From this share on, the data to be cached is taken to be in memory."""
 
 
 def predict_seconds(
@@ -86,17 +89,81 @@ def predict_interval(
     bounds = predictor.interval(
         machines=machine_column, scale=scale_column, level=level, workers=workers, iteration_ratio=ratio
     )
+    factors, least_log_spreads = _widening(model, machine_column, scale_column)
+    return widened(seconds, bounds, level=level, factors=factors, least_log_spreads=least_log_spreads)
+
+
+def probability_within(
+    model: Model,
+    *,
+    machines: ArrayLike,
+    seconds: ArrayLike,
+    scale: ArrayLike = 1.0,
+    iterations: int | None = None,
+) -> FloatArray:
+    """The probability that runs take no longer than so many seconds, start-up excluded.
+
+    It agrees with `predict_interval`: a run stays below the upper bound of its 80 % interval with 90 %.
+
+    Args:
+        model: the model.
+        machines: n numbers of machines, or one.
+        seconds: n limits, or one; of at least 0, infinity among them.
+        scale: n shares of the target input, or one.
+        iterations: see `predict_seconds`.
+
+    Returns:
+        Shape (n,).
+    """
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    workers = effective_machines(model.observations, machines=machine_column, scale=scale_column)
+    ratio = _iteration_ratio(model, iterations)
+    predictor = fitted(model)
+
+    def within(limits: FloatArray) -> FloatArray:
+        return predictor.probability_within(
+            machines=machine_column, scale=scale_column, limits=limits, workers=workers, iteration_ratio=ratio
+        )
+
+    factors, least_log_spreads = _widening(model, machine_column, scale_column)
+    return within_widened(
+        predictor.predict(
+            machines=machine_column, scale=scale_column, workers=workers, iteration_ratio=ratio
+        ),
+        np.broadcast_to(np.asarray(seconds, dtype=np.float64), machine_column.shape),
+        within,
+        factors=factors,
+        least_log_spreads=least_log_spreads,
+    )
+
+
+def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
+    """Why so many machines cannot hold the data in memory; empty where they can or nothing is known.
+
+    What the runs wanted to cache and what their tasks used at most, extrapolated; see `regimes`.
+
+    Args:
+        model: the model.
+        machines: the number of machines.
+        scale: the share of the target input.
+    """
+    forecast = _forecast(model, whole_number("machines", machines), positive_number("scale", scale))
+    reasons = []
+    if forecast.cache_share is not None and forecast.cache_share < WHOLE_CACHE:
+        reasons.append(f"{forecast.cache_share:.0%} of the data to be cached finds room in memory")
+    if forecast.spills:
+        reasons.append("tasks spill to disk")
+    return "; ".join(reasons)
+
+
+def _widening(model: Model, machines: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """By what Spark's figures widen the intervals: factors and least log-spreads, shape (n,) each."""
     forecasts = [
         _forecast(model, int(count), share)
-        for count, share in zip(machine_column.tolist(), scale_column.tolist(), strict=True)
+        for count, share in zip(machines.tolist(), scale.tolist(), strict=True)
     ]
-    return widened(
-        seconds,
-        bounds,
-        level=level,
-        factors=np.array([forecast.widening for forecast in forecasts]),
-        least_log_spreads=np.array([forecast.least_log_spread for forecast in forecasts]),
-    )
+    factors = np.array([forecast.widening for forecast in forecasts])
+    return factors, np.array([forecast.least_log_spread for forecast in forecasts])
 
 
 def contributions(

@@ -74,6 +74,17 @@ class Predictor(Protocol):
     ) -> tuple[FloatArray, FloatArray]:
         """What a single run lies between with probability `level`, seconds of shape (n,) each."""
 
+    def probability_within(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        limits: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """The probability that a single run takes no longer than `limits` (seconds above 0), shape (n,)."""
+
     def contributions(
         self,
         *,

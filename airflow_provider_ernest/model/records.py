@@ -27,6 +27,10 @@ class DecisionRecord(Document):
         max_machines: the most.
         artifact_sha256: hash of the JAR or .py file that production was to run.
         origin: the task instance that decided; None outside Airflow.
+        confidence: the probability with which the goal was to be kept.
+        objective: what was to be best, in words.
+        allowed_machines: the numbers of machines, where not all between fewest and most were allowed.
+        model_ids: of all models considered, one for each type of machine.
     """
 
     decision_id: str
@@ -43,6 +47,10 @@ class DecisionRecord(Document):
     budget_dollars: float | None = None
     artifact_sha256: str | None = None
     origin: Origin | None = None
+    confidence: float | None = None
+    objective: str | None = None
+    allowed_machines: tuple[int, ...] = ()
+    model_ids: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,7 +7,7 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import stdtrit
+from scipy.special import stdtr, stdtrit
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.model.identifiability import runs_to_add, undetermined_terms
@@ -145,13 +145,39 @@ class ErnestRegression:
         The arguments are those of `predict`; `level` is between 0 and 1.
         """
         _, upper = two_sided(level)
-        rows = self._rows(machines, scale, workers, iteration_ratio)
+        seconds, spread = self._log_spread(self._rows(machines, scale, workers, iteration_ratio))
+        distance = stdtrit(self._degrees_of_freedom, upper) * spread
+        return seconds * np.exp(-distance), seconds * np.exp(distance)
+
+    def probability_within(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        limits: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """The probability that a single run takes no longer than `limits`, shape (n,); see `interval`.
+
+        Args:
+            machines: n numbers of machines, or one for all runs.
+            scale: n shares of the target input, or one for all runs.
+            limits: n times in seconds, above 0.
+            workers: see `predict`.
+            iteration_ratio: see `predict`.
+        """
+        seconds, spread = self._log_spread(self._rows(machines, scale, workers, iteration_ratio))
+        distance = np.log(np.asarray(limits, dtype=np.float64) / seconds) / spread
+        return np.asarray(stdtr(self._degrees_of_freedom, distance), dtype=np.float64)
+
+    def _log_spread(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Predicted seconds, and the scale of Student's t on their logarithm, shape (n,) each."""
         seconds = rows @ self.coefficients_
         active = rows[:, self.coefficients_ > 0] / seconds[:, None]
         noise = np.ones_like(seconds) if self.weighting == "relative" else 1.0 / seconds
         variance = (active @ self._inverse_information * active).sum(axis=1) + noise**2
-        spread = stdtrit(self._degrees_of_freedom, upper) * self._noise * np.sqrt(variance)
-        return seconds * np.exp(-spread), seconds * np.exp(spread)
+        return seconds, self._noise * np.sqrt(variance)
 
     def _rows(
         self, machines: ArrayLike, scale: ArrayLike, workers: ArrayLike | None, iteration_ratio: float

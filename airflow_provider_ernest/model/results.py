@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.billing import BilledCost, Billing
 from airflow_provider_ernest.model.documents import Configuration, Design, Document, Observation, Origin
 from airflow_provider_ernest.model.training_cluster import TrainingCluster
 
@@ -125,8 +126,14 @@ class Alternative(Document):
         cost: predicted, in dollars.
         likely_seconds: the seconds that the run lies between with 80 % probability, start-up included.
         nearly_certain_seconds: the same with 95 %.
-        feasible: whether it meets the goal.
+        feasible: whether it meets the goal, with the probability that was asked for.
         extrapolates: why the observations do not support it, empty where they do.
+        probability: that the run keeps to the goal's limits; None where there was no goal.
+        is_pareto: whether no other one is both faster and cheaper.
+        memory_shortage: why its machines cannot hold the data in memory, empty where they can or where
+            nothing is known.
+        composition: the machines of each type where it is a mix of several; `machines` is their sum and
+            `instance_type` names them all. Empty for machines of one type.
     """
 
     machines: int
@@ -137,6 +144,10 @@ class Alternative(Document):
     likely_seconds: tuple[float, float] | None = None
     nearly_certain_seconds: tuple[float, float] | None = None
     extrapolates: str = ""
+    probability: float | None = None
+    is_pareto: bool = False
+    memory_shortage: str = ""
+    composition: tuple[Configuration, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,15 +161,21 @@ class Decision(Document):
         startup_seconds: the part before.
         likely_seconds: what `predicted_seconds` lies between with 80 % probability.
         nearly_certain_seconds: the same with 95 %.
-        predicted_cost: in dollars, by `price_per_hour` and the billing increment.
+        predicted_cost: in dollars, all that is billed.
         error_percent: median leave-one-out error of the model: the error to expect.
         max_error_percent: the largest leave-one-out error.
         goal: the goal in words.
         price_per_hour: dollars for one machine and hour; None where a fallback was taken without one.
-        alternatives: all configurations considered, by number of machines.
+        alternatives: all configurations considered, by type and number of machines.
         model_id: the model that the prediction comes from.
-        fallback_reason: why the stated fallback was taken instead of a choice by the model.
+        fallback_reason: why no configuration was chosen that keeps to the goal, but the stated fallback or
+            the most probable one.
         warnings: what a user should know, extrapolation among it.
+        probability: that the run keeps to the goal's limits; None without a prediction.
+        confidence: the probability that was asked for.
+        billing: how the chosen machines are paid for.
+        cost_parts: `predicted_cost` by what it is paid for.
+        composition: the machines of each type where a mix of several was chosen.
     """
 
     config: Configuration
@@ -176,3 +193,8 @@ class Decision(Document):
     model_id: str | None = None
     fallback_reason: str | None = None
     warnings: tuple[str, ...] = ()
+    probability: float | None = None
+    confidence: float | None = None
+    billing: Billing | None = None
+    cost_parts: BilledCost | None = None
+    composition: tuple[Configuration, ...] = ()

@@ -19,7 +19,7 @@ from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, 
 from airflow_provider_ernest.model.averaging.posterior import Posterior, Runs
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.averaging.repetitions import Points, merge_repetitions
-from airflow_provider_ernest.model.intervals import mixture_quantiles, two_sided
+from airflow_provider_ernest.model.intervals import mixture_probabilities, mixture_quantiles, two_sided
 from airflow_provider_ernest.model.parameters import FloatArray, seconds_of_runs
 from airflow_provider_ernest.model.terms import DICTIONARY, check_terms
 
@@ -159,6 +159,23 @@ class TermAveraging:
         log_seconds, spreads = self._fitted().log_seconds(runs)
         low, high = mixture_quantiles(log_seconds, spreads, two_sided(level))
         return np.exp(low), np.exp(high)
+
+    def probability_within(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        limits: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """The probability that a single run takes no longer than `limits`, shape (n,).
+
+        `limits` are n times in seconds, above 0; the other arguments are those of `predict`.
+        """
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        log_seconds, spreads = self._fitted().log_seconds(runs)
+        return mixture_probabilities(log_seconds, spreads, np.log(np.asarray(limits, dtype=np.float64)))
 
     def contributions(
         self,

@@ -1,11 +1,17 @@
 """Choosing a configuration, with the saving of the paper as the worked example."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.choice import choose as choose_of
+from airflow_provider_ernest.model.choice import choose_among, consider, decide_on
+from airflow_provider_ernest.model.documents import RunMetrics
+from airflow_provider_ernest.model.goals import Goal as AnyGoal
+from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.prediction import predict_interval
 from airflow_provider_ernest.model.predictors import METHODS
 from airflow_provider_ernest.model.results import Decision
@@ -14,6 +20,25 @@ from airflow_provider_ernest.model.training import train
 from .paper import observe
 
 HOUR = 3600.0
+
+
+def Goal(**limits):  # noqa: N802 - stands for the class
+    """By the median prediction unless a test says otherwise."""
+    return AnyGoal(**{"confidence": 0.5, **limits})
+
+
+def offer(model, *, machines, price_per_hour=1.0, instance_type=None, relative_speed=1.0, **billing):
+    return Offer(
+        model=model,
+        machines=machines,
+        billing=Billing(**{"price_per_hour": price_per_hour, "minimum_seconds": 0.0, **billing}),
+        instance_type=instance_type,
+        relative_speed=relative_speed,
+    )
+
+
+def choose(model, *, goal, scale=1.0, iterations=None, **offered):
+    return choose_of(offer(model, **offered), goal=goal, scale=scale, iterations=iterations)
 
 
 def model_with(
@@ -56,7 +81,7 @@ def test_the_saving_of_the_paper_16_machines_where_64_cost_four_times_as_much():
         machines=[4, 8, 16, 32, 45, 64],
         price_per_hour=0.35,
         iterations=40,
-        billing_increment_seconds=HOUR,
+        increment_seconds=HOUR,
     )
 
     assert decision.config.machines == 16
@@ -112,7 +137,7 @@ def test_of_equal_costs_the_faster_one():
         goal=Goal(deadline_seconds=5 * HOUR),
         machines=[1, 2, 4],
         price_per_hour=1.0,
-        billing_increment_seconds=HOUR,
+        increment_seconds=HOUR,
     )
 
     assert {each.cost for each in decision.alternatives} == {4.0}
@@ -141,7 +166,7 @@ def test_a_minimum_is_billed():
         goal=Goal(deadline_seconds=60.0),
         machines=[2],
         price_per_hour=3600.0,
-        minimum_billed_seconds=60.0,
+        minimum_seconds=60.0,
     )
 
     assert decision.predicted_cost == pytest.approx(120.0)
@@ -153,7 +178,7 @@ def test_an_increment_that_is_just_filled_is_not_billed_twice():
         goal=Goal(deadline_seconds=60.0),
         machines=[1],
         price_per_hour=3600.0,
-        billing_increment_seconds=0.1,
+        increment_seconds=0.1,
     )
 
     assert decision.predicted_cost == pytest.approx(0.3)
@@ -161,7 +186,9 @@ def test_an_increment_that_is_just_filled_is_not_billed_twice():
 
 def test_an_unreachable_deadline_names_the_fastest():
     # 3600/m + 10 m is least at 19 machines.
-    with pytest.raises(InfeasibleGoalError, match=r"the fastest is 19 machines with 379\.5 s") as caught:
+    with pytest.raises(
+        InfeasibleGoalError, match=r"the fastest is 19 machines of r3.xlarge with 379\.5 s"
+    ) as caught:
         choose(
             model_with(spread=3600.0, per_machine=10.0),
             goal=Goal(deadline_seconds=300.0),
@@ -174,7 +201,7 @@ def test_an_unreachable_deadline_names_the_fastest():
 
 
 def test_an_unreachable_budget_names_the_cheapest():
-    with pytest.raises(InfeasibleGoalError, match=r"at most 1 \$: the cheapest is 4 machines") as caught:
+    with pytest.raises(InfeasibleGoalError, match=r"at most 1 \$.*: the cheapest is 4 machines") as caught:
         choose(
             model_with(spread=2 * HOUR, per_machine=1.0),
             goal=Goal(budget_dollars=1.0),
@@ -207,7 +234,7 @@ def test_the_decision_carries_the_models_errors_and_warnings():
     assert decision.model_id == model.model_id
     assert decision.config.instance_type == "r3.xlarge"
     assert decision.price_per_hour == 0.5
-    assert decision.goal == "cheapest within 10,000 s"
+    assert decision.goal == "cheapest within 10,000 s with a probability of 50 %"
     assert Decision.from_dict(decision.to_dict()) == decision
 
 
@@ -277,8 +304,8 @@ def test_what_is_no_goal(goal):
         ({"machines": []}, r"machines=\[\] is empty"),
         ({"machines": [4, 0]}, r"machines\[1\]=0"),
         ({"scale": -1.0}, "scale"),
-        ({"billing_increment_seconds": 0.0}, "billing_increment_seconds=0.0"),
-        ({"minimum_billed_seconds": -1.0}, "minimum_billed_seconds=-1.0"),
+        ({"increment_seconds": 0.0}, "increment_seconds=0.0"),
+        ({"minimum_seconds": -1.0}, "minimum_seconds=-1.0"),
     ],
 )
 def test_parameters_that_cannot_be_are_named(change, named):
@@ -286,3 +313,210 @@ def test_parameters_that_cannot_be_are_named(change, named):
 
     with pytest.raises(InvalidParameterError, match=named):
         choose(model_with(spread=10.0), **{**usual, **change})
+
+
+def test_more_confidence_buys_more_machines_or_says_what_it_cannot_buy():
+    model = model_with(fixed=10.0, spread=3600.0, method="averaging")
+    ask = {"machines": range(1, 17), "price_per_hour": 1.0}
+
+    even, sure = (
+        choose(model, goal=Goal(deadline_seconds=615.0, confidence=confidence), **ask)
+        for confidence in (0.5, 0.95)
+    )
+
+    assert even.config.machines < sure.config.machines
+    assert sure.probability >= 0.95 > even.probability >= 0.5
+    assert (even.confidence, sure.confidence) == (0.5, 0.95)
+    for each in sure.alternatives:
+        assert each.feasible == (each.probability >= 0.95)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_probability_agrees_with_the_interval(method):
+    """A run stays below the upper bound of its 80 % interval with 90 %, above the lower with 90 %."""
+    model = model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method)
+    low, high = predict_interval(model, machines=[8], level=0.8)
+
+    for bound, probability in ((high, 0.9), (low, 0.1)):
+        (alternative,) = consider(
+            offer(model, machines=[8]), goal=Goal(deadline_seconds=float(bound[0]) + 30.0)
+        )
+        assert alternative.probability == pytest.approx(probability, abs=2e-3)
+
+
+def test_a_budget_is_kept_with_the_probability_asked_for():
+    """What is left after a run is no money: the probability is that of the longest run it pays for."""
+    model = model_with(fixed=10.0, spread=3600.0, method="averaging")
+    by_deadline = consider(
+        offer(model, machines=[8], price_per_hour=3600.0), goal=Goal(deadline_seconds=500.0)
+    )
+    by_budget = consider(offer(model, machines=[8], price_per_hour=3600.0), goal=Goal(budget_dollars=4000.0))
+
+    assert by_budget[0].probability == pytest.approx(by_deadline[0].probability, abs=1e-6)
+
+
+def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
+    model = model_with(fixed=10.0, spread=3600.0, per_machine=10.0, method="averaging")
+    offered = offer(model, machines=range(1, 65))
+    goal = Goal(deadline_seconds=395.0, confidence=0.95)
+    alternatives = consider(offered, goal=goal)
+
+    with pytest.raises(InfeasibleGoalError, match=r"probability of 95 %.*The most probable is") as caught:
+        choose_among(alternatives, offered, goal=goal)
+
+    surest = caught.value.most_probable
+    assert surest.probability == max(each.probability for each in alternatives) < 0.95
+    decision = decide_on(surest, alternatives, offered, goal=goal, fallback_reason=str(caught.value))
+    assert decision.config.machines == surest.machines
+    assert decision.fallback_reason == decision.warnings[0] == str(caught.value)
+    assert decision.probability == surest.probability
+
+
+def test_the_boot_of_the_machines_counts_against_the_deadline_and_is_billed():
+    model = model_with(fixed=10.0, spread=3600.0)
+    ask = {"machines": range(1, 17), "price_per_hour": 3600.0, "goal": Goal(deadline_seconds=1000.0)}
+
+    assert choose(model, **ask).config.machines == 4
+    late = choose(model, boot_seconds=300.0, **ask)
+
+    assert late.config.machines == 6
+    assert late.predicted_seconds == pytest.approx(610.0)  # as production will measure it, from submission
+    assert late.predicted_cost == pytest.approx(6 * 910.0)
+
+
+def test_the_cheapest_of_several_types():
+    """The dearer type is twice as fast for 1.5 times the price: where data counts, it costs less."""
+    slow = model_with(fixed=10.0, spread=3600.0)
+    fast = replace(model_with(fixed=10.0, spread=1800.0), instance_type="c5.xlarge")
+    offers = [
+        offer(slow, machines=[1, 2, 4, 8], price_per_hour=1.0),
+        offer(fast, machines=[1, 2, 4], price_per_hour=1.5),
+    ]
+
+    decision = choose_of(offers, goal=Goal(deadline_seconds=1000.0))
+
+    assert (decision.config.machines, decision.config.instance_type) == (2, "c5.xlarge")
+    assert decision.model_id == fast.model_id
+    assert decision.price_per_hour == 1.5
+    assert [(each.instance_type, each.machines) for each in decision.alternatives] == [
+        *(("r3.xlarge", count) for count in (1, 2, 4, 8)),
+        *(("c5.xlarge", count) for count in (1, 2, 4)),
+    ]
+    front = {(each.instance_type, each.machines) for each in decision.alternatives if each.is_pareto}
+    assert ("c5.xlarge", 4) in front
+    assert not any(name == "r3.xlarge" for name, _ in front)
+
+
+def test_a_type_offered_twice_is_refused():
+    model = model_with(spread=3600.0)
+
+    with pytest.raises(InvalidParameterError, match=r"names a type of machine twice"):
+        choose_of([offer(model, machines=[1]), offer(model, machines=[2])], goal=Goal(deadline_seconds=1e6))
+
+
+def test_no_offer_is_refused():
+    with pytest.raises(InvalidParameterError, match=r"offers=\[\] is empty"):
+        choose_of([], goal=Goal(deadline_seconds=1e6))
+
+
+def test_of_both_limits_both_are_kept():
+    model = model_with(fixed=100.0, spread=3600.0)
+    goal = Goal(deadline_seconds=1000.0, budget_dollars=5520.0, objective="balanced")
+
+    decision = choose(model, goal=goal, machines=range(1, 33), price_per_hour=3600.0)
+
+    kept = {each.machines for each in decision.alternatives if each.feasible}
+    # 100 + 3600/m within 1,000 s from m = 4 on; 100 m + 3600 $ within 5,520 $ up to m = 19.
+    assert kept == set(range(4, 20))
+    assert decision.config.machines in kept
+    assert decision.goal == "balanced within 1,000 s and 5,520 $ with a probability of 50 %"
+
+
+def test_balanced_is_the_least_product_and_on_the_front():
+    """(100 + 3600/m) x m (100 + 3600/m) is least at m = 36."""
+    decision = choose(
+        model_with(fixed=100.0, spread=3600.0, observed_up_to=64),
+        goal=Goal(objective="balanced"),
+        machines=range(1, 65),
+        price_per_hour=3600.0,
+    )
+
+    assert decision.config.machines == 36
+    assert next(each for each in decision.alternatives if each.machines == 36).is_pareto
+
+
+def test_the_users_own_objective_decides():
+    decision = choose(
+        model_with(fixed=100.0, spread=3600.0),
+        goal=Goal(deadline_seconds=2000.0, objective=lambda each: abs(each.machines - 11)),
+        machines=range(1, 33),
+    )
+
+    assert decision.config.machines == 11
+
+
+def test_an_objective_without_a_number_is_named():
+    def forgetful(alternative):
+        return None
+
+    with pytest.raises(InvalidParameterError, match=r"forgetful.*gives None for 1 x r3\.xlarge"):
+        choose(model_with(spread=1.0), goal=Goal(objective=forgetful), machines=[1])
+
+
+def test_an_untrained_type_is_marked_and_less_sure():
+    """Twice the speed for work on data; what is fixed stays, and nobody has measured it."""
+    model = model_with(fixed=100.0, spread=3600.0)
+    offers = [
+        offer(model, machines=[4]),
+        offer(model, machines=[4], instance_type="r3.2xlarge", relative_speed=2.0),
+    ]
+
+    trained, guessed = consider(offers, goal=Goal(deadline_seconds=1300.0))
+
+    assert trained.seconds == pytest.approx(1000.0)
+    assert guessed.seconds == pytest.approx(550.0)
+    assert trained.extrapolates == ""
+    assert "r3.2xlarge was not trained: taken as r3.xlarge with 2 times the speed" in guessed.extrapolates
+    low, high = guessed.nearly_certain_seconds
+    assert high / guessed.seconds > 1.5
+    assert guessed.seconds / low > 1.5
+
+
+def test_a_speed_is_only_for_types_that_were_not_trained():
+    with pytest.raises(InvalidParameterError, match=r"relative_speed=2\.0 is given of r3\.xlarge"):
+        offer(model_with(spread=1.0), machines=[1], relative_speed=2.0)
+
+
+def test_machines_that_cannot_hold_the_data_are_marked_and_can_be_left_out():
+    """A job that caches 1 GiB for each tenth of the input, on machines that hold 2 GiB each."""
+    model = model_with(spread=360.0)
+    cached = tuple(
+        replace(run, metrics=caching_metrics(run, gibibytes_at_full_scale=10, gibibytes_per_machine=2))
+        for run in model.observations
+    )
+    model = replace(model, observations=cached)
+    offered = offer(model, machines=[2, 8])
+    goal = Goal(deadline_seconds=1e5)
+
+    small, large = consider(offered, goal=goal)
+
+    assert "40% of the data to be cached finds room in memory" in small.memory_shortage
+    assert large.memory_shortage == ""
+    assert choose_of(offered, goal=goal, only_in_memory=True).config.machines == 8
+
+
+def caching_metrics(run, *, gibibytes_at_full_scale, gibibytes_per_machine):
+    wanted = int(gibibytes_at_full_scale * run.scale * 2**30)
+    return RunMetrics(
+        tasks=100,
+        slots=run.machines,
+        executor_run_seconds=1.0,
+        garbage_collection_seconds=0.0,
+        input_bytes=wanted,
+        shuffle_read_bytes=0,
+        spilled_bytes=0,
+        storage_memory_bytes=gibibytes_per_machine * 2**30 * run.machines,
+        cache_wanted_bytes=wanted,
+        cached_bytes=wanted,
+        cached_on_disk_bytes=0,
+    )

@@ -8,7 +8,13 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.intervals import mixture_quantiles, two_sided, widened
+from airflow_provider_ernest.model.intervals import (
+    mixture_probabilities,
+    mixture_quantiles,
+    two_sided,
+    widened,
+    within_widened,
+)
 
 
 def exact_quantile(means, standard_deviations, probability):
@@ -81,3 +87,45 @@ def test_nothing_known_besides_leaves_the_interval_as_it_is():
     same = widened(seconds, bounds, level=0.9, factors=np.ones(2), least_log_spreads=np.zeros(2))
 
     np.testing.assert_allclose(same, bounds)
+
+
+def test_the_probabilities_of_a_mixture_undo_its_quantiles():
+    generator = np.random.default_rng(1)
+    means, standard_deviations = generator.normal(3.0, 0.5, (50, 4)), generator.uniform(0.01, 0.5, (50, 4))
+    wanted = (0.02, 0.3, 0.5, 0.97)
+
+    for probability, values in zip(
+        wanted, mixture_quantiles(means, standard_deviations, wanted), strict=True
+    ):
+        found = mixture_probabilities(means, standard_deviations, values)
+        np.testing.assert_allclose(found, probability, atol=1e-6)
+
+
+@pytest.mark.parametrize("level", [0.2, 0.8, 0.95])
+@pytest.mark.parametrize(("factor", "least"), [(1.0, 0.0), (2.5, 0.0), (1.0, 0.3), (1.5, 0.3), (1.0, 0.01)])
+def test_the_probability_within_a_widened_bound_is_that_of_the_bound(level, factor, least):
+    """Runs of 100 s with a log-spread of 0.1."""
+    seconds, width = (
+        np.array([100.0]),
+        {"factors": np.array([factor]), "least_log_spreads": np.array([least])},
+    )
+    below, above = (np.exp(norm.ppf(side, math.log(100.0), 0.1)) for side in two_sided(level))
+
+    low, high = widened(seconds, (np.array([below]), np.array([above])), level=level, **width)
+
+    def narrow(limits):
+        return norm.cdf(np.log(limits), math.log(100.0), 0.1)
+
+    for bound, probability in zip((low, high), two_sided(level), strict=True):
+        assert within_widened(seconds, bound, narrow, **width) == pytest.approx(probability)
+
+
+def test_no_time_is_never_enough_and_endless_time_always():
+    width = {"factors": np.ones(2), "least_log_spreads": np.array([0.0, 0.3])}
+
+    def narrow(limits):
+        return norm.cdf(np.log(limits), math.log(100.0), 0.1)
+
+    for limit, probability in ((0.0, 0.0), (math.inf, 1.0)):
+        found = within_widened(np.full(2, 100.0), np.full(2, limit), narrow, **width)
+        np.testing.assert_array_equal(found, probability)

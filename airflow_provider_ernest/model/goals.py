@@ -1,0 +1,192 @@
+"""What a production run must keep to, how surely, and what is best among the configurations that do."""
+
+from __future__ import annotations
+
+import importlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.parameters import positive_number
+from airflow_provider_ernest.model.results import Alternative
+
+Objective = Callable[[Alternative], float]
+"""Gives an alternative a number; the one with the least is chosen."""
+
+CHEAPEST = "cheapest"
+FASTEST = "fastest"
+BALANCED = "balanced"
+"""Least seconds times dollars: always on the Pareto front, where a per cent more of one buys a per cent less
+of the other."""
+
+OBJECTIVES = (CHEAPEST, FASTEST, BALANCED)
+
+CONFIDENCE = 0.8
+"""The probability with which a goal is kept unless another is asked for."""
+
+TOLERANCE = 1e-9
+"""Sums and products are not exact: a run of just the deadline does not miss it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What the production run must keep to, and what is best among the ways to do so.
+
+    Attributes:
+        deadline_seconds: from the launch of its machines, or from submission where they are there already,
+            to the end.
+        budget_dollars: for all that is billed for the run.
+        confidence: the probability with which it is to be kept, by the model's interval; 0.5 is by the
+            median prediction.
+        objective: "cheapest", "fastest", "balanced" or a function of an `Alternative`, less being better.
+            None takes the cheapest within the deadline, or the fastest within the budget, of which there
+            must then be exactly one. With an objective there may be both, one, or none.
+
+    Raises:
+        InvalidParameterError: no goal, two goals, or one that nothing could meet.
+    """
+
+    deadline_seconds: float | None = None
+    budget_dollars: float | None = None
+    confidence: float = CONFIDENCE
+    objective: str | Objective | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no goal."""
+        both = (self.deadline_seconds, self.budget_dollars)
+        if self.objective is None and (self.deadline_seconds is None) == (self.budget_dollars is None):
+            raise InvalidParameterError(
+                "(deadline_seconds, budget_dollars)",
+                both,
+                "is no goal" if both == (None, None) else "is two goals",
+                remedy='Give exactly one of them, or an objective such as "cheapest".',
+            )
+        for name, value in zip(("deadline_seconds", "budget_dollars"), both, strict=True):
+            if value is not None:
+                positive_number(name, value)
+        if not 0 < self.confidence < 1:
+            raise InvalidParameterError(
+                "confidence",
+                self.confidence,
+                "is not between 0 and 1",
+                remedy="Give 0.95, say: nothing is certain.",
+            )
+        if isinstance(self.objective, str) and self.objective not in OBJECTIVES:
+            raise InvalidParameterError(
+                "objective", self.objective, "is unknown", remedy=f"Use one of {', '.join(OBJECTIVES)}."
+            )
+
+    @property
+    def has_limits(self) -> bool:
+        """Whether there is a deadline or a budget at all."""
+        return self.deadline_seconds is not None or self.budget_dollars is not None
+
+    @property
+    def objective_in_words(self) -> str:
+        """What is best: the name of the objective or of the function."""
+        if self.objective is None:
+            return CHEAPEST if self.deadline_seconds is not None else FASTEST
+        return self.objective if isinstance(self.objective, str) else name_of(self.objective)
+
+    def describe(self) -> str:
+        """The goal in words."""
+        limits = []
+        if self.deadline_seconds is not None:
+            limits.append(f"{self.deadline_seconds:,g} s")
+        if self.budget_dollars is not None:
+            limits.append(f"{self.budget_dollars:,g} $")
+        if not limits:
+            return self.objective_in_words
+        return (
+            f"{self.objective_in_words} within {' and '.join(limits)} "
+            f"with a probability of {100 * self.confidence:g} %"
+        )
+
+    def is_met(self, *, seconds: float, cost: float) -> bool:
+        """Whether a run of so many seconds and dollars keeps to it."""
+        in_time = self.deadline_seconds is None or seconds <= self.deadline_seconds * (1 + TOLERANCE)
+        return in_time and (self.budget_dollars is None or cost <= self.budget_dollars * (1 + TOLERANCE))
+
+    def limit_seconds(self, billing: Billing, machines: int) -> float:
+        """The longest run, from submission to end, that keeps to it; infinite without limits, at least 0.
+
+        Args:
+            billing: how the machines are paid for.
+            machines: of the run.
+        """
+        limits = [math.inf]
+        if self.deadline_seconds is not None:
+            limits.append(self.deadline_seconds * (1 + TOLERANCE) - billing.boot_seconds)
+        if self.budget_dollars is not None:
+            budget = self.budget_dollars * (1 + TOLERANCE)
+            limits.append(billing.most_seconds(machines=machines, budget_dollars=budget))
+        return max(0.0, min(limits))
+
+    def preference(self, alternative: Alternative) -> tuple[float, ...]:
+        """A key that sorts better alternatives first: what counts, then the other, then fewer machines.
+
+        Differences below a millionth of a dollar or second are none.
+
+        Raises:
+            InvalidParameterError: the user's objective gives no finite number.
+        """
+        cost, seconds = round(alternative.cost, 6), round(alternative.seconds, 6)
+        if callable(self.objective):
+            return self._score(self.objective, alternative), cost, seconds, alternative.machines
+        if self.objective == BALANCED:
+            return round(alternative.cost * alternative.seconds, 6), cost, seconds, alternative.machines
+        if self.objective_in_words == FASTEST:
+            return seconds, cost, alternative.machines
+        return cost, seconds, alternative.machines
+
+    @staticmethod
+    def _score(objective: Objective, alternative: Alternative) -> float:
+        score = objective(alternative)
+        try:
+            number = float(score)
+        except (TypeError, ValueError):
+            number = math.nan
+        if not math.isfinite(number):
+            raise InvalidParameterError(
+                "objective",
+                name_of(objective),
+                f"gives {score!r} for {alternative.machines} x {alternative.instance_type}",
+                remedy="It must return a finite number, less being better.",
+            )
+        return number
+
+
+def name_of(objective: Objective) -> str:
+    """A function's name, for people."""
+    return getattr(objective, "__qualname__", None) or type(objective).__name__
+
+
+def load_objective(text: str) -> str | Objective:
+    """The objective of a name or of the path of a function ("my_package.my_module.my_function").
+
+    Raises:
+        InvalidParameterError: it is neither.
+    """
+    if text in OBJECTIVES:
+        return text
+    module, _, name = text.rpartition(".")
+    try:
+        found = getattr(importlib.import_module(module), name) if module else None
+    except (ImportError, AttributeError, TypeError, ValueError) as error:
+        raise InvalidParameterError(
+            "objective",
+            text,
+            f"cannot be imported: {error}",
+            remedy=f"Or use one of {', '.join(OBJECTIVES)}.",
+        ) from error
+    if not callable(found):
+        raise InvalidParameterError(
+            "objective",
+            text,
+            "is no function",
+            remedy=f"Use one of {', '.join(OBJECTIVES)}, or the path of a function of an Alternative.",
+        )
+    objective: Objective = found
+    return objective

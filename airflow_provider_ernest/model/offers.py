@@ -1,0 +1,172 @@
+"""What may be chosen: machines of one type, the model of that type, and how they are paid for.
+
+A type that was not trained can be offered too, but only explicitly, by the model of another type and a
+relative speed: work on data is taken to go faster by it, all else to stay. Such an alternative is marked,
+and its interval allows for what nobody has measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.intervals import widened, within_widened
+from airflow_provider_ernest.model.parameters import FloatArray, positive_number, whole_number
+from airflow_provider_ernest.model.prediction import (
+    contributions_of_runs,
+    extrapolation,
+    memory_shortage,
+    predict_interval,
+    predict_seconds,
+    probability_within,
+)
+from airflow_provider_ernest.model.results import Model
+
+UNTRAINED_LOG_SPREAD = 0.25
+"""The standard deviation of log(seconds) to assume at least on a type that was not trained: its relative
+speed is a guess, and how much of a run it concerns another."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """Machines of one type that production may have.
+
+    Attributes:
+        model: of the job on that type, or on the one that `relative_speed` is against.
+        machines: the numbers of machines to choose from.
+        billing: how they are paid for.
+        instance_type: None for the model's. Another one was not trained: an explicit extrapolation.
+        relative_speed: of that type against the model's for work on data, such as 2 where it has twice the
+            cores; only with `instance_type`.
+
+    Raises:
+        InvalidParameterError: there are no numbers of machines, or one that cannot be; or a speed is given
+            of a type that was trained.
+    """
+
+    model: Model
+    machines: Sequence[int]
+    billing: Billing
+    instance_type: str | None = None
+    relative_speed: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be offered."""
+        for index, count in enumerate(self.machines):
+            whole_number(f"machines[{index}]", count)
+        if not len(self.machines):
+            raise InvalidParameterError(
+                "machines", self.machines, "is empty", remedy="Allow at least one number of machines."
+            )
+        positive_number("relative_speed", self.relative_speed)
+        if not self.is_extrapolated and self.relative_speed != 1.0:
+            raise InvalidParameterError(
+                "relative_speed",
+                self.relative_speed,
+                f"is given of {self.type_name}, which was trained",
+                remedy="Leave it out, or name the type that was not trained.",
+            )
+
+    @property
+    def type_name(self) -> str:
+        """The name of the offered type."""
+        return self.instance_type or self.model.instance_type
+
+    @property
+    def is_extrapolated(self) -> bool:
+        """Whether the type was not trained."""
+        return self.type_name != self.model.instance_type
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of machines, each once, in ascending order."""
+        return sorted({int(count) for count in self.machines})
+
+
+class OfferForecast:
+    """What an offer's runs are predicted to take, by ascending number of machines, start-up excluded.
+
+    Args:
+        offer: n numbers of machines of one type.
+        scale: the production input relative to the one that was sampled.
+        iterations: of the production run; see `prediction.predict_seconds`.
+
+    Attributes:
+        seconds: of the runs, shape (n,).
+    """
+
+    seconds: FloatArray
+
+    def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
+        self.offer = offer
+        self._counts = offer.counts
+        self._scale = scale
+        self._iterations = iterations
+        trained = predict_seconds(offer.model, machines=self._counts, scale=scale, iterations=iterations)
+        self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
+        self.seconds = trained * self._ratio
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """What the runs lie between with probability `level`, shape (n,) each."""
+        low, high = predict_interval(
+            self.offer.model,
+            machines=self._counts,
+            level=level,
+            scale=self._scale,
+            iterations=self._iterations,
+        )
+        bounds = (low * self._ratio, high * self._ratio)
+        return widened(self.seconds, bounds, level=level, **self._widening())
+
+    def probability_within(self, limits: FloatArray) -> FloatArray:
+        """The probability that the runs take no longer than so many seconds, shape (n,)."""
+
+        def within(narrow: FloatArray) -> FloatArray:
+            return probability_within(
+                self.offer.model,
+                machines=self._counts,
+                seconds=narrow / self._ratio,
+                scale=self._scale,
+                iterations=self._iterations,
+            )
+
+        return within_widened(self.seconds, limits, within, **self._widening())
+
+    def extrapolates(self, machines: int) -> str:
+        """Why the observations do not support the prediction; empty where they do."""
+        reason = extrapolation(self.offer.model, machines=machines, scale=self._scale)
+        if not self.offer.is_extrapolated:
+            return reason
+        untrained = (
+            f"{self.offer.type_name} was not trained: taken as {self.offer.model.instance_type} with "
+            f"{self.offer.relative_speed:g} times the speed"
+        )
+        return "; ".join(part for part in (untrained, reason) if part)
+
+    def memory_shortage(self, machines: int) -> str:
+        """Why the machines cannot hold the data; of a type that was not trained nothing is known."""
+        if self.offer.is_extrapolated:
+            return ""
+        return memory_shortage(self.offer.model, machines=machines, scale=self._scale)
+
+    def _at_speed(self) -> FloatArray:
+        """Seconds where the terms of the data go faster by the relative speed."""
+        speed = self.offer.relative_speed
+        parts = contributions_of_runs(
+            self.offer.model, machines=self._counts, scale=self._scale, iterations=self._iterations
+        )
+        return np.array(
+            [
+                sum(seconds / speed if "scale" in term else seconds for term, seconds in of_run.items())
+                for of_run in parts
+            ]
+        )
+
+    def _widening(self) -> dict[str, FloatArray]:
+        ones = np.ones_like(self.seconds)
+        least = UNTRAINED_LOG_SPREAD if self.offer.is_extrapolated else 0.0
+        return {"factors": ones, "least_log_spreads": ones * least}

@@ -1,0 +1,91 @@
+"""What a run costs, reckoned by hand."""
+
+import math
+
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.billing import BilledCost, Billing
+
+HOUR = 3600.0
+
+
+def test_machines_are_billed_by_the_second_and_at_least_a_minute():
+    billing = Billing(price_per_hour=0.36)
+
+    assert billing.cost(machines=10, seconds=100.2).total == pytest.approx(10 * 0.0001 * 101)
+    assert billing.cost(machines=10, seconds=5).total == pytest.approx(10 * 0.0001 * 60)
+
+
+def test_by_the_hour_a_begun_hour_is_a_whole_one():
+    billing = Billing(price_per_hour=0.35, increment_seconds=HOUR)
+
+    assert billing.cost(machines=16, seconds=3500).total == pytest.approx(16 * 0.35)
+    assert billing.cost(machines=16, seconds=3601).total == pytest.approx(16 * 0.70)
+
+
+def test_all_that_is_billed_stands_apart():
+    """Ten machines of 0.36 $/h and a master of 0.72 $/h, with 73 GB at 0.10 $ a month on each."""
+    billing = Billing(
+        price_per_hour=0.36,
+        boot_seconds=100,
+        master_price_per_hour=0.72,
+        volume_gigabytes=73,
+        volume_price_per_gigabyte_month=0.1,
+        training_dollars=3.0,
+        expected_runs=30,
+    )
+
+    parts = billing.cost(machines=10, seconds=1900)
+
+    assert parts.machines == pytest.approx(10 * 0.0001 * 2000)
+    assert parts.master == pytest.approx(0.0002 * 2000)
+    # 7.3 $ for each of eleven disks and 730 hours: a cent an hour each.
+    assert parts.volumes == pytest.approx(11 * 0.01 / 3600 * 2000)
+    assert parts.training == pytest.approx(0.1)
+    assert parts.total == pytest.approx(2.0 + 0.4 + 0.0611 + 0.1, abs=1e-3)
+    assert BilledCost.from_dict(parts.to_dict()) == parts
+
+
+@pytest.mark.parametrize("increment", [1.0, 60.0, HOUR])
+@pytest.mark.parametrize("boot", [0.0, 90.0])
+@pytest.mark.parametrize("budget", [0.3, 0.5, 2.0, 7.3])
+def test_the_longest_run_that_a_budget_pays_for(increment, boot, budget):
+    """It costs no more than the budget, and a run of one increment more does."""
+    billing = Billing(
+        price_per_hour=0.4,
+        increment_seconds=increment,
+        boot_seconds=boot,
+        master_price_per_hour=0.2,
+        volume_gigabytes=100,
+        training_dollars=1.0,
+        expected_runs=10,
+    )
+
+    longest = billing.most_seconds(machines=3, budget_dollars=budget)
+
+    if longest > 0:
+        assert billing.cost(machines=3, seconds=longest).total <= budget * (1 + 1e-6)
+    assert billing.cost(machines=3, seconds=longest + increment + 1).total > budget
+
+
+def test_a_budget_below_the_least_that_is_billed_pays_for_no_run():
+    billing = Billing(price_per_hour=3600.0)
+
+    assert billing.most_seconds(machines=1, budget_dollars=59.0) == 0.0
+    assert billing.most_seconds(machines=1, budget_dollars=60.0) == pytest.approx(60.0)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"price_per_hour": 0.0}, r"price_per_hour=0\.0 .*Give the dollars"),
+        ({"increment_seconds": 0.0}, r"increment_seconds=0\.0"),
+        ({"boot_seconds": -1.0}, r"boot_seconds=-1\.0"),
+        ({"volume_gigabytes": math.nan}, r"volume_gigabytes=nan"),
+        ({"expected_runs": 0}, r"expected_runs=0"),
+    ],
+)
+def test_numbers_that_cannot_be_are_named(change, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        Billing(**{"price_per_hour": 1.0, **change})

@@ -1,0 +1,101 @@
+"""Goals: what is one, how it reads, and what it allows a run."""
+
+import math
+
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.goals import Goal, load_objective
+from airflow_provider_ernest.model.results import Alternative
+
+
+def fewest(alternative):
+    """An objective of the user's."""
+    return alternative.machines
+
+
+NOT_A_FUNCTION = 3
+
+
+@pytest.mark.parametrize(
+    ("goal", "words"),
+    [
+        ({"deadline_seconds": 3600}, "cheapest within 3,600 s with a probability of 80 %"),
+        ({"budget_dollars": 2.5, "confidence": 0.95}, "fastest within 2.5 $ with a probability of 95 %"),
+        (
+            {"deadline_seconds": 60, "budget_dollars": 2, "objective": "fastest"},
+            "fastest within 60 s and 2 $ with a probability of 80 %",
+        ),
+        ({"objective": "balanced"}, "balanced"),
+        ({"objective": fewest}, "fewest"),
+    ],
+)
+def test_a_goal_reads_as_a_sentence(goal, words):
+    assert Goal(**goal).describe() == words
+
+
+@pytest.mark.parametrize(
+    ("goal", "named"),
+    [
+        ({"deadline_seconds": 60, "confidence": 1.0}, r"confidence=1\.0 .*nothing is certain"),
+        ({"deadline_seconds": 60, "confidence": 0}, r"confidence=0 "),
+        ({"deadline_seconds": 60, "confidence": math.nan}, r"confidence=nan"),
+        ({"objective": "best"}, r"objective='best' is unknown.*cheapest, fastest, balanced"),
+        ({"objective": "cheapest", "deadline_seconds": -1}, r"deadline_seconds=-1"),
+    ],
+)
+def test_what_is_no_goal_is_named(goal, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        Goal(**goal)
+
+
+def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
+    billing = Billing(price_per_hour=3600.0, boot_seconds=100.0)
+    goal = Goal(deadline_seconds=700.0, budget_dollars=4000.0, objective="fastest")
+
+    assert goal.limit_seconds(billing, machines=2) == pytest.approx(600.0)
+    assert goal.limit_seconds(billing, machines=8) == pytest.approx(400.0)
+    assert goal.limit_seconds(billing, machines=80) == 0.0
+    assert Goal(objective="fastest").limit_seconds(billing, machines=2) == math.inf
+
+
+@pytest.mark.parametrize(
+    ("goal", "order"),
+    [
+        (Goal(deadline_seconds=1.0), [1, 2, 4]),
+        (Goal(budget_dollars=1.0), [4, 2, 1]),
+        (Goal(objective="balanced"), [2, 1, 4]),
+        (Goal(objective=fewest), [1, 2, 4]),
+    ],
+)
+def test_what_is_preferred(goal, order):
+    each = {"instance_type": "m5.large", "feasible": True}
+    alternatives = [
+        Alternative(machines=1, seconds=100.0, cost=1.0, **each),
+        Alternative(machines=2, seconds=60.0, cost=1.2, **each),
+        Alternative(machines=4, seconds=50.0, cost=2.5, **each),
+    ]
+
+    assert [one.machines for one in sorted(alternatives, key=goal.preference)] == order
+
+
+def test_objectives_are_found_by_name_or_path():
+    assert load_objective("balanced") == "balanced"
+    assert load_objective(f"{__name__}.fewest") is fewest
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("no_such_module.function", "cannot be imported"),
+        (f"{__name__}.missing", "cannot be imported"),
+        (f"{__name__}.NOT_A_FUNCTION", "is no function"),
+        ("best", "is no function"),
+        ("", "is no function"),
+        ("..", "cannot be imported"),
+    ],
+)
+def test_an_objective_that_is_none_is_named(text, problem):
+    with pytest.raises(InvalidParameterError, match=problem):
+        load_objective(text)
