@@ -127,19 +127,23 @@ class Goal:
     def preference(self, alternative: Alternative) -> tuple[float, ...]:
         """A key that sorts better alternatives first: what counts, then the other, then fewer machines.
 
-        Differences below a millionth of a dollar or second are none.
+        What counts is taken per run that keeps to the limits: divided by the probability of doing so. A run
+        that misses its deadline has bought nothing; and where a cent more buys much more certainty, the
+        configuration that is only just sure enough is a poor bargain. The user's own objective is taken as
+        it is. Differences below a millionth of a dollar or second are none.
 
         Raises:
             InvalidParameterError: the user's objective gives no finite number.
         """
-        cost, seconds = round(alternative.cost, 6), round(alternative.seconds, 6)
+        cost, seconds = alternative.cost, alternative.seconds
         if callable(self.objective):
-            return self._score(self.objective, alternative), cost, seconds, alternative.machines
-        if self.objective == BALANCED:
-            return round(alternative.cost * alternative.seconds, 6), cost, seconds, alternative.machines
-        if self.objective_in_words == FASTEST:
-            return seconds, cost, alternative.machines
-        return cost, seconds, alternative.machines
+            counts = self._score(self.objective, alternative)
+        else:
+            of = {CHEAPEST: cost, FASTEST: seconds, BALANCED: cost * seconds}[self.objective_in_words]
+            # Without a probability, or any hope, alternatives compare by what they are.
+            counts = round(of / (alternative.probability or 1.0), 6)
+        others = (seconds, cost) if self.objective_in_words == CHEAPEST else (cost, seconds)
+        return counts, *(round(other, 6) for other in others), alternative.machines
 
     @staticmethod
     def _score(objective: Objective, alternative: Alternative) -> float:

@@ -12,9 +12,17 @@ from airflow_provider_ernest.model.results import Alternative
 OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
 
 
+AS_PROBABLE = 0.01
+"""Probabilities are means over some hundred draws: what differs by less is as probable."""
+
+
 def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:
-    """The alternative that keeps to the goal most probably; of equally probable ones the better."""
-    return min(alternatives, key=lambda each: (-round(each.probability or 0.0, 6), goal.preference(each)))
+    """The alternative that keeps to the goal most probably; of as probable ones the one it prefers."""
+    highest = max(each.probability or 0.0 for each in alternatives)
+    return min(
+        (each for each in alternatives if (each.probability or 0.0) >= highest - AS_PROBABLE),
+        key=goal.preference,
+    )
 
 
 def infeasible(

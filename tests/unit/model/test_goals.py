@@ -80,6 +80,20 @@ def test_what_is_preferred(goal, order):
     assert [one.machines for one in sorted(alternatives, key=goal.preference)] == order
 
 
+def test_what_is_paid_counts_per_run_that_keeps_the_deadline():
+    """A cent more for fifteen points of certainty is a good bargain; a tenth more for one point is none."""
+    each = {"instance_type": "m5.large", "feasible": True, "seconds": 100.0}
+    just_sure = Alternative(machines=8, cost=1.0, probability=0.82, **each)
+    nearly_certain = Alternative(machines=9, cost=1.01, probability=0.97, **each)
+    certain = Alternative(machines=12, cost=1.11, probability=0.98, **each)
+
+    ordered = sorted([just_sure, nearly_certain, certain], key=Goal(deadline_seconds=1.0).preference)
+    own = sorted([certain, nearly_certain], key=Goal(objective=lambda one: one.cost).preference)
+
+    assert ordered == [nearly_certain, certain, just_sure]
+    assert own == [nearly_certain, certain]
+
+
 def test_objectives_are_found_by_name_or_path():
     assert load_objective("balanced") == "balanced"
     assert load_objective(f"{__name__}.fewest") is fewest
