@@ -24,9 +24,8 @@ def sizing_conf(
     Raises:
         InvalidParameterError: a count below 1.
     """
-    for parameter, value in (("machines", machines), ("cores_per_machine", cores_per_machine)):
-        if value < 1:
-            raise InvalidParameterError(parameter, value, "is not a number of at least 1")
+    _require_some("machines", machines)
+    _require_some("cores_per_machine", cores_per_machine)
     return {
         "spark.cores.max": str(machines * cores_per_machine),
         "spark.executor.cores": str(cores_per_machine),
@@ -35,6 +34,29 @@ def sizing_conf(
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": f"{max(1, round(machines_wait_seconds))}s",
         "spark.locality.wait": "0s",
+    }
+
+
+def bounded_allocation_conf(*, machines: int) -> dict[str, str]:
+    """Properties that turn dynamic allocation on and leave it no choice, to win over those of `sizing_conf`.
+
+    For clusters on which it must be on. The run has `machines` executors from its beginning to its end, as
+    the prediction supposes; those that are lost are replaced. No external shuffle service is needed (Spark
+    documentation, "Job Scheduling", "Dynamic Resource Allocation").
+
+    Args:
+        machines: executors, one for each machine.
+
+    Raises:
+        InvalidParameterError: a count below 1.
+    """
+    _require_some("machines", machines)
+    return {
+        "spark.dynamicAllocation.enabled": "true",
+        "spark.dynamicAllocation.minExecutors": str(machines),
+        "spark.dynamicAllocation.initialExecutors": str(machines),
+        "spark.dynamicAllocation.maxExecutors": str(machines),
+        "spark.dynamicAllocation.shuffleTracking.enabled": "true",
     }
 
 
@@ -51,3 +73,8 @@ def event_log_conf(directory: str) -> dict[str, str]:
         # Else nothing tells how much of a cached data set was in memory; the log grows by some per cent.
         "spark.eventLog.logBlockUpdates.enabled": "true",
     }
+
+
+def _require_some(parameter: str, value: int) -> None:
+    if value < 1:
+        raise InvalidParameterError(parameter, value, "is not a number of at least 1")

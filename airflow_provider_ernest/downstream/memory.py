@@ -1,0 +1,204 @@
+"""Memory of an executor: its heap, and what cluster managers add to it.
+
+YARN and Kubernetes grant an executor a container of ``spark.executor.memory`` and
+``spark.executor.memoryOverhead`` (a tenth of the heap, at least 384 MB), of
+``spark.memory.offHeap.size`` and ``spark.executor.pyspark.memory`` (Spark documentation, "Configuration",
+"Application Properties"; "Running Spark on YARN"). Kubernetes kills what takes more. Sizes are in MiB, as in
+Spark.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from airflow_provider_ernest.downstream.machines import MachineShape
+
+HEAP = "spark.executor.memory"
+OVERHEAD = "spark.executor.memoryOverhead"
+FACTORS = (
+    "spark.executor.memoryOverheadFactor",
+    "spark.kubernetes.memoryOverheadFactor",
+    "spark.emr-serverless.memoryOverheadFactor",
+)
+DEFAULT_FACTOR = 0.1
+LEAST_OVERHEAD_MEGABYTES = 384
+LEAST_HEAP_MEGABYTES = 450
+"""Spark reserves 300 MB and starts with no less than one and a half times as much."""
+
+SLACK_MEGABYTES = 1024
+"""Memory of a machine that is left to the application master, which is on one of them only."""
+
+_SIZE = re.compile(r"(\d+)\s*(?:([kmgtp])b?)?", re.IGNORECASE)
+_MEGABYTES = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
+_ROUNDING = 1e-9
+_MORE_THAN_HALF = 0.51
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorMemory:
+    """What one executor takes.
+
+    Attributes:
+        heap_megabytes: ``spark.executor.memory``.
+        overhead_megabytes: ``spark.executor.memoryOverhead``.
+        further_megabytes: off the heap and of PySpark, by properties of their own.
+    """
+
+    heap_megabytes: int
+    overhead_megabytes: int
+    further_megabytes: int = 0
+
+    @property
+    def container_megabytes(self) -> int:
+        """All together."""
+        return self.heap_megabytes + self.overhead_megabytes + self.further_megabytes
+
+
+def megabytes(name: str, text: str) -> int:
+    """A size as Spark reads it, such as ``4g`` or ``512m``; a number alone is in MiB.
+
+    Raises:
+        InvalidParameterError: it is none.
+    """
+    size = _SIZE.fullmatch(text.strip())
+    if size is None:
+        raise InvalidParameterError(name, text, "is no size of memory", remedy="Write it as 4g or 4096m.")
+    return int(int(size[1]) * _MEGABYTES[(size[2] or "m").lower()])
+
+
+def overhead_factor(conf: Mapping[str, str]) -> float:
+    """The share of the heap that lies beside it, as the job's properties say.
+
+    Raises:
+        InvalidParameterError: it is no number of at least 0.
+    """
+    for name in FACTORS:
+        if name in conf:
+            try:
+                factor = float(conf[name])
+            except ValueError:
+                factor = -1.0
+            if not 0 <= factor < float("inf"):
+                raise InvalidParameterError(name, conf[name], "is not a finite number of at least 0")
+            return factor
+    return DEFAULT_FACTOR
+
+
+def memory_of(name: str, heap_megabytes: int, conf: Mapping[str, str]) -> ExecutorMemory:
+    """What an executor with a heap takes, as the job's properties say.
+
+    Args:
+        name: "executor" or "driver", whose properties count.
+        heap_megabytes: of it.
+        conf: the job's properties.
+
+    Raises:
+        InvalidParameterError: a property cannot be read.
+    """
+    stated = conf.get(f"spark.{name}.memoryOverhead")
+    if stated is None:
+        part = int(heap_megabytes * overhead_factor(conf) + _ROUNDING)
+        overhead = max(part, LEAST_OVERHEAD_MEGABYTES)
+    else:
+        overhead = megabytes(f"spark.{name}.memoryOverhead", stated)
+    further = _further(conf) if name == "executor" else 0
+    return ExecutorMemory(
+        heap_megabytes=heap_megabytes, overhead_megabytes=overhead, further_megabytes=further
+    )
+
+
+def wanted_memory(shape: MachineShape, conf: Mapping[str, str]) -> ExecutorMemory:
+    """What an executor took in the sample runs: as the job's properties say, else what fills the machine.
+
+    Raises:
+        MissingResourceError: nothing tells the memory.
+        InvalidParameterError: a property cannot be read.
+    """
+    heap = megabytes(HEAP, conf[HEAP]) if HEAP in conf else shape.memory_megabytes
+    if heap is None:
+        raise MissingResourceError(
+            "Nothing tells the memory of an executor.", remedy=f"Set {HEAP} in the job's conf."
+        )
+    return memory_of("executor", heap, conf)
+
+
+def memory_within(
+    shape: MachineShape, conf: Mapping[str, str], *, room_megabytes: int | None
+) -> ExecutorMemory:
+    """What an executor may take on a machine: as in the sample runs, or less where that has no room.
+
+    Where the room is known and the job's properties state a heap that takes less than half of it, the
+    overhead grows: YARN looks at memory alone and would put two such executors on one machine, and none on
+    another.
+
+    Args:
+        shape: of the machine.
+        conf: the job's properties.
+        room_megabytes: what an executor may take, overhead included; None where the sample runs' fits.
+
+    Raises:
+        InvalidParameterError: the heap that the job's properties state does not fit, or nothing does.
+        MissingResourceError: nothing tells the memory.
+    """
+    wanted = wanted_memory(shape, conf)
+    if room_megabytes is None:
+        return wanted
+    if wanted.container_megabytes <= room_megabytes:
+        alone = min(int(_MORE_THAN_HALF * (room_megabytes + SLACK_MEGABYTES)), room_megabytes)
+        return replace(
+            wanted,
+            overhead_megabytes=wanted.overhead_megabytes + max(0, alone - wanted.container_megabytes),
+        )
+    if HEAP in conf:
+        raise InvalidParameterError(
+            HEAP,
+            conf[HEAP],
+            f"takes {wanted.container_megabytes} MB with its overhead, of the {room_megabytes} MB that "
+            "executors may have on such a machine",
+            remedy="Lower it, for the sample runs and for production.",
+        )
+    return filling(room_megabytes, conf)
+
+
+def filling(room_megabytes: int, conf: Mapping[str, str]) -> ExecutorMemory:
+    """The most that an executor can take of some memory.
+
+    Args:
+        room_megabytes: what it may take, overhead included.
+        conf: the job's properties.
+
+    Raises:
+        InvalidParameterError: that is too little for Spark.
+    """
+    left = room_megabytes - _further(conf)
+    if OVERHEAD in conf:
+        heap = left - megabytes(OVERHEAD, conf[OVERHEAD])
+    else:
+        by_factor = int(left / (1 + overhead_factor(conf)) + _ROUNDING)
+        heap = min(by_factor, left - LEAST_OVERHEAD_MEGABYTES)
+    if heap < LEAST_HEAP_MEGABYTES:
+        raise InvalidParameterError(
+            HEAP,
+            f"{heap}m",
+            f"is all that {room_megabytes} MB leave for the heap, and Spark needs {LEAST_HEAP_MEGABYTES} MB",
+            remedy="Use machines with more memory.",
+        )
+    return memory_of("executor", heap, conf)
+
+
+def _further(conf: Mapping[str, str]) -> int:
+    further = 0
+    if conf.get("spark.memory.offHeap.enabled", "").lower() == "true":
+        # Unlike all others, this one is in bytes where no unit is given.
+        size = conf.get("spark.memory.offHeap.size", "0")
+        further += int(size) // 1024**2 if size.isdigit() else megabytes("spark.memory.offHeap.size", size)
+    if "spark.executor.pyspark.memory" in conf:
+        further += megabytes("spark.executor.pyspark.memory", conf["spark.executor.pyspark.memory"])
+    return further

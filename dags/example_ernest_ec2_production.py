@@ -1,0 +1,96 @@
+"""Chooses among two types of machines of Amazon EC2, and starts a cluster of the chosen type and size.
+
+The job and what it needs are those of ``example_ernest_ec2``. Each type is trained on a small cluster of its
+own, which ends with the training; then production gets a new one, which ends with it. A machine of the
+decision is a worker of that cluster; its master comes on top.
+
+What ``ERNEST_EC2_CLUSTER`` says of the machines' type and number does not count here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from airflow.sdk import DAG, Param, task
+
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
+from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.specification import (
+    BillingTerms,
+    DesignBounds,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+JOBS = Path(__file__).parent / "jobs"
+DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))
+YOURS = json.loads(os.environ.get("ERNEST_EC2_CLUSTER", '{"launch_template": "ernest-spark"}'))
+YOUR_MACHINES = {name: value for name, value in YOURS.items() if name not in ("machines", "instance_type")}
+INPUT_FILES = 336
+# The weather is far away: it is asked for many flights at once.
+LOOK_UP = ["--weather-csv", f"{DATA}/weather.csv", "--keys-per-request", "100", "--latency-seconds", "0.075"]
+
+with DAG(
+    "example_ernest_ec2_production",
+    schedule=None,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={
+        "deadline_seconds": Param(300, type="number", description="The production run must end within."),
+        "most_machines": Param(16, type="integer", description="Machines that production may have."),
+    },
+):
+
+    @task
+    def prepare_input() -> None:
+        """Write the flights as one file for each partition."""
+        import runpy
+
+        runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
+
+    # [START ernest]
+    job = SparkJob(
+        name="enrich_flights",
+        application=str(JOBS / "enrich_flights.py"),
+        application_args=["{{ sample.input }}", f"{DATA}/samples/{{{{ ti.map_index }}}}", *LOOK_UP],
+    )
+    ernest = ErnestTaskGroup(
+        job=job,
+        input=SampledInput(path=f"{DATA}/flights"),
+        bounds=DesignBounds(max_machines=4, max_scale=0.1, min_scale=0.025, max_runs=7),
+        cluster=[
+            EC2ClusterSpec(machines=4, instance_type="m5.large", **YOUR_MACHINES),
+            EC2ClusterSpec(machines=4, instance_type="c5.xlarge", **YOUR_MACHINES),
+        ],
+        goal=SizingGoal(
+            deadline_seconds="{{ params.deadline_seconds }}",
+            max_machines="{{ params.most_machines }}",
+            confidence=0.95,
+            # The machines of production boot for it alone.
+            billing=BillingTerms(boot_seconds=120),
+        ),
+    )
+    create = EC2ClusterOperator(
+        task_id="production_cluster",
+        size=ernest.config["machines"],
+        instance_type=ernest.config["instance_type"],
+        deferrable=True,
+        **YOUR_MACHINES,
+    ).as_setup()
+    production = ErnestSparkSubmitOperator(
+        task_id="enrich_all_flights",
+        cluster=create.output,
+        decision=ernest.decision,
+        application=job.application,
+        application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
+        conf=ernest.config["spark_conf"],
+    )
+    end = TerminateClusterOperator(task_id="end_production_cluster", cluster=create.output, retries=3)
+    prepare_input() >> ernest >> create >> production >> end.as_teardown(setups=create)
+    # [END ernest]

@@ -1,0 +1,127 @@
+"""Sizes a Spark job on Amazon EMR; the stock operators run it on a job flow of the size and type decided on.
+
+The sample runs are steps of a small job flow, which ends with them. Production gets one of its own: a machine
+of the decision is a core instance with one executor. The job is yours: ``jobs/job.py`` of the bucket, called
+with the folders of its input and its output.
+
+It needs Airflow's connection ``aws_default`` with a region, on the workers
+``pip install "airflow-provider-ernest[ec2,s3]"``, and in the environment of Airflow:
+
+- ``ERNEST_EXAMPLE_BUCKET``: where the job, its input and the logs lie (default: s3://my-bucket).
+- ``ERNEST_EMR_SUBNET``: where the machines lie (default: the account's default).
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from airflow.providers.amazon.aws.operators.emr import (
+    EmrAddStepsOperator,
+    EmrCreateJobFlowOperator,
+    EmrTerminateJobFlowOperator,
+)
+from airflow.sdk import DAG, Param, task
+
+from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.specification import (
+    BillingTerms,
+    DesignBounds,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "s3://my-bucket")
+SUBNET = os.environ.get("ERNEST_EMR_SUBNET")
+RELEASE = "emr-7.5.0"
+MASTER = {"Name": "master", "InstanceRole": "MASTER", "InstanceType": "m5.xlarge", "InstanceCount": 1}
+
+with DAG(
+    "example_ernest_emr",
+    schedule=None,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={
+        "deadline_seconds": Param(3600, type="number", description="The production run must end within."),
+    },
+):
+    # [START ernest]
+    job = SparkJob(
+        name="nightly",
+        application=f"{BUCKET}/jobs/job.py",
+        application_args=["{{ sample.input }}", f"{BUCKET}/samples/{{{{ ti.map_index }}}}"],
+    )
+    ernest = ErnestTaskGroup(
+        job=job,
+        input=SampledInput(path=f"{BUCKET}/input"),
+        bounds=DesignBounds(max_machines=4),
+        cluster=EmrClusterSpec(
+            machines=4,
+            instance_type="m5.xlarge",
+            cores_per_machine=4,
+            # Amazon's price in us-east-1 for the machine, and EMR's for running it.
+            price_per_hour=0.192 + 0.048,
+            release_label=RELEASE,
+            log_uri=f"{BUCKET}/logs/emr",
+            event_log_uri=f"{BUCKET}/logs/spark",
+            subnet=SUBNET,
+        ),
+        goal=SizingGoal(
+            deadline_seconds="{{ params.deadline_seconds }}",
+            max_machines=20,
+            # The job flow of production starts for it alone, and has a master.
+            billing=BillingTerms(boot_seconds=420, master_price_per_hour=0.24),
+        ),
+    )
+
+    @task
+    def job_flow(groups: list[dict[str, Any]]) -> dict[str, Any]:
+        """What EMR is asked for: a master beside the machines decided on."""
+        return {
+            "Name": "ernest-production",
+            "ReleaseLabel": RELEASE,
+            "Applications": [{"Name": "Spark"}],
+            "LogUri": f"{BUCKET}/logs/emr",
+            "ServiceRole": "EMR_DefaultRole",
+            "JobFlowRole": "EMR_EC2_DefaultRole",
+            "Instances": {
+                "InstanceGroups": [MASTER, *groups],
+                "KeepJobFlowAliveWhenNoSteps": True,
+                **({"Ec2SubnetId": SUBNET} if SUBNET else {}),
+            },
+            # Whatever becomes of this DAG run.
+            "AutoTerminationPolicy": {"IdleTimeout": 900},
+        }
+
+    @task
+    def steps(arguments: list[str]) -> list[dict[str, Any]]:
+        """The production run, with executors of the size decided on."""
+        submit = ["spark-submit", "--deploy-mode", "client", *arguments]
+        command = [*submit, job.application, f"{BUCKET}/input", f"{BUCKET}/output"]
+        return [
+            {
+                "Name": "production",
+                "ActionOnFailure": "CONTINUE",
+                "HadoopJarStep": {"Jar": "command-runner.jar", "Args": command},
+            }
+        ]
+
+    create = EmrCreateJobFlowOperator(
+        task_id="create_job_flow",
+        emr_conn_id=None,
+        job_flow_overrides=job_flow(ernest.config["emr_instance_groups"]),
+    ).as_setup()
+    production = EmrAddStepsOperator(
+        task_id="production",
+        job_flow_id=create.output,
+        steps=steps(ernest.config["spark_arguments"]),
+        wait_for_completion=True,
+        # In 8 hours; the operator's own patience ends after half an hour.
+        waiter_delay=30,
+        waiter_max_attempts=8 * 120,
+    )
+    end = EmrTerminateJobFlowOperator(task_id="end_job_flow", job_flow_id=create.output, retries=3)
+    ernest >> create >> production >> end.as_teardown(setups=create)
+    # [END ernest]

@@ -1,0 +1,82 @@
+"""Sizes a Spark job for AWS Glue; the stock ``GlueJobOperator`` runs it with as many workers as decided on.
+
+The sample runs are made on machines of EC2 with the cores and the memory of a worker: m5.xlarge is like G.1X.
+A machine of the decision becomes such a worker, and Glue gets one worker more for the driver. Glue runs Spark
+with settings of its own: compare the first production runs with what was predicted of them. The job is
+yours: called with the folders of its input and its output, as ``--input`` and ``--output``.
+
+It needs Airflow's connection ``aws_default`` with a region, on the workers
+``pip install "airflow-provider-ernest[ec2,s3]"``, and in the environment of Airflow:
+
+- ``ERNEST_EC2_CLUSTER``: the machines of the sample runs, see ``example_ernest_ec2``; they must be able to
+  read ``s3a://``.
+- ``ERNEST_EXAMPLE_BUCKET``: where the job, its input and its output lie (default: my-bucket).
+- ``ERNEST_EXAMPLE_JOB``: the job's file on the Airflow workers (default: /opt/jobs/job.py).
+- ``ERNEST_GLUE_ROLE``: name of the role that Glue runs with (default: AWSGlueServiceRole).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+
+from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
+from airflow.sdk import DAG, Param
+
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.specification import (
+    BillingTerms,
+    DesignBounds,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "my-bucket").removeprefix("s3://")
+YOUR_MACHINES = json.loads(os.environ.get("ERNEST_EC2_CLUSTER", '{"launch_template": "ernest-spark"}'))
+
+with DAG(
+    "example_ernest_glue",
+    schedule=None,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={
+        "deadline_seconds": Param(3600, type="number", description="The production run must end within."),
+        "price_per_hour": Param(0.44, type="number", description="Dollars for one worker G.1X and hour."),
+    },
+):
+    # [START ernest]
+    job = SparkJob(
+        name="nightly",
+        application=os.environ.get("ERNEST_EXAMPLE_JOB", "/opt/jobs/job.py"),
+        application_args=[
+            "--input={{ sample.input }}",
+            f"--output=s3a://{BUCKET}/samples/{{{{ ti.map_index }}}}",
+        ],
+    )
+    ernest = ErnestTaskGroup(
+        job=job,
+        input=SampledInput(path=f"s3a://{BUCKET}/input"),
+        bounds=DesignBounds(max_machines=4),
+        cluster=EC2ClusterSpec(**{**YOUR_MACHINES, "machines": 4, "instance_type": "m5.xlarge"}),
+        goal=SizingGoal(
+            deadline_seconds="{{ params.deadline_seconds }}",
+            price_per_hour="{{ params.price_per_hour }}",
+            max_machines=20,
+            # The worker of the driver costs as much as any other.
+            billing=BillingTerms(boot_seconds=60, master_price_per_hour="{{ params.price_per_hour }}"),
+        ),
+    )
+    production = GlueJobOperator(
+        task_id="production",
+        job_name="ernest-production",
+        script_location=f"s3://{BUCKET}/jobs/job.py",
+        script_args={"--input": f"s3://{BUCKET}/input", "--output": f"s3://{BUCKET}/output"},
+        iam_role_name=os.environ.get("ERNEST_GLUE_ROLE", "AWSGlueServiceRole"),
+        # Of the job's definition, which is made once; each run has its own.
+        create_job_kwargs={"GlueVersion": "5.0", "WorkerType": "G.1X", "NumberOfWorkers": 2},
+        run_job_kwargs=ernest.config["glue"],
+    )
+    ernest >> production
+    # [END ernest]

@@ -1,0 +1,87 @@
+"""Sizes a Spark job on Kubernetes; the stock ``SparkSubmitOperator`` runs it with as many pods as decided on.
+
+The job is that of ``example_ernest_local``. Sample runs and production share a cluster that is there already.
+A machine of the decision is one executor's pod: with the cores and the heap declared below it takes most of a
+node, so that two never share one.
+
+It needs an Airflow connection ``spark_kubernetes`` (host ``k8s://https://HOST`` with a port, deploy mode
+``client``), on the workers ``pip install apache-airflow-providers-cncf-kubernetes``, without which the stock
+operator refuses such a connection, and in the environment of Airflow:
+
+- ``ERNEST_KUBERNETES_IMAGE``: the container image of Spark with Python (default: apache/spark:4.0.1-python3).
+- ``ERNEST_EXAMPLE_DATA``: a folder that the workers and the pods share (default: /mnt/ernest-example);
+  ``example_ernest_local`` writes the input there, too.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import DAG, Param
+
+from airflow_provider_ernest.specification import (
+    ConnectedCluster,
+    DesignBounds,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+JOBS = Path(__file__).parent / "jobs"
+DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "/mnt/ernest-example"))
+IMAGE = os.environ.get("ERNEST_KUBERNETES_IMAGE", "apache/spark:4.0.1-python3")
+LOOK_UP = ["--weather-csv", f"{DATA}/weather.csv"]
+SHARED = "spark.kubernetes.executor.volumes.hostPath.data"
+
+with DAG(
+    "example_ernest_kubernetes",
+    schedule=None,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={
+        "deadline_seconds": Param(300, type="number", description="The production run must end within."),
+        "price_per_hour": Param(0.2, type="number", description="Dollars for one node and hour."),
+    },
+):
+    # [START ernest]
+    job = SparkJob(
+        name="enrich_flights",
+        application=str(JOBS / "enrich_flights.py"),
+        application_args=["{{ sample.input }}", f"{DATA}/samples/{{{{ ti.map_index }}}}", *LOOK_UP],
+        conf={
+            "spark.kubernetes.container.image": IMAGE,
+            f"{SHARED}.mount.path": str(DATA),
+            f"{SHARED}.options.path": str(DATA),
+        },
+    )
+    pods = ConnectedCluster(
+        spark_conn_id="spark_kubernetes",
+        machines=16,
+        # Of nodes with 4 cores and 16 GB, less what Kubernetes keeps of them.
+        cores_per_machine=3,
+        memory_megabytes_per_machine=11 * 1024,
+        instance_type="pod-3-cores",
+    )
+    ernest = ErnestTaskGroup(
+        job=job,
+        input=SampledInput(path=f"{DATA}/flights"),
+        bounds=DesignBounds(max_machines=4),
+        cluster=pods,
+        goal=SizingGoal(
+            deadline_seconds="{{ params.deadline_seconds }}",
+            price_per_hour="{{ params.price_per_hour }}",
+            max_machines=pods.machines,
+        ),
+    )
+    production = SparkSubmitOperator(
+        task_id="enrich_all_flights",
+        conn_id="spark_kubernetes",
+        application=job.application,
+        application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
+        conf=ernest.config["kubernetes_conf"],
+    )
+    ernest >> production
+    # [END ernest]

@@ -1,0 +1,74 @@
+"""The example DAGs, as Airflow parses and keeps them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.unit.dags.example_run import EXAMPLES, example
+
+try:
+    from airflow.serialization.serialized_objects import DagSerialization
+except ImportError:  # before Airflow 3.2
+    from airflow.serialization.serialized_objects import SerializedDAG as DagSerialization
+
+NAMES = sorted(path.stem for path in EXAMPLES.glob("example_ernest_*.py"))
+DOCUMENTATION = Path(__file__).parents[3] / "docs"
+
+
+def test_there_is_an_example_for_each_way_to_run_production():
+    ways = {
+        "local",
+        "ec2",
+        "ec2_production",
+        "yarn",
+        "kubernetes",
+        "emr",
+        "emr_serverless",
+        "glue",
+        "databricks",
+    }
+    assert {f"example_ernest_{way}" for way in ways} <= set(NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_parses_and_can_be_kept_in_the_database(name):
+    dag = example(name)
+
+    dag.validate()
+    dag.check_cycle()
+    kept = DagSerialization.from_dict(DagSerialization.to_dict(dag))
+    assert set(kept.task_dict) == set(dag.task_dict)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_it_tells_what_it_is_and_marks_what_the_documentation_shows(name):
+    source = (EXAMPLES / f"{name}.py").read_text()
+
+    assert example(name).doc_md == ast.get_docstring(ast.parse(source), clean=False)
+    assert source.count("# [START ernest]") == source.count("# [END ernest]") == 1
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_production_waits_for_the_decision_and_what_is_started_is_ended(name):
+    dag = example(name)
+
+    (choose,) = (task for task in dag.tasks if task.task_id.endswith("choose_config"))
+    behind = choose.get_flat_relative_ids(upstream=False)
+    production = [task for task in dag.leaves if not task.is_teardown]
+    assert production or any(task.is_teardown for task in dag.leaves)
+    assert {task.task_id for task in production} <= behind
+    for setup in (task for task in dag.tasks if task.is_setup):
+        assert any(task.is_teardown for task in setup.get_flat_relatives(upstream=False)), setup.task_id
+
+
+def test_what_the_documentation_includes_is_there():
+    included = {
+        one
+        for page in DOCUMENTATION.glob("*.md")
+        for one in re.findall(r"dags/(example_\w+)\.py", page.read_text())
+    }
+    assert included <= set(NAMES)
