@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.model.choice import Goal
+from argparse import ArgumentParser, ArgumentTypeError
+from typing import Any
 
 MOST_NUMBERS = 2_000
 """A range with more is a slip of the finger, and its predictions would fill the memory."""
@@ -102,55 +99,4 @@ def add_run_arguments(parser: ArgumentParser) -> None:
         metavar="N",
         type=int,
         help="iterations of the run, for iterative jobs; default: those that the sample runs had",
-    )
-
-
-def add_goal_arguments(parser: ArgumentParser, *, required: bool) -> None:
-    """The options --deadline-seconds and --budget-dollars, one of them."""
-    goal = parser.add_mutually_exclusive_group(required=required)
-    goal.add_argument(
-        "--deadline-seconds",
-        metavar="SECONDS",
-        type=float,
-        help="the run must end within so long, start-up included: the cheapest way is chosen",
-    )
-    goal.add_argument(
-        "--budget-dollars",
-        metavar="DOLLARS",
-        type=float,
-        help="the run must cost no more: the fastest way is chosen",
-    )
-
-
-def goal_of(args: Namespace) -> Goal | None:
-    """The goal that those options state, None where there is none."""
-    from airflow_provider_ernest.model.choice import Goal
-
-    if args.deadline_seconds is None and args.budget_dollars is None:
-        return None
-    return Goal(deadline_seconds=args.deadline_seconds, budget_dollars=args.budget_dollars)
-
-
-def add_price_arguments(parser: ArgumentParser, *, required: bool) -> None:
-    """The options that say how machines are billed."""
-    parser.add_argument(
-        "--price-per-hour",
-        metavar="DOLLARS",
-        type=float,
-        required=required,
-        help="dollars for one machine and hour",
-    )
-    parser.add_argument(
-        "--billing-increment-seconds",
-        metavar="SECONDS",
-        type=float,
-        default=1.0,
-        help="machines are billed in whole multiples of it, 3600 where by the hour; default %(default)g",
-    )
-    parser.add_argument(
-        "--minimum-billed-seconds",
-        metavar="SECONDS",
-        type=float,
-        default=0.0,
-        help="the least that is billed for a machine; default %(default)g",
     )

@@ -5,18 +5,14 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.cli.billing_options import add_billing_arguments, billing_of
 from airflow_provider_ernest.cli.command import Command
 from airflow_provider_ernest.cli.files import STANDARD, refuse_to_overwrite, write_text
+from airflow_provider_ernest.cli.goal_options import add_goal_arguments, goal_of
 from airflow_provider_ernest.cli.model_file import MODEL_HELP, read_model
-from airflow_provider_ernest.cli.options import (
-    MACHINES_HELP,
-    add_goal_arguments,
-    add_price_arguments,
-    add_run_arguments,
-    goal_of,
-    machine_numbers,
-)
+from airflow_provider_ernest.cli.options import MACHINES_HELP, add_run_arguments, machine_numbers
 from airflow_provider_ernest.cli.output import add_output_arguments, say, warn
+from airflow_provider_ernest.cli.per_type import by_type
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.results import Model
@@ -34,24 +30,21 @@ def _add_arguments(parser: ArgumentParser) -> None:
         help=f"{MACHINES_HELP}; default: 1 to twice the most that were observed",
     )
     add_run_arguments(parser)
-    add_price_arguments(parser, required=False)
-    add_goal_arguments(parser, required=False)
+    add_billing_arguments(parser, required=False)
+    add_goal_arguments(parser)
     add_output_arguments(parser, what="the HTML page", required=True)
 
 
 def _run(args: Namespace) -> None:
-    from airflow_provider_ernest.report.contents import Billing, gather
+    from airflow_provider_ernest.report.contents import gather
     from airflow_provider_ernest.report.page import render
 
     refuse_to_overwrite(args.output, force=args.force)
     model = read_model(args.model)
     billing = None
     if args.price_per_hour is not None:
-        billing = Billing(
-            price_per_hour=args.price_per_hour,
-            increment_seconds=args.billing_increment_seconds,
-            minimum_seconds=args.minimum_billed_seconds,
-        )
+        prices = by_type("price_per_hour", args.price_per_hour, [model.instance_type], one_for_all=True)
+        billing = billing_of(args, price_per_hour=prices[model.instance_type], models=[model])
     contents = gather(
         model,
         machines=args.machines or _machines_around(model),

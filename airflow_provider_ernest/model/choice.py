@@ -126,20 +126,24 @@ def decide_on(
         goal: what was asked for.
         fallback_reason: why it is chosen although it does not keep to the goal.
     """
-    offer = _offer_of(chosen, _each_type_once(offers))
-    model = offer.model
+    listed = _each_type_once(offers)
+    offer = _offer_of(chosen, listed)
+    model, billing, startup = offer.model, offer.billing, offer.model.startup_seconds
+    if chosen.composition:
+        from airflow_provider_ernest.model.mixed import mixed_billing
+
+        billing = mixed_billing(listed, chosen.composition)
+        names = {part.instance_type for part in chosen.composition}
+        startup = max(each.model.startup_seconds for each in listed if each.type_name in names)
     marks = [mark for mark in (chosen.extrapolates, chosen.memory_shortage) if mark]
     reasons = [fallback_reason] if fallback_reason else []
-    parts = (
-        None if chosen.composition else offer.billing.cost(machines=chosen.machines, seconds=chosen.seconds)
-    )
     return Decision(
         config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
         goal=goal.describe(),
-        price_per_hour=None if chosen.composition else offer.billing.price_per_hour,
+        price_per_hour=billing.price_per_hour,
         predicted_seconds=chosen.seconds,
-        run_seconds=chosen.seconds - model.startup_seconds,
-        startup_seconds=model.startup_seconds,
+        run_seconds=chosen.seconds - startup,
+        startup_seconds=startup,
         likely_seconds=chosen.likely_seconds,
         nearly_certain_seconds=chosen.nearly_certain_seconds,
         predicted_cost=chosen.cost,
@@ -151,8 +155,8 @@ def decide_on(
         warnings=(*reasons, *marks, *model.warnings),
         probability=chosen.probability,
         confidence=goal.confidence,
-        billing=offer.billing,
-        cost_parts=parts,
+        billing=billing,
+        cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
         composition=chosen.composition,
     )
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.model.decision_table import decision_table as decision_table
+from airflow_provider_ernest.model.decision_table import same_cost_table as same_cost_table
 from airflow_provider_ernest.model.predictors import AVERAGING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from airflow_provider_ernest.model.documents import Design, Observation
-    from airflow_provider_ernest.model.results import Alternative, Decision, Model
+    from airflow_provider_ernest.model.results import Model
 
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
 """What the weighting of a design means."""
 
 WORTH_MENTIONING = 0.01
 """A lower probability that the driver takes a machine is not shown."""
-
-REMARK_WIDTH = 47
-"""What a table of alternatives leaves for remarks; the document has them in full."""
 
 
 def design_table(design: Design) -> list[str]:
@@ -87,43 +86,3 @@ def _terms(model: Model) -> list[str]:
         ),
         f"single runs scatter by {model.noise:.1%}{driver}",
     ]
-
-
-def decision_table(decision: Decision) -> list[str]:
-    """All configurations considered, and the one chosen."""
-    lines = [f"goal: {decision.goal}"]
-    if decision.alternatives:
-        lines.append("machines  predicted seconds  likely seconds (80 %)    dollars")
-    lines += [
-        f"{alternative.machines:8d}  {alternative.seconds:17.1f}  {_range(alternative.likely_seconds):>21s}  "
-        f"{alternative.cost:9.5f}  {_remarks(alternative, decision)}"
-        for alternative in decision.alternatives
-    ]
-    if decision.predicted_seconds is None:
-        lines.append(f"fallback: {decision.config.machines} machines, without a prediction")
-        return lines
-    lines.append(
-        f"{decision.config.machines} machines: {decision.predicted_seconds:.1f} s for "
-        f"{decision.predicted_cost:.5f} $; leave-one-out error of the model "
-        f"{decision.error_percent:.1f} % (median), {decision.max_error_percent:.1f} % (largest)"
-    )
-    if decision.likely_seconds and decision.nearly_certain_seconds:
-        lines.append(
-            f"{_range(decision.likely_seconds)} s with a probability of 80 %, "
-            f"{_range(decision.nearly_certain_seconds)} s with 95 %"
-        )
-    return [line.rstrip() for line in lines]
-
-
-def _range(seconds: tuple[float, float] | None) -> str:
-    return f"{seconds[0]:.1f} to {seconds[1]:.1f}" if seconds else "unknown"
-
-
-def _remarks(alternative: Alternative, decision: Decision) -> str:
-    remarks = (
-        "" if alternative.feasible else "misses the goal",
-        "<- chosen" if alternative.machines == decision.config.machines else "",
-        f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
-    )
-    joined = "  ".join(remark for remark in remarks if remark)
-    return joined if len(joined) <= REMARK_WIDTH else f"{joined[: REMARK_WIDTH - 4].rstrip()} ..."

@@ -12,22 +12,22 @@ whole numbers are searched, and the best of them is found for certain (see `comp
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.model.choice import TOLERANCE, Goal
 from airflow_provider_ernest.model.documents import Configuration, Document
+from airflow_provider_ernest.model.goals import CHEAPEST, FASTEST, TOLERANCE, Goal
 from airflow_provider_ernest.model.optex.composition_search import (
     CompositionProblem,
-    compositions_within,
+    best_counts,
     starting_compositions,
 )
 from airflow_provider_ernest.model.optex.profile import JobProfile, PhaseSeconds, phases
 from airflow_provider_ernest.model.parameters import (
-    FloatArray,
     IntArray,
     number_not_negative,
     positive_number,
@@ -97,14 +97,15 @@ def choose_composition(
 
     Args:
         profile: the job's profile, of a machine with relative speed 1.
-        goal: a deadline or a budget.
+        goal: a deadline, a budget or both, for the cheapest or the fastest. The closed form knows no
+            uncertainty: the goal's confidence plays no part.
         machine_types: the types to choose from.
         iterations: of the run.
         scale: the input, in the unit of the profile.
         startup_seconds: until the machines are there; part of the deadline, and paid for.
 
     Raises:
-        InvalidParameterError: a parameter cannot be.
+        InvalidParameterError: a parameter cannot be, or the objective is another.
         InfeasibleGoalError: no composition meets the goal; `best` is the best that can be reached.
     """
     types = tuple(machine_types)
@@ -121,7 +122,7 @@ def choose_composition(
         work_seconds=one.computation_seconds + one.communication_seconds,
         prices=np.array([each.price_per_hour / 3600.0 for each in types]),
         speeds=np.array([each.relative_speed for each in types]),
-        most=np.array([each.max_machines for each in types], dtype=np.int64),
+        allowed=tuple(np.arange(1, each.max_machines + 1) for each in types),
     )
     counts = _best_counts(problem, goal, names)
     seconds, cost = problem.seconds_and_cost(counts[None, :])
@@ -140,45 +141,58 @@ def choose_composition(
             scale=scale,
             total_speed=float(problem.speeds @ counts),
         ),
-        goal=goal.describe(),
+        goal=_in_words(goal),
     )
 
 
 def _best_counts(problem: CompositionProblem, goal: Goal, names: Sequence[str]) -> IntArray:
     """The numbers of machines of the best composition, shape (k,)."""
+    if goal.objective_in_words not in (CHEAPEST, FASTEST):
+        raise InvalidParameterError(
+            "objective",
+            goal.objective_in_words,
+            "cannot be searched for among compositions",
+            remedy=f'Use "{CHEAPEST}" or "{FASTEST}".',
+        )
+    counts = best_counts(
+        problem,
+        most_seconds=math.inf if goal.deadline_seconds is None else goal.deadline_seconds,
+        most_cost=math.inf if goal.budget_dollars is None else goal.budget_dollars,
+        fastest=goal.objective_in_words == FASTEST,
+    )
+    if counts is None:
+        raise _infeasible(goal, problem, names)
+    return counts
+
+
+def _in_words(goal: Goal) -> str:
+    """The goal; the closed form knows no uncertainty, so its confidence is none of it."""
+    limits = []
+    if goal.deadline_seconds is not None:
+        limits.append(f"{goal.deadline_seconds:,g} s")
+    if goal.budget_dollars is not None:
+        limits.append(f"{goal.budget_dollars:,g} $")
+    return " within ".join([goal.objective_in_words, *([" and ".join(limits)] if limits else [])])
+
+
+def _infeasible(goal: Goal, problem: CompositionProblem, names: Sequence[str]) -> InfeasibleGoalError:
     known = starting_compositions(problem)
     seconds, cost = problem.seconds_and_cost(known)
-    met = [goal.is_met(seconds=s, cost=c) for s, c in zip(seconds.tolist(), cost.tolist(), strict=True)]
-    if not any(met):
-        raise _infeasible(goal, known, names, seconds=seconds, cost=cost)
+    in_time = np.ones(len(known), dtype=bool)
     if goal.deadline_seconds is not None:
-        bounds = (goal.deadline_seconds, float(cost[met].min()))
-    else:
-        bounds = (float(seconds[met].min()), float(goal.budget_dollars or 0.0))
-    counts = compositions_within(problem, most_seconds=bounds[0], most_cost=bounds[1])
-    seconds, cost = problem.seconds_and_cost(counts)
-    first, second = (cost, seconds) if goal.deadline_seconds is not None else (seconds, cost)
-    # Sums are not exact: what differs by less than the tolerance is equal.
-    equal = np.flatnonzero(first <= first.min() * (1 + TOLERANCE))
-    equal = equal[second[equal] <= second[equal].min() * (1 + TOLERANCE)]
-    return np.asarray(counts[equal[np.argmin(counts[equal].sum(axis=1))]])
-
-
-def _infeasible(
-    goal: Goal, known: IntArray, names: Sequence[str], *, seconds: FloatArray, cost: FloatArray
-) -> InfeasibleGoalError:
-    for_deadline = goal.deadline_seconds is not None
-    nearest = int(np.argmin(seconds if for_deadline else cost))
+        in_time = seconds <= goal.deadline_seconds * (1 + TOLERANCE)
+    nearest = int(np.argmin(np.where(in_time, cost, np.inf) if in_time.any() else seconds))
     told = " + ".join(f"{n} {name}" for name, n in zip(names, known[nearest], strict=True) if n)
     told += f" with {seconds[nearest]:,.1f} s for {cost[nearest]:,.4g} $"
-    if for_deadline:
+    if not in_time.any():
         return InfeasibleGoalError(
             f"No composition ends within {goal.deadline_seconds:,g} s: the fastest is {told}.",
             best=float(seconds[nearest]),
             remedy="Extend the deadline, allow more machines, or add a faster machine type.",
         )
+    in_time_too = "" if goal.deadline_seconds is None else f" and ends within {goal.deadline_seconds:,g} s"
     return InfeasibleGoalError(
-        f"No composition costs at most {goal.budget_dollars:,g} $: the cheapest is {told}.",
+        f"No composition costs at most {goal.budget_dollars:,g} ${in_time_too}: the cheapest is {told}.",
         best=float(cost[nearest]),
         remedy="Raise the budget, or add a cheaper machine type.",
     )

@@ -1,4 +1,4 @@
-"""Whole numbers of machines of several types, searched exactly (for `optex_composition`).
+"""Whole numbers of machines of several types, searched exactly (for `composition` and `mixed`).
 
 A composition matters only through its number of machines, price and speed. One that has no more
 machines, is no dearer and no slower than another stays so whatever is added to both: the other need not
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.model.choice import TOLERANCE
+from airflow_provider_ernest.model.goals import TOLERANCE
 from airflow_provider_ernest.model.parameters import FloatArray, IntArray
 
 SEGMENTS = 64
@@ -26,17 +26,33 @@ SEGMENTS = 64
 RESOLUTION = 1e-9
 """Prices and speeds that differ by less than this share of the smallest are equal."""
 
+MOST_OF_A_PAIR = 128
+"""As many numbers of each type are combined to begin with."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class CompositionProblem:
-    """The job and the types in numbers: k types, `prices` in dollars per second, `most` machines of each."""
+    """The job and the k types of machines in numbers.
+
+    Attributes:
+        fixed_seconds: of a run, whatever its machines.
+        sharing_seconds: for each machine.
+        work_seconds: spread over the machines by their speed.
+        prices: dollars per second of a machine of each type, shape (k,).
+        speeds: relative to that which `work_seconds` is of, shape (k,).
+        allowed: the numbers of machines that each type may have besides none, ascending.
+        fixed_price: dollars per second of what there is one of, such as a master.
+        most_machines: of all types together; None for no such limit.
+    """
 
     fixed_seconds: float
     sharing_seconds: float
     work_seconds: float
     prices: FloatArray
     speeds: FloatArray
-    most: IntArray
+    allowed: tuple[IntArray, ...]
+    fixed_price: float = 0.0
+    most_machines: int | None = None
 
     def seconds(self, machines: FloatArray, speed: FloatArray) -> FloatArray:
         """Of runs on so many machines with so much speed together; the speed must be above 0."""
@@ -45,27 +61,84 @@ class CompositionProblem:
     def seconds_and_cost(self, counts: IntArray) -> tuple[FloatArray, FloatArray]:
         """Of compositions that have machines, shape (n, k)."""
         seconds = self.seconds(counts.sum(axis=1).astype(np.float64), counts @ self.speeds)
-        return seconds, seconds * (counts @ self.prices)
+        return seconds, seconds * self.price(counts)
+
+    def price(self, counts: IntArray) -> FloatArray:
+        """Dollars per second of compositions, shape (n, k)."""
+        return np.asarray(self.fixed_price + counts @ self.prices)
+
+    def of_allowed_size(self, counts: IntArray) -> IntArray:
+        """Those of the compositions, shape (n, k), that have no more than `most_machines`."""
+        if self.most_machines is None:
+            return counts
+        return np.asarray(counts[counts.sum(axis=1) <= self.most_machines])
+
+
+def best_counts(
+    problem: CompositionProblem, *, most_seconds: float, most_cost: float, fastest: bool
+) -> IntArray | None:
+    """The numbers of machines of the cheapest or the fastest composition within both bounds, shape (k,).
+
+    Of equally good ones the faster (the cheaper, for the fastest), then the one with fewer machines.
+
+    Args:
+        problem: the job and the types.
+        most_seconds: that the run may take; may be infinite.
+        most_cost: that it may cost; may be infinite.
+        fastest: whether the fastest is wanted, not the cheapest.
+
+    Returns:
+        None where no composition keeps within the bounds.
+    """
+    seconds, cost = problem.seconds_and_cost(starting_compositions(problem))
+    met = (seconds <= most_seconds * (1 + TOLERANCE)) & (cost <= most_cost * (1 + TOLERANCE))
+    if fastest:
+        most_seconds = float(seconds[met].min(initial=most_seconds))
+    else:
+        most_cost = float(cost[met].min(initial=most_cost))
+    counts = compositions_within(problem, most_seconds=most_seconds, most_cost=most_cost)
+    if not len(counts):
+        return None
+    seconds, cost = problem.seconds_and_cost(counts)
+    first, second = (seconds, cost) if fastest else (cost, seconds)
+    # Sums are not exact: what differs by less than the tolerance is equal.
+    equal = np.flatnonzero(first <= first.min() * (1 + TOLERANCE))
+    equal = equal[second[equal] <= second[equal].min() * (1 + TOLERANCE)]
+    return np.asarray(counts[equal[np.argmin(counts[equal].sum(axis=1))]])
 
 
 def starting_compositions(problem: CompositionProblem) -> IntArray:
-    """Compositions to begin with, shape (n, k): the fastest and the cheapest of all are among them.
+    """Compositions to begin with, shape (n, k): they tell how good the best is at least.
 
-    The fastest takes the fastest types first, whatever its number of machines. The cheapest is one
-    machine: of the types in any composition, the one with most speed for its price costs less alone.
-    All pairs of types are there because the best composition seldom has more.
+    Where each type may have any number up to its most, and there is no limit for all together and no fixed
+    price, the fastest and the cheapest of all are among them. The fastest takes the fastest types first,
+    whatever its number of machines. The cheapest is one machine: of the types in any composition, the one
+    with most speed for its price costs less alone. All pairs of types are there because the best
+    composition seldom has more.
     """
-    types = len(problem.most)
-    by_speed = np.argsort(-problem.speeds, kind="stable")
-    fastest = np.zeros((int(problem.most.sum()), types), dtype=np.int64)
-    fastest[np.arange(len(fastest)), np.repeat(by_speed, problem.most[by_speed])] = 1
-    found = [np.cumsum(fastest, axis=0), np.eye(types, dtype=np.int64)]
+    types = len(problem.allowed)
+    found, before = [], np.zeros(types, dtype=np.int64)
+    for kind in np.argsort(-problem.speeds, kind="stable").tolist():
+        allowed = problem.allowed[kind]
+        fastest = np.tile(before, (len(allowed), 1))
+        fastest[:, kind] = allowed
+        alone = np.zeros_like(fastest)
+        alone[:, kind] = allowed
+        found += [fastest, alone]
+        before = fastest[-1]
     for pair in itertools.combinations(range(types), 2):
-        grid = np.indices(tuple(problem.most[list(pair)] + 1)).reshape(2, -1).T[1:]
-        both = np.zeros((len(grid), types), dtype=np.int64)
-        both[:, pair] = grid
-        found.append(both)
-    return np.concatenate(found)
+        first, second = (_thinned(np.array([0, *problem.allowed[kind]])) for kind in pair)
+        both = np.zeros((len(first) * len(second), types), dtype=np.int64)
+        both[:, pair[0]], both[:, pair[1]] = np.repeat(first, len(second)), np.tile(second, len(first))
+        found.append(both[1:])
+    return problem.of_allowed_size(np.concatenate(found))
+
+
+def _thinned(numbers: IntArray) -> IntArray:
+    """At most `MOST_OF_A_PAIR` of the numbers, the first and the last among them."""
+    if len(numbers) <= MOST_OF_A_PAIR:
+        return numbers
+    return numbers[np.linspace(0, len(numbers) - 1, MOST_OF_A_PAIR).round().astype(np.int64)]
 
 
 def compositions_within(problem: CompositionProblem, *, most_seconds: float, most_cost: float) -> IntArray:
@@ -73,16 +146,23 @@ def compositions_within(problem: CompositionProblem, *, most_seconds: float, mos
     most_seconds, most_cost = most_seconds * (1 + TOLERANCE), most_cost * (1 + TOLERANCE)
     # Poor value first: what is left to add is then the cheapest there is, which makes the bound close.
     order = np.argsort(-problem.prices / problem.speeds, kind="stable")
-    packs = [(kind, size) for kind in order.tolist() for size in _packs(int(problem.most[kind]))]
-    counts = np.zeros((1, len(problem.most)), dtype=np.int64)
-    for position, (kind, size) in enumerate(packs):
-        added = counts.copy()
-        added[:, kind] += size
-        counts = np.concatenate([counts, added])
-        left = packs[position + 1 :]
+    steps = [(kind, sizes) for kind in order.tolist() for sizes in _steps(problem.allowed[kind])]
+    counts = np.zeros((1, len(problem.allowed)), dtype=np.int64)
+    for position, (kind, sizes) in enumerate(steps):
+        added = np.repeat(counts, len(sizes), axis=0)
+        added[:, kind] += np.tile(sizes, len(counts))
+        counts = problem.of_allowed_size(np.concatenate([counts, added]))
+        left = [(other, int(more.max())) for other, more in steps[position + 1 :]]
         counts = counts[_can_come_within(problem, counts, left, most_seconds, most_cost)]
         counts = counts[_unbeaten(problem, counts)]
     return counts
+
+
+def _steps(allowed: IntArray) -> list[IntArray]:
+    """Numbers to add one after the other, of each step one or none: they make up those allowed, no others."""
+    if np.array_equal(allowed, allowed[0] * np.arange(1, len(allowed) + 1)):
+        return [allowed[:1] * size for size in _packs(len(allowed))]
+    return [allowed]
 
 
 def _packs(most: int) -> list[int]:
@@ -103,7 +183,7 @@ def _can_come_within(
 ) -> IntArray:
     """Positions of the compositions that may come within both bounds when packs of what is left are added."""
     machines = counts.sum(axis=1).astype(np.float64)
-    speed, price = counts @ problem.speeds, counts @ problem.prices
+    speed, price = counts @ problem.speeds, problem.price(counts)
     if not left:
         # Only the empty composition has no speed, and it is none.
         seconds = problem.seconds(machines, np.maximum(speed, problem.speeds.min()))
@@ -131,9 +211,10 @@ def _can_come_within(
 def _unbeaten(problem: CompositionProblem, counts: IntArray) -> IntArray:
     """Positions of the compositions that no other beats: with no more machines, no dearer, no slower.
 
-    Without sharing the number of machines does not matter, and is left out.
+    Without sharing, and without a limit, the number of machines does not matter, and is left out.
     """
-    machines = counts.sum(axis=1) * (problem.sharing_seconds > 0)
+    counted = problem.sharing_seconds > 0 or problem.most_machines is not None
+    machines = counts.sum(axis=1) * counted
     # Whole multiples of the resolution, so that sums which differ by rounding alone are equal.
     price, speed = (
         np.rint(counts @ (column / (column.min() * RESOLUTION)))

@@ -26,8 +26,24 @@ def test_a_goal_out_of_reach_is_reported_with_a_warning(model_json: Path, capsys
     argv = ["report", str(model_json), "--machines", "1-12", "--price-per-hour", "0.5", "--output", "-"]
     assert main([*argv, "--deadline-seconds", "1"]) == 0
     said = capsys.readouterr()
-    assert "warning: No allowed number of machines ends within 1 s" in said.err
-    assert "No allowed number of machines ends within 1 s" in said.out
+    assert "warning: No allowed configuration ends within 1 s with a probability of 80 %" in said.err
+    assert "No allowed configuration ends within 1 s" in said.out
+
+
+def test_all_that_is_billed_and_the_confidence_count(model_json: Path, capsys: pytest.CaptureFixture[str]):
+    argv = ["report", str(model_json), "--machines", "4", "--deadline-seconds", "3000", "--output", "-"]
+    argv += ["--price-per-hour", "local=0.5", "--confidence", "0.95", "--billing-increment-seconds", "3600"]
+    assert main([*argv, "--training-dollars", "50", "--expected-runs", "10"]) == 0
+    page = capsys.readouterr().out
+    assert "cheapest within 3,000 s with a probability of 95 %" in page
+    # Four machines for an hour, and a tenth of the training.
+    assert "$7.00" in page or "7.00 $" in page
+
+
+def test_a_price_of_another_type_is_refused(model_json: Path, capsys: pytest.CaptureFixture[str]):
+    argv = ["report", str(model_json), "--output", "-", "--price-per-hour", "m5.large=0.5"]
+    assert main(argv) == 1
+    assert "--price-per-hour='m5.large' is a type of machine without a model" in capsys.readouterr().err
 
 
 def test_a_goal_needs_a_price(model_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]):

@@ -526,3 +526,29 @@ def caching_metrics(run, *, gibibytes_at_full_scale, gibibytes_per_machine):
         cached_bytes=wanted,
         cached_on_disk_bytes=0,
     )
+
+
+def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
+    """Production may have at most four machines of the slow type and two of the fast one."""
+    slow = model_with(fixed=10.0, spread=3600.0, method="averaging")
+    fast = replace(
+        model_with(fixed=10.0, spread=1800.0, startup=20.0, method="averaging"), instance_type="c5.xlarge"
+    )
+    offers = [
+        offer(slow, machines=range(1, 5), price_per_hour=1.0),
+        offer(fast, machines=range(1, 3), price_per_hour=2.0, master_price_per_hour=0.5),
+    ]
+
+    decision = choose_of(offers, goal=Goal(deadline_seconds=750.0, confidence=0.8), allow_mixed=True)
+
+    parts = {part.instance_type: part.machines for part in decision.composition}
+    assert set(parts) == {"r3.xlarge", "c5.xlarge"}
+    assert decision.config.machines == sum(parts.values()) <= 4
+    hourly = parts["r3.xlarge"] * 1.0 + parts["c5.xlarge"] * 2.0
+    billed = math.ceil(decision.predicted_seconds)
+    assert decision.cost_parts.machines == pytest.approx(hourly * billed / HOUR)
+    assert decision.cost_parts.master == pytest.approx(0.5 * billed / HOUR)
+    assert decision.predicted_cost == pytest.approx(decision.cost_parts.total)
+    assert decision.startup_seconds == 20.0
+    assert "a mix of types" in decision.warnings[0]
+    assert Decision.from_dict(decision.to_dict()) == decision

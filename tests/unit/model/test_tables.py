@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.choice import Goal, choose
-from airflow_provider_ernest.model.documents import Configuration, Design, Experiment
-from airflow_provider_ernest.model.results import Decision
-from airflow_provider_ernest.model.tables import decision_table, design_table, model_table
+from airflow_provider_ernest.model.documents import Design, Experiment
+from airflow_provider_ernest.model.tables import design_table, model_table
 from airflow_provider_ernest.model.training import train
 
 from .paper import observe, seconds_of
@@ -22,16 +20,6 @@ OBSERVATIONS = observe(
 @pytest.fixture(scope="module")
 def averaged():
     return train(OBSERVATIONS, job="pca")
-
-
-@pytest.fixture
-def decision(averaged):
-    return choose(averaged, goal=Goal(deadline_seconds=1e6), machines=range(1, 65, 9), price_per_hour=1.0)
-
-
-def line_of(lines, beginning):
-    (line,) = (line for line in lines if line.startswith(beginning))
-    return line
 
 
 def test_a_design_says_what_it_is_good_for():
@@ -80,45 +68,10 @@ def test_methods_of_given_terms_have_no_probabilities_to_show(method):
     assert not any("probable" in line or "scatter" in line for line in lines)
 
 
-def test_a_decision_shows_how_certain_each_prediction_is(decision):
-    lines = decision_table(decision)
-
-    for alternative in decision.alternatives:
-        low, high = alternative.likely_seconds
-        assert f"{low:.1f} to {high:.1f}" in line_of(lines, f"{alternative.machines:8d}  ")
-    low, high = decision.nearly_certain_seconds
-    assert lines[-1].endswith(f"{low:.1f} to {high:.1f} s with 95 %")
-
-
-def test_long_reasons_do_not_break_the_table(decision):
-    reason = "64 machines: at most 16 were observed; " * 4
-    alternatives = tuple(replace(one, extrapolates=reason) for one in decision.alternatives)
-
-    for line in decision_table(replace(decision, alternatives=alternatives)):
-        assert len(line) <= WIDTH
-
-
-def test_lines_fit_a_screen(averaged, decision):
+def test_lines_fit_a_screen(averaged):
     extended = train(
         OBSERVATIONS, job="pca", method="relative", terms=["1", "scale*log2(1e9*scale)/machines"]
     )
 
-    for line in (*model_table(averaged), *model_table(extended), *decision_table(decision)):
+    for line in (*model_table(averaged), *model_table(extended)):
         assert len(line) <= WIDTH
-
-
-def test_decisions_of_before_there_were_intervals_can_still_be_read(decision):
-    old = replace(
-        decision,
-        likely_seconds=None,
-        nearly_certain_seconds=None,
-        alternatives=tuple(replace(one, likely_seconds=None) for one in decision.alternatives),
-    )
-
-    assert any("unknown" in line for line in decision_table(old))
-
-
-def test_a_fallback_has_no_prediction():
-    fallback = Decision(config=Configuration(machines=3), goal="cheapest within 5 s", price_per_hour=1.0)
-
-    assert decision_table(fallback)[-1] == "fallback: 3 machines, without a prediction"

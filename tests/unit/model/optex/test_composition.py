@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.model.choice import Goal
 from airflow_provider_ernest.model.documents import Configuration
+from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.optex.composition import Composition, MachineType, choose_composition
 from airflow_provider_ernest.model.optex.profile import JobProfile, predict
 

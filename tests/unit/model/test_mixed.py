@@ -1,0 +1,320 @@
+"""Clusters of several types, from the models of runs on one type each, against all compositions."""
+
+import itertools
+import math
+import random
+from dataclasses import replace
+
+import pytest
+from scipy.special import ndtr, ndtri
+
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.choice import choose
+from airflow_provider_ernest.model.documents import Configuration, RunMetrics
+from airflow_provider_ernest.model.goals import Goal
+from airflow_provider_ernest.model.mixed import mixed_alternatives, mixed_billing
+from airflow_provider_ernest.model.mixed_job import mixed_job
+from airflow_provider_ernest.model.offers import Offer
+from airflow_provider_ernest.model.training import train
+
+from .paper import observe
+
+FIXED, SHARING = 20.0, 0.4
+WORK = {"m5.large": 4000.0, "c5.large": 2000.0, "r5.large": 1600.0}
+PRICES = {"m5.large": 0.10, "c5.large": 0.22, "r5.large": 0.26}
+
+
+def model_of(instance_type, *, work=None, fixed=FIXED, noise=0.0, startup=0.0, metrics=None):
+    """A model of runs whose times are those of OptEx's formula, but for the noise."""
+    machines = [1, 2, 4, 8, 16, 1, 3, 12]
+    scale = [0.1, 0.1, 0.1, 0.1, 0.1, 0.05, 0.08, 0.06]
+    work = WORK[instance_type] if work is None else work
+    generator = random.Random(instance_type)
+    seconds = [
+        (fixed + SHARING * m + work * s / m) * math.exp(noise * generator.gauss(0, 1))
+        for m, s in zip(machines, scale, strict=True)
+    ]
+    return train(
+        observe(
+            machines=machines,
+            scale=scale,
+            seconds=seconds,
+            startup_seconds=startup,
+            instance_type=instance_type,
+            metrics=metrics,
+        ),
+        job="job",
+        method="relative",
+        terms=("1", "scale/machines", "machines"),
+        instance_type=instance_type,
+    )
+
+
+def offers_of(*types, machines=range(1, 13), noise=0.0, billing=None):
+    terms = {"minimum_seconds": 0.0, "increment_seconds": 1e-6, **(billing or {})}
+    return [
+        Offer(
+            model=model_of(each, noise=noise),
+            machines=machines,
+            billing=Billing(price_per_hour=PRICES[each], **terms),
+        )
+        for each in types
+    ]
+
+
+def seconds_and_cost(composition, *, boot=0.0, master=0.0):
+    """By the formula that the runs were made with: seconds of the run, and dollars with boot and master."""
+    speed = sum(count / WORK[each] for each, count in composition.items())
+    seconds = FIXED + SHARING * sum(composition.values()) + 1.0 / speed
+    hourly = sum(count * PRICES[each] for each, count in composition.items()) + master
+    return seconds, hourly / 3600.0 * (seconds + boot)
+
+
+def test_the_formula_finds_the_speeds_in_the_models():
+    job = mixed_job(offers_of("m5.large", "c5.large", "r5.large"), scale=1.0, iterations=None)
+
+    assert job.fixed_seconds == pytest.approx(FIXED, rel=1e-3)
+    assert job.sharing_seconds == pytest.approx(SHARING, rel=1e-3)
+    assert job.speeds.tolist() == pytest.approx([1.0, 2.0, 2.5], rel=1e-3)
+    assert job.misfit < 1e-3
+
+
+def by_hand(offers, goal, *, boot=0.0, master=0.0):
+    """For each composition that keeps to the goal as surely as asked for: (what counts, composition)."""
+    job = mixed_job(offers, scale=1.0, iterations=None)
+    types, most = [offer.type_name for offer in offers], max(max(offer.machines) for offer in offers)
+    for counts in itertools.product(*([0, *offer.machines] for offer in offers)):
+        if not 0 < sum(counts) <= most:
+            continue
+        composition = dict(zip(types, counts, strict=True))
+        seconds, cost = seconds_and_cost(composition, boot=boot, master=master)
+        limit = goal.deadline_seconds
+        if goal.budget_dollars:
+            limit = (seconds + boot) * goal.budget_dollars / cost - boot
+        if limit <= 0:
+            continue
+        probability = ndtr(math.log(limit / seconds) / job.log_spread(sum(counts)))
+        if probability >= goal.confidence:
+            yield (seconds if goal.budget_dollars else cost) / probability, composition
+
+
+def is_mix(composition):
+    return sum(1 for count in composition.values() if count) > 1
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.97])
+@pytest.mark.parametrize("deadline", [200.0, 230.0, 270.0, 330.0, 450.0])
+@pytest.mark.parametrize("types", [("m5.large", "c5.large"), ("m5.large", "c5.large", "r5.large")])
+def test_no_composition_keeps_the_deadline_for_less(types, deadline, confidence):
+    machines = [1, 2, 3, 5, 8, 12]
+    offers, goal = (
+        offers_of(*types, machines=machines),
+        Goal(deadline_seconds=deadline, confidence=confidence),
+    )
+
+    found = mixed_alternatives(offers, goal=goal)
+
+    least, best = min(by_hand(offers, goal), key=lambda item: item[0])
+    for mix in found:
+        assert mix.cost / mix.probability >= least * (1 - 1e-6)
+        assert mix.seconds <= deadline
+        assert mix.probability >= confidence
+        assert mix.feasible
+        assert mix.machines == sum(part.machines for part in mix.composition) <= 12
+        assert {part.machines for part in mix.composition} <= set(machines)
+    if is_mix(best):
+        (mix,) = found
+        assert mix.cost / mix.probability == pytest.approx(least, rel=0.005)
+
+
+@pytest.mark.parametrize("budget", [0.14, 0.15, 0.17, 0.3])
+def test_no_composition_is_faster_for_the_money(budget):
+    billing = {"boot_seconds": 60, "master_price_per_hour": 0.1}
+    offers = offers_of("m5.large", "c5.large", machines=range(1, 9), billing=billing)
+    goal = Goal(budget_dollars=budget)
+
+    found = mixed_alternatives(offers, goal=goal)
+
+    told = list(by_hand(offers, goal, boot=60.0, master=0.1))
+    if not told:
+        assert found == ()
+        return
+    least, best = min(told, key=lambda item: item[0])
+    for mix in found:
+        assert mix.seconds / mix.probability >= least * (1 - 1e-6)
+        assert mix.cost <= budget
+    if is_mix(best):
+        (mix,) = found
+        assert mix.seconds / mix.probability == pytest.approx(least, rel=0.01)
+
+
+CHEAP = 0.08
+
+
+def few_cheap_machines(noise=0.0):
+    """Twelve of c5.large, but only six of m5.large, which costs less for its speed."""
+    offers = offers_of("m5.large", "c5.large", noise=noise)
+    cheap = replace(offers[0].billing, price_per_hour=CHEAP)
+    return [replace(offers[0], machines=range(1, 7), billing=cheap), offers[1]]
+
+
+def test_where_the_cheap_type_runs_out_the_mix_is_named_and_marked():
+    (mix,) = mixed_alternatives(few_cheap_machines(), goal=Goal(deadline_seconds=330.0))
+
+    names = " + ".join(f"{part.machines} {part.instance_type}" for part in mix.composition)
+    assert mix.instance_type == names
+    assert {part.instance_type for part in mix.composition} == {"m5.large", "c5.large"}
+    assert mix.extrapolates == "a mix of types by OptEx's formula: no such run was observed"
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
+def test_a_mix_keeps_its_deadline_as_surely_as_was_asked_for(confidence):
+    offers = few_cheap_machines(noise=0.04)
+    goal = Goal(deadline_seconds=330.0, confidence=confidence)
+
+    (mix,) = mixed_alternatives(offers, goal=goal)
+
+    assert mix.feasible
+    assert mix.probability >= confidence
+    low, high = mix.likely_seconds
+    assert low < mix.seconds < high
+    spread = math.log(high / mix.seconds) / ndtri(0.9)
+    assert math.log(330.0 / mix.seconds) / spread >= ndtri(confidence) - 1e-6
+
+
+def test_more_confidence_costs_more():
+    offers = few_cheap_machines(noise=0.04)
+    costs = [
+        mixed_alternatives(offers, goal=Goal(deadline_seconds=330.0, confidence=confidence))[0].cost
+        for confidence in (0.5, 0.95, 0.999)
+    ]
+
+    assert costs == sorted(costs)
+    assert costs[0] < costs[-1]
+
+
+def test_another_objective_gets_both_ends():
+    offers = offers_of("m5.large", "c5.large", machines=[2, 4, 6])
+    found = mixed_alternatives(offers, goal=Goal(deadline_seconds=560.0, objective="balanced"))
+    fastest = mixed_alternatives(offers, goal=Goal(deadline_seconds=560.0, objective="fastest"))
+    cheapest = mixed_alternatives(offers, goal=Goal(deadline_seconds=560.0, objective="cheapest"))
+
+    assert {each.instance_type for each in found} == {each.instance_type for each in (*fastest, *cheapest)}
+
+
+def test_there_are_none_of_types_that_were_not_trained():
+    (offer,) = offers_of("m5.large")
+    untrained = replace(offer, instance_type="c5.large", relative_speed=2.0)
+
+    assert mixed_alternatives([offer], goal=Goal(deadline_seconds=500.0)) == ()
+    assert mixed_alternatives([offer, untrained], goal=Goal(deadline_seconds=500.0)) == ()
+
+
+def test_there_are_none_out_of_reach():
+    offers = offers_of("m5.large", "c5.large", billing={"boot_seconds": 100})
+
+    assert mixed_alternatives(offers, goal=Goal(deadline_seconds=90.0)) == ()
+    assert mixed_alternatives(offers, goal=Goal(deadline_seconds=130.0)) == ()
+    assert mixed_alternatives(offers, goal=Goal(budget_dollars=0.001)) == ()
+
+
+def test_there_are_none_where_the_formula_does_not_fit_the_models():
+    """One type with a fixed part a hundred times the other's: no F serves both."""
+    offers = offers_of("m5.large", "c5.large")
+    odd = replace(offers[1], model=model_of("c5.large", fixed=100 * FIXED))
+
+    assert mixed_job([offers[0], odd], scale=1.0, iterations=None) is None
+    assert mixed_alternatives([offers[0], odd], goal=Goal(deadline_seconds=4000.0)) == ()
+
+
+def test_one_number_of_machines_is_completed_by_those_observed():
+    job = mixed_job(offers_of("m5.large", "c5.large", machines=[6]), scale=1.0, iterations=None)
+
+    assert job.speeds.tolist() == pytest.approx([1.0, 2.0], rel=1e-3)
+
+
+def test_all_wait_for_the_slowest_start():
+    offers = offers_of("m5.large", "c5.large", billing={"boot_seconds": 30})
+    offers[1] = replace(
+        offers[1],
+        model=replace(offers[1].model, startup_seconds=25.0),
+        billing=replace(offers[1].billing, boot_seconds=70),
+    )
+
+    (mix,) = mixed_alternatives(offers, goal=Goal(deadline_seconds=330.0))
+
+    counts = {part.instance_type: part.machines for part in mix.composition}
+    run, _ = seconds_and_cost(counts)
+    assert mix.seconds == pytest.approx(run + 25.0, rel=1e-3)
+    assert mix.seconds + 70.0 <= 330.0
+    hourly = sum(count * PRICES[each] for each, count in counts.items())
+    assert mix.cost == pytest.approx(hourly / 3600.0 * (mix.seconds + 70.0), rel=1e-6)
+
+
+def test_the_parts_are_billed_each_at_its_price_with_one_master_and_the_training_once():
+    offers = [
+        Offer(
+            model=model_of(name),
+            machines=[1, 2, 3, 4],
+            billing=Billing(
+                price_per_hour=price,
+                volume_gigabytes=gigabytes,
+                volume_price_per_gigabyte_month=0.073,
+                training_dollars=4.0,
+                expected_runs=10,
+                master_price_per_hour=0.5,
+                boot_seconds=600.0,
+            ),
+        )
+        for name, price, gigabytes in (("m5.large", 0.1, 100.0), ("c5.large", 0.2, 40.0))
+    ]
+    parts = (
+        Configuration(machines=4, instance_type="m5.large"),
+        Configuration(machines=1, instance_type="c5.large"),
+    )
+
+    cost = mixed_billing(offers, parts).cost(machines=5, seconds=3000.0)
+
+    assert cost.machines == pytest.approx(4 * 0.1 + 0.2)
+    assert cost.master == pytest.approx(0.5)
+    # 440 GB of the workers and as much as they have on average for the master, at 0.073 $ for 730 hours.
+    assert cost.volumes == pytest.approx((440 + 88) * 0.073 / 730)
+    assert cost.training == pytest.approx(0.4)
+
+
+def test_machines_that_cannot_hold_the_data_are_marked():
+    gigabyte = 1_000_000_000
+    metrics = RunMetrics(
+        tasks=100,
+        slots=8,
+        executor_run_seconds=100.0,
+        garbage_collection_seconds=1.0,
+        input_bytes=gigabyte,
+        shuffle_read_bytes=0,
+        spilled_bytes=0,
+        storage_memory_bytes=4 * gigabyte,
+        cache_wanted_bytes=30 * gigabyte,
+        cached_bytes=3 * gigabyte,
+        cached_on_disk_bytes=0,
+    )
+    offers = [
+        replace(offer, model=model_of(offer.type_name, metrics=metrics))
+        for offer in offers_of("m5.large", "c5.large")
+    ]
+
+    (mix,) = mixed_alternatives(offers, goal=Goal(deadline_seconds=330.0, confidence=0.5))
+
+    assert "finds room in memory" in mix.memory_shortage
+
+
+def test_the_choice_takes_the_mix_where_it_is_best():
+    offers, goal = few_cheap_machines(), Goal(deadline_seconds=330.0)
+
+    decision = choose(offers, goal=goal, allow_mixed=True)
+
+    (mix,) = mixed_alternatives(offers, goal=goal)
+    assert decision.composition == mix.composition
+    assert decision.predicted_cost == mix.cost
+    assert decision.alternatives[-1].composition == mix.composition
+    assert mix.extrapolates in decision.warnings
+    assert not choose(offers, goal=goal).composition
