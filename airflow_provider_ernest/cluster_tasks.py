@@ -99,6 +99,13 @@ def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any
     )
 
 
+def type_name(cluster: ClusterSpec) -> str:
+    """The name of its type of machine, under which models are stored."""
+    if isinstance(cluster, ConnectedCluster):
+        return cluster.instance_type or cluster.spark_conn_id
+    return cluster.instance_type
+
+
 def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
     """The cores of each machine, or what they are read from at run time.
 

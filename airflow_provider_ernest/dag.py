@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import DAG
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest.training_branches import ONE_TYPE_ONLY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -30,11 +32,19 @@ def ernest_dag(
             ``cluster`` where it runs on the same one, and whose ``decision`` where it is to be recorded.
         ernest: the arguments of `ErnestTaskGroup`.
         production_on_same_cluster: the production task runs on the cluster that the group started, which
-            then ends only after it. A cluster that is resized for production is meant for it anyway.
+            then ends only after it. A cluster that is resized for production is meant for it anyway. With
+            several types of machines there is no such cluster.
         dag_options: further arguments of Airflow's DAG, such as schedule or default_args.
+
+    Raises:
+        InvalidParameterError: what cannot be, when the DAG file is parsed.
     """
     with DAG(dag_id, **dag_options) as dag:
         group = ErnestTaskGroup(**ernest)
+        if production_on_same_cluster and group.cluster is None:
+            raise InvalidParameterError(
+                "production_on_same_cluster", True, "is impossible with several types", remedy=ONE_TYPE_ONLY
+            )
         task = production(group)
         group >> task
         if production_on_same_cluster or ernest.get("resize_for_production"):

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-Number = float | str
-"""A number, or a template that renders to one."""
+from airflow_provider_ernest.sizing_goal import BillingTerms as BillingTerms
+from airflow_provider_ernest.sizing_goal import Number as Number
+from airflow_provider_ernest.sizing_goal import SizingGoal as SizingGoal
+from airflow_provider_ernest.sizing_goal import UntrainedType as UntrainedType
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,31 +136,3 @@ class ModelSettings:
     extension_terms: Sequence[str] = ()
     extend_above_percent: Number = 10.0
     learn_from_other_jobs: bool = True
-
-
-@dataclass(frozen=True, kw_only=True)
-class SizingGoal:
-    """What the production run must keep to, and what it may be given.
-
-    Attributes:
-        deadline_seconds: choose the cheapest configuration that ends in time. Either this
-        budget_dollars: or the fastest one that costs no more.
-        price_per_hour: dollars for one machine and hour; None for what the cluster's machines cost, where
-            their price is known.
-        max_machines, min_machines: machines that the production run may have.
-        scale: the production input relative to the one that was sampled; above 1 when data has grown.
-        fallback_machines: taken, with a loud warning, where training failed or the goal is out of reach;
-            None to fail instead.
-        max_error_percent: the median leave-one-out error above which a model is inadequate.
-        on_inadequate: "fail" or "warn".
-    """
-
-    price_per_hour: Number | None = None
-    max_machines: Number
-    min_machines: Number = 1
-    deadline_seconds: Number | None = None
-    budget_dollars: Number | None = None
-    scale: Number = 1.0
-    fallback_machines: Number | None = None
-    max_error_percent: Number = 25.0
-    on_inadequate: str = "fail"

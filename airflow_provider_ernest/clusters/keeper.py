@@ -160,6 +160,7 @@ class Keeper:
                 )
                 for worker in workers
             ),
+            instance_type=self._spec.instance_type,
             cores_per_machine=self._spec.cores_per_machine,
             expires_at=self._expires_at.isoformat(timespec="seconds"),
             directory=str(self._directory.path),

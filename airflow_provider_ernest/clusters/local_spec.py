@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_ernest.clusters.spec_values import MIN_MEMORY_MEGABYTES, is_number, require_whole
+from airflow_provider_ernest.clusters.spec_values import (
+    MIN_MEMORY_MEGABYTES,
+    is_line,
+    is_number,
+    require_whole,
+)
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import Document
 
@@ -22,6 +27,7 @@ class LocalClusterSpec(Document):
         machines: how many workers.
         cores_per_machine: cores that each of them offers; they need not exist.
         memory_megabytes_per_machine: memory that each of them offers to executors.
+        instance_type: what to call this type of machine: models are kept by it.
         cpu_share: CPU that each worker with its executors may use, in cores: 0.5 is half of the time
             of one core. Enforced by the kernel's control groups; None is no limit.
         time_to_live_seconds: the cluster ends itself so long after its start, whatever happens.
@@ -36,6 +42,7 @@ class LocalClusterSpec(Document):
     machines: int
     cores_per_machine: int = 1
     memory_megabytes_per_machine: int = 1024
+    instance_type: str = "local"
     cpu_share: float | None = None
     time_to_live_seconds: float = 3600
     idle_limit_seconds: float = 900
@@ -49,6 +56,8 @@ class LocalClusterSpec(Document):
         require_whole(
             "memory_megabytes_per_machine", self.memory_megabytes_per_machine, minimum=MIN_MEMORY_MEGABYTES
         )
+        if not is_line(self.instance_type):
+            raise InvalidParameterError("instance_type", self.instance_type, "is not a name of one line")
         if self.master_port != 0:
             # Spark itself refuses the ports below, which only root may open.
             require_whole("master_port", self.master_port, minimum=1024, maximum=65535)

@@ -1,68 +1,80 @@
-"""The decision: how many machines, and the Spark properties that ask for them."""
+"""The decision: how many machines of which type, in the words of the tasks that ask for them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import (
-    number,
-    optional_document,
-    optional_number,
-    optional_text,
-    optional_whole_number,
-    whole_number,
-)
+from airflow_provider_ernest.operators.rendered import optional_text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.exceptions import ErnestError
-    from airflow_provider_ernest.model.choice import Goal
     from airflow_provider_ernest.model.records import DecisionRecord
-    from airflow_provider_ernest.model.results import Decision, Model
-    from airflow_provider_ernest.specification import Number
-
-Value = TypeVar("Value")
+    from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.operators.question import Question
+    from airflow_provider_ernest.operators.trained_types import TrainedType
+    from airflow_provider_ernest.specification import BillingTerms, Number, UntrainedType
 
 
 class ChooseConfigOperator(BaseOperator):
     """Choose the cheapest configuration within a deadline, or the fastest within a budget.
 
+    Over one type of machine or several, each with its own model. A configuration counts as keeping to the
+    goal where it does so with the probability `confidence`.
+
     Returns the `Decision` document, and pushes for the tasks behind it: ``config``, ``machines``,
-    ``spark_conf``, ``predicted_seconds``, ``predicted_cost`` and ``record``, the `DecisionRecord` document. A
-    stock operator takes them by ``SparkSubmitOperator(conf=choose.output["spark_conf"])``. The record is kept
-    in the model store, too; what hinders that is a warning, not a failure.
+    ``instance_type``, ``spark_conf``, ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty
+    where none was taken) and ``record``, the `DecisionRecord` document; for other operators those of
+    `downstream.outputs`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``,
+    ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one of them is not pushed, so
+    that a task that reads it fails, and ``unavailable`` says why. A stock operator takes them by
+    ``SparkSubmitOperator(conf=choose.output["spark_conf"])``. The record is kept in the model store, too;
+    what hinders that is a warning, not a failure.
 
     Args:
-        model: the `Model` document; None (training failed) takes the fallback.
-        price_per_hour: dollars for one machine and hour; None for the mean price of the cluster's machines.
+        model: the `Model` document, or one for each type; None where its training failed.
+        price_per_hour: dollars for one machine and hour, or a mapping of them by type; None for the mean
+            price of the cluster's machines.
         max_machines, min_machines: machines that may be chosen.
+        allowed_machines: the only numbers of machines among these; with it `max_machines` may be left out.
         deadline_seconds: the production run must end within so long, its start-up included. Either this
-        budget_dollars: or it must cost no more than this.
+        budget_dollars: or it must cost no more than this. With an `objective` both, one or none.
+        confidence: the probability with which that is to be kept; 0.5 is by the median prediction.
+        objective: "cheapest", "fastest", "balanced" or the path of a function; see `SizingGoal`.
         scale: the production input relative to the one that was sampled.
         iterations: iterations of the production run, for iterative jobs.
-        fallback_machines: taken, with a warning, where there is no model or the goal is out of reach; None
-            to fail. With it, set ``trigger_rule="all_done"``.
-        cluster: `ClusterHandle` document of the cluster that production runs on, if it is there already:
-            no more machines than it has are chosen, unless machines can be added to it. As JSON text, too: a
-            task with another trigger rule than ``all_success`` must not come directly after a setup task, and
-            an XComArg would put it there.
-        cores_per_machine: cores of a machine, where there is no `cluster` to tell.
+        billing: `BillingTerms`, or a mapping of their fields; None for the defaults.
+        untrained_types: `UntrainedType` or mappings of their fields: to be considered, as extrapolations.
+        allow_mixed: consider clusters of several trained types, too.
+        only_in_memory: leave out machines that cannot hold the data in memory.
+        on_failure: "fail", "fallback" or "most_probable", see `SizingGoal`; None for "fallback" where one is
+            stated, else "fail". To go on without a model, set ``trigger_rule="all_done"``, too.
+        fallback_machines: how many machines to take, with a warning, where nothing can be chosen.
+        fallback_instance_type: of which type; None for the first that was to be trained.
+        training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
+            of one for each type, or a mapping by type.
+        cluster: `ClusterHandle` document of the cluster that production runs on, if it is there already, or
+            one of each type's training: no more machines than it has are chosen, unless machines can be
+            added to it. As JSON text, too: a task with another trigger rule than ``all_success`` must not
+            come directly after a setup task, and an XComArg would put it there.
+        cores_per_machine: cores of a machine, where there is no `cluster` to tell; or a mapping by type.
         conf: further Spark properties for ``spark_conf``; what sizes the run wins over them.
+        dynamic_allocation: have it on, bounded to the choice, in the outputs for YARN, Kubernetes and EMR.
         job: the job's name in the store; None for the model's. Needed to record a fallback without a model.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
         InfeasibleGoalError: the goal is out of reach; says what is the best within reach.
         InvalidParameterError: a value that cannot work.
+        MissingResourceError: there is no model, or no price.
     """
 
     template_fields: Sequence[str] = (
@@ -70,11 +82,19 @@ class ChooseConfigOperator(BaseOperator):
         "price_per_hour",
         "max_machines",
         "min_machines",
+        "allowed_machines",
         "deadline_seconds",
         "budget_dollars",
+        "confidence",
+        "objective",
         "scale",
         "iterations",
+        "billing",
+        "untrained_types",
+        "on_failure",
         "fallback_machines",
+        "fallback_instance_type",
+        "training_failure",
         "cluster",
         "cores_per_machine",
         "conf",
@@ -88,17 +108,28 @@ class ChooseConfigOperator(BaseOperator):
         self,
         *,
         model: Any,
-        max_machines: Number,
-        price_per_hour: Number | None = None,
+        max_machines: Number | None = None,
+        price_per_hour: Number | Mapping[str, Number] | None = None,
         min_machines: Number = 1,
+        allowed_machines: Sequence[int] | str | None = None,
         deadline_seconds: Number | None = None,
         budget_dollars: Number | None = None,
+        confidence: Number = 0.8,
+        objective: str | None = None,
         scale: Number = 1.0,
         iterations: Number | None = None,
+        billing: BillingTerms | Mapping[str, Any] | None = None,
+        untrained_types: Sequence[UntrainedType | Mapping[str, Any]] = (),
+        allow_mixed: bool = False,
+        only_in_memory: bool = False,
+        on_failure: str | None = None,
         fallback_machines: Number | None = None,
+        fallback_instance_type: str | None = None,
+        training_failure: Any = None,
         cluster: Any = None,
-        cores_per_machine: Number = 1,
+        cores_per_machine: Number | Mapping[str, Any] = 1,
         conf: Mapping[str, str] | None = None,
+        dynamic_allocation: bool = False,
         job: str | None = None,
         store: str | None = None,
         **kwargs: Any,
@@ -108,157 +139,102 @@ class ChooseConfigOperator(BaseOperator):
         self.price_per_hour = price_per_hour
         self.max_machines = max_machines
         self.min_machines = min_machines
+        self.allowed_machines = allowed_machines
         self.deadline_seconds = deadline_seconds
         self.budget_dollars = budget_dollars
+        self.confidence = confidence
+        self.objective = objective
         self.scale = scale
         self.iterations = iterations
+        self.billing = _fields(billing)
+        self.untrained_types = [_fields(each) for each in untrained_types]
+        self.allow_mixed = allow_mixed
+        self.only_in_memory = only_in_memory
+        self.on_failure = on_failure
         self.fallback_machines = fallback_machines
+        self.fallback_instance_type = fallback_instance_type
+        self.training_failure = training_failure
         self.cluster = cluster
         self.cores_per_machine = cores_per_machine
         self.conf = conf
+        self.dynamic_allocation = dynamic_allocation
         self.job = job
         self.store = store
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Decide, and push the decision in the forms that downstream tasks need."""
-        from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.model.results import Model
-        from airflow_provider_ernest.model.tables import decision_table
-        from airflow_provider_ernest.operators.decided_conf import decided_conf
         from airflow_provider_ernest.operators.decision_record import keep_decision
+        from airflow_provider_ernest.operators.question import read_question
+        from airflow_provider_ernest.operators.trained_types import trained_types
 
         with no_vain_retries():
-            cluster = optional_document("cluster", self.cluster)
-            handle = ClusterHandle.from_dict(cluster) if cluster else None
-            model = Model.from_dict(self.model) if self.model else None
-            record = self._decide(model, handle, context)
-            decision = record.decision
-            spark_conf = decided_conf(
-                decision.config.machines,
-                cores_per_machine=self._cores(handle),
-                handle=handle,
-                conf=self.conf or {},
-                context=context,
-            )
+            types = trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure)
+            question = read_question(self, has_model=any(each.model for each in types))
+            record = self._decide(question, types, context)
+            outputs = self._outputs(record, question, types, context)
+        self._tell(record.decision)
+        for key, value in outputs.items():
+            context["ti"].xcom_push(key=key, value=value)
+        keep_decision(record, store=optional_text(self.store), log=self.log)
+        return record.decision.to_dict()
+
+    def _decide(self, question: Question, types: Sequence[TrainedType], context: Context) -> DecisionRecord:
+        from airflow_provider_ernest.operators.deciding import decide
+        from airflow_provider_ernest.operators.decision_record import record_of
+
+        decision = decide(
+            question,
+            types,
+            allow_mixed=self.allow_mixed,
+            only_in_memory=self.only_in_memory,
+            log=self.log,
+        )
+        return record_of(
+            decision,
+            question=question,
+            types=types,
+            job=optional_text(self.job),
+            objective=optional_text(self.objective),
+            origin=origin_of(context),
+        )
+
+    def _outputs(
+        self, record: DecisionRecord, question: Question, types: Sequence[TrainedType], context: Context
+    ) -> dict[str, Any]:
+        """All that is pushed, by its key."""
+        from airflow_provider_ernest.downstream.outputs import outputs
+        from airflow_provider_ernest.operators.decided_conf import decided_conf, handle_for, shapes_of
+
+        decision, conf = record.decision, self.conf or {}
+        shapes = shapes_of(decision, types, question, log=self.log)
+        spark_conf = decided_conf(
+            decision,
+            shapes=shapes,
+            handle=handle_for(decision, types),
+            conf=conf,
+            context=context,
+        )
+        return {
+            **outputs(decision, shapes, conf=conf, dynamic_allocation=self.dynamic_allocation),
+            "config": decision.config.to_dict(),
+            "machines": decision.config.machines,
+            "instance_type": decision.config.instance_type,
+            "spark_conf": spark_conf,
+            "predicted_seconds": decision.predicted_seconds,
+            "predicted_cost": decision.predicted_cost,
+            "fallback_reason": decision.fallback_reason or "",
+            "record": record.to_dict(),
+        }
+
+    def _tell(self, decision: Decision) -> None:
+        from airflow_provider_ernest.model.tables import decision_table
+
         for line in decision_table(decision):
             self.log.info("%s", line)
         for warning in decision.warnings:
             self.log.warning("%s", warning)
-        push = context["ti"].xcom_push
-        push(key="config", value=decision.config.to_dict())
-        push(key="machines", value=decision.config.machines)
-        push(key="spark_conf", value=spark_conf)
-        push(key="predicted_seconds", value=decision.predicted_seconds)
-        push(key="predicted_cost", value=decision.predicted_cost)
-        push(key="record", value=record.to_dict())
-        keep_decision(record, store=optional_text(self.store), log=self.log)
-        return decision.to_dict()
 
-    def _decide(self, model: Model | None, handle: ClusterHandle | None, context: Context) -> DecisionRecord:
-        from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
-        from airflow_provider_ernest.operators.decision_record import fallback_decision, record_of
 
-        goal, machines = self._goal(), self._allowed_machines(handle)
-        fallback = optional_whole_number("fallback_machines", self.fallback_machines)
-        if fallback is not None and fallback not in machines:
-            raise self._outside("fallback_machines", fallback, machines)
-        try:
-            decision = self._chosen(model, handle, goal, machines)
-        except (InfeasibleGoalError, MissingResourceError) as error:
-            if fallback is None:
-                raise
-            self.log.warning("FALLBACK to %d machines: %s", fallback, error)
-            told_by = handle or model
-            decision = fallback_decision(
-                fallback,
-                goal=goal,
-                error=error,
-                instance_type=told_by.instance_type if told_by else "unknown",
-                price_per_hour=self._price(handle),
-            )
-        return record_of(
-            decision,
-            model=model,
-            job=optional_text(self.job),
-            goal=goal,
-            machines=machines,
-            scale=self._noted(number, "scale", 1.0),
-            iterations=self._noted(optional_whole_number, "iterations", None),
-            origin=origin_of(context),
-        )
-
-    def _chosen(
-        self, model: Model | None, handle: ClusterHandle | None, goal: Goal, machines: range
-    ) -> Decision:
-        from airflow_provider_ernest.exceptions import MissingResourceError
-        from airflow_provider_ernest.model.choice import choose
-
-        if model is None:
-            raise MissingResourceError(
-                "There is no model to choose by: its training failed or was skipped.",
-                remedy="Set fallback_machines to go on without one.",
-            )
-        return choose(
-            model,
-            goal=goal,
-            machines=machines,
-            price_per_hour=self._required_price(handle),
-            scale=number("scale", self.scale),
-            iterations=optional_whole_number("iterations", self.iterations),
-        )
-
-    def _noted(self, read: Callable[[str, Any], Value], parameter: str, otherwise: Value) -> Value:
-        """A parameter for the record, without which a fallback could be taken all the same."""
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-
-        try:
-            return read(parameter, getattr(self, parameter))
-        except InvalidParameterError as error:
-            self.log.warning("%s It is recorded as %s.", error, otherwise)
-            return otherwise
-
-    def _goal(self) -> Goal:
-        from airflow_provider_ernest.model.choice import Goal
-
-        return Goal(
-            deadline_seconds=optional_number("deadline_seconds", self.deadline_seconds),
-            budget_dollars=optional_number("budget_dollars", self.budget_dollars),
-        )
-
-    def _price(self, handle: ClusterHandle | None) -> float | None:
-        given = optional_number("price_per_hour", self.price_per_hour)
-        return given if given is not None or handle is None else handle.price_per_hour
-
-    def _required_price(self, handle: ClusterHandle | None) -> float:
-        from airflow_provider_ernest.exceptions import MissingResourceError
-
-        price = self._price(handle)
-        if price is None:
-            raise MissingResourceError(
-                "price_per_hour=None leaves open what a machine costs, and no cluster tells it.",
-                remedy="Give the dollars for one machine and hour.",
-            )
-        return price
-
-    def _allowed_machines(self, handle: ClusterHandle | None) -> range:
-        minimum = whole_number("min_machines", self.min_machines)
-        maximum = whole_number("max_machines", self.max_machines)
-        if handle is not None and handle.limits_production and maximum > len(handle.machines):
-            raise self._outside("max_machines", maximum, range(1, len(handle.machines) + 1))
-        return range(minimum, maximum + 1)
-
-    @staticmethod
-    def _outside(parameter: str, value: int, machines: range) -> ErnestError:
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-
-        return InvalidParameterError(
-            parameter,
-            value,
-            f"is outside the {machines.start} to {machines.stop - 1} machines that production may have",
-            remedy="Correct it, or allow or start more machines.",
-        )
-
-    def _cores(self, handle: ClusterHandle | None) -> int:
-        return (
-            handle.cores_per_machine if handle else whole_number("cores_per_machine", self.cores_per_machine)
-        )
+def _fields(given: Any) -> dict[str, Any]:
+    """A specification as a mapping, whose values Airflow renders."""
+    return asdict(given) if is_dataclass(given) and not isinstance(given, type) else dict(given or {})

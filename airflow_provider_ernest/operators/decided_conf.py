@@ -1,25 +1,31 @@
-"""The Spark properties that a decision comes to."""
+"""The Spark properties that a decision comes to, and the machines that they are for."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.base import LOCAL
+from airflow_provider_ernest.clusters.base import EC2, LOCAL
+from airflow_provider_ernest.downstream.machines import MachineShape
 from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.model.documents import Configuration
+    from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.operators.question import Question
+    from airflow_provider_ernest.operators.trained_types import TrainedType
 
 
 def decided_conf(
-    machines: int,
+    decision: Decision,
     *,
-    cores_per_machine: int,
+    shapes: Mapping[str, MachineShape],
     handle: ClusterHandle | None,
     conf: Mapping[str, str],
     context: Context,
@@ -27,16 +33,98 @@ def decided_conf(
     """What a cluster needs, the user's own properties, and the sizing; each wins over what is before it.
 
     Args:
-        machines: that were decided on.
-        cores_per_machine: of each.
-        handle: of the cluster that production runs on, if it is there already.
+        decision: what was decided.
+        shapes: of the types of machines that were decided on.
+        handle: of a cluster of that type, where there is one.
         conf: the user's.
         context: of the task that decides.
     """
+    parts = decision.composition or (decision.config,)
+    executors, cores = _executors(parts, shapes)
     return {
         **(handle.spark_conf() if handle else {}),
+        **_shared_memory(parts, shapes, cores),
         # Only a driver on this machine can write into a folder of it.
         **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
         **conf,
-        **sizing_conf(machines=machines, cores_per_machine=cores_per_machine),
+        **sizing_conf(machines=executors, cores_per_machine=cores),
     }
+
+
+def shapes_of(
+    decision: Decision, types: Sequence[TrainedType], question: Question, *, log: Any
+) -> dict[str, MachineShape]:
+    """The machines of each type: as its cluster tells, else as the user does; those decided on among them.
+
+    Args:
+        decision: what was decided.
+        types: what came of each training.
+        question: what was asked.
+        log: the logger that is told where the cores are only assumed.
+    """
+    shapes: dict[str, MachineShape] = {}
+    for each in types:
+        if each.handle:
+            shapes.setdefault(each.handle.instance_type, _shape(each.handle))
+            # The model may be of machines that are not there any more, and production of those that are.
+            shapes.setdefault(each.instance_type, _shape(each.handle))
+    told = dict(question.cores)
+    for one in question.untrained_types:
+        like = shapes.get(one.like)
+        cores = one.cores_per_machine or (like.cores if like else told.get(one.like))
+        if cores:
+            told.setdefault(one.instance_type, cores)
+    for part in decision.composition or (decision.config,):
+        if question.cores and part.instance_type not in {**shapes, **told}:
+            log.warning(
+                "Nothing tells the cores of a machine of type %s: production is sized for %d. "
+                "Name the type in cores_per_machine.",
+                part.instance_type,
+                question.cores_per_machine,
+            )
+        told.setdefault(part.instance_type, question.cores_per_machine)
+    for name, cores in told.items():
+        shapes.setdefault(name, MachineShape(cores=cores))
+    return shapes
+
+
+def handle_for(decision: Decision, types: Sequence[TrainedType]) -> ClusterHandle | None:
+    """The cluster whose properties production needs: of the type, or most machines of a mix, decided on."""
+    parts = decision.composition or (decision.config,)
+    main = max(parts, key=lambda part: part.machines).instance_type
+    return next(
+        (
+            each.handle
+            for each in types
+            if each.handle and main in (each.instance_type, each.handle.instance_type)
+        ),
+        None,
+    )
+
+
+def _shape(handle: ClusterHandle) -> MachineShape:
+    return MachineShape(
+        cores=handle.cores_per_machine,
+        memory_megabytes=min(machine.memory_megabytes for machine in handle.machines),
+        is_standalone=handle.kind in (LOCAL, EC2) or handle.web_url is not None,
+    )
+
+
+def _executors(parts: Sequence[Configuration], shapes: Mapping[str, MachineShape]) -> tuple[int, int]:
+    """How many executors of how many cores fill the machines: all of them are alike.
+
+    Of one type, each machine has one. In a mix, the machines with more cores have several.
+    """
+    cores = math.gcd(*(shapes[part.instance_type].cores for part in parts))
+    return sum(part.machines * (shapes[part.instance_type].cores // cores) for part in parts), cores
+
+
+def _shared_memory(
+    parts: Sequence[Configuration], shapes: Mapping[str, MachineShape], cores: int
+) -> dict[str, str]:
+    """The memory of each executor where machines of a mix hold different numbers of them."""
+    if len(parts) < 2:
+        return {}
+    known = [shapes[part.instance_type] for part in parts]
+    rooms = [each.memory_megabytes // (each.cores // cores) for each in known if each.memory_megabytes]
+    return {"spark.executor.memory": f"{min(rooms)}m"} if len(rooms) == len(known) else {}

@@ -1,85 +1,68 @@
-"""A decision without a model, and the record of any: what was asked for and what was decided."""
+"""The record of a decision: what was asked for and what was decided."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.model.documents import Configuration
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.recording import record_in_time
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.exceptions import ErnestError
-    from airflow_provider_ernest.model.choice import Goal
+    from collections.abc import Sequence
+
     from airflow_provider_ernest.model.documents import Origin
-    from airflow_provider_ernest.model.results import Model
-
-
-def fallback_decision(
-    machines: int, *, goal: Goal, error: ErnestError, instance_type: str, price_per_hour: float | None
-) -> Decision:
-    """The decision for the stated fallback.
-
-    Args:
-        machines: of the fallback.
-        goal: that it does not look at.
-        error: why no choice was possible.
-        instance_type: the machines' type.
-        price_per_hour: dollars for one machine and hour; None where unknown.
-    """
-    return Decision(
-        config=Configuration(machines=machines, instance_type=instance_type),
-        goal=goal.describe(),
-        price_per_hour=price_per_hour,
-        fallback_reason=str(error),
-        warnings=(f"The stated fallback of {machines} machines was taken: {error}",),
-    )
+    from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.operators.question import Question
+    from airflow_provider_ernest.operators.trained_types import TrainedType
 
 
 def record_of(
     decision: Decision,
     *,
-    model: Model | None,
+    question: Question,
+    types: Sequence[TrainedType],
     job: str | None,
-    goal: Goal,
-    machines: range,
-    scale: float,
-    iterations: int | None,
+    objective: str | None,
     origin: Origin,
 ) -> DecisionRecord:
     """The record of a decision that was just made.
 
     Args:
         decision: what was decided.
-        model: by which, or in spite of which where a fallback was taken; None where there was none.
-        job: the job's name; None for the model's. Empty in the record where neither tells.
-        goal: what was asked for.
-        machines: the numbers of machines that were allowed.
-        scale: of production.
-        iterations: of production.
+        question: what was asked for.
+        types: what came of each training. The model that decided is one of theirs; where a fallback was
+            taken, the first is recorded in spite of which it was.
+        job: the job's name; None for the models'. Empty in the record where neither tells.
+        objective: as it was stated; None where deadline or budget said what is best.
         origin: the task instance that decided.
     """
     now = datetime.now(UTC)
+    models = [each.model for each in types if each.model]
+    model = next((each for each in models if each.model_id == decision.model_id), next(iter(models), None))
+    goal, machines = question.goal, question.machines
     return DecisionRecord(
         decision_id=new_id(now),
         decided_at=now.isoformat(),
         job=job or (model.job if model else ""),
         instance_type=decision.config.instance_type,
         decision=decision,
-        scale=scale,
+        scale=question.scale,
         model_id=model.model_id if model else None,
-        iterations=iterations,
+        iterations=question.iterations,
         deadline_seconds=goal.deadline_seconds,
         budget_dollars=goal.budget_dollars,
-        min_machines=machines.start,
-        max_machines=machines.stop - 1,
+        min_machines=machines[0],
+        max_machines=machines[-1],
         artifact_sha256=model.artifact_sha256 if model else None,
         origin=origin,
+        confidence=goal.confidence,
+        objective=objective,
+        allowed_machines=machines if question.has_allowed_machines else (),
+        model_ids=tuple(each.model_id for each in models),
     )
 
 

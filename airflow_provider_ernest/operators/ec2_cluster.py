@@ -12,9 +12,9 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError
+from airflow_provider_ernest.operators.ec2_size import NOT_GIVEN, size_of_new_cluster
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.rendered import (
-    NOTHING,
     document,
     number,
     optional_text,
@@ -47,6 +47,10 @@ class EC2ClusterOperator(BaseOperator):
     `time_to_live_seconds`. Where this task fails, is killed or times out, it ends what it launched; another
     attempt takes over or ends what an earlier one left behind.
 
+    With `size` alone, `machines` may be left out: ``EC2ClusterOperator(size=ernest.config["machines"],
+    instance_type=ernest.config["instance_type"], ...)`` starts the cluster that production was sized for. As
+    any, it is yours to end: ``TerminateClusterOperator(...).as_teardown(setups=create)``.
+
     With `cluster` and `size` it starts nothing but adds machines to that cluster, or ends some of it, until
     it has that size, and returns the handle of what it is then. Give it the other arguments with which the
     cluster was started: by them, new machines are launched.
@@ -55,8 +59,9 @@ class EC2ClusterOperator(BaseOperator):
         machines ... driver_host: see `EC2ClusterSpec`, whose fields they are. All may be templates but
             `setup_script`, in which Jinja would misread the shell's ``${#...}``. Lists may be texts
             separated by commas.
-        cluster: `ClusterHandle` document of the cluster to resize.
-        size: the number of workers that it shall have.
+        cluster: `ClusterHandle` document of the cluster to resize. Where it is given and turns out to be
+            missing, the task fails: a resize never starts a cluster of its own.
+        size: the number of workers that it, or the new cluster, shall have.
         aws_conn_id: Airflow connection of AWS; None for the credentials that boto3 finds by itself.
         region_name: AWS region; None for that of the connection. A resize takes connection and region of the
             cluster.
@@ -79,6 +84,7 @@ class EC2ClusterOperator(BaseOperator):
         "region_name",
     )
     ui_color = "#e4dcf2"
+    machines: Number | None
     smallest_acceptable: Number | None
 
     def __init__(
@@ -120,7 +126,7 @@ class EC2ClusterOperator(BaseOperator):
         network_encryption: bool | str = False,
         price_per_hour: Number | None = None,
         driver_host: str | None = None,
-        cluster: Any = None,
+        cluster: Any = NOT_GIVEN,
         size: Number | None = None,
         aws_conn_id: str | None = "aws_default",
         region_name: str | None = None,
@@ -133,7 +139,11 @@ class EC2ClusterOperator(BaseOperator):
         # Each under its own name, as everywhere in Airflow.
         for name in SPEC_FIELDS:
             setattr(self, name, given[name])
-        self.cluster = cluster
+        # By what the DAG file says, since a cluster that is missing, whatever made it so, must not become a
+        # new one that nobody ends.
+        self._is_resize = cluster is not NOT_GIVEN
+        self._is_sized = size is not None
+        self.cluster = cluster if self._is_resize else None
         self.size = size
         self.aws_conn_id = aws_conn_id
         self.region_name = region_name
@@ -146,10 +156,9 @@ class EC2ClusterOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the cluster and wait, here or in the triggerer; or resize one."""
         with no_vain_retries():
-            # By the size, since a cluster that is missing must not become a new one that nobody ends.
-            if self.cluster or self.size not in NOTHING:
+            if self._is_resize:
                 return self._told(self._resized(context))
-            opened = self._open(self._spec(), context)
+            opened = self._open(self._spec(**self._sized()), context)
             if not self._is_deferrable():
                 return self._told(opened.start())
             # Made before anything is launched: afterwards nothing of it can fail.
@@ -189,6 +198,10 @@ class EC2ClusterOperator(BaseOperator):
 
         values = {name: getattr(self, name) for name in SPEC_FIELDS}
         return spec_of(EC2ClusterSpec, {**values, **changes})
+
+    def _sized(self) -> dict[str, Any]:
+        """The number of workers of a new cluster, where `size` says it."""
+        return {"machines": size_of_new_cluster(self.size, self.machines)} if self._is_sized else {}
 
     def _open(self, spec: EC2ClusterSpec, context: Context) -> EC2Cluster:
         from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster

@@ -33,7 +33,7 @@ class EC2PreflightOperator(EC2ClusterOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Ask AWS."""
         with no_vain_retries():
-            facts = self._facts(self._spec())
+            facts = self._facts(self._spec(**self._sized()))
         for key, value in facts.items():
             context["ti"].xcom_push(key=key, value=value)
         return facts

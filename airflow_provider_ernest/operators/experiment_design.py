@@ -45,6 +45,7 @@ class ExperimentDesignOperator(BaseOperator):
         available_machines: machines of the cluster that the runs will have; None where it sets no limit.
         target_max_machines, target_min_machines: machines that production may have: the predictions that the
             model will be asked for; None for the maximum where they are not known.
+        target_allowed_machines: the only numbers of machines among these that production may have.
         target_scale: the production input relative to the one that is sampled.
         budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
         budget_share: the same as a share of what production is predicted to cost on `target_min_machines`
@@ -78,6 +79,7 @@ class ExperimentDesignOperator(BaseOperator):
         "available_machines",
         "target_max_machines",
         "target_min_machines",
+        "target_allowed_machines",
         "target_scale",
         "budget",
         "budget_share",
@@ -105,6 +107,7 @@ class ExperimentDesignOperator(BaseOperator):
         available_machines: Number | None = None,
         target_max_machines: Number | None = None,
         target_min_machines: Number = 1,
+        target_allowed_machines: Sequence[int] | str | None = None,
         target_scale: Number = 1.0,
         budget: Number | None = None,
         budget_share: Number | None = None,
@@ -131,6 +134,7 @@ class ExperimentDesignOperator(BaseOperator):
         self.available_machines = available_machines
         self.target_max_machines = target_max_machines
         self.target_min_machines = target_min_machines
+        self.target_allowed_machines = target_allowed_machines
         self.target_scale = target_scale
         self.budget = budget
         self.budget_share = budget_share
@@ -188,6 +192,7 @@ class ExperimentDesignOperator(BaseOperator):
         targets = targets_of(
             min_machines=self.target_min_machines,
             max_machines=self.target_max_machines,
+            allowed_machines=self.target_allowed_machines,
             scale=self.target_scale,
         )
         criterion = optional_text(self.criterion)

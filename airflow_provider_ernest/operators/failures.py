@@ -1,4 +1,4 @@
-"""How our errors end a task: those that another attempt cannot mend are not retried."""
+"""How our errors end a task: those that another attempt cannot mend are not retried, and some are told."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from airflow_provider_ernest.exceptions import ErnestError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from airflow.sdk import Context
 
 
 @contextmanager
@@ -22,3 +24,14 @@ def no_vain_retries() -> Iterator[None]:
         from airflow.providers.common.compat.sdk import AirflowFailException
 
         raise AirflowFailException(f"{type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def failure_told(context: Context) -> Iterator[None]:
+    """Push why the task fails as XCom ``failure``, for the tasks that go on without it to tell."""
+    try:
+        yield
+    except Exception as error:
+        told = error.message if isinstance(error, ErnestError) else f"{type(error).__name__}: {error}"
+        context["ti"].xcom_push(key="failure", value=told)
+        raise

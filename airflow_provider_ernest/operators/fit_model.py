@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.links.model_fit import ModelFitLink
-from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.failures import failure_told, no_vain_retries
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_document
@@ -30,7 +30,8 @@ class FitModelOperator(BaseOperator):
     Give it ``trigger_rule="all_done_min_one_success"``: it goes on without the runs that failed where
     those that are left determine the model, and says which are missing.
 
-    Returns the `Model` document, and pushes its place in the store under the key ``stored_at``.
+    Returns the `Model` document, and pushes its place in the store under the key ``stored_at``. Where it
+    fails, it pushes why under ``failure``, for the decision to tell.
 
     Args:
         observations: the `Observation` documents, output of the mapped sample runs.
@@ -120,14 +121,19 @@ class FitModelOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Fit, validate, store, judge."""
+        from airflow_provider_ernest.exceptions import TooFewObservationsError
         from airflow_provider_ernest.model.documents import Design
         from airflow_provider_ernest.model.store import ModelStore
         from airflow_provider_ernest.model.tables import model_table
 
-        with no_vain_retries():
+        with no_vain_retries(), failure_told(context):
             store = ModelStore(store_root(self.store))
             self._check_on_inadequate()
             observations = self._observations()
+            if not observations:
+                raise TooFewObservationsError(
+                    "No sample run succeeded.", remedy="See their logs, and that of the cluster's task."
+                )
             design = Design.from_dict(self.design) if self.design else None
             if design is not None:
                 self._name_missing(design, observations)

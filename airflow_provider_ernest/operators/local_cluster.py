@@ -29,6 +29,7 @@ class LocalClusterOperator(BaseOperator):
         machines: number of workers.
         cores_per_machine: cores of each.
         memory_megabytes_per_machine: memory each offers to its executor.
+        instance_type: what to call this type of machine: models are kept by it.
         cpu_share: CPU that each may use, in cores, where control groups allow it; None for no limit.
         time_to_live_seconds: the cluster ends itself after so long, whatever happens.
         idle_limit_seconds: it ends itself after so long without an application.
@@ -45,6 +46,7 @@ class LocalClusterOperator(BaseOperator):
         "machines",
         "cores_per_machine",
         "memory_megabytes_per_machine",
+        "instance_type",
         "cpu_share",
         "time_to_live_seconds",
         "idle_limit_seconds",
@@ -59,6 +61,7 @@ class LocalClusterOperator(BaseOperator):
         machines: Number,
         cores_per_machine: Number = 1,
         memory_megabytes_per_machine: Number = 1024,
+        instance_type: str = "local",
         cpu_share: Number | None = None,
         time_to_live_seconds: Number = 3600,
         idle_limit_seconds: Number = 900,
@@ -70,6 +73,7 @@ class LocalClusterOperator(BaseOperator):
         self.machines = machines
         self.cores_per_machine = cores_per_machine
         self.memory_megabytes_per_machine = memory_megabytes_per_machine
+        self.instance_type = instance_type
         self.cpu_share = cpu_share
         self.time_to_live_seconds = time_to_live_seconds
         self.idle_limit_seconds = idle_limit_seconds
@@ -111,6 +115,7 @@ class LocalClusterOperator(BaseOperator):
             memory_megabytes_per_machine=whole_number(
                 "memory_megabytes_per_machine", self.memory_megabytes_per_machine
             ),
+            instance_type=self.instance_type,
             cpu_share=optional_number("cpu_share", self.cpu_share),
             time_to_live_seconds=number("time_to_live_seconds", self.time_to_live_seconds),
             idle_limit_seconds=number("idle_limit_seconds", self.idle_limit_seconds),

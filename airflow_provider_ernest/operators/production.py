@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.rendered import (
-    number,
-    optional_number,
-    optional_whole_number,
-    whole_number,
-)
+from airflow_provider_ernest.operators.rendered import NOTHING, number, optional_number, whole_number
+from airflow_provider_ernest.operators.sizes import machine_counts
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from airflow_provider_ernest.model.design.budgets import ProductionShare
     from airflow_provider_ernest.model.design.targets import Targets
     from airflow_provider_ernest.specification import Number
@@ -21,23 +19,26 @@ COSTS_OF_PRODUCTION = ("machine_seconds", "dollars")
 """The costs of which a production run has one, too."""
 
 
-def targets_of(*, min_machines: Number, max_machines: Number | None, scale: Number) -> Targets | None:
-    """The configurations that predictions will be asked for; None where no `max_machines` are given.
+def targets_of(
+    *,
+    min_machines: Number,
+    max_machines: Number | None,
+    allowed_machines: Sequence[int] | str | None,
+    scale: Number,
+) -> Targets | None:
+    """The configurations that predictions will be asked for; None where nothing tells the most machines.
 
     Raises:
         InvalidParameterError: a value cannot be.
     """
     from airflow_provider_ernest.model.design.targets import Targets
 
-    most = optional_whole_number("target_max_machines", max_machines)
-    if most is None:
+    if max_machines in NOTHING and allowed_machines in NOTHING:
         return None
-    least = whole_number("target_min_machines", min_machines)
-    if least > most:
-        raise InvalidParameterError(
-            "target_min_machines", least, f"is more than target_max_machines={most}", remedy="Lower it."
-        )
-    return Targets(machines=range(least, most + 1), scale=number("target_scale", scale))
+    machines = machine_counts(
+        minimum=min_machines, maximum=max_machines, allowed=allowed_machines, prefix="target_"
+    )
+    return Targets(machines=machines, scale=number("target_scale", scale))
 
 
 def budget_of(

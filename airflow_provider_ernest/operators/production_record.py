@@ -91,7 +91,7 @@ def _production(
     measured = _measured(event_log, run, decision.config.machines, log)
     machines = measured.machines if measured else decision.config.machines
     seconds = measured.seconds if measured else ended_at - run.submitted_at
-    price, prediction = decision.price_per_hour, prediction_for(machines, decision)
+    prediction = prediction_for(machines, decision)
     now = datetime.now(UTC)
     return ProductionRun(
         production_id=new_id(now),
@@ -106,7 +106,7 @@ def _production(
         predicted_seconds=prediction.seconds,
         likely_seconds=prediction.likely,
         nearly_certain_seconds=prediction.nearly_certain,
-        cost=None if price is None else machines * price * seconds / 3600.0,
+        cost=cost_of(decision, machines=machines, seconds=seconds),
         model_id=decision.model_id,
         decision_id=record.decision_id,
         artifact_sha256=_hash(application, log),
@@ -114,6 +114,26 @@ def _production(
         event_log=str(event_log) if event_log else None,
         origin=origin_of(context),
     )
+
+
+def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | None:
+    """Dollars for a run on so many machines, billed as it was decided; None where no price is known.
+
+    What the sample runs cost is left out: it was paid before, and the decision's part of it is an allotment.
+    For a mix of types, of which it is not known which machine did what, there is no cost.
+
+    Args:
+        decision: that it ran by.
+        machines: that it had.
+        seconds: from submission to end.
+    """
+    if decision.composition:
+        return None
+    if decision.billing is not None:
+        billed = decision.billing.cost(machines=machines, seconds=seconds)
+        return billed.total - billed.training
+    price = decision.price_per_hour
+    return None if price is None else machines * price * seconds / 3600.0
 
 
 class Prediction(NamedTuple):
@@ -126,12 +146,13 @@ class Prediction(NamedTuple):
 
 def prediction_for(machines: int, decision: Decision) -> Prediction:
     """The prediction for the machines that a run really had, which need not be those decided on."""
-    if machines == decision.config.machines:
+    if machines == decision.config.machines:  # of a mix, too: it ran on the machines decided on
         return Prediction(
             decision.predicted_seconds, decision.likely_seconds, decision.nearly_certain_seconds
         )
     for other in decision.alternatives:
-        if (other.machines, other.instance_type) == (machines, decision.config.instance_type):
+        is_of_type = other.instance_type == decision.config.instance_type and not other.composition
+        if is_of_type and other.machines == machines:
             return Prediction(other.seconds, other.likely_seconds, other.nearly_certain_seconds)
     return Prediction()
 

@@ -13,12 +13,14 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.rendered import optional_document
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.specification import (
+    BillingTerms,
     ConnectedCluster,
     DesignBounds,
     ModelSettings,
     SampledInput,
     SizingGoal,
     SparkJob,
+    UntrainedType,
 )
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
@@ -76,6 +78,17 @@ def test_production_elsewhere_does_not_hold_the_cluster():
 
     assert "production" not in dag.task_dict["ernest.terminate_cluster"].upstream_task_ids
     assert dag.task_dict["production"].upstream_task_ids == {"ernest.choose_config"}
+
+
+def test_what_comes_after_the_sample_runs_does_not_need_the_cluster():
+    """Airflow runs nothing between a setup that has failed and its teardown, not even a fallback."""
+    terminate = sized(fallback_machines=2).task_dict["ernest.terminate_cluster"]
+
+    assert terminate.get_flat_relative_ids(upstream=True) == {
+        "ernest.design",
+        "ernest.create_cluster",
+        "ernest.sample_run",
+    }
 
 
 def test_the_cluster_is_bracketed_by_setup_and_teardown():
@@ -292,3 +305,60 @@ def test_what_yarn_does_not_tell_is_declared():
     )
     create = sized(cluster=connected).task_dict["ernest.create_cluster"]
     assert (create.machines, create.memory_megabytes_per_machine) == (4, 2048)
+
+
+def test_all_of_the_goal_reaches_the_decision():
+    untrained = UntrainedType(instance_type="big", like="local", relative_speed=2, price_per_hour=1)
+    goal = SizingGoal(
+        budget_dollars=2,
+        deadline_seconds=60,
+        objective="balanced",
+        confidence=0.95,
+        allowed_machines=(2, 4),
+        billing=BillingTerms(boot_seconds=90, expected_runs="{{ params.runs }}"),
+        untrained_types=[untrained],
+        only_in_memory=True,
+        on_failure="most_probable",
+        dynamic_allocation=True,
+    )
+    tasks = sized(goal=goal).task_dict
+    choose, design = tasks["ernest.choose_config"], tasks["ernest.design"]
+
+    assert (choose.objective, choose.confidence, choose.on_failure) == ("balanced", 0.95, "most_probable")
+    assert (choose.allowed_machines, design.target_allowed_machines) == ((2, 4), (2, 4))
+    assert choose.billing["boot_seconds"] == 90
+    assert choose.untrained_types[0]["relative_speed"] == 2
+    assert (choose.only_in_memory, choose.dynamic_allocation, choose.allow_mixed) == (True, True, False)
+    assert choose.trigger_rule == "all_success", "without a model there is nothing most probable"
+
+
+def test_the_billing_is_rendered():
+    goal = SizingGoal(
+        deadline_seconds=60, max_machines=4, billing=BillingTerms(expected_runs="{{ params.runs }}")
+    )
+    choose = sized(goal=goal).task_dict["ernest.choose_config"]
+
+    class TaskInstance:
+        dag_id = "nightly"
+
+        def xcom_pull(self, *, task_ids, key="return_value", default=None, map_indexes=None):
+            return None
+
+    choose.render_template_fields({"ti": TaskInstance(), "params": {"runs": 30}})
+    assert choose.billing["expected_runs"] == "30"
+
+
+@pytest.mark.parametrize("is_native", [False, True])
+def test_the_decision_is_told_why_the_training_failed(is_native):
+    why = "The error is 41 %, {{ above }} 'the' \"threshold\".\nReally"
+    with DAG("nightly", schedule=None, render_template_as_native_obj=is_native):
+        choose = ErnestTaskGroup(**ernest_arguments()).config.operator
+
+    class TaskInstance:
+        dag_id = "nightly"
+
+        def xcom_pull(self, *, task_ids, key="return_value", default=None, map_indexes=None):
+            return {("ernest.fit_model", "failure"): why}.get((task_ids, key))
+
+    choose.render_template_fields({"ti": TaskInstance()})
+    assert choose.training_failure == {"local": why}

@@ -18,6 +18,8 @@ from airflow_provider_ernest.exceptions import ClusterError, InvalidDocumentErro
         ("machines", "4"),
         ("cores_per_machine", 0),
         ("memory_megabytes_per_machine", 100),
+        ("instance_type", ""),
+        ("instance_type", "two\nlines"),
         ("cpu_share", 0),
         ("cpu_share", float("nan")),
         ("cpu_share", 1.5),  # more than the one core that the worker offers

@@ -1,54 +1,30 @@
 import math
+from dataclasses import replace
 from threading import Event
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.records import DecisionRecord
 from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators import recording
-from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.locations import store_root
 from tests.unit.operators.conftest import seconds
-
-
-def choose_operator(model, **changes) -> ChooseConfigOperator:
-    fields = {"price_per_hour": 0.35, "max_machines": 8, "deadline_seconds": 60, **changes}
-    return ChooseConfigOperator(task_id="choose", model=model, **fields)
-
-
-def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:
-    return ClusterHandle(
-        kind=kind,
-        name="nightly",
-        master_url="spark://127.0.0.1:7077",
-        web_url="http://127.0.0.1:8080",
-        machines=tuple(
-            Machine(
-                worker_id=f"w{i}",
-                host=f"127.0.1.{i + 1}",
-                cores=1,
-                memory_megabytes=900,
-                price_per_hour=price_per_hour,
-            )
-            for i in range(machines)
-        ),
-    ).to_dict()
+from tests.unit.operators.decisions import choose_operator, cluster, recorded
 
 
 def test_cheapest_within_the_deadline_start_up_included(context, ti, model):
     decision = choose_operator(model).execute(context)
 
     in_time = [m for m in range(1, 9) if seconds(m, 1.0) + 5.0 <= 60]
-    cheapest = min(in_time, key=lambda m: m * (seconds(m, 1.0) + 5.0))
+    cheapest = min(in_time, key=lambda m: m * max(60.0, seconds(m, 1.0) + 5.0))
     assert decision["config"]["machines"] == cheapest
     assert ti.pushed["machines"] == cheapest
     assert ti.pushed["predicted_seconds"] == pytest.approx(seconds(cheapest, 1.0) + 5.0, rel=1e-3)
-    billed_seconds = math.ceil(ti.pushed["predicted_seconds"])
+    billed_seconds = max(60, math.ceil(ti.pushed["predicted_seconds"]))
     assert ti.pushed["predicted_cost"] == pytest.approx(cheapest * 0.35 * billed_seconds / 3600)
 
 
@@ -90,42 +66,6 @@ def test_a_cluster_that_can_grow_may_have_more_machines(context, ti, model):
     assert "spark.eventLog.dir" not in ti.pushed["spark_conf"], "production may run on another worker"
 
 
-def test_the_price_is_that_of_the_clusters_machines_unless_given(context, ti, model):
-    priced = cluster(8, price_per_hour=0.2)
-    choose_operator(model, cluster=priced, price_per_hour=None).execute(context)
-    cheap = ti.pushed["predicted_cost"]
-    choose_operator(model, cluster=priced, price_per_hour="0.4").execute(context)
-    assert ti.pushed["predicted_cost"] == pytest.approx(2 * cheap)
-
-
-@pytest.mark.parametrize("changes", [{"cluster": cluster(8)}, {}])
-def test_an_unknown_price_is_asked_for(context, model, changes):
-    with pytest.raises(AirflowFailException, match=r"price_per_hour=None .* Give the dollars"):
-        choose_operator(model, price_per_hour=None, **changes).execute(context)
-
-
-def test_a_deadline_out_of_reach_names_the_best_within_reach(context, model):
-    best = min(seconds(m, 1.0) + 5.0 for m in range(1, 9))
-    with pytest.raises(AirflowFailException, match=f"InfeasibleGoalError: .*{best:.0f}"):
-        choose_operator(model, deadline_seconds=5).execute(context)
-
-
-def test_a_deadline_out_of_reach_takes_the_stated_fallback(context, ti, model, capsys):
-    decision = choose_operator(model, deadline_seconds="5", fallback_machines="6").execute(context)
-
-    assert decision["config"]["machines"] == 6
-    assert ti.pushed["spark_conf"]["spark.cores.max"] == "6"
-    assert "FALLBACK to 6 machines" in capsys.readouterr().out
-    assert decision["fallback_reason"]
-
-
-def test_without_a_model_only_a_stated_fallback_goes_on(context, ti):
-    with pytest.raises(AirflowFailException, match=r"no model.*fallback_machines"):
-        choose_operator(None).execute(context)
-    choose_operator(None, fallback_machines=3).execute(context)
-    assert ti.pushed["machines"] == 3
-
-
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -133,8 +73,26 @@ def test_without_a_model_only_a_stated_fallback_goes_on(context, ti):
         ({"deadline_seconds": None}, "deadline_seconds"),
         ({"deadline_seconds": "soon"}, "deadline_seconds='soon'"),
         ({"price_per_hour": "nan"}, "price_per_hour"),
+        ({"price_per_hour": {"local": -1}}, r"price_per_hour\['local'\]=-1.0 is not above 0"),
         ({"max_machines": 0}, "machines"),
+        ({"max_machines": None}, "max_machines=None sets no limit"),
+        ({"allowed_machines": "[9, 12]"}, r"allowed_machines=.* leaves none from 1 to 8"),
+        ({"allowed_machines": "many"}, "allowed_machines='many'"),
         ({"fallback_machines": 20}, "fallback_machines=20"),
+        (
+            {"fallback_machines": 3, "allowed_machines": [2, 4]},
+            "fallback_machines=3 is outside the 2, 4 mach",
+        ),
+        ({"confidence": "sure"}, "confidence='sure'"),
+        ({"confidence": 1.5}, "confidence=1.5 is not between 0 and 1"),
+        ({"objective": "loveliest"}, "objective='loveliest'"),
+        ({"on_failure": "retry"}, "on_failure='retry' is unknown"),
+        ({"on_failure": "fallback"}, "on_failure='fallback' has none to take"),
+        ({"billing": {"increment": 1}}, "billing='increment' is unknown"),
+        ({"billing": {"increment_seconds": 0}}, "increment_seconds=0"),
+        ({"billing": {"expected_runs": 0}}, "expected_runs=0"),
+        ({"untrained_types": [{"instance_type": "m5.large"}]}, "untrained_types=.* names no type"),
+        ({"cores_per_machine": "several"}, "cores_per_machine='several'"),
     ],
 )
 def test_goals_that_cannot_be_are_named(context, model, changes, named):
@@ -142,31 +100,9 @@ def test_goals_that_cannot_be_are_named(context, model, changes, named):
         choose_operator(model, **changes).execute(context)
 
 
-@pytest.mark.parametrize(
-    ("handle", "price"),
-    [(cluster(8, kind="ec2", price_per_hour=0.4), 0.4), (cluster(8, kind="ec2"), None), ("null", None)],
-)
-def test_the_stated_fallback_needs_no_price(context, ti, model, handle, price):
-    operator = choose_operator(
-        None if handle == "null" else model,
-        cluster=handle,
-        price_per_hour=None,
-        deadline_seconds=0.001,
-        fallback_machines=2,
-    )
-    decision = operator.execute(context)
-    assert decision["config"]["machines"] == ti.pushed["machines"] == 2
-    assert decision["price_per_hour"] == (price and pytest.approx(price))
-    assert decision["fallback_reason"]
-
-
 def test_production_that_runs_elsewhere_may_have_more_machines_than_the_cluster(context, ti, model):
     choose_operator(model, cluster=cluster(2, kind="emr"), deadline_seconds=60).execute(context)
     assert ti.pushed["machines"] > 2
-
-
-def recorded(job: str = "enrich", instance_type: str = "local") -> list[DecisionRecord]:
-    return ModelStore(store_root()).decisions(job, instance_type)
 
 
 def test_a_decision_is_kept_with_what_was_asked_for(context, ti, observations):
@@ -192,52 +128,6 @@ def test_the_job_and_the_store_may_be_named(context, model, tmp_path):
     assert not store_root().exists()
 
 
-def test_a_fallback_is_kept_beside_the_model_that_could_not_reach_the_goal(context, model):
-    choose_operator(model, deadline_seconds="5", fallback_machines="6").execute(context)
-
-    (record,) = recorded()
-    assert record.model_id == model["model_id"]
-    assert (record.decision.model_id, record.decision.config.machines) == (None, 6)
-    assert record.decision.config.instance_type == "local"
-    assert record.decision.fallback_reason
-
-
-def test_a_fallback_without_a_model_is_kept_under_the_job_that_is_named(context, ti):
-    fields = {"job": "enrich", "fallback_machines": 3, "cluster": cluster(8), "iterations": 20}
-    choose_operator(None, **fields).execute(context)
-
-    (record,) = recorded()
-    assert (record.model_id, record.artifact_sha256, record.iterations) == (None, None, 20)
-
-
-def test_a_fallback_that_belongs_to_no_job_is_handed_on_but_not_kept(context, ti, capsys):
-    choose_operator(None, fallback_machines=3).execute(context)
-
-    assert ti.pushed["record"]["decision"]["config"]["machines"] == 3
-    assert not store_root().exists()
-    assert "not recorded: neither a model nor the parameter job" in capsys.readouterr().out
-
-
-def test_a_fallback_needs_nothing_of_what_it_does_not_look_at(context, ti, capsys):
-    """Such as a scale that a failed task was to tell."""
-    choose_operator(None, job="enrich", fallback_machines=3, scale="None", iterations="many").execute(context)
-
-    (record,) = recorded(instance_type="unknown")
-    assert (record.scale, record.iterations, ti.pushed["machines"]) == (1.0, None, 3)
-    assert "scale='None' is not a finite number" in capsys.readouterr().out
-
-
-def test_a_fallback_to_machines_of_another_type_is_kept_under_that_type(context, ti, model):
-    """Such as of a cluster that was started after the model was trained elsewhere."""
-    handle = {**cluster(8, kind="ec2"), "instance_type": "m5.xlarge"}
-    choose_operator(model, cluster=handle, deadline_seconds=1, fallback_machines=6).execute(context)
-
-    (record,) = recorded(instance_type="m5.xlarge")
-    assert record.instance_type == record.decision.config.instance_type == "m5.xlarge"
-    assert record.model_id == model["model_id"]
-    assert recorded() == []
-
-
 def test_a_store_that_does_not_answer_holds_up_no_decision(context, ti, model, capsys, monkeypatch):
     answer = Event()
     monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
@@ -256,3 +146,76 @@ def test_a_store_that_fails_is_no_reason_to_decide_nothing(context, ti, model, c
 
     assert DecisionRecord.from_dict(ti.pushed["record"]).decision == Decision.from_dict(decision)
     assert "The decision is not recorded" in capsys.readouterr().out
+
+
+def test_the_goal_is_kept_as_surely_as_was_asked_for(context, ti, observations):
+    """By the median of runs that scatter, fewer machines seem enough."""
+    noisy = [replace(one, seconds=one.seconds * (1.25 if one.index % 2 else 0.8)) for one in observations]
+    model = train(noisy, job="enrich").to_dict()
+
+    by_median = choose_operator(model, deadline_seconds=80, confidence=0.5).execute(context)
+    surely = choose_operator(model, deadline_seconds=80, confidence="0.95").execute(context)
+
+    assert by_median["config"]["machines"] < surely["config"]["machines"]
+    assert by_median["probability"] < 0.95 <= surely["probability"]
+    assert (surely["confidence"], choose_operator(model).confidence) == (0.95, 0.8)
+
+
+def test_only_allowed_numbers_of_machines_are_chosen(context, ti, model):
+    choose_operator(model, allowed_machines="2,4,8,16", max_machines=8).execute(context)
+    (record,) = recorded()
+
+    assert [one.machines for one in record.decision.alternatives] == [2, 4, 8]
+    assert ti.pushed["machines"] == 4
+    assert (record.allowed_machines, record.min_machines, record.max_machines) == ((2, 4, 8), 2, 8)
+
+
+def test_allowed_numbers_need_no_maximum(context, ti, model):
+    choose_operator(model, allowed_machines=[3], max_machines=None).execute(context)
+    assert ti.pushed["machines"] == 3
+
+
+def most_machines(alternative):
+    """An objective of a user's."""
+    return -alternative.machines
+
+
+@pytest.mark.parametrize(
+    ("objective", "machines"), [("fastest", 8), ("cheapest", 3), (f"{__name__}.most_machines", 8)]
+)
+def test_the_objective_says_what_is_best(context, ti, model, objective, machines):
+    choose_operator(model, objective=objective, budget_dollars=1).execute(context)
+
+    assert ti.pushed["machines"] == machines
+    (record,) = recorded()
+    assert (record.objective, record.confidence) == (objective, 0.8)
+    assert (record.deadline_seconds, record.budget_dollars) == (60.0, 1.0)
+
+
+def test_what_other_operators_need_is_pushed(context, ti, model):
+    handle = cluster(8, kind="ec2")
+    handle["machines"] = [{**machine, "memory_megabytes": 6000} for machine in handle["machines"]]
+    choose_operator(model, cluster=handle).execute(context)
+
+    machines = ti.pushed["machines"]
+    assert ti.pushed["instance_type"] == "local"
+    assert ti.pushed["yarn_conf"]["spark.executor.instances"] == str(machines)
+    assert ti.pushed["kubernetes_conf"]["spark.executor.instances"] == str(machines)
+    assert "spark.executor.cores=1" in ti.pushed["spark_arguments"]
+
+
+def test_what_cannot_be_said_is_not_pushed_and_so_fails_who_reads_it(context, ti, model):
+    """A cluster of EMR has no machines of type "local"."""
+    choose_operator(model).execute(context)
+
+    assert "emr_instance_groups" not in ti.pushed
+    assert "local" in ti.pushed["unavailable"]["emr_instance_groups"]
+    assert None not in [value for key, value in ti.pushed.items() if not key.startswith("predicted")]
+
+
+def test_dynamic_allocation_is_bounded_to_the_choice(context, ti, model):
+    choose_operator(model, cluster=cluster(8), dynamic_allocation=True).execute(context)
+
+    conf, machines = ti.pushed["yarn_conf"], str(ti.pushed["machines"])
+    assert conf["spark.dynamicAllocation.enabled"] == "true"
+    assert conf["spark.dynamicAllocation.maxExecutors"] == machines

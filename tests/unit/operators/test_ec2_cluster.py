@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferred
+from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2 import cluster, readiness, resizing
@@ -417,3 +418,71 @@ def test_a_resize_without_a_cluster_launches_nothing(api, spark, context):
     with pytest.raises(AirflowFailException, match=r"cluster=None .* output of the task"):
         create(api, cluster=None, size=3).execute(context)
     assert not api.instances()
+
+
+# A cluster for production
+
+
+def test_a_cluster_of_the_chosen_size_is_started_and_is_the_users_to_end(api, spark, context, ti):
+    ti.task_id = "create_production_cluster"
+    handle = create(api, machines=None, size="2", instance_type="m5.xlarge", over_allocation=0).execute(
+        context
+    )
+
+    assert (len(handle["machines"]), handle["instance_type"]) == (2, "m5.xlarge")
+    assert living(api) == 3
+    TerminateClusterOperator(task_id="end", cluster=handle).execute(context)
+    assert living(api) == 0
+
+
+def test_the_size_reaches_the_triggerer(api, spark, context):
+    trigger = deferred(
+        create(api, machines=None, size=2, over_allocation=0, deferrable=True), context
+    ).trigger
+    assert (trigger.wanted, trigger.smallest) == (2, 2)
+
+
+@pytest.mark.parametrize("size", [None, "None", ""])
+def test_a_resize_whose_cluster_and_size_are_both_missing_launches_nothing(api, spark, context, size):
+    with pytest.raises(AirflowFailException, match="cluster='None' names nothing"):
+        create(api, cluster="None", size=size).execute(context)
+    assert not api.instances()
+
+
+@pytest.mark.parametrize("machines", [None, 3])
+@pytest.mark.parametrize("size", ["None", "", "many", "2.5"])
+def test_a_size_that_is_missing_is_no_other_size(api, spark, context, machines, size):
+    """As where the decision was skipped, and its XCom is not there."""
+    with pytest.raises(AirflowFailException, match="size="):
+        create(api, machines=machines, size=size).execute(context)
+    assert not api.instances()
+
+
+def test_a_size_beside_machines_is_a_resize_that_forgot_its_cluster(api, spark, context):
+    with pytest.raises(
+        AirflowFailException, match=r"\(machines, size\)=\(3, 5\) is two sizes .* give the cluster"
+    ):
+        create(api, machines=3, size=5).execute(context)
+    assert not api.instances()
+
+
+def test_the_operator_is_rendered_as_what_the_dag_file_says(api, spark, context):
+    """Rendering must not make a new cluster of a resize, nor the other way round."""
+    with DAG("nightly", schedule=None):
+        operator = create(api, machines=None, size="{{ 2 }}", over_allocation=0)
+    operator.render_template_fields({})
+
+    assert (operator.size, operator.cluster) == ("2", None)
+    assert len(operator.execute(context)["machines"]) == 2
+
+
+def test_the_check_is_for_the_size_of_production_too(api, context):
+    facts = EC2PreflightOperator(
+        task_id="check",
+        size=2,
+        instance_type="m5.large",
+        image=api.image_id,
+        subnets=api.subnet_ids,
+        security_groups=[api.security_group_id],
+    ).execute(context)
+    assert facts["cores_per_machine"] == 2

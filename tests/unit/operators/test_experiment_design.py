@@ -41,6 +41,20 @@ def test_the_design_is_for_the_predictions_that_will_be_asked_for(ti, context):
     assert with_targets["experiments"] != without["experiments"]
 
 
+def test_only_the_numbers_of_machines_that_are_allowed_will_be_asked_for(ti, context):
+    asked = {"target_max_machines": 64, "target_min_machines": 2}
+    design_operator(**asked).execute(context)
+    every = ti.pushed["design"]
+    design_operator(**asked, target_allowed_machines="[2, 4]").execute(context)
+    few = ti.pushed["design"]
+    design_operator(target_max_machines=4, target_min_machines=2, target_allowed_machines=(2, 4, 8)).execute(
+        context
+    )
+
+    assert few["experiments"] != every["experiments"]
+    assert few["experiments"] == ti.pushed["design"]["experiments"]
+
+
 @pytest.mark.parametrize(
     ("method", "target_max_machines", "criterion", "weighting"),
     [

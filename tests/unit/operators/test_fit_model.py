@@ -284,3 +284,30 @@ def test_a_missing_application_is_named(context, observations, tmp_path):
 def test_an_unknown_reaction_is_refused(context, observations, application):
     with pytest.raises(AirflowFailException, match=r'on_inadequate=.*Use "fail" or "warn"'):
         fit_operator(observations, application, on_inadequate="ignore").execute(context)
+
+
+def test_why_there_is_no_model_is_told_to_the_tasks_behind(context, ti, observations, application):
+    with pytest.raises(AirflowFailException):
+        fit_operator([], application).execute(context)
+    assert ti.pushed["failure"] == "No sample run succeeded."
+
+    strict = {"max_error_percent": 1e-9, "method": "relative", "terms": ("scale/machines",)}
+    with pytest.raises(AirflowFailException):
+        fit_operator(observations, application, **strict).execute(context)
+    assert "The leave-one-out error of the model of 'enrich' on local is" in ti.pushed["failure"]
+    assert "% (median), above the threshold of 1e-09 %" in ti.pushed["failure"]
+
+
+def test_an_error_that_nobody_foresaw_is_told_too(context, ti, observations, application, monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("of nothing")
+
+    monkeypatch.setattr(ModelStore, "save", broken)
+    with pytest.raises(ZeroDivisionError):
+        fit_operator(observations, application).execute(context)
+    assert ti.pushed["failure"] == "ZeroDivisionError: of nothing"
+
+
+def test_a_model_is_no_failure(context, ti, observations, application):
+    fit_operator(observations, application).execute(context)
+    assert "failure" not in ti.pushed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -12,12 +13,14 @@ import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException
 
+from airflow_provider_ernest.model.billing import Billing
 from airflow_provider_ernest.model.documents import Configuration, Origin
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Alternative, Decision
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.locations import event_logs, store_root
+from airflow_provider_ernest.operators.production_record import cost_of, prediction_for
 from tests.unit.operators.submissions import events, handle, production
 
 
@@ -101,6 +104,53 @@ def test_the_prediction_is_that_for_the_machines_that_really_worked(submissions,
     assert (three.machines, three.predicted_seconds) == (3, 140.0)
     assert (three.likely_seconds, three.nearly_certain_seconds) == ((135.0, 145.0), (130.0, 150.0))
     assert (two.machines, two.predicted_seconds, two.is_unusual) == (2, None, False)
+
+
+def test_the_cost_is_billed_as_the_decision_reckoned(submissions, context):
+    """What the sample runs cost was paid before: it is no cost of this run."""
+    submissions.writes_log("app-7", events("app-7", machines=4))
+    billing = Billing(
+        price_per_hour=0.36,
+        increment_seconds=3600,
+        master_price_per_hour=0.5,
+        boot_seconds=60,
+        training_dollars=7.0,
+    )
+    record = DecisionRecord.from_dict(decided())
+    decision = replace(record.decision, billing=billing)
+
+    production(cluster=handle(), decision=replace(record, decision=decision).to_dict()).execute(context)
+
+    (run,) = recorded()
+    assert run.cost == pytest.approx(4 * 0.36 + 0.5)
+
+
+def test_predictions_of_other_types_and_of_mixes_are_not_those_of_the_run():
+    mixed = replace(
+        alternative(2, 50.0), composition=(Configuration(machines=1, instance_type="m5.large"),) * 2
+    )
+    other = replace(alternative(2, 60.0), instance_type="c5.large")
+    decision = replace(
+        DecisionRecord.from_dict(decided()).decision, alternatives=(mixed, other, alternative(2, 70.0))
+    )
+    assert prediction_for(2, decision).seconds == 70.0
+
+
+def test_of_a_mix_only_the_run_as_it_was_decided_is_predicted():
+    parts = (
+        Configuration(machines=3, instance_type="m5.large"),
+        Configuration(machines=2, instance_type="c5.large"),
+    )
+    decision = replace(
+        DecisionRecord.from_dict(decided()).decision,
+        config=Configuration(machines=5, instance_type="3 m5.large + 2 c5.large"),
+        composition=parts,
+        price_per_hour=None,
+        billing=Billing(price_per_hour=0.1),
+    )
+    assert prediction_for(5, decision).seconds == 110.0
+    assert prediction_for(3, decision).seconds is None
+    assert cost_of(decision, machines=5, seconds=100) is None
 
 
 def test_machines_that_replaced_lost_ones_do_not_count(submissions, context, capsys):

@@ -1,0 +1,116 @@
+"""DAGs over several types of machines, without machines: clusters and runs are made up, and some fail.
+
+Run as a program, it runs them all and writes the states of their tasks, and when what was done, as JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, BaseOperator
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.model.documents import Experiment, Observation
+from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+DONE = Path(os.environ["AIRFLOW_HOME"]) / "done"
+"""A file of what was done. Airflow reads this module anew for each task: it remembers nothing."""
+
+
+def done(operator: BaseOperator, what: str) -> None:
+    with DONE.open("a") as file:
+        file.write(f"{operator.dag_id}: {what}\n")
+
+
+def create(self: LocalClusterOperator, context: Any) -> dict[str, Any]:
+    done(self, f"create {self.instance_type}")
+    if self.instance_type == "unavailable":
+        raise RuntimeError("no capacity")
+    machine = {"cores": 1, "memory_megabytes": 900, "price_per_hour": 0.1}
+    return ClusterHandle(
+        kind="local",
+        name=self.instance_type,
+        master_url="spark://127.0.0.1:7077",
+        instance_type=self.instance_type,
+        machines=tuple(
+            Machine(worker_id=f"worker-{index}", host=f"127.0.1.{index + 1}", **machine) for index in range(4)
+        ),
+    ).to_dict()
+
+
+def sample(self: SampleRunOperator, context: Any) -> dict[str, Any]:
+    experiment, instance_type = Experiment.from_dict(self.experiment), self.cluster["instance_type"]
+    if instance_type == "broken":
+        raise RuntimeError("the run failed")
+    return Observation(
+        index=experiment.index,
+        machines=experiment.machines,
+        scale=experiment.scale,
+        seconds=2.0 + 120.0 * experiment.scale / experiment.machines + 1.5 * experiment.machines,
+        startup_seconds=5.0,
+        instance_type=instance_type,
+    ).to_dict()
+
+
+def terminate(self: TerminateClusterOperator, context: Any) -> None:
+    done(self, f"end {self.cluster['instance_type']}")
+
+
+LocalClusterOperator.execute = create
+SampleRunOperator.execute = sample
+TerminateClusterOperator.execute = terminate
+
+
+class Production(BaseOperator):
+    """Starts whatever became of the tasks before it, if its size can be read."""
+
+    template_fields = ("conf",)
+
+    def __init__(self, *, conf: Any, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.conf = conf
+
+    def execute(self, context: Any) -> None:
+        done(self, f"production on {self.conf['spark.executor.instances']}")
+
+
+def sized(dag_id: str, *types: str, trigger_rule: str = "all_success", **goal: Any) -> DAG:
+    with DAG(dag_id, schedule=None) as dag:
+        ernest = ErnestTaskGroup(
+            job=SparkJob(name="enrich", application=__file__),
+            input=SampledInput(path="", partitions=100),
+            bounds=DesignBounds(max_machines=4, max_runs=5),
+            cluster=[LocalClusterSpec(machines=4, instance_type=name) for name in types],
+            goal=SizingGoal(deadline_seconds=60, max_machines=4, **goal),
+            run_retries=0,
+        )
+        production = Production(
+            task_id="production", conf=ernest.config["spark_conf"], trigger_rule=trigger_rule
+        )
+        ernest >> production
+    return dag
+
+
+one_is_left = sized("one_is_left", "broken", "unavailable", "good")
+none_is_left = sized("none_is_left", "broken", "unavailable")
+eager = sized("eager", "broken", trigger_rule="all_done")
+fallen_back = sized("fallen_back", "unavailable", fallback_machines=2)
+
+if __name__ == "__main__":
+    ran: dict[str, Any] = {}
+    for dag in (one_is_left, none_is_left, eager, fallen_back):
+        run = dag.test()
+        states = {task.task_id: str(task.state) for task in run.get_task_instances()}
+        lines = [line.partition(": ") for line in DONE.read_text().splitlines()]
+        was_done = [what for dag_id, _, what in lines if dag_id == dag.dag_id]
+        ran[dag.dag_id] = {"state": str(run.state), "tasks": states, "done": was_done}
+    Path(sys.argv[1]).write_text(json.dumps(ran))

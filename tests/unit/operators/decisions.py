@@ -1,0 +1,37 @@
+"""A decision of one job on one type of machine, and what is kept of it."""
+
+from __future__ import annotations
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.model.records import DecisionRecord
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.locations import store_root
+
+
+def choose_operator(model, **changes) -> ChooseConfigOperator:
+    fields = {"price_per_hour": 0.35, "max_machines": 8, "deadline_seconds": 60, **changes}
+    return ChooseConfigOperator(task_id="choose", model=model, **fields)
+
+
+def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:
+    return ClusterHandle(
+        kind=kind,
+        name="nightly",
+        master_url="spark://127.0.0.1:7077",
+        web_url="http://127.0.0.1:8080",
+        machines=tuple(
+            Machine(
+                worker_id=f"w{i}",
+                host=f"127.0.1.{i + 1}",
+                cores=1,
+                memory_megabytes=900,
+                price_per_hour=price_per_hour,
+            )
+            for i in range(machines)
+        ),
+    ).to_dict()
+
+
+def recorded(job: str = "enrich", instance_type: str = "local") -> list[DecisionRecord]:
+    return ModelStore(store_root()).decisions(job, instance_type)

@@ -1,0 +1,294 @@
+"""The decision over several types of machines, each with a model of its own or without one."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.operators.training_cluster import training_cluster
+from airflow_provider_ernest.specification import UntrainedType
+from tests.unit.operators.conftest import EXPERIMENTS
+
+PRICES = {"m5.large": 0.1, "c5.xlarge": 0.18}
+CORES = {"m5.large": 2, "c5.xlarge": 4}
+
+
+def cluster(
+    instance_type: str, *, machines: int = 4, kind: str = "ec2", price: bool = True
+) -> dict[str, Any]:
+    """Of the type, whose machines cost what they do."""
+    return ClusterHandle(
+        kind=kind,
+        name=f"training-{instance_type}",
+        master_url="spark://10.0.0.1:7077",
+        machines=tuple(
+            Machine(
+                worker_id=f"w{index}",
+                host=f"10.0.0.{index + 2}",
+                cores=CORES[instance_type],
+                memory_megabytes=3000 * CORES[instance_type],
+                price_per_hour=PRICES[instance_type] if price else None,
+            )
+            for index in range(machines)
+        ),
+        instance_type=instance_type,
+        cores_per_machine=CORES[instance_type],
+    ).to_dict()
+
+
+def model(instance_type: str) -> dict[str, Any]:
+    """The work that spreads goes as fast as the machine has cores."""
+    observations = [
+        Observation(
+            index=index,
+            machines=machines,
+            scale=scale,
+            seconds=2.0 + 1200.0 * scale / machines / CORES[instance_type] + 1.5 * machines,
+            startup_seconds=5.0,
+            instance_type=instance_type,
+        )
+        for index, (machines, scale) in enumerate(EXPERIMENTS)
+    ]
+    handle = ClusterHandle.from_dict(cluster(instance_type))
+    trained = train(
+        observations,
+        job="enrich",
+        instance_type=instance_type,
+        method="relative",
+        cluster=training_cluster(handle),
+    )
+    return trained.to_dict()
+
+
+@pytest.fixture(scope="module")
+def models() -> list[dict[str, Any]]:
+    return [model(name) for name in PRICES]
+
+
+def choose_operator(models: list[Any], **changes: Any) -> ChooseConfigOperator:
+    fields = {
+        "max_machines": 12,
+        "deadline_seconds": 120,
+        "cluster": [json.dumps(cluster(name)) for name in PRICES],
+        "training_failure": dict.fromkeys(PRICES, ""),
+        **changes,
+    }
+    return ChooseConfigOperator(task_id="choose", model=models, **fields)
+
+
+def types_of(decision: dict[str, Any]) -> set[str]:
+    return {one["instance_type"] for one in decision["alternatives"]}
+
+
+def test_the_cheapest_of_all_types_is_chosen_with_what_its_machines_need(context, ti, models):
+    decision = choose_operator(models).execute(context)
+
+    assert types_of(decision) == set(PRICES)
+    kept = [one for one in decision["alternatives"] if one["probability"] >= 0.8]
+    cheapest = min(kept, key=lambda one: one["cost"] / one["probability"])
+    assert ti.pushed["instance_type"] == cheapest["instance_type"] == "c5.xlarge"
+    assert ti.pushed["machines"] == cheapest["machines"]
+    assert ti.pushed["spark_conf"]["spark.executor.cores"] == "4"
+    assert ti.pushed["spark_conf"]["spark.executor.memory"] == "12000m"
+    assert ti.pushed["emr_instance_groups"][0]["InstanceType"] == "c5.xlarge"
+    assert ti.pushed["fallback_reason"] == ""
+
+
+def test_the_record_names_all_models_and_the_one_that_decided(context, models):
+    choose_operator(models).execute(context)
+
+    (record,) = ModelStore(store_root()).decisions("enrich", "c5.xlarge")
+    assert record.model_ids == tuple(one["model_id"] for one in models)
+    assert record.model_id == record.decision.model_id == models[1]["model_id"]
+    assert record.instance_type == "c5.xlarge"
+
+
+@pytest.mark.parametrize(
+    ("prices", "cheapest"),
+    [
+        ({"m5.large": "0.01"}, "m5.large"),
+        ('{"m5.large": 0.01, "c5.xlarge": 0.18}', "m5.large"),
+        ({"c5.xlarge": 0.01}, "c5.xlarge"),
+        (0.01, "c5.xlarge"),
+    ],
+)
+def test_prices_are_stated_by_type_or_told_by_the_clusters(context, ti, models, prices, cheapest):
+    choose_operator(models, price_per_hour=prices).execute(context)
+    assert ti.pushed["instance_type"] == cheapest
+
+
+def test_a_type_whose_training_failed_leaves_the_others_and_is_named(context, ti, models, capsys):
+    failures = {"m5.large": "", "c5.xlarge": "The leave-one-out error is 41 %."}
+    decision = choose_operator([models[0], None], training_failure=failures).execute(context)
+
+    assert types_of(decision) == {"m5.large"}
+    (warning,) = (text for text in decision["warnings"] if "c5.xlarge" in text)
+    assert "The leave-one-out error is 41 %." in warning
+    assert warning in capsys.readouterr().out
+    assert ti.pushed["fallback_reason"] == ""
+
+
+def test_a_type_whose_cluster_never_was_is_named_too(context, models):
+    decision = choose_operator([models[0], None], cluster=[json.dumps(cluster("m5.large")), "null"]).execute(
+        context
+    )
+
+    (warning,) = (text for text in decision["warnings"] if "c5.xlarge" in text)
+    assert "see the tasks sample_run and fit_model" in warning
+
+
+def test_a_type_without_a_price_cannot_be_compared(context, models):
+    handles = [cluster("m5.large"), cluster("c5.xlarge", price=False)]
+    decision = choose_operator(models, cluster=handles).execute(context)
+
+    assert types_of(decision) == {"m5.large"}
+    assert any("c5.xlarge" in text and "price_per_hour=None" in text for text in decision["warnings"])
+
+
+def test_without_any_model_the_reasons_of_all_are_told(context):
+    failures = {"m5.large": "Too few runs.", "c5.xlarge": "No sample run succeeded."}
+    with pytest.raises(AirflowFailException, match=r"m5\.large .*Too few runs.* c5\.xlarge .*No sample run"):
+        choose_operator([None, None], training_failure=failures).execute(context)
+
+
+def test_a_cluster_that_cannot_grow_is_offered_as_it_is_beside_one_that_can(context, models):
+    handles = [cluster("m5.large", kind="existing", machines=3), cluster("c5.xlarge")]
+    decision = choose_operator(models, cluster=handles).execute(context)
+
+    sizes: dict[str, list[int]] = {}
+    for one in decision["alternatives"]:
+        sizes.setdefault(one["instance_type"], []).append(one["machines"])
+    assert sizes == {"m5.large": [1, 2, 3], "c5.xlarge": list(range(1, 13))}
+
+
+def test_a_type_that_was_not_trained_is_a_marked_extrapolation(context, ti, models):
+    larger = UntrainedType(
+        instance_type="c5.2xlarge", like="c5.xlarge", relative_speed="2", price_per_hour="0.05"
+    )
+    decision = choose_operator(models, untrained_types=[larger]).execute(context)
+
+    assert ti.pushed["instance_type"] == "c5.2xlarge"
+    assert any("c5.2xlarge was not trained" in text for text in decision["warnings"])
+    assert ti.pushed["spark_conf"]["spark.executor.cores"] == "4", "those of the type that it is like"
+    assert "spark.executor.memory" not in ti.pushed["spark_conf"], "which nobody knows"
+
+
+def test_the_cores_of_a_type_that_was_not_trained_may_be_stated(context, ti, models):
+    larger = UntrainedType(
+        instance_type="c5.2xlarge",
+        like="c5.xlarge",
+        relative_speed=2,
+        price_per_hour=0.05,
+        cores_per_machine=8,
+    )
+    choose_operator(models, untrained_types=[larger]).execute(context)
+    assert ti.pushed["spark_conf"]["spark.executor.cores"] == "8"
+
+
+def test_a_type_like_one_whose_training_failed_is_not_offered(context, models):
+    larger = UntrainedType(
+        instance_type="c5.2xlarge", like="c5.xlarge", relative_speed=2, price_per_hour=0.01
+    )
+    decision = choose_operator([models[0], None], untrained_types=[larger]).execute(context)
+
+    assert types_of(decision) == {"m5.large"}
+    assert any(text.startswith("c5.2xlarge is not among") for text in decision["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"like": "r5.large"}, r"like='r5\.large' is none of the types .*m5\.large, c5\.xlarge"),
+        ({"instance_type": "m5.large"}, r"untrained_types='m5\.large' was trained"),
+        ({"relative_speed": 0}, "cannot be"),
+        ({"price_per_hour": None}, "cannot be"),
+    ],
+)
+def test_an_extrapolation_that_cannot_be_is_named(context, models, changes, named):
+    fields = {"instance_type": "c5.2xlarge", "like": "c5.xlarge", "relative_speed": 2, "price_per_hour": 1}
+    with pytest.raises(AirflowFailException, match=named):
+        choose_operator(models, untrained_types=[{**fields, **changes}]).execute(context)
+
+
+def test_the_training_of_all_types_counts_whichever_is_chosen(context, ti, models):
+    choose_operator(models, billing={"expected_runs": 1}).execute(context)
+
+    spent = 0.0
+    for fitted in models:
+        seconds = sum(run["seconds"] + run["startup_seconds"] for run in fitted["observations"])
+        spent += seconds * 4 * PRICES[fitted["instance_type"]] / 3600
+    assert ti.pushed["record"]["decision"]["cost_parts"]["training"] == pytest.approx(spent)
+
+
+def test_the_fallback_is_of_the_stated_type_with_its_cores_and_price(context, ti):
+    handles = [json.dumps(cluster(name)) for name in PRICES]
+    operator = choose_operator(
+        [None, None], cluster=handles, fallback_machines=6, fallback_instance_type="c5.xlarge"
+    )
+    decision = operator.execute(context)
+
+    assert (ti.pushed["instance_type"], ti.pushed["machines"]) == ("c5.xlarge", 6)
+    assert ti.pushed["spark_conf"]["spark.cores.max"] == "24"
+    assert decision["price_per_hour"] == pytest.approx(0.18)
+
+
+def test_without_a_stated_type_the_fallback_is_of_the_first(context, ti):
+    choose_operator([None, None], cluster=["null", "null"], fallback_machines=6).execute(context)
+    assert (ti.pushed["instance_type"], ti.pushed["machines"]) == ("m5.large", 6)
+
+
+def test_a_fallback_knows_its_cores_even_where_no_cluster_came_up(context, ti, capsys):
+    fields = {"cluster": ["null", "null"], "fallback_machines": 6}
+    choose_operator([None, None], cores_per_machine={"m5.large": "2"}, **fields).execute(context)
+    assert ti.pushed["spark_conf"]["spark.cores.max"] == "12"
+
+    capsys.readouterr()
+    choose_operator([None, None], cores_per_machine={"c5.xlarge": 4, "m5.large": "None"}, **fields).execute(
+        context
+    )
+    assert ti.pushed["spark_conf"]["spark.cores.max"] == "6"
+    assert "Nothing tells the cores of a machine of type m5.large" in capsys.readouterr().out
+
+
+def test_a_fallback_to_more_machines_than_its_cluster_can_have_is_refused(context):
+    handles = [cluster("m5.large", kind="existing", machines=3), cluster("c5.xlarge")]
+    with pytest.raises(AirflowFailException, match="fallback_machines=6 is outside the 1 to 3 machines"):
+        choose_operator([None, None], cluster=handles, fallback_machines=6).execute(context)
+
+
+def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, models, monkeypatch):
+    """The machines with more cores hold several of them."""
+    from airflow_provider_ernest.model import choice
+    from airflow_provider_ernest.model.documents import Configuration
+
+    consider = choice.consider
+
+    def only_mixed(offers, **asked):
+        assert asked["allow_mixed"]
+        first = consider(offers, **{**asked, "allow_mixed": False})[0]
+        parts = tuple(
+            Configuration(machines=count, instance_type=name)
+            for count, name in zip((3, 2), PRICES, strict=True)
+        )
+        mixed = {"machines": 5, "instance_type": "3 m5.large + 2 c5.xlarge", "composition": parts}
+        return (replace(first, feasible=True, **mixed),)
+
+    monkeypatch.setattr("airflow_provider_ernest.operators.deciding.consider", only_mixed)
+    choose_operator(models, allow_mixed=True).execute(context)
+
+    conf = ti.pushed["spark_conf"]
+    assert (conf["spark.executor.cores"], conf["spark.executor.instances"]) == ("2", "7")
+    assert conf["spark.cores.max"] == "14"
+    assert conf["spark.executor.memory"] == "6000m", "two of them share a c5.xlarge"
+    assert ti.pushed["machines"] == 5
+    assert len(ModelStore(store_root()).decisions("enrich", "3 m5.large + 2 c5.xlarge")) == 1
