@@ -26,6 +26,9 @@ OBJECTIVES = (CHEAPEST, FASTEST, BALANCED)
 CONFIDENCE = 0.8
 """The probability with which a goal is kept unless another is asked for."""
 
+HOPELESS = 1e-9
+"""A lower probability is as good as none."""
+
 TOLERANCE = 1e-9
 """Sums and products are not exact: a run of just the deadline does not miss it."""
 
@@ -140,8 +143,8 @@ class Goal:
             counts = self._score(self.objective, alternative)
         else:
             of = {CHEAPEST: cost, FASTEST: seconds, BALANCED: cost * seconds}[self.objective_in_words]
-            # Without a probability, or any hope, alternatives compare by what they are.
-            counts = round(of / (alternative.probability or 1.0), 6)
+            kept = 1.0 if alternative.probability is None else alternative.probability
+            counts = round(of / max(kept, HOPELESS), 6)
         others = (seconds, cost) if self.objective_in_words == CHEAPEST else (cost, seconds)
         return counts, *(round(other, 6) for other in others), alternative.machines
 

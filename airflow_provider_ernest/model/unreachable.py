@@ -13,14 +13,14 @@ OTHERWISE = "ask for less confidence, allow other numbers of machines, or train 
 
 
 AS_PROBABLE = 0.01
-"""Probabilities are means over some hundred draws: what differs by less is as probable."""
+"""Probabilities are means over some hundred draws: within this share of the highest they are equal."""
 
 
 def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:
     """The alternative that keeps to the goal most probably; of as probable ones the one it prefers."""
     highest = max(each.probability or 0.0 for each in alternatives)
     return min(
-        (each for each in alternatives if (each.probability or 0.0) >= highest - AS_PROBABLE),
+        (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
         key=goal.preference,
     )
 

@@ -14,8 +14,9 @@ from airflow_provider_ernest.model.goals import Goal as AnyGoal
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.prediction import predict_interval
 from airflow_provider_ernest.model.predictors import METHODS
-from airflow_provider_ernest.model.results import Decision
+from airflow_provider_ernest.model.results import Alternative, Decision
 from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.model.unreachable import most_probable
 
 from .paper import observe
 
@@ -371,11 +372,20 @@ def test_a_deadline_that_cannot_be_kept_surely_names_the_most_probable():
 
     surest = caught.value.most_probable
     highest = max(each.probability for each in alternatives)
-    assert highest - 0.01 <= surest.probability <= highest < 0.95
+    assert 0.99 * highest <= surest.probability <= highest < 0.95
     decision = decide_on(surest, alternatives, offered, goal=goal, fallback_reason=str(caught.value))
     assert decision.config.machines == surest.machines
     assert decision.fallback_reason == decision.warnings[0] == str(caught.value)
     assert decision.probability == surest.probability
+
+
+def test_where_all_is_nearly_hopeless_the_hopeless_is_not_the_most_probable():
+    each = {"instance_type": "m5.large", "feasible": False}
+    hopeless = Alternative(machines=1, seconds=900.0, cost=0.1, probability=0.0, **each)
+    slight = Alternative(machines=8, seconds=120.0, cost=0.2, probability=0.004, **each)
+
+    assert most_probable([hopeless, slight], Goal(deadline_seconds=100.0)) is slight
+    assert most_probable([slight, hopeless], Goal(deadline_seconds=100.0)) is slight
 
 
 def test_the_boot_of_the_machines_counts_against_the_deadline_and_is_billed():
