@@ -7,26 +7,25 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.model.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry, entry_of
 from airflow_provider_ernest.model.freshness import state_of
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training_cost import training_dollars
 from airflow_provider_ernest.plugin.design_page import design_facts
-from airflow_provider_ernest.plugin.loaded_documents import (
-    Load,
-    Record,
-    load_decision,
-    load_production,
-    read_each,
+from airflow_provider_ernest.plugin.kept_decisions import decisions_of, defaults_of, told_decision
+from airflow_provider_ernest.plugin.loaded_documents import load_production, read_each
+from airflow_provider_ernest.plugin.other_types import (
+    OtherType,
+    known_price,
+    other_types,
+    price_of_cluster,
 )
-from airflow_provider_ernest.plugin.other_types import known_price, other_types, price_of_cluster
-from airflow_provider_ernest.plugin.prediction_request import in_bounds, machines_in_bounds
 from airflow_provider_ernest.plugin.sample_runs import ApplicationLink, application_link, sample_run
 from airflow_provider_ernest.plugin.visible import Readable, newest_of, visible_entries, visible_records
 
 MOST_PRODUCTION_RUNS = 200
-MOST_DECISIONS = 50
 
 
 def model_page(
@@ -55,9 +54,11 @@ def model_page(
     """
     of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
     of_type = [entry for entry in of_job if _is_of(entry, model)]
+    decisions = decisions_of(store, model, of_job, readable)
     # They are asked for by their ids: those that the reader may not see are not even read.
-    decisions = _read(load_decision, store, newest_of(of_type, DECISION, MOST_DECISIONS), readable)
-    runs = _read(load_production, store, newest_of(of_type, PRODUCTION_RUN, MOST_PRODUCTION_RUNS), readable)
+    wanted = newest_of(of_type, PRODUCTION_RUN, MOST_PRODUCTION_RUNS)
+    runs = visible_records(read_each(load_production, store, wanted), readable)
+    others = other_types(store, model, of_job, readable)
     versions = _versions(model, of_job)
     price = known_price(model, decisions[::-1])
     # What the sample runs were paid at, which production may no longer be.
@@ -72,7 +73,7 @@ def model_page(
         "cluster": model.cluster,
         "versions": versions,
         "production_runs": [_production_run(run, link) for run in runs],
-        "decisions": [_decision(record) for record in decisions],
+        "decisions": [told_decision(record) for record in decisions],
         "other_types": [
             {
                 "instance_type": other.entry.instance_type,
@@ -80,9 +81,14 @@ def model_page(
                 "created_at": other.entry.at,
                 "price_per_hour": other.price_per_hour,
             }
-            for other in other_types(store, model, of_job, readable)
+            for other in others
         ],
-        "defaults": _defaults(model, decisions[0] if decisions else None, price),
+        "defaults": defaults_of(
+            model,
+            decisions[0] if decisions else None,
+            price=price,
+            training_dollars=_training_dollars(model, others),
+        ),
     }
 
 
@@ -148,11 +154,11 @@ def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> list[dict[str, 
     ]
 
 
-def _read(
-    load: Load[Record], store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readable
-) -> list[Record]:
-    """What can be read of them, in their order."""
-    return visible_records(read_each(load, store, entries), readable)
+def _training_dollars(model: Model, others: Sequence[OtherType]) -> float | None:
+    """What the sample runs on all types cost, as far as it is known; None where nothing is."""
+    models = [model, *(other.model for other in others if other.model is not None)]
+    known = [cost for cost in map(training_dollars, models) if cost]
+    return sum(known) if known else None
 
 
 def _production_run(run: ProductionRun, link: ApplicationLink) -> dict[str, Any]:
@@ -161,41 +167,4 @@ def _production_run(run: ProductionRun, link: ApplicationLink) -> dict[str, Any]
         "error_percent": run.error_percent,
         "is_unusual": run.is_unusual,
         "history_url": link(run.application_id),
-    }
-
-
-def _decision(record: DecisionRecord) -> dict[str, Any]:
-    decision = record.decision
-    return {
-        "decision_id": record.decision_id,
-        "decided_at": record.decided_at,
-        "goal": decision.goal,
-        "machines": decision.config.machines,
-        "predicted_seconds": decision.predicted_seconds,
-        "predicted_cost": decision.predicted_cost,
-        "fallback_reason": decision.fallback_reason,
-        "model_id": record.model_id,
-        "origin": record.origin,
-    }
-
-
-def _defaults(model: Model, newest: DecisionRecord | None, price: float | None) -> dict[str, Any]:
-    """What to ask the model at first: what its DAG asked last, else what can be made of the runs.
-
-    A task may have asked what a page cannot; what cannot be asked here is left out, or brought into bounds.
-    """
-    most_observed = max((run.machines for run in model.observations), default=1)
-    least, most = machines_in_bounds(
-        newest.min_machines if newest else 1, newest.max_machines if newest else 2 * most_observed
-    )
-    iterations = newest.iterations if newest else model.trained_iterations
-    deadline = in_bounds(newest.deadline_seconds) if newest else None
-    return {
-        "scale": (in_bounds(newest.scale) if newest else None) or 1.0,
-        "iterations": iterations if iterations is not None and iterations >= 1 else None,
-        "deadline_seconds": deadline,
-        "budget_dollars": in_bounds(newest.budget_dollars) if newest and deadline is None else None,
-        "price_per_hour": in_bounds(price),
-        "min_machines": least,
-        "max_machines": most,
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from airflow_provider_ernest.plugin.responses import Answer, Interval, Origin, SampleRun
+from airflow_provider_ernest.plugin.responses import Answer, Interval, Origin, SampleRun, TypeMachines
 
 
 class Term(Answer):
@@ -154,14 +154,19 @@ class ProductionRun(Answer):
 
 
 class PastDecision(Answer):
-    """A decision by one of the models."""
+    """A decision that one of the models took part in."""
 
     decision_id: str
     decided_at: str
     goal: str
+    confidence: float | None = Field(description="The probability that was asked for.")
+    probability: float | None = Field(description="That the goal is kept, as foreseen.")
+    instance_type: str
     machines: int
+    composition: list[TypeMachines] = Field(description="Where machines of several types were chosen.")
     predicted_seconds: float | None
     predicted_cost: float | None
+    fallback: str | None = Field(description='"stated", "most_probable" or null where it is none.')
     fallback_reason: str | None
     model_id: str | None
     origin: Origin | None
@@ -177,15 +182,25 @@ class OtherType(Answer):
 
 
 class Defaults(Answer):
-    """What the page asks for at first."""
+    """What the page asks for at first: parameters of a prediction."""
 
     scale: float | None
     iterations: int | None
     deadline_seconds: float | None
     budget_dollars: float | None
+    objective: str | None
+    confidence: float
     price_per_hour: float | None
     min_machines: int | None
     max_machines: int | None
+    increment_seconds: float
+    minimum_seconds: float
+    boot_seconds: float
+    master_price_per_hour: float
+    volume_gigabytes: float
+    volume_price_per_gigabyte_month: float
+    training_dollars: float | None = Field(description="What the sample runs cost, where that is known.")
+    expected_runs: int | None = Field(description="Null where no run bears any of it.")
 
 
 class ModelPage(Answer):
@@ -199,6 +214,8 @@ class ModelPage(Answer):
     cluster: TrainingCluster | None
     versions: list[Version] = Field(description="Newest first.")
     production_runs: list[ProductionRun] = Field(description="Newest first, at most 200, of all versions.")
-    decisions: list[PastDecision] = Field(description="Newest first, at most 50.")
+    decisions: list[PastDecision] = Field(
+        description="Newest first, at most 50: for this type, or for another by a choice among several."
+    )
     other_types: list[OtherType]
     defaults: Defaults

@@ -22,7 +22,9 @@ from airflow_provider_ernest.plugin.json_answer import JsonAnswer
 from airflow_provider_ernest.plugin.loaded_documents import is_gone, load_model
 from airflow_provider_ernest.plugin.model_list import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.plugin.model_responses import ModelPage
-from airflow_provider_ernest.plugin.prediction_responses import Prediction
+from airflow_provider_ernest.plugin.prediction_parameters import prediction_request
+from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
+from airflow_provider_ernest.plugin.prediction_responses import Prediction, SameCost
 from airflow_provider_ernest.plugin.responses import Models, answers
 from airflow_provider_ernest.plugin.visible import newest_of, of_job
 from airflow_provider_ernest.store_location import configured, store_root
@@ -77,8 +79,6 @@ InstanceType = Annotated[str, Query(min_length=1, description="The machines' typ
 ModelId = Annotated[
     str | None, Query(min_length=1, description="A version; without it, the newest that the user may read.")
 ]
-Positive = Query(gt=0, allow_inf_nan=False)
-Machines = Query(ge=1, le=1_000_000)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -189,28 +189,29 @@ def one(store: StoreDep, found: FoundDep) -> Response:
 def predict(
     store: StoreDep,
     found: FoundDep,
-    scale: Annotated[float, Positive] = 1.0,
-    iterations: Annotated[int | None, Query(ge=1)] = None,
-    deadline_seconds: Annotated[float | None, Positive] = None,
-    budget_dollars: Annotated[float | None, Positive] = None,
-    price_per_hour: Annotated[float | None, Positive] = None,
-    min_machines: Annotated[int, Machines] = 1,
-    max_machines: Annotated[int, Machines] = 16,
+    request: Annotated[PredictionRequest, Depends(prediction_request)],
 ) -> Response:
     """The curve of time against machines and, with a price, what each configuration costs.
 
-    With a deadline or a budget it chooses, too, as the task that chooses does.
+    With a deadline, a budget or an objective it chooses, too, as the task that chooses does: among all types
+    of machines that the job was trained on, by models that the user may read.
     """
     # The mathematics is loaded by the first prediction, not by the start of the API server.
-    from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
+    from airflow_provider_ernest.plugin.prediction_page import prediction
 
-    request = PredictionRequest(
-        scale=scale,
-        iterations=iterations,
-        deadline_seconds=deadline_seconds,
-        budget_dollars=budget_dollars,
-        price_per_hour=price_per_hour,
-        min_machines=min_machines,
-        max_machines=max_machines,
-    )
     return JsonAnswer(prediction(store, found.model, request, entries=found.entries, readable=found.readable))
+
+
+@router.get("/same_cost", summary="Types of machines at the same dollars per hour", **answers(SameCost))
+def compare(
+    store: StoreDep, found: FoundDep, request: Annotated[PredictionRequest, Depends(prediction_request)]
+) -> Response:
+    """What each type of machine that the job was trained on makes of the same dollars per hour.
+
+    Deadline, budget and confidence do not matter here: it is not a choice.
+    """
+    from airflow_provider_ernest.plugin.same_cost_page import compared_at_same_cost
+
+    return JsonAnswer(
+        compared_at_same_cost(store, found.model, request, entries=found.entries, readable=found.readable)
+    )

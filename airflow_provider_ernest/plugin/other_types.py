@@ -63,10 +63,10 @@ def known_price(model: Model, decisions: Sequence[DecisionRecord]) -> float | No
 
     Args:
         model: the model.
-        decisions: for its job and type, newest last.
+        decisions: for its job, newest last; what they say of another type is not its price.
     """
     for record in reversed(decisions):
-        if record.decision.price_per_hour:
+        if _tells_price(record, model):
             return record.decision.price_per_hour
     return price_of_cluster(model)
 
@@ -102,6 +102,11 @@ def _newest_price(
     """As `known_price`, without reading more decisions than it takes to find one."""
     of_type = (entry for entry in of_job if entry.instance_type == model.instance_type)
     for record in read_each(load_decision, store, newest_of(of_type, DECISION, RECENT_DECISIONS)):
-        if record.decision.price_per_hour and visible_records([record], readable):
+        if _tells_price(record, model) and visible_records([record], readable):
             return record.decision.price_per_hour
     return price_of_cluster(model)
+
+
+def _tells_price(record: DecisionRecord, model: Model) -> bool:
+    decision = record.decision
+    return bool(decision.price_per_hour) and decision.config.instance_type == model.instance_type

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.parameters import positive_number, whole_number
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.model.choice import Goal
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.goals import CONFIDENCE, Goal
+from airflow_provider_ernest.model.parameters import number_not_negative, positive_number, whole_number
 
 MOST_MACHINES = 1_000_000
 WIDEST_SPAN = 1_000
@@ -20,6 +18,77 @@ LARGEST = 1e9
 """No price, deadline, budget or scale above it, or below its inverse, is meant."""
 
 
+def _sensible(name: str, value: float | None) -> None:
+    """Refuse numbers with which nothing can be reckoned: none above 0, or beyond all measure."""
+    if value is None:
+        return
+    positive_number(name, value)
+    if not 1 / LARGEST <= value <= LARGEST:
+        raise InvalidParameterError(
+            name, value, "is beyond all measure", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
+        )
+
+
+NOT_PRICES = Billing(price_per_hour=1.0)
+"""What is billed where nothing else is said."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BilledTerms:
+    """What is billed besides the hours of the machines; the names are those of `Billing`.
+
+    Attributes:
+        expected_runs: production runs that share `training_dollars`; None to leave these out.
+
+    Raises:
+        InvalidParameterError: a number is below 0, or beyond all measure.
+    """
+
+    increment_seconds: float = NOT_PRICES.increment_seconds
+    minimum_seconds: float = NOT_PRICES.minimum_seconds
+    boot_seconds: float = NOT_PRICES.boot_seconds
+    master_price_per_hour: float = NOT_PRICES.master_price_per_hour
+    volume_gigabytes: float = NOT_PRICES.volume_gigabytes
+    volume_price_per_gigabyte_month: float = NOT_PRICES.volume_price_per_gigabyte_month
+    training_dollars: float = NOT_PRICES.training_dollars
+    expected_runs: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse numbers with which nothing can be reckoned."""
+        _sensible("increment_seconds", self.increment_seconds)
+        if self.expected_runs is not None:
+            whole_number("expected_runs", self.expected_runs)
+        for name in BILLED_NUMBERS:
+            number_not_negative(name, getattr(self, name))
+            if getattr(self, name):
+                _sensible(name, getattr(self, name))
+
+    def at(self, price_per_hour: float) -> Billing:
+        """The same for machines of a price."""
+        terms = {name: getattr(self, name) for name in BILLED_NUMBERS}
+        if self.expected_runs is None:
+            terms["training_dollars"] = 0.0
+        return Billing(
+            price_per_hour=price_per_hour,
+            increment_seconds=self.increment_seconds,
+            expected_runs=self.expected_runs or 1,
+            **terms,
+        )
+
+
+BILLED_NUMBERS = (
+    "minimum_seconds",
+    "boot_seconds",
+    "master_price_per_hour",
+    "volume_gigabytes",
+    "volume_price_per_gigabyte_month",
+    "training_dollars",
+)
+"""Those of `BilledTerms` that may be 0."""
+
+ONLY_MACHINES = BilledTerms()
+
+
 @dataclass(frozen=True, kw_only=True)
 class PredictionRequest:
     """What a model is asked.
@@ -27,9 +96,13 @@ class PredictionRequest:
     Attributes:
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; None for those trained with.
-        deadline_seconds: the goal, or None.
-        budget_dollars: the goal instead, or None.
+        deadline_seconds: to be kept, or None.
+        budget_dollars: to be kept, or None.
+        confidence: with what probability.
+        objective: "cheapest", "fastest" or "balanced"; None for the cheapest within the deadline or the
+            fastest within the budget. A function's path is never taken from an address.
         price_per_hour: dollars for one machine of the model's type and hour; None where not known.
+        billed: what is billed besides, for machines of any type.
         min_machines: the fewest machines.
         max_machines: the most, at most `WIDEST_SPAN` numbers of machines in all.
 
@@ -41,7 +114,10 @@ class PredictionRequest:
     iterations: int | None = None
     deadline_seconds: float | None = None
     budget_dollars: float | None = None
+    confidence: float = CONFIDENCE
+    objective: str | None = None
     price_per_hour: float | None = None
+    billed: BilledTerms = ONLY_MACHINES
     min_machines: int = 1
     max_machines: int = 1
 
@@ -93,16 +169,19 @@ class PredictionRequest:
         return f"Of {allowed:,} numbers of machines {considered:,} were considered, evenly spread by ratio."
 
     def goal(self) -> Goal | None:
-        """The deadline or the budget, None without either.
+        """What is to be kept and what is best; None without a deadline, a budget and an objective.
 
         Raises:
-            InvalidParameterError: there are both.
+            InvalidParameterError: there are both limits and no objective, or what is no confidence.
         """
-        from airflow_provider_ernest.model.choice import Goal
-
-        if self.deadline_seconds is None and self.budget_dollars is None:
+        if self.deadline_seconds is None and self.budget_dollars is None and self.objective is None:
             return None
-        return Goal(deadline_seconds=self.deadline_seconds, budget_dollars=self.budget_dollars)
+        return Goal(
+            deadline_seconds=self.deadline_seconds,
+            budget_dollars=self.budget_dollars,
+            confidence=self.confidence,
+            objective=self.objective,
+        )
 
 
 def in_bounds(value: float | None) -> float | None:
@@ -115,14 +194,3 @@ def machines_in_bounds(least: int, most: int) -> tuple[int, int]:
     """The fewest and the most machines, as near to these as may be asked for."""
     least = min(max(1, least), MOST_MACHINES)
     return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_MACHINES)
-
-
-def _sensible(name: str, value: float | None) -> None:
-    """Refuse numbers with which nothing can be reckoned: none above 0, or beyond all measure."""
-    if value is None:
-        return
-    positive_number(name, value)
-    if not 1 / LARGEST <= value <= LARGEST:
-        raise InvalidParameterError(
-            name, value, "is beyond all measure", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
-        )

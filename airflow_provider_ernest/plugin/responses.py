@@ -51,6 +51,13 @@ class Origin(Answer):
     try_number: int
 
 
+class TypeMachines(Answer):
+    """Machines of a type among several."""
+
+    machines: int
+    instance_type: str
+
+
 class ModelRow(Answer):
     """The newest model of a job on a type of machine."""
 

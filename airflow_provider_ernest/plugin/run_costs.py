@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
+from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.plugin import run_groups
 from airflow_provider_ernest.plugin.paid_cluster import PaidMachine
 from airflow_provider_ernest.plugin.run_documents import Documents
@@ -21,14 +22,23 @@ class Training:
     """What it took until the decision.
 
     Attributes:
-        seconds: from the start of the cluster's task to the decision; None where the cluster was not begun.
+        begun_at: when the cluster's task started; None where it was not begun.
+        ended_at: when its machines were paid for no more, or were production's; see `training_of`.
         cost: in dollars; None where a machine's price is unknown.
         machines: that were paid for, with the master and those that were culled.
     """
 
-    seconds: float | None = None
+    begun_at: datetime | None = None
+    ended_at: datetime | None = None
     cost: float | None = None
     machines: int | None = None
+
+    @property
+    def seconds(self) -> float | None:
+        """From the start of the cluster's task to the end; None where that was not begun."""
+        if self.begun_at is None or self.ended_at is None:
+            return None
+        return max(0.0, (self.ended_at - self.begun_at).total_seconds())
 
 
 def price_per_hour(documents: Documents) -> float | None:
@@ -39,23 +49,22 @@ def price_per_hour(documents: Documents) -> float | None:
 
 
 def training_of(group: Group, documents: Documents, *, now: datetime) -> Training:
-    """What the way to the decision took and cost.
+    """What the way to the decision took and cost, for one type of machine.
 
     All machines of the cluster, its master among them, are reckoned from the start of the task that launches
-    them to the end of the decision, at their own prices, or at the decision's where the cluster does not tell
-    them. Machines that were culled are reckoned until the cluster was ready, when they were ended. Where no
-    decision was made, the end of the teardown counts; where neither is there yet, now. What a cluster costs
-    after the decision is not of the training. Only the last attempt of the cluster's task is known; one that
-    failed before it has ended what it launched.
+    them to the end of the decision, or to that of the teardown where it came first, at their own prices, or
+    at the decision's where the cluster does not tell them. Machines that were culled are reckoned until the
+    cluster was ready, when they were ended. Where no decision was made, the end of the teardown counts; where
+    neither is there yet, now. What a cluster costs after the decision is not of the training. Only the last
+    attempt of the cluster's task is known; one that failed before it has ended what it launched.
     """
     create = group.task(run_groups.CLUSTER)
     if create is None or create.started_at is None or not create.has_run:
         return Training()
-    end = _end(group, now)
-    seconds = max(0.0, (end - create.started_at).total_seconds())
-    cluster = documents.cluster
-    if cluster is None:
-        return Training(seconds=seconds)
+    training = Training(begun_at=create.started_at, ended_at=_end(group, create, now))
+    cluster, seconds = documents.cluster, training.seconds
+    if cluster is None or seconds is None:
+        return training
     kept = (*cluster.machines, *((cluster.master,) if cluster.master else ()))
     culled = cluster.culled_machines
     otherwise = price_per_hour(documents)
@@ -63,40 +72,63 @@ def training_of(group: Group, documents: Documents, *, now: datetime) -> Trainin
         _cost(kept, seconds, otherwise),
         _cost(culled, min(seconds, create.seconds(now) or 0.0), otherwise),
     ]
-    known = [cost for cost in costs if cost is not None]
+    return replace(training, cost=_sum(costs), machines=len(kept) + len(culled))
+
+
+def together(trainings: Sequence[Training]) -> Training:
+    """The trainings for all types of machine: from the first start to the last end, at all their costs."""
+    begun = [each for each in trainings if each.seconds is not None]
+    if not begun:
+        return Training()
+    machines = [each.machines for each in begun if each.machines is not None]
     return Training(
-        seconds=seconds,
-        cost=sum(known) if len(known) == len(costs) else None,
-        machines=len(kept) + len(culled),
+        begun_at=min(each.begun_at for each in begun if each.begun_at is not None),
+        ended_at=max(each.ended_at for each in begun if each.ended_at is not None),
+        cost=_sum([each.cost for each in begun]),
+        machines=sum(machines) if machines else None,
     )
 
 
-def creation_cost(group: Group, documents: Documents, *, now: datetime) -> float | None:
-    """What the machines cost while the cluster formed, culled ones and master included."""
-    create, cluster = group.task(run_groups.CLUSTER), documents.cluster
-    seconds = create.seconds(now) if create else None
+def creation_cost(create: TaskRow, documents: Documents, *, now: datetime) -> float | None:
+    """What the machines cost while the cluster formed in that task, culled ones and master included."""
+    cluster, seconds = documents.cluster, create.seconds(now)
     if cluster is None or seconds is None:
         return None
     machines = (*cluster.machines, *((cluster.master,) if cluster.master else ()), *cluster.culled_machines)
     return _cost(machines, seconds, price_per_hour(documents))
 
 
-def production_cost(task: TaskRow, documents: Documents) -> float | None:
+def production_cost(task: TaskRow, documents: Sequence[Documents]) -> float | None:
     """What an instance of the production task cost: as recorded, else by its time on the chosen machines.
 
     None before its end.
+
+    Args:
+        task: the instance.
+        documents: of all trainings that the decision is by.
     """
-    recorded = documents.production_of(task)
+    first = documents[0]
+    recorded = first.production_of(task)
     if recorded is not None and recorded.cost is not None:
         return recorded.cost
-    price = _price_of_decision(documents)
-    if price is None and documents.cluster is not None:
-        price = documents.cluster.price_per_hour
-    machines = production_machines(task, documents)
-    seconds = production_seconds(task, documents)
+    price = _production_price(documents)
+    machines = production_machines(task, first)
+    seconds = production_seconds(task, first)
     if machines is None or price is None or seconds is None:
         return None
     return machines * seconds * price / HOUR
+
+
+def _production_price(documents: Sequence[Documents]) -> float | None:
+    """Dollars for a machine of production and hour: the decision's, else that of a cluster of its type."""
+    decision = documents[0].decision
+    told = _price_told_by(decision)
+    if told is not None:
+        return told
+    wanted = decision.config.instance_type if decision is not None else None
+    clusters = (each.cluster for each in documents if each.cluster is not None)
+    prices = (cluster.price_per_hour for cluster in clusters if wanted in (None, cluster.instance_type))
+    return next((price for price in prices if price is not None), None)
 
 
 def production_seconds(task: TaskRow, documents: Documents) -> float | None:
@@ -118,39 +150,66 @@ def production_machines(task: TaskRow, documents: Documents) -> int | None:
     return decision.config.machines if decision is not None else None
 
 
-def share_of_production(group: Group, documents: Documents, training: Training) -> float | None:
+def share_of_production(group: Group, documents: Sequence[Documents], training: Training) -> float | None:
     """The training's cost as a percentage of one production run's.
 
     Of what production cost where it succeeded, else of what it is predicted to cost.
+
+    Args:
+        group: with the production task.
+        documents: of all trainings that the decision is by.
+        training: all of them together.
     """
-    task, decision = group.task(run_groups.PRODUCTION), documents.decision
+    task = group.task(run_groups.PRODUCTION)
     whole = production_cost(task, documents) if task is not None and task.state == SUCCESS else None
-    if whole is None and decision is not None:
-        whole = decision.predicted_cost
+    if whole is None:
+        whole = _predicted_cost(documents[0].decision)
     if training.cost is None or whole is None or whole <= 0:
         return None
     return 100.0 * training.cost / whole
 
 
+def _predicted_cost(decision: Decision | None) -> float | None:
+    """Of the run alone: what it bears of the training is not of its own cost."""
+    if decision is None or decision.predicted_cost is None:
+        return None
+    return decision.predicted_cost - (decision.cost_parts.training if decision.cost_parts else 0.0)
+
+
 def _price_of_decision(documents: Documents) -> float | None:
-    price = documents.decision.price_per_hour if documents.decision else None
+    """The decision's, where it is for the type that was trained on."""
+    decision, trained = documents.decision, documents.instance_type
+    if decision is None or trained not in (None, decision.config.instance_type):
+        return None
+    return _price_told_by(decision)
+
+
+def _price_told_by(decision: Decision | None) -> float | None:
+    price = decision.price_per_hour if decision else None
     # It comes from an XCom, which may hold anything.
     return price if price is not None and math.isfinite(price) and price >= 0 else None
 
 
-def _end(group: Group, now: datetime) -> datetime:
-    decided, ended = group.task(run_groups.CHOOSE), group.task(run_groups.TERMINATE)
-    if decided is not None and decided.state == SUCCESS and decided.ended_at is not None:
-        return decided.ended_at
-    # Without a decision, machines are paid for until they are ended.
-    if ended is not None and ended.has_run and ended.ended_at is not None:
-        return ended.ended_at
-    return now
+def _end(group: Group, create: TaskRow, now: datetime) -> datetime:
+    decided = group.task(run_groups.CHOOSE)
+    ends = [decided.ended_at] if decided is not None and decided.state == SUCCESS else []
+    # The cluster of production has a teardown, too, which is in another group than the training.
+    ends += [
+        task.ended_at
+        for task in group.tasks(run_groups.TERMINATE)
+        if task.has_run and task.task_id.rpartition(".")[0] == create.task_id.rpartition(".")[0]
+    ]
+    return min((end for end in ends if end is not None), default=now)
 
 
 def _cost(machines: Iterable[PaidMachine], seconds: float, otherwise: float | None) -> float | None:
-    prices = [
-        machine.price_per_hour if machine.price_per_hour is not None else otherwise for machine in machines
-    ]
-    known = [price for price in prices if price is not None]
-    return sum(known) * seconds / HOUR if len(known) == len(prices) else None
+    hourly = _sum(
+        [machine.price_per_hour if machine.price_per_hour is not None else otherwise for machine in machines]
+    )
+    return None if hourly is None else hourly * seconds / HOUR
+
+
+def _sum(costs: Sequence[float | None]) -> float | None:
+    """Their sum, None where one is unknown."""
+    known = [cost for cost in costs if cost is not None]
+    return sum(known) if len(known) == len(costs) else None

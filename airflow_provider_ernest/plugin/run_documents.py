@@ -33,9 +33,10 @@ ModelName = tuple[str, str, str]
 
 @dataclass(kw_only=True)
 class Documents:
-    """What is known of a group.
+    """What is known of the training for one type of machine, and of the decision and production after it.
 
     Attributes:
+        branch: id of the nested group that the training is in; empty where there is but one.
         observations: by the map index of their sample run.
         model_name: of the model that was fitted, also where it was stored and then refused.
         productions: the records of the production run's task instances by their map index, where their
@@ -44,6 +45,7 @@ class Documents:
         missing: ids of tasks that succeeded and whose result is not there.
     """
 
+    branch: str = ""
     design: Design | None = None
     cluster: PaidCluster | None = None
     observations: dict[int, Observation] = field(default_factory=dict)
@@ -54,6 +56,22 @@ class Documents:
     productions: dict[int, ProductionRun] = field(default_factory=dict)
     unreadable: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
+
+    @property
+    def instance_type(self) -> str | None:
+        """The type of machine that was trained on; None where nothing tells it yet."""
+        if self.cluster is not None:
+            return self.cluster.instance_type
+        if self.model_name is not None:
+            return self.model_name[1]
+        told = (run.instance_type for run in self.observations.values())
+        return next(filter(None, told), None)
+
+    @property
+    def is_decided_by(self) -> bool:
+        """Whether the decision comes of this training's model."""
+        name, decision = self.model_name, self.decision
+        return name is not None and decision is not None and decision.model_id == name[2]
 
     def production_of(self, task: TaskRow) -> ProductionRun | None:
         """The record of one instance of the production task."""
@@ -72,10 +90,10 @@ def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None
 
     Args:
         run: of the group.
-        group: its steps.
+        group: one training, with what comes before and after it; see `Group.branches`.
         stored: what the model store holds of the run.
     """
-    found = Documents()
+    found = Documents(branch=_branch(group))
     found.design = _read(Design, run, group.task(run_groups.DESIGN), found, DESIGN)
     found.cluster = _read(PaidCluster, run, group.task(run_groups.CLUSTER), found)
     for task in group.tasks(run_groups.SAMPLE_RUN):
@@ -94,6 +112,10 @@ def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None
     found.model_name = next(_model_names(run, group, found), None)
     found.missing = _missing(run, group, found)
     return found
+
+
+def _branch(group: Group) -> str:
+    return next((step.branch for step in group.steps if step.branch), "")
 
 
 def _read(
@@ -185,8 +207,9 @@ def _model_names(run: RunRecord, group: Group, found: Documents) -> Iterator[Mod
     if found.model is not None:
         yield found.model.job, found.model.instance_type, found.model.model_id
     record = found.record
-    # After a fallback the type is that of the fallback, which need not be the model's.
-    if record is not None and record.model_id and record.decision.model_id:
+    # After a fallback the type is that of the fallback, which need not be the model's; and among several
+    # types the record is of the one that was chosen.
+    if record is not None and record.model_id and record.decision.model_id and not found.branch:
         yield record.job, record.instance_type, record.model_id
     fit = group.task(run_groups.FIT)
     # A model that was too inaccurate is stored, and its task fails.

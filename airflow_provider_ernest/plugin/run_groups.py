@@ -40,10 +40,17 @@ SPARK_SUBMIT = "SparkSubmit"
 
 @dataclass(frozen=True)
 class Step:
-    """A task instance and what it is in the way from design to production."""
+    """A task instance and what it is in the way from design to production.
+
+    Attributes:
+        kind: one of `KINDS`.
+        branch: id of the nested group that it trains in, for one of several types of machine; empty for what
+            all types share, and where there is but one.
+    """
 
     kind: str
     task: TaskRow
+    branch: str = ""
 
 
 @dataclass(frozen=True)
@@ -52,6 +59,16 @@ class Group:
 
     group_id: str
     steps: tuple[Step, ...]
+
+    @property
+    def branches(self) -> list[Group]:
+        """The training of each type of machine, with the steps that all share; itself where there is one."""
+        names = sorted({step.branch for step in self.steps} - {""})
+        if not names:
+            return [self]
+        return [
+            Group(name, tuple(step for step in self.steps if step.branch in ("", name))) for name in names
+        ]
 
     def tasks(self, kind: str) -> list[TaskRow]:
         """The task instances of a kind."""
@@ -64,11 +81,13 @@ class Group:
 
 def groups_of(run: RunRecord) -> list[Group]:
     """Ernest's steps by their task groups, each with its production run."""
-    ours: dict[str, list[Step]] = {}
+    own: dict[str, list[Step]] = {}
     for task in run.tasks:
         kind = OPERATORS.get(task.operator)
         if kind is not None:
-            ours.setdefault(_group_id(task.task_id), []).append(Step(kind, task))
+            own.setdefault(_group_id(task.task_id), []).append(Step(kind, task))
+    ours = _with_branches(own)
+    _give_clusters_to_their_decisions(run, ours)
     groups = []
     for group_id, steps in sorted(ours.items()):
         told = [_with_resize(run, step, steps) for step in steps]
@@ -81,6 +100,53 @@ def _group_id(task_id: str) -> str:
     return task_id.rpartition(".")[0]
 
 
+def _with_branches(own: dict[str, list[Step]]) -> dict[str, list[Step]]:
+    """The groups with those nested in them that train for them, each for a type of machine."""
+    merged: dict[str, list[Step]] = {}
+    for group_id, steps in own.items():
+        decider = _decider(group_id, own)
+        branch = group_id if decider != group_id else ""
+        merged.setdefault(decider, []).extend(Step(step.kind, step.task, branch) for step in steps)
+    return merged
+
+
+def _decider(group_id: str, own: dict[str, list[Step]]) -> str:
+    """The group that decides by what is trained in this one: the nearest around it that only decides."""
+    around = group_id
+    while FIT in _kinds(own[group_id]) and CHOOSE not in _kinds(own[group_id]) and around:
+        around = _group_id(around)
+        kinds = _kinds(own.get(around, []))
+        if CHOOSE in kinds and FIT not in kinds:
+            return around
+    return group_id
+
+
+def _kinds(steps: Iterable[Step]) -> set[str]:
+    return {step.kind for step in steps}
+
+
+def _give_clusters_to_their_decisions(run: RunRecord, ours: dict[str, list[Step]]) -> None:
+    """Put clusters that were started for production, and their ends, to the group that decided their size."""
+    owners = {
+        after: group_id
+        for group_id, steps in ours.items()
+        for step in steps
+        if step.kind == CHOOSE
+        for after in run.downstream.get(step.task.task_id, ())
+    }
+    for group_id, steps in list(ours.items()):
+        if not _kinds(steps) <= {CLUSTER, TERMINATE}:
+            continue
+        for step in sorted(steps, key=_place):
+            owner = owners.get(step.task.task_id)
+            if owner is not None:
+                steps.remove(step)
+                ours[owner].append(step)
+                owners |= dict.fromkeys(run.downstream.get(step.task.task_id, ()), owner)
+        if not steps:
+            del ours[group_id]
+
+
 def _with_resize(run: RunRecord, step: Step, steps: Iterable[Step]) -> Step:
     """The step, called a resize where a cluster gets another size after the decision."""
     if step.kind != CLUSTER:
@@ -90,7 +156,7 @@ def _with_resize(run: RunRecord, step: Step, steps: Iterable[Step]) -> Step:
         is_resize = any(step.task.task_id in run.downstream.get(decider, ()) for decider in deciders)
     else:
         is_resize = "resize" in step.task.task_id.rpartition(".")[2]
-    return Step(RESIZE, step.task) if is_resize else step
+    return Step(RESIZE, step.task, step.branch) if is_resize else step
 
 
 def _production(run: RunRecord, steps: Iterable[Step], *, alone: bool) -> list[TaskRow]:
@@ -127,5 +193,8 @@ def _name(task: TaskRow) -> tuple[str, int]:
     return task.task_id, task.map_index
 
 
-def _place(step: Step) -> tuple[int, str, int]:
-    return KINDS.index(step.kind), step.task.task_id, step.task.map_index
+def _place(step: Step) -> tuple[int, str, int, str, int]:
+    """What all types share comes first; then the training of one type after the other; then the decision."""
+    kind = KINDS.index(step.kind)
+    part = 1 if step.branch else 0 if kind < KINDS.index(CHOOSE) else 2
+    return part, step.branch, kind, step.task.task_id, step.task.map_index

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
 from airflow_provider_ernest.plugin import run_groups
+from airflow_provider_ernest.plugin.fallbacks import fallback_of
 from airflow_provider_ernest.plugin.run_costs import (
+    Training,
     price_per_hour,
     production_cost,
     production_machines,
     production_seconds,
     share_of_production,
+    together,
     training_of,
 )
 from airflow_provider_ernest.plugin.run_documents import Documents, documents_of
@@ -39,7 +43,9 @@ def run_page(
         now: what running tasks are reckoned to.
         history_server: address of Spark's history server, for links to the applications.
     """
-    groups = [(group, documents_of(run, group, stored)) for group in groups_of(run)]
+    groups = [
+        (group, [documents_of(run, branch, stored) for branch in group.branches]) for group in groups_of(run)
+    ]
     hints = [hint for group, documents in groups for hint in hints_of(group, documents)]
     link = application_link(history_server)
     return {
@@ -54,12 +60,18 @@ def run_page(
     }
 
 
-def hints_of(group: Group, documents: Documents) -> list[str]:
-    """What is missing or cannot be read, and what to do."""
-    hints = list(documents.unreadable)
-    if documents.missing:
+def hints_of(group: Group, documents: Sequence[Documents]) -> list[str]:
+    """What is missing or cannot be read, and what to do.
+
+    Args:
+        group: all steps.
+        documents: of each of its branches.
+    """
+    hints = [problem for each in documents for problem in each.unreadable]
+    missing = dict.fromkeys(task_id for each in documents for task_id in each.missing)
+    if missing:
         hints.append(
-            f"What these tasks returned is not kept any more: {', '.join(documents.missing)}. Airflow "
+            f"What these tasks returned is not kept any more: {', '.join(missing)}. Airflow "
             "deletes it when its database is cleaned. The page of all models has what was stored."
         )
     chosen = group.task(run_groups.CHOOSE)
@@ -68,15 +80,38 @@ def hints_of(group: Group, documents: Documents) -> list[str]:
             f"No task follows directly on {chosen.task_id}, so there is no production run to compare with. "
             "Put the production task directly behind it."
         )
-    return hints
+    # The branches share the decision, and what is wrong with it.
+    return list(dict.fromkeys(hints))
 
 
-def _group(group: Group, documents: Documents, now: datetime, link: ApplicationLink) -> dict[str, Any]:
-    training = training_of(group, documents, now=now)
-    price = price_per_hour(documents)
+def _group(
+    group: Group, documents: Sequence[Documents], now: datetime, link: ApplicationLink
+) -> dict[str, Any]:
+    trainings = [
+        training_of(branch, its, now=now) for branch, its in zip(group.branches, documents, strict=True)
+    ]
+    training = together(trainings)
     return {
         "group_id": group.group_id,
         "steps": steps_of(group, documents, now=now),
+        "branches": [
+            _branch(its, its_training, link) for its, its_training in zip(documents, trainings, strict=True)
+        ],
+        "decision": _decision(documents[0]),
+        "training": {
+            **_training(training),
+            "share_of_production_percent": share_of_production(group, documents, training),
+        },
+        "production": _production(group.task(run_groups.PRODUCTION), documents),
+    }
+
+
+def _branch(documents: Documents, training: Training, link: ApplicationLink) -> dict[str, Any]:
+    """The training for one type of machine."""
+    price = price_per_hour(documents)
+    return {
+        "name": documents.branch.rpartition(".")[2],
+        "instance_type": documents.instance_type,
         "design": _design(documents),
         "cluster": _cluster(documents),
         "observations": [
@@ -84,15 +119,13 @@ def _group(group: Group, documents: Documents, now: datetime, link: ApplicationL
             for each in sorted(documents.observations.values(), key=lambda each: each.index)
         ],
         "model": _model(documents),
-        "decision": _decision(documents),
-        "training": {
-            "seconds": training.seconds,
-            "cost": training.cost,
-            "machines": training.machines,
-            "share_of_production_percent": share_of_production(group, documents, training),
-        },
-        "production": _production(group.task(run_groups.PRODUCTION), documents),
+        "is_decided_by": documents.is_decided_by,
+        "training": _training(training),
     }
+
+
+def _training(training: Training) -> dict[str, Any]:
+    return {"seconds": training.seconds, "cost": training.cost, "machines": training.machines}
 
 
 def _design(documents: Documents) -> dict[str, Any] | None:
@@ -141,11 +174,15 @@ def _decision(documents: Documents) -> dict[str, Any] | None:
         return None
     copied = (
         "goal",
+        "confidence",
+        "probability",
+        "composition",
         "predicted_seconds",
         "run_seconds",
         "likely_seconds",
         "nearly_certain_seconds",
         "predicted_cost",
+        "cost_parts",
         "price_per_hour",
         "fallback_reason",
         "warnings",
@@ -153,17 +190,18 @@ def _decision(documents: Documents) -> dict[str, Any] | None:
     return {
         "machines": decision.config.machines,
         "instance_type": decision.config.instance_type,
+        "fallback": fallback_of(decision),
         **{name: getattr(decision, name) for name in copied},
     }
 
 
-def _production(task: TaskRow | None, documents: Documents) -> dict[str, Any] | None:
+def _production(task: TaskRow | None, documents: Sequence[Documents]) -> dict[str, Any] | None:
     """The production run beside its prediction; of a mapped task the first instance."""
     if task is None:
         return None
-    ended = task.state in (SUCCESS, FAILED)
-    seconds = production_seconds(task, documents) if ended else None
-    told = documents.prediction_of(task)
+    first, ended = documents[0], task.state in (SUCCESS, FAILED)
+    seconds = production_seconds(task, first) if ended else None
+    told = first.prediction_of(task)
     predicted = told.predicted_seconds if told else None
     likely = told.likely_seconds if told else None
     nearly_certain = told.nearly_certain_seconds if told else None
@@ -172,7 +210,7 @@ def _production(task: TaskRow | None, documents: Documents) -> dict[str, Any] | 
     return {
         "task_id": task.task_id,
         "state": task.state,
-        "machines": production_machines(task, documents),
+        "machines": production_machines(task, first),
         "seconds": seconds,
         "cost": production_cost(task, documents) if ended else None,
         "predicted_seconds": predicted,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from airflow_provider_ernest.plugin.responses import Answer, Interval, SampleRun
+from airflow_provider_ernest.plugin.responses import Answer, Interval, SampleRun, TypeMachines
 
 
 class ModelName(Answer):
@@ -31,6 +31,8 @@ class Step(Answer):
     kind: str = Field(
         description="preflight, design, cluster, sample_run, fit, choose, resize, terminate or production"
     )
+    branch: str = Field(description="Of several types of machine the one trained; empty for what all share.")
+    instance_type: str | None = Field(description="The branch's; null where there is none, or not known yet.")
     operator: str
     state: str | None = Field(description="Airflow's; null where it has not been scheduled.")
     started_at: str | None
@@ -64,28 +66,49 @@ class RunCluster(Answer):
     price_per_hour: float | None
 
 
+class CostParts(Answer):
+    """The dollars of a run by what they are paid for."""
+
+    machines: float
+    master: float
+    volumes: float
+    training: float = Field(description="The run's part of what the sample runs cost.")
+
+
 class RunDecision(Answer):
     """What was chosen."""
 
     machines: int
     instance_type: str
+    composition: list[TypeMachines] = Field(description="Where machines of several types were chosen.")
     goal: str
+    confidence: float | None = Field(description="The probability that was asked for.")
+    probability: float | None = Field(description="That the goal is kept, as foreseen.")
+    fallback: str | None = Field(description='"stated", "most_probable" or null where it is none.')
     predicted_seconds: float | None
     run_seconds: float | None
     likely_seconds: Interval | None
     nearly_certain_seconds: Interval | None
     predicted_cost: float | None
+    cost_parts: CostParts | None
     price_per_hour: float | None
     fallback_reason: str | None
     warnings: list[str]
 
 
 class Training(Answer):
-    """What the model cost."""
+    """What a training cost."""
 
-    seconds: float | None = Field(description="From the start of the cluster's task to the decision.")
+    seconds: float | None = Field(
+        description="From the start of the cluster's task to the decision, or to its end before."
+    )
     cost: float | None
     machines: int | None = Field(description="Paid for: with the master and the culled ones.")
+
+
+class WholeTraining(Training):
+    """What the trainings for all types of machine cost together."""
+
     share_of_production_percent: float | None
 
 
@@ -105,17 +128,27 @@ class Production(Answer):
     held_nearly_certain: bool | None
 
 
+class Branch(Answer):
+    """The training for one type of machine."""
+
+    name: str = Field(description="Of its nested task group; empty where there is but one type.")
+    instance_type: str | None = Field(description="Null where nothing tells it yet.")
+    design: RunDesign | None
+    cluster: RunCluster | None
+    observations: list[SampleRun]
+    model: RunModel | None
+    is_decided_by: bool = Field(description="Whether the decision comes of its model.")
+    training: Training
+
+
 class Group(Answer):
     """The steps of one task group of Ernest."""
 
     group_id: str = Field(description="Empty where the tasks are in none.")
     steps: list[Step]
-    design: RunDesign | None
-    cluster: RunCluster | None
-    observations: list[SampleRun]
-    model: RunModel | None
+    branches: list[Branch] = Field(description="At least one.")
     decision: RunDecision | None
-    training: Training
+    training: WholeTraining
     production: Production | None
 
 
@@ -150,6 +183,8 @@ class Task(Answer):
     kind: str | None = Field(description="As of the steps; null where it is no task of Ernest.")
     state: str | None
     says: str
+    instance_type: str | None = Field(description="That it trains on, where there are several.")
+    fallback: str | None = Field(description='Of a decision: "stated", "most_probable" or null.')
     model: ModelName | None
     observation: SampleRun | None
     experiment: TaskExperiment | None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
+from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.plugin import run_groups
+from airflow_provider_ernest.plugin.fallbacks import MOST_PROBABLE, STATED, fallback_of
 from airflow_provider_ernest.plugin.run_costs import (
     creation_cost,
     price_per_hour,
@@ -16,7 +19,7 @@ from airflow_provider_ernest.plugin.run_documents import Documents, ModelName
 from airflow_provider_ernest.plugin.run_groups import Group, Step
 from airflow_provider_ernest.plugin.run_record import FAILED, RUNNING, SUCCESS, TaskRow
 from airflow_provider_ernest.plugin.sample_runs import cost_of
-from airflow_provider_ernest.report.wording import dollars, duration, machines, percent
+from airflow_provider_ernest.report.wording import dollars, duration, machines, percent, probability
 
 WITH_MODEL = (run_groups.SAMPLE_RUN, run_groups.FIT, run_groups.CHOOSE, run_groups.PRODUCTION)
 """The steps that a model comes of, or that come of it."""
@@ -34,14 +37,38 @@ STATES = {
     "queued": "It waits for a worker.",
     "scheduled": "It waits for a free slot.",
 }
+FALLBACKS = {STATED: "the stated configuration", MOST_PROBABLE: "the most probable configuration"}
+
 NOT_YET = "It has not begun."
 NOT_KEPT = "It succeeded; what came of it cannot be read here."
 UNTELLABLE = "It succeeded; what came of it cannot be told."
 
 
-def steps_of(group: Group, documents: Documents, *, now: datetime) -> list[dict[str, Any]]:
-    """The steps in their order, with times, costs and what came of each."""
+def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> list[dict[str, Any]]:
+    """The steps in their order, with times, costs and what came of each.
+
+    Args:
+        group: all steps.
+        documents: of each of its branches, in their order.
+        now: what running tasks are reckoned to.
+    """
     return [_told(step, group, documents, now) for step in group.steps]
+
+
+def documents_for(step: Step, documents: Sequence[Documents]) -> Documents:
+    """Those of the step's training; for the decision and what comes after, of the training that it is by."""
+    own = [each for each in documents if step.branch and each.branch == step.branch]
+    if not own and step.kind in (run_groups.CHOOSE, run_groups.RESIZE, run_groups.PRODUCTION):
+        own = [each for each in documents if each.is_decided_by]
+    return own[0] if own else documents[0]
+
+
+def model_of(step: Step, documents: Sequence[Documents]) -> ModelName | None:
+    """The model that came of the step, or that it came of; None where there is none."""
+    its = documents_for(step, documents)
+    if step.kind not in WITH_MODEL or (not step.branch and its.branch and not its.is_decided_by):
+        return None
+    return its.model_name
 
 
 def says(step: Step, documents: Documents) -> str:
@@ -66,14 +93,16 @@ def moment(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def _told(step: Step, group: Group, documents: Documents, now: datetime) -> dict[str, Any]:
-    task = step.task
+def _told(step: Step, group: Group, documents: Sequence[Documents], now: datetime) -> dict[str, Any]:
+    task, its = step.task, documents_for(step, documents)
     return {
         "task_id": task.task_id,
         "map_index": task.map_index,
         # Airflow calls a task by its whole id where it has no name of its own.
         "name": task.name if task.name not in ("", task.task_id) else task.task_id.rpartition(".")[2],
         "kind": step.kind,
+        "branch": step.branch.rpartition(".")[2],
+        "instance_type": its.instance_type if step.branch else None,
         "operator": task.operator,
         "state": task.state,
         "started_at": moment(task.started_at) if task.has_run else None,
@@ -81,17 +110,18 @@ def _told(step: Step, group: Group, documents: Documents, now: datetime) -> dict
         "seconds": task.seconds(now),
         "try_number": task.try_number,
         "cost": _cost(step, group, documents, now),
-        "says": says(step, documents),
-        "model": model_reference(documents.model_name) if step.kind in WITH_MODEL else None,
+        "says": says(step, its),
+        "model": model_reference(model_of(step, documents)),
     }
 
 
-def _cost(step: Step, group: Group, documents: Documents, now: datetime) -> float | None:
+def _cost(step: Step, group: Group, documents: Sequence[Documents], now: datetime) -> float | None:
+    its = documents_for(step, documents)
     if step.kind == run_groups.CLUSTER:
-        return creation_cost(group, documents, now=now)
+        return creation_cost(step.task, its, now=now)
     if step.kind == run_groups.SAMPLE_RUN:
-        observation = documents.observations.get(step.task.map_index)
-        return cost_of(observation, price_per_hour(documents)) if observation else None
+        observation = its.observations.get(step.task.map_index)
+        return cost_of(observation, price_per_hour(its)) if observation else None
     if step.kind == run_groups.PRODUCTION:
         return production_cost(step.task, documents)
     return None
@@ -145,20 +175,34 @@ def _choose(_task: TaskRow, documents: Documents) -> str:
     decision = documents.decision
     if decision is None:
         return NOT_KEPT
-    chosen = f"{machines(decision.config.machines)} of type {decision.config.instance_type}"
+    chosen = _chosen_machines(decision)
+    sure = (
+        f" It keeps the goal with a probability of {probability(decision.probability)}."
+        if decision.probability is not None
+        else ""
+    )
     if decision.fallback_reason:
-        return f"The stated fallback of {chosen}: {decision.fallback_reason}"
+        kind = FALLBACKS[fallback_of(decision) or STATED]
+        return f"Fallback: {kind}, {chosen}. {decision.fallback_reason.rstrip('.')}.{sure}"
     if decision.predicted_seconds is None:
         return f"{chosen}."
     cost = f" and {dollars(decision.predicted_cost)}" if decision.predicted_cost is not None else ""
-    return f"{chosen}: {duration(decision.predicted_seconds)}{cost} predicted."
+    return f"{chosen}: {duration(decision.predicted_seconds)}{cost} predicted.{sure}"
+
+
+def _chosen_machines(decision: Decision) -> str:
+    if decision.composition:
+        return " and ".join(
+            f"{machines(each.machines)} of type {each.instance_type}" for each in decision.composition
+        )
+    return f"{machines(decision.config.machines)} of type {decision.config.instance_type}"
 
 
 def _resize(_task: TaskRow, documents: Documents) -> str:
     decision = documents.decision
     if decision is None:
         return "The cluster has the chosen size."
-    return f"The cluster has {machines(decision.config.machines)} now."
+    return f"The cluster has {_chosen_machines(decision)} now."
 
 
 def _production(task: TaskRow, documents: Documents) -> str:

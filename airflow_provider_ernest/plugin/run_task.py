@@ -8,13 +8,20 @@ from typing import Any
 from airflow_provider_ernest.model.documents import Experiment
 from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.plugin import run_groups
+from airflow_provider_ernest.plugin.fallbacks import fallback_of
 from airflow_provider_ernest.plugin.run_costs import price_per_hour
-from airflow_provider_ernest.plugin.run_documents import documents_of
+from airflow_provider_ernest.plugin.run_documents import Documents, documents_of
 from airflow_provider_ernest.plugin.run_groups import Group, Step, groups_of
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun
 from airflow_provider_ernest.plugin.run_page import hints_of
 from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
-from airflow_provider_ernest.plugin.run_steps import WITH_MODEL, model_reference, says
+from airflow_provider_ernest.plugin.run_steps import (
+    WITH_MODEL,
+    documents_for,
+    model_of,
+    model_reference,
+    says,
+)
 from airflow_provider_ernest.plugin.sample_runs import application_link, sample_run
 
 NOT_OURS = (
@@ -44,9 +51,10 @@ def task_page(
     group, step = _place(run, task)
     if group is None or step is None:
         return _empty(state=task.state, hints=[NOT_OURS])
-    documents = documents_of(run, group, stored)
-    hints = hints_of(group, documents)
-    if step.kind in WITH_MODEL and documents.model_name is None:
+    every = [documents_of(run, branch, stored) for branch in group.branches]
+    documents, model = documents_for(step, every), model_of(step, every)
+    hints = hints_of(group, every)
+    if step.kind in WITH_MODEL and model is None:
         hints.append(NO_MODEL_YET)
     if step.kind == run_groups.PRODUCTION:
         hints += _where_its_log_is(documents.production_of(task))
@@ -59,11 +67,19 @@ def task_page(
         "kind": step.kind,
         "state": task.state,
         "says": says(step, documents),
-        "model": model_reference(documents.model_name) if step.kind in WITH_MODEL else None,
+        "instance_type": documents.instance_type if step.branch else None,
+        "fallback": _fallback(step, documents),
+        "model": model_reference(model),
         "observation": told,
         "experiment": _experiment(run, group, step),
         "hints": hints,
     }
+
+
+def _fallback(step: Step, documents: Documents) -> str | None:
+    """Which fallback the decision was, on the page of the task that made it."""
+    is_choice = step.kind == run_groups.CHOOSE and documents.decision is not None
+    return fallback_of(documents.decision) if is_choice and documents.decision else None
 
 
 def _where_its_log_is(run: ProductionRun | None) -> list[str]:
@@ -80,6 +96,8 @@ def _empty(
         "kind": kind,
         "state": state,
         "says": says,
+        "instance_type": None,
+        "fallback": None,
         "model": None,
         "observation": None,
         "experiment": None,
@@ -108,7 +126,8 @@ def _place(run: RunRecord, task: TaskRow) -> tuple[Group | None, Step | None]:
 
 def _experiment(run: RunRecord, group: Group, step: Step) -> dict[str, Any] | None:
     """What a sample run was to make: the design's experiment at its place."""
-    design = group.task(run_groups.DESIGN)
+    branches = [branch for branch in group.branches if branch.group_id == step.branch]
+    design = (branches[0] if branches else group).task(run_groups.DESIGN)
     if step.kind != run_groups.SAMPLE_RUN or design is None or step.task.map_index < 0:
         return None
     planned = run.value(design)

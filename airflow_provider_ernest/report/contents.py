@@ -2,36 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.choice import choose_among, consider
+from airflow_provider_ernest.model.goals import Goal
+from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.prediction import contributions_of_runs
 from airflow_provider_ernest.model.results import Alternative, Decision, Model
 
 START_UP = "start-up"
 """The name of that part of a run among the names of the terms."""
-
-WHATEVER_IT_TAKES = Goal(deadline_seconds=sys.float_info.max / 2)
-"""Every configuration meets it: to learn what all of them cost."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Billing:
-    """How machines are paid for.
-
-    Attributes:
-        price_per_hour: dollars for one machine and hour.
-        increment_seconds: machines are billed in whole multiples of it.
-        minimum_seconds: the least that is billed for a machine.
-    """
-
-    price_per_hour: float
-    increment_seconds: float = 1.0
-    minimum_seconds: float = 0.0
-
 
 NOT_PAID = Billing(price_per_hour=1.0)
 """Any price: where none is known, what follows from it is not shown."""
@@ -70,9 +53,10 @@ class Contents:
         billing: None where no price was given.
         alternatives: what each number of machines costs, and whether it meets the goal, if there is one;
             empty without a price.
-        goal: the deadline or the budget, None where there is none.
+        goal: the deadline, the budget or both, None where there is none.
         decision: the choice; None without a goal, or where it is out of reach.
         out_of_reach: why there is no decision although there is a goal.
+        most_probable: what keeps to a goal out of reach most probably.
     """
 
     model: Model
@@ -84,6 +68,14 @@ class Contents:
     goal: Goal | None = None
     decision: Decision | None = None
     out_of_reach: str = ""
+    most_probable: Alternative | None = None
+
+    @property
+    def latest_seconds(self) -> float | None:
+        """The deadline from submission on, without the boot of the machines; None where nothing is left."""
+        deadline = self.goal.deadline_seconds if self.goal else None
+        boot = self.billing.boot_seconds if self.billing else 0.0
+        return deadline - boot if deadline is not None and deadline > boot else None
 
     @property
     def observed_machines(self) -> tuple[int, int]:
@@ -116,14 +108,11 @@ def gather(
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
         billing: what machines cost; None for a report without costs.
-        goal: a deadline or a budget; needs `billing`.
+        goal: a deadline or a budget, and how surely to keep it; needs `billing`.
 
     Raises:
         InvalidParameterError: a parameter cannot be, or there is a goal and no price.
     """
-    counts = sorted(set(machines))
-    if not counts:
-        raise InvalidParameterError("machines", machines, "is empty", remedy="Name a number of machines.")
     if goal is not None and billing is None:
         raise InvalidParameterError(
             "price_per_hour",
@@ -131,49 +120,39 @@ def gather(
             "is missing",
             remedy="A choice needs the dollars for one machine and hour.",
         )
-    paid_by = billing or NOT_PAID
-    decision, out_of_reach = None, ""
+    offer = Offer(model=model, machines=machines, billing=billing or NOT_PAID)
+    alternatives = consider(offer, goal=goal, scale=scale, iterations=iterations)
+    decision, out_of_reach, most_probable = None, "", None
     if goal is not None:
         try:
-            decision = _choose(model, goal, counts, scale, iterations, paid_by)
+            decision = choose_among(alternatives, offer, goal=goal)
         except InfeasibleGoalError as error:
-            out_of_reach = str(error)
-    considered = decision or _choose(model, WHATEVER_IT_TAKES, counts, scale, iterations, paid_by)
-    alternatives = considered.alternatives
-    if out_of_reach:
-        alternatives = tuple(replace(each, feasible=False) for each in alternatives)
+            out_of_reach, most_probable = str(error), error.most_probable
     return Contents(
         model=model,
         scale=scale,
         iterations=iterations,
-        predictions=_predictions(model, alternatives, scale, iterations),
+        predictions=predictions_of(model, alternatives, scale=scale, iterations=iterations),
         billing=billing,
         alternatives=alternatives if billing else (),
         goal=goal,
         decision=decision,
         out_of_reach=out_of_reach,
+        most_probable=most_probable,
     )
 
 
-def _choose(
-    model: Model, goal: Goal, counts: list[int], scale: float, iterations: int | None, billing: Billing
-) -> Decision:
-    return choose(
-        model,
-        goal=goal,
-        machines=counts,
-        price_per_hour=billing.price_per_hour,
-        scale=scale,
-        iterations=iterations,
-        billing_increment_seconds=billing.increment_seconds,
-        minimum_billed_seconds=billing.minimum_seconds,
-    )
-
-
-def _predictions(
-    model: Model, alternatives: Sequence[Alternative], scale: float, iterations: int | None
+def predictions_of(
+    model: Model, alternatives: Sequence[Alternative], *, scale: float = 1.0, iterations: int | None = None
 ) -> tuple[Prediction, ...]:
-    """What was considered, with where its time goes."""
+    """What was considered of the model's type, with where its time goes.
+
+    Args:
+        model: the model.
+        alternatives: what it predicts of each number of machines.
+        scale: that they are predicted at.
+        iterations: see `prediction.predict_seconds`.
+    """
     counts = [each.machines for each in alternatives]
     parts = contributions_of_runs(model, machines=counts, scale=scale, iterations=iterations)
     start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}

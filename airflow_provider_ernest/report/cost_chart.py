@@ -9,7 +9,7 @@ from airflow_provider_ernest.report.axes import axis_from_zero, logarithmic_axis
 from airflow_provider_ernest.report.chart import Canvas, figure, frame, labels, line, path, point, text
 from airflow_provider_ernest.report.contents import Contents
 from airflow_provider_ernest.report.tables import table
-from airflow_provider_ernest.report.wording import dollars, duration, machines, number
+from airflow_provider_ernest.report.wording import dollars, duration, machines, number, probability
 
 
 def cost_chart(contents: Contents) -> Element:
@@ -23,7 +23,10 @@ def cost_chart(contents: Contents) -> Element:
         legend.append(("chosen", "chosen"))
         description += f"; chosen: {_told(contents.alternatives[chosen])}"
     if contents.goal is not None:
-        legend.append(("goal", "deadline" if contents.goal.deadline_seconds else "budget"))
+        limits = {"deadline": contents.latest_seconds, "budget": contents.goal.budget_dollars}
+        names = [name for name, limit in limits.items() if limit]
+        if names:
+            legend.append(("goal", " and ".join(names)))
     return figure(
         lambda canvas: _draw(contents, canvas),
         description=f"{description}.",
@@ -49,8 +52,8 @@ def _chosen(contents: Contents) -> int | None:
 
 
 def _draw(contents: Contents, canvas: Canvas) -> list[Element]:
-    alternatives, goal = contents.alternatives, contents.goal
-    deadline, budget = (goal.deadline_seconds, goal.budget_dollars) if goal else (None, None)
+    alternatives, deadline = contents.alternatives, contents.latest_seconds
+    budget = contents.goal.budget_dollars if contents.goal else None
     across = logarithmic_axis(
         [*(each.seconds for each in alternatives), *([deadline] if deadline else [])],
         start=canvas.left,
@@ -91,23 +94,29 @@ def _draw(contents: Contents, canvas: Canvas) -> list[Element]:
 
 def _numbers(contents: Contents) -> Element:
     chosen = _chosen(contents)
+    has_limits = contents.goal is not None and contents.goal.has_limits
+    columns = ["machines", "seconds", "dollars", *(["keeps the goal"] if has_limits else []), ""]
     return table(
-        ["machines", "seconds", "dollars", ""],
+        columns,
         (
             [
                 str(each.machines),
                 number(each.seconds),
                 dollars(each.cost),
-                "chosen" if at == chosen else _remark(contents, each),
+                *([probability(each.probability or 0.0)] if has_limits else []),
+                _remark(each, is_chosen=at == chosen),
             ]
             for at, each in enumerate(contents.alternatives)
         ),
-        words=[3],
+        words=[len(columns) - 1],
         chosen=chosen,
     )
 
 
-def _remark(contents: Contents, each: Alternative) -> str:
-    goal = contents.goal
-    met = goal is None or goal.is_met(seconds=each.seconds, cost=each.cost)
-    return "" if met else "misses the goal"
+def _remark(each: Alternative, *, is_chosen: bool) -> str:
+    remarks = [
+        "chosen" if is_chosen else "" if each.feasible else "misses the goal",
+        "on the Pareto front" if each.is_pareto else "",
+        each.memory_shortage,
+    ]
+    return "; ".join(remark for remark in remarks if remark)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from xml.etree.ElementTree import Element
 
-from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.report.contents import Contents, Prediction
 from airflow_provider_ernest.report.cost_chart import cost_chart
 from airflow_provider_ernest.report.markup import Child, document, tag
@@ -13,7 +13,7 @@ from airflow_provider_ernest.report.shares_chart import shares_chart
 from airflow_provider_ernest.report.tables import table
 from airflow_provider_ernest.report.time_chart import time_chart
 from airflow_provider_ernest.report.validation_chart import validation_chart
-from airflow_provider_ernest.report.wording import dollars, duration, machines, number, percent
+from airflow_provider_ernest.report.wording import dollars, duration, machines, number, percent, probability
 
 POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
 """What the page may load: nothing. Were any text of the user to become markup, it still could do nothing."""
@@ -96,12 +96,28 @@ def _answer(contents: Contents) -> list[Element]:
     return [
         _figure("Chosen", machines(chosen.machines), f"{decision.goal}, of those considered", best=True),
         _time_figure("Predicted time", chosen),
-        _figure(
-            "Predicted cost",
-            dollars(decision.predicted_cost or 0.0),
-            f"at {dollars(decision.price_per_hour or 0.0)} for a machine and hour",
-        ),
+        _figure("Predicted cost", dollars(decision.predicted_cost or 0.0), _what_it_is_paid_for(decision)),
+        *_probability(contents),
     ]
+
+
+def _what_it_is_paid_for(decision: Decision) -> str:
+    price = f"at {dollars(decision.price_per_hour or 0.0)} for a machine and hour"
+    parts = decision.cost_parts
+    if parts is None:
+        return price
+    besides = {"the master": parts.master, "volumes": parts.volumes, "training": parts.training}
+    told = [f"{dollars(cost)} for {name}" for name, cost in besides.items() if cost > 0]
+    return f"{price}; of it {', '.join(told)}" if told else price
+
+
+def _probability(contents: Contents) -> list[Element]:
+    """How surely the limits are kept, where there are any."""
+    decision, goal = contents.decision, contents.goal
+    if goal is None or not goal.has_limits or decision is None or decision.probability is None:
+        return []
+    asked = f"asked for: {probability(goal.confidence)}"
+    return [_figure("Probability to keep the goal", probability(decision.probability), asked)]
 
 
 def _what_is_possible(contents: Contents) -> list[Element]:
@@ -129,27 +145,14 @@ def _figure(name: str, value: str, remark: str, *, best: bool = False) -> Elemen
 
 
 def _warnings(contents: Contents) -> list[Element]:
-    warnings = list(contents.model.warnings)
-    if contents.decision is not None:
-        warnings = [*_of_the_deadline(contents), *contents.decision.warnings]
+    decision = contents.decision
+    warnings = list(contents.model.warnings if decision is None else decision.warnings)
     if contents.out_of_reach:
         warnings.insert(0, contents.out_of_reach)
     if not warnings:
         return []
     listed = tag("ul", *(tag("li", warning) for warning in warnings))
     return [tag("section", tag("h2", "Before you trust this"), listed, class_="warnings")]
-
-
-def _of_the_deadline(contents: Contents) -> list[str]:
-    """That a deadline may well be missed although the prediction keeps it."""
-    deadline = contents.goal.deadline_seconds if contents.goal else None
-    if deadline is None or contents.chosen is None or contents.chosen.likely_seconds[1] <= deadline:
-        return []
-    low, high = contents.chosen.likely_seconds
-    return [
-        f"The deadline of {duration(deadline)} lies within what 80 % of runs take, {duration(low)} to "
-        f"{duration(high)}: the run may miss it. A shorter deadline chooses with more to spare."
-    ]
 
 
 def _about_terms(model: Model) -> Element:

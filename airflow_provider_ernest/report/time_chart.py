@@ -53,7 +53,7 @@ def time_chart(contents: Contents) -> Element:
 def _draw(contents: Contents, canvas: Canvas) -> list[Element]:
     predictions, runs = contents.predictions, contents.model.observations
     counts = sorted({each.machines for each in predictions} | {run.machines for run in runs})
-    deadline = contents.goal.deadline_seconds if contents.goal else None
+    deadline = contents.latest_seconds
     across = machines_axis(counts, start=canvas.left, end=canvas.right)
     shown = [run.seconds + run.startup_seconds for run in runs]
     shown += [
@@ -69,7 +69,7 @@ def _draw(contents: Contents, canvas: Canvas) -> list[Element]:
     if deadline:
         y = up.place(deadline)
         elements.append(line(canvas.left, y, canvas.right, y, class_="goal"))
-        elements.append(text(canvas.right, y - 6, f"deadline {duration(deadline)}", class_="note end"))
+        elements.append(text(canvas.right, y - 6, _deadline(contents), class_="note end"))
     elements += [
         point(
             across.place(run.machines),
@@ -83,6 +83,13 @@ def _draw(contents: Contents, canvas: Canvas) -> list[Element]:
     if (chosen := contents.chosen) is not None:
         elements.append(_marked(across, up, chosen, class_="chosen"))
     return elements
+
+
+def _deadline(contents: Contents) -> str:
+    assert contents.goal is not None
+    words = f"deadline {duration(contents.goal.deadline_seconds or 0.0)}"
+    boot = contents.billing.boot_seconds if contents.billing else 0.0
+    return f"{words} less {duration(boot)} to boot" if boot else words
 
 
 def _band(contents: Contents, across: Axis, up: Axis, style: str) -> Element:

@@ -6,6 +6,9 @@ import math
 
 MINUTE, HOUR = 60, 3600
 
+ALMOST_ONE = 0.999
+"""No model tells probabilities nearer to 1, or to 0."""
+
 TOO_LONG = 1e9
 """Numbers from here on are written with a power of ten."""
 
@@ -47,6 +50,15 @@ def percent(share: float) -> str:
     """A share as a percentage with as many digits as it needs: 0.5 %, 12 %, 100 %."""
     value = 100 * share
     return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
+
+
+def probability(value: float) -> str:
+    """A probability as a percentage that never says that anything is certain: 87 %, 99.6 %, over 99.9 %."""
+    if value > ALMOST_ONE:
+        return f"over {100 * ALMOST_ONE:g} %"
+    if value < 1 - ALMOST_ONE:
+        return f"below {100 * (1 - ALMOST_ONE):.1g} %"
+    return f"{100 * value:.1f} %" if value > 0.99 else percent(value)
 
 
 def machines(count: int) -> str:

@@ -1,7 +1,7 @@
 """DAG runs for the preview, by the id that is asked for; every DAG has all of them.
 
-succeeded, retried, running, failed_design, fallback, too_inaccurate, production_failed, purged, hostile,
-two_groups, without_ernest. Any other run does not exist.
+succeeded, retried, running, failed_design, fallback, most_probable, two_types, too_inaccurate,
+production_failed, purged, hostile, two_groups, without_ernest. Any other run does not exist.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from tests.unit.plugin.run_examples import (
     rows,
     values,
 )
+from tests.unit.plugin.two_types import other_record, two_types_run
 
 MARKUP = "<img src=x onerror=alert(1)> \u202e名前"
 NOT_YET: dict[str, Any] = {"state": None, "started_at": None, "ended_at": None}
 BEHIND_THE_DESIGN = ("create_cluster", "sample_run", "fit_model", "choose_config", "production")
+OUT_OF_REACH = "No allowed configuration ends within 60 s with a probability of 80 %."
 FALLBACK = decision(
     predicted_seconds=None,
     run_seconds=None,
@@ -103,6 +105,10 @@ PREVIEW_RUNS = {
         state="failed",
     ),
     "fallback": _fallback,
+    "most_probable": lambda: two_types_run(
+        chosen=other_record(fallback_reason=OUT_OF_REACH, probability=0.04)
+    ),
+    "two_types": two_types_run,
     "too_inaccurate": lambda: replace(
         example_run(
             changed={"fit_model": {"state": "failed"}, **never_run("choose_config", "production")},

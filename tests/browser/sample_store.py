@@ -13,15 +13,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from airflow_provider_ernest.model.choice import Goal, choose
-from airflow_provider_ernest.model.documents import Experiment, Observation, Origin
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.choice import choose
+from airflow_provider_ernest.model.documents import Experiment, Origin
+from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from tests.browser.cheap_models import add_cheap_models
-from tests.browser.odd_models import hostile, of_a_newer_version
+from tests.browser.fallback_decisions import most_probable, stated
+from tests.browser.odd_models import hostile, of_a_newer_version, of_the_command_line
 from tests.browser.synthetic_jobs import (
     M4_XLARGE,
     PARTITIONS,
@@ -39,7 +43,7 @@ DAG_ID = "nightly_sizing"
 SECRET_DAG_ID = "secret_dag"  # the name of a DAG, no password
 HOSTILE = "\"><img src=x onerror=alert(1)> 'quoted' ../../etc/passwd \u202eGröße 名前"
 ARTIFACT, NEXT_ARTIFACT = "1f" * 32, "c4" * 32
-DEADLINE_SECONDS = 300.0
+DEADLINE_SECONDS = 420.0
 MOST_MACHINES = 24
 
 
@@ -106,7 +110,7 @@ class _Seeding:
             third_type=self._save(self._trained("nightly_join", M4_XLARGE, days=20, seed=24)),
             stale=stale,
             hostile=self._save(hostile(self._trained(HOSTILE, R3_XLARGE, days=3, seed=41))),
-            without_dag=self._save(self._without_dag()),
+            without_dag=self._save(_dated(of_the_command_line(), self.now - timedelta(days=6))),
             secret=self._save(self._trained("payroll", R3_XLARGE, days=1, seed=51, dag_id=SECRET_DAG_ID)),
             big_history=self._save(self._big_history(big)),
             unknown_term=self._save(of_a_newer_version(self._trained("from_the_future", M4_XLARGE, 12, 61))),
@@ -126,6 +130,7 @@ class _Seeding:
         self._produce(third, R3_XLARGE, job, days=[28, 26, 24, 22, 20])
         newest = self._save(self._trained("nightly_join", R3_XLARGE, days=10, seed=14))
         self._produce(newest, R3_XLARGE, job, days=[9, 8, 6, 5, 4, 2, 1])
+        self._fall_back(newest, R3_XLARGE, stated_days=7, days=3)
         return newest
 
     def _trained(
@@ -157,24 +162,6 @@ class _Seeding:
             cluster=cluster,
         )
         return _dated(model, when)
-
-    def _without_dag(self) -> Model:
-        """What ``ernest fit`` makes of a table of runs."""
-        job, random = SyntheticJob(), Random(2)
-        runs = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.04), (2, 0.02), (6, 0.08), (12, 0.1)]
-        observations = [
-            Observation(
-                index=index,
-                machines=machines,
-                scale=scale,
-                seconds=job.measure(R3_XLARGE, machines=machines, scale=scale) * random.gauss(1, 0.01),
-                instance_type="local",
-            )
-            for index, (machines, scale) in enumerate(runs)
-        ]
-        return _dated(
-            train(observations, job="ad_hoc_clicks", method="relative"), self.now - timedelta(days=6)
-        )
 
     def _big_history(self, observations: int) -> Model:
         """Years of runs of 40 configurations."""
@@ -208,24 +195,10 @@ class _Seeding:
         for ago in days:
             when = self.now - timedelta(days=ago)
             scale = round(self.random.uniform(0.92, 1.08), 3)
-            decision = choose(
-                model,
-                goal=Goal(deadline_seconds=DEADLINE_SECONDS),
-                machines=range(1, MOST_MACHINES + 1),
-                price_per_hour=machine_type.price_per_hour,
-                scale=scale,
-            )
-            record = DecisionRecord(
-                decision_id=new_id(when),
-                decided_at=when.isoformat(),
-                job=model.job,
-                instance_type=model.instance_type,
-                decision=decision,
-                scale=scale,
-                model_id=model.model_id,
-                deadline_seconds=DEADLINE_SECONDS,
-                min_machines=1,
-                max_machines=MOST_MACHINES,
+            goal = Goal(deadline_seconds=DEADLINE_SECONDS)
+            decision = choose(_offer(model, machine_type), goal=goal, scale=scale)
+            record = replace(
+                self._record(model, decision, when, goal=goal, scale=scale),
                 artifact_sha256=artifact_sha256,
                 origin=self._origin("sizing.choose_config", when, dag_id),
             )
@@ -234,6 +207,39 @@ class _Seeding:
             run = production_run(record, run_seconds, when + timedelta(minutes=8))
             self.store.save_production(replace(run, origin=self._origin("production", when, dag_id)))
 
+    def _fall_back(self, model: Model, machine_type: MachineType, *, stated_days: float, days: float) -> None:
+        """A night without a model, and a night with a deadline out of reach, so many days ago."""
+        goal = Goal(deadline_seconds=60.0, confidence=0.95)
+        decisions = {
+            stated_days: stated(machine_type.name, goal=goal),
+            days: most_probable(_offer(model, machine_type), goal=goal),
+        }
+        for ago, decision in decisions.items():
+            when = self.now - timedelta(days=ago)
+            record = self._record(model, decision, when, goal=goal, scale=1.0)
+            self.store.save_decision(record)
+
+    def _record(
+        self, model: Model, decision: Decision, when: datetime, *, goal: Goal, scale: float
+    ) -> DecisionRecord:
+        return DecisionRecord(
+            decision_id=new_id(when),
+            decided_at=when.isoformat(),
+            job=model.job,
+            instance_type=model.instance_type,
+            decision=decision,
+            scale=scale,
+            model_id=decision.model_id,
+            deadline_seconds=goal.deadline_seconds,
+            min_machines=1,
+            max_machines=MOST_MACHINES,
+            artifact_sha256=ARTIFACT,
+            origin=self._origin("sizing.choose_config", when, None),
+            confidence=goal.confidence,
+            objective=goal.objective_in_words,
+            model_ids=(decision.model_id,) if decision.model_id else (),
+        )
+
     def _origin(self, task_id: str, when: datetime, dag_id: str | None, map_index: int = -1) -> Origin:
         run_id = f"scheduled__{when:%Y-%m-%dT%H:%M:%S}+00:00"
         return Origin(dag_id=dag_id or self.dag_id, run_id=run_id, task_id=task_id, map_index=map_index)
@@ -241,6 +247,11 @@ class _Seeding:
     def _save(self, model: Model) -> Model:
         self.store.save(model)
         return model
+
+
+def _offer(model: Model, machine_type: MachineType) -> Offer:
+    billing = Billing(price_per_hour=machine_type.price_per_hour)
+    return Offer(model=model, machines=range(1, MOST_MACHINES + 1), billing=billing)
 
 
 def _dated(model: Model, when: datetime) -> Model:

@@ -31,8 +31,8 @@ class MachineType:
 
 
 R3_XLARGE = MachineType(name="r3.xlarge", cores=4, price_per_hour=0.333, speed=1.0)
-R3_2XLARGE = MachineType(name="r3.2xlarge", cores=8, price_per_hour=0.665, speed=1.9)
-M4_XLARGE = MachineType(name="m4.xlarge", cores=4, price_per_hour=0.2, speed=0.7)
+R3_2XLARGE = MachineType(name="r3.2xlarge", cores=8, price_per_hour=0.8, speed=1.9)
+M4_XLARGE = MachineType(name="m4.xlarge", cores=4, price_per_hour=0.27, speed=0.7)
 
 
 @dataclass(kw_only=True)

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.axe import broken_rules
 from tests.browser.site import RUN_DAG, Site, of
 
 pytestmark = pytest.mark.airflow
 
-AXE = Path(__file__).parents[2] / "build" / "axe-core" / "axe.min.js"
-RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 FOCUSED = """() => {
   const node = document.activeElement;
   const box = node.getBoundingClientRect();
@@ -61,21 +59,7 @@ def opened(site: Site, visit: Any, name: str, **options: Any) -> Page:
 @pytest.mark.parametrize("colours", ["light", "dark"])
 @pytest.mark.parametrize("name", NAMES)
 def test_by_the_rules_of_axe(site: Site, visit, name: str, colours: str):
-    if not AXE.exists():
-        pytest.skip("needs axe-core: run .ci/ensure_axe, which fetches it from npm")
-    page = opened(site, visit, name, color_scheme=colours)
-    for summary in page.locator("summary").all():
-        summary.click()
-    page.evaluate(AXE.read_text(encoding="utf-8"))
-    found = page.evaluate(
-        "rules => axe.run(document, {runOnly: {type: 'tag', values: rules}, resultTypes: ['violations']})",
-        RULES,
-    )
-    broken = [
-        f"{rule['id']} ({rule['impact']}): {rule['help']}\n    "
-        + "\n    ".join(f"{node['target']} {node['failureSummary']}" for node in rule["nodes"][:5])
-        for rule in found["violations"]
-    ]
+    broken = broken_rules(opened(site, visit, name, color_scheme=colours))
     assert not broken, "\n".join(broken)
 
 

@@ -34,7 +34,7 @@ def chart(page: Page, name: str) -> Locator:
 
 
 def chosen_machines(text: str) -> int:
-    found = re.match(r"(\d+) machines?:", text)
+    found = re.match(r"(\d+) machines? of ", text)
     assert found, text
     return int(found[1])
 
@@ -49,11 +49,18 @@ def asked(page: Page) -> dict[str, Any]:
 def test_it_begins_with_what_was_last_decided(site: Site, page: Page):
     shown = site.answer("api/model", **of(site.seeded.nightly_join))
     expect(page.get_by_label("Deadline", exact=True).first).to_be_checked()
-    expect(page.get_by_role("spinbutton", name="Deadline")).to_have_value("300")
+    expect(page.get_by_role("spinbutton", name="Deadline")).to_have_value("420")
     decision = site.answer("api/prediction", **of(site.seeded.nightly_join), **known(shown["defaults"]))[
         "decision"
     ]
-    expect(answer(page)).to_contain_text(f"{decision['config']['machines']} machines")
+    expect(answer(page)).to_contain_text(in_words(decision))
+    confidence = page.get_by_role("combobox", name="The deadline holds with a probability of")
+    expect(confidence).to_have_value(str(decision["confidence"]))
+
+
+def in_words(decision: dict[str, Any]) -> str:
+    config = decision["config"]
+    return f"{config['machines']} machines of {config['instance_type']}:"
 
 
 def known(parameters: dict[str, Any]) -> dict[str, Any]:
@@ -67,22 +74,24 @@ def test_the_slider_moves_the_chosen_point_by_keyboard_alone(site: Site, page: P
     slider = page.get_by_role("slider", name="Scale of the input")
     slider.focus()
     for _ in range(12):
-        page.keyboard.press("ArrowRight")
+        page.keyboard.press("ArrowLeft")
     expect(answer(page)).not_to_have_text(before)
     expect(chart(page, "time")).not_to_have_attribute("aria-label", described or "")
     assert chart(page, "time").inner_html() != drawn
     scale = float(page.get_by_role("spinbutton", name="Scale of the input").input_value())
-    assert scale > 1.1
+    assert scale < 0.9
     expect(slider).to_have_attribute("aria-valuetext", re.compile("of the input"))
     expect(page).to_have_url(re.compile(rf"scale={scale:g}(&|$)"))
     expected = site.answer(
         "api/prediction",
         **of(site.seeded.nightly_join),
         **{
-            name: value for name, value in asked(page).items() if name not in ("goal", "job", "instance_type")
+            name: value
+            for name, value in asked(page).items()
+            if name not in ("goal", "job", "instance_type") and value != "none"
         },
     )["decision"]
-    expect(answer(page)).to_contain_text(f"{expected['config']['machines']} machines")
+    expect(answer(page)).to_contain_text(in_words(expected))
     expect(chart(page, "time")).to_have_attribute(
         "aria-label", re.compile(rf"Chosen: {expected['config']['machines']} machines")
     )
@@ -90,7 +99,7 @@ def test_the_slider_moves_the_chosen_point_by_keyboard_alone(site: Site, page: P
 
 def test_a_shorter_deadline_takes_more_machines(page: Page):
     before = chosen_machines(answer(page).inner_text())
-    page.get_by_role("spinbutton", name="Deadline").fill("220")
+    page.get_by_role("spinbutton", name="Deadline").fill("390")
     expect(answer(page)).not_to_contain_text(re.compile(rf"^{before} machines"))
     assert chosen_machines(answer(page).inner_text()) > before
 
@@ -108,6 +117,7 @@ def test_a_budget_instead_of_a_deadline(site: Site, page: Page):
         **of(site.seeded.nightly_join),
         budget_dollars=0.5,
         price_per_hour=0.333,
+        confidence=asked(page)["confidence"],
         max_machines=24,
         scale=asked(page)["scale"],
     )
@@ -123,6 +133,9 @@ def test_without_a_goal_it_tells_the_fastest(page: Page):
 def test_what_is_out_of_reach_is_said_with_what_is_not(page: Page):
     page.get_by_role("spinbutton", name="Deadline").fill("20")
     expect(page.locator("#answer .out-of-reach")).to_be_visible()
+    expect(answer(page)).to_contain_text(
+        re.compile(r"Most probable: \d+ machines? of \S+, with a probability")
+    )
     expect(page.locator("#answer")).to_contain_text("fastest")
     expect(page.locator("#answer")).to_contain_text("Extend the deadline")
     expect(chart(page, "time")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
@@ -142,9 +155,12 @@ def test_a_wrong_number_is_named_and_changes_nothing(page: Page):
 
 
 def test_what_was_asked_can_be_sent_to_somebody(page: Page):
-    page.get_by_role("spinbutton", name="Deadline").fill("240")
-    expect(page).to_have_url(re.compile("deadline_seconds=240"))
-    expect(page.locator("#answer")).to_contain_text("240 s")
+    page.get_by_role("spinbutton", name="Deadline").fill("440")
+    page.get_by_role("combobox", name="holds with a probability").select_option("0.9")
+    page.locator("details.billed summary").click()
+    page.get_by_role("spinbutton", name="Launch and boot").fill("5")
+    expect(page).to_have_url(re.compile("deadline_seconds=440.*confidence=0.9.*boot_seconds=5"))
+    expect(page.locator("#answer")).to_contain_text("440 s with a probability of 90 %")
     said = answer(page).inner_text()
     page.reload()
     expect(answer(page)).to_have_text(said)

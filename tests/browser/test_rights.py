@@ -109,7 +109,7 @@ def test_models_of_others_are_refused_as_if_they_did_not_exist(behind_prefix: Si
 
 def test_a_models_page_shows_nothing_of_models_of_others(behind_prefix: Site):
     model = of(behind_prefix.seeded.nightly_join)
-    goal = {"deadline_seconds": 300, "price_per_hour": 0.333}
+    goal = {"deadline_seconds": 420, "price_per_hour": 0.333}
     with behind_prefix.client("viewer") as client, behind_prefix.client() as administrator:
         page = client.get("api/model", params=model).json()
         everything = administrator.get("api/model", params=model).json()

@@ -54,7 +54,7 @@ def test_the_tab_of_a_run(site: Site, visit):
     for task in ("design", "fit_model", "choose_config", "production"):
         expect(steps.get_by_role("rowheader", name=re.compile(rf"\b{task}$"))).to_be_visible()
     (group,) = site.answer("api/run", dag_id=RUN_DAG, run_id=site.run_id)["groups"]
-    runs, machines = len(group["observations"]), group["decision"]["machines"]
+    runs, machines = len(group["branches"][0]["observations"]), group["decision"]["machines"]
     expect(steps).to_contain_text(re.compile(rf"{runs} sample runs.*→ {machines} machines of {RUN_TYPE}"))
     visit.frame.get_by_role("link", name=RUN_JOB).first.click()
     expect(visit.frame.get_by_role("heading", level=1)).to_contain_text(RUN_JOB)

@@ -93,6 +93,7 @@ class TestDescription:
             "/api/models",
             "/api/model",
             "/api/prediction",
+            "/api/same_cost",
             "/api/run",
             "/api/task",
         }

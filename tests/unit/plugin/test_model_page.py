@@ -13,10 +13,23 @@ from airflow_provider_ernest.model.results import FittedTerm, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training_cluster import TrainedMachine
 from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.model_page import MOST_DECISIONS, MOST_PRODUCTION_RUNS, model_page
+from airflow_provider_ernest.plugin.kept_decisions import MOST_DECISIONS
+from airflow_provider_ernest.plugin.model_page import MOST_PRODUCTION_RUNS, model_page
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
 
 from .stored import decided, everything, model, produced
+
+BILLED = {
+    "increment_seconds": 1.0,
+    "minimum_seconds": 60.0,
+    "boot_seconds": 0.0,
+    "master_price_per_hour": 0.0,
+    "volume_gigabytes": 0.0,
+    "volume_price_per_gigabyte_month": 0.08,
+    "training_dollars": None,
+    "expected_runs": None,
+}
+"""What the page asks at first where no decision says what is billed."""
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +106,13 @@ def test_a_model_with_nothing_besides(store: ModelStore):
     assert {each["cost"] for each in shown["observations"]} == {None}
     assert (shown["production_runs"], shown["decisions"], shown["other_types"]) == ([], [], [])
     assert shown["defaults"] == {
+        **BILLED,
         "scale": 1.0,
         "iterations": None,
         "deadline_seconds": None,
         "budget_dollars": None,
+        "objective": None,
+        "confidence": 0.8,
         "price_per_hour": None,
         "min_machines": 1,
         "max_machines": 24,
@@ -165,10 +181,13 @@ def test_production_and_decisions_newest_first(store: ModelStore, trained: Model
     assert [each["machines"] for each in shown["decisions"]] == [4, 4]
     assert shown["decisions"][0]["decided_at"] > shown["decisions"][1]["decided_at"]
     assert shown["defaults"] == {
+        **BILLED,
         "scale": 1.5,
         "iterations": None,
         "deadline_seconds": 300.0,
         "budget_dollars": None,
+        "objective": None,
+        "confidence": 0.8,
         "price_per_hour": 0.5,
         "min_machines": 2,
         "max_machines": 20,

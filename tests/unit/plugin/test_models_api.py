@@ -20,7 +20,7 @@ from tests.unit.plugin.run_examples import DAG_ID, JOB, MODEL_ID, TYPE, model, r
 OLDER_ID = "20261101T000000.000000Z-00000000"
 ONE = {"job": JOB, "instance_type": TYPE}
 QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_machines": 8}
-API = ("/api/model", "/api/prediction")
+API = ("/api/model", "/api/prediction", "/api/same_cost")
 
 
 @pytest.fixture
@@ -95,7 +95,22 @@ class TestPrediction:
 
     @pytest.mark.parametrize(
         ("parameter", "value"),
-        [("scale", "nan"), ("scale", "0"), ("scale", "inf"), ("max_machines", "0"), ("price_per_hour", "-1")],
+        [
+            ("scale", "nan"),
+            ("scale", "0"),
+            ("scale", "inf"),
+            ("max_machines", "0"),
+            ("price_per_hour", "-1"),
+            ("confidence", "0"),
+            ("confidence", "1"),
+            ("confidence", "nan"),
+            ("objective", "builtins.print"),
+            ("boot_seconds", "-1"),
+            ("boot_seconds", "1e300"),
+            ("increment_seconds", "0"),
+            ("expected_runs", "0"),
+            ("training_dollars", "inf"),
+        ],
     )
     def test_numbers_that_cannot_be(self, store, parameter, value):
         answer = pages(store=store).get("/api/prediction", params={**ONE, parameter: value})

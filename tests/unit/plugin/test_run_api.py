@@ -96,8 +96,8 @@ def test_what_airflow_has_deleted_is_taken_from_the_store(store: ModelStore):
     store.save(model())
     client = pages(store=store, runs=lambda dag_id, run_id: example_run(values={}))
     (group,) = client.get("/api/run", params=RUN).json()["groups"]
-    assert group["model"]["model_id"] == model().model_id
-    assert len(group["observations"]) == len(model().observations)
+    assert group["branches"][0]["model"]["model_id"] == model().model_id
+    assert len(group["branches"][0]["observations"]) == len(model().observations)
 
 
 def test_a_store_that_cannot_be_read_does_not_hide_the_run(tmp_path: Path):

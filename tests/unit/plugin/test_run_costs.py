@@ -125,7 +125,7 @@ def test_a_cluster_whose_start_failed_is_of_unknown_cost():
 class TestShareOfProduction:
     def share(self, run: RunRecord) -> float | None:
         group, documents = told(run)
-        return share_of_production(group, documents, training_of(group, documents, now=NOW))
+        return share_of_production(group, [documents], training_of(group, documents, now=NOW))
 
     def test_of_what_production_cost(self):
         assert self.share(example_run()) == pytest.approx(100 * (5 * 30 + 5) / (8 * 10))

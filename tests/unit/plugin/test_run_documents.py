@@ -59,7 +59,7 @@ class TestResultsThatNobodyCanTrust:
         told = page(replace(run, values={**run.values, **broken}))
         assert any(f"ernest.{task} cannot be read" in hint for hint in told["hints"])
         # What the others returned is there all the same.
-        assert len(told["groups"][0]["observations"]) >= len(RUNS) - 1
+        assert len(told["groups"][0]["branches"][0]["observations"]) >= len(RUNS) - 1
 
     def test_a_decision_of_absurd_numbers(self):
         run = example_run()
@@ -77,7 +77,7 @@ class TestResultsThatNobodyCanTrust:
         told = page(
             replace(run, values={**run.values, ("ernest.create_cluster", -1, "return_value"): cluster})
         )
-        assert told["groups"][0]["cluster"] is None
+        assert told["groups"][0]["branches"][0]["cluster"] is None
         assert "price_per_hour=-3" in told["hints"][0]
 
     def test_what_a_custom_backend_keeps_elsewhere(self):
@@ -90,4 +90,4 @@ class TestResultsThatNobodyCanTrust:
         run = example_run(without=("fit_model", "choose_config"))
         for place in ("", "/", "a.json", "x//.json", 7, None, "../../etc/passwd"):
             values = {**run.values, ("ernest.fit_model", -1, "stored_at"): place}
-            assert group(replace(run, values=values))["model"] is None
+            assert group(replace(run, values=values))["branches"][0]["model"] is None

@@ -42,6 +42,11 @@ def group(run: RunRecord, stored: StoredOfRun = NOTHING_STORED) -> dict[str, Any
     return only
 
 
+def branch(told: dict[str, Any]) -> dict[str, Any]:
+    (only,) = told["branches"]
+    return only
+
+
 def production_run(**changes: Any) -> ProductionRun:
     recorded = ProductionRun(
         production_id="20261120T124100.000000Z-0badcafe",
@@ -64,11 +69,14 @@ def production_run(**changes: Any) -> ProductionRun:
 class TestARunThatWentWell:
     def test_what_came_of_it(self):
         told = group(example_run())
-        assert told["design"]["experiments"] == len(RUNS)
-        assert told["cluster"]["machines"] == 4
-        assert told["cluster"]["culled"] == 1
-        assert [run["index"] for run in told["observations"]] == [0, 1, 2, 3]
-        assert told["model"] == {**MODEL, "median_error_percent": 3.0, "max_error_percent": 3.1}
+        trained = branch(told)
+        assert trained["design"]["experiments"] == len(RUNS)
+        assert trained["cluster"]["machines"] == 4
+        assert trained["cluster"]["culled"] == 1
+        assert (trained["name"], trained["instance_type"]) == ("", TYPE)
+        assert trained["is_decided_by"] is True
+        assert [run["index"] for run in trained["observations"]] == [0, 1, 2, 3]
+        assert trained["model"] == {**MODEL, "median_error_percent": 3.0, "max_error_percent": 3.1}
         assert told["decision"]["machines"] == 8
         assert page(example_run())["hints"] == []
 
@@ -129,7 +137,7 @@ class TestARunThatWentWrong:
             changed={"design": {"state": "failed"}, **never_run(*behind)}, without=("design", *behind)
         )
         told = group(run)
-        assert told["design"] is told["model"] is told["decision"] is None
+        assert branch(told)["design"] is branch(told)["model"] is told["decision"] is None
         assert told["training"] == {
             "seconds": None,
             "cost": None,
@@ -156,8 +164,9 @@ class TestARunThatWentWrong:
             },
         )
         told = group(run)
-        assert told["model"] is None
+        assert branch(told)["model"] is None
         assert told["decision"]["fallback_reason"] == "There is no model."
+        assert told["decision"]["fallback"] == "stated"
         assert told["production"]["error_percent"] is None
         assert told["production"]["cost"] == pytest.approx(8 * 0.2 / 6)
 
@@ -169,7 +178,7 @@ class TestARunThatWentWrong:
         left = {
             key: value for key, value in run.values.items() if key != ("ernest.fit_model", -1, "return_value")
         }
-        told = group(replace(run, values=left))
+        told = branch(group(replace(run, values=left)))
         assert told["model"] == {**MODEL, "median_error_percent": None, "max_error_percent": None}
 
     def test_production_that_failed_says_nothing_of_its_prediction(self):
@@ -201,19 +210,20 @@ class TestResultsThatAreGone:
     def test_are_taken_from_the_store(self):
         stored = StoredOfRun(models=lambda: (replace(model(), design=None),), decisions=lambda: (record(),))
         told = group(example_run(values={}), stored)
-        assert told["model"]["model_id"] == MODEL_ID
+        assert branch(told)["model"]["model_id"] == MODEL_ID
         assert told["decision"]["machines"] == 8
-        assert len(told["observations"]) == len(RUNS)
+        assert len(branch(told)["observations"]) == len(RUNS)
 
     def test_are_not_taken_from_an_attempt_before_the_last(self):
         stored = StoredOfRun(models=lambda: (model(),), decisions=lambda: (record(),))
         again = example_run(values={}, changed={"fit_model": {"state": "running"}})
-        told = group(again, stored)
+        told = branch(group(again, stored))
         assert told["model"]["median_error_percent"] is None
 
     def test_are_not_taken_from_another_group(self):
         elsewhere = replace(model(), origin=replace(origin("x"), task_id="other.fit_model"))
-        assert group(example_run(values={}), StoredOfRun(models=lambda: (elsewhere,)))["model"] is None
+        told = group(example_run(values={}), StoredOfRun(models=lambda: (elsewhere,)))
+        assert branch(told)["model"] is None
 
 
 def test_the_identity_of_the_run():
@@ -275,7 +285,8 @@ class TestAStoredCluster:
         told = group(example_run(values={}), kept)
         assert told["training"]["cost"] == pytest.approx(of_handle["training"]["cost"])
         assert told["training"]["machines"] == of_handle["training"]["machines"] == 6
-        assert (told["cluster"]["machines"], told["cluster"]["culled"]) == (4, 1)
+        made = branch(told)["cluster"]
+        assert (made["machines"], made["culled"]) == (4, 1)
 
     def test_of_a_master_at_another_price(self):
         cluster = TrainingCluster(
@@ -302,7 +313,7 @@ class TestAStoredCluster:
             machines=(TrainedMachine(host="a"),),
         )
         kept = StoredOfRun(models=lambda: (replace(model(), cluster=cluster),))
-        assert group(example_run(values={}), kept)["cluster"]["price_per_hour"] is None
+        assert branch(group(example_run(values={}), kept))["cluster"]["price_per_hour"] is None
 
 
 @pytest.mark.parametrize("state", [None, "scheduled", "queued"])

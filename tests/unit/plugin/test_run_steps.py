@@ -16,7 +16,7 @@ from tests.unit.plugin.run_examples import NOW, decision, example_run, observati
 def steps(run: RunRecord) -> dict[tuple[str, int], dict[str, Any]]:
     """By the last part of the task's id and the map index."""
     (group,) = groups_of(run)
-    told = steps_of(group, documents_of(run, group), now=NOW)
+    told = steps_of(group, [documents_of(run, branch) for branch in group.branches], now=NOW)
     return {(step["task_id"].rpartition(".")[2], step["map_index"]): step for step in told}
 
 
@@ -70,7 +70,7 @@ def test_a_fallback_says_why():
     run = replace(run, values={**run.values, ("ernest.choose_config", -1, "return_value"): fallback})
     assert (
         says(run, "choose_config")
-        == "The stated fallback of 8 machines of type m5.xlarge: There is no model."
+        == "Fallback: the stated configuration, 8 machines of type m5.xlarge. There is no model."
     )
 
 

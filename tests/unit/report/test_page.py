@@ -4,10 +4,11 @@ from html.parser import HTMLParser
 
 import pytest
 
-from airflow_provider_ernest.model.choice import Goal
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.report.contents import Billing, gather
+from airflow_provider_ernest.report.contents import gather
 from airflow_provider_ernest.report.page import POLICY, render
 from tests.unit.report.conftest import observations
 
@@ -149,18 +150,47 @@ def test_the_chosen_cluster_stands_first(model: Model):
     assert text.index(chosen) < text.index("Time against machines")
 
 
-def test_a_deadline_that_may_be_missed_is_told(model: Model):
-    seconds = gather(model, machines=[8]).predictions[0].seconds
-    billing = Billing(price_per_hour=0.5)
-    close = page_of(model, machines=[8], billing=billing, goal=Goal(deadline_seconds=seconds * 1.001))
-    far = page_of(model, machines=[8], billing=billing, goal=Goal(deadline_seconds=seconds * 5))
-    assert "the run may miss it" in close.text
-    assert "the run may miss it" not in far.text
+def test_it_says_how_surely_the_goal_is_kept(model: Model):
+    billing, seconds = Billing(price_per_hour=0.5), gather(model, machines=[8]).predictions[0].seconds
+    close = Goal(deadline_seconds=seconds, confidence=0.4)
+    far = Goal(deadline_seconds=5 * seconds, confidence=0.9)
+    probable = re.compile(r"Probability to keep the goal\n(.+?) %\nasked for: (\d+) %")
+    told = [
+        probable.search(page_of(model, machines=[8], billing=billing, goal=goal).text)
+        for goal in (close, far)
+    ]
+    assert told[0]
+    assert 40 <= float(told[0][1]) <= 60
+    assert told[1]
+    assert told[1][1] == "over 99.9"
+    assert [each[2] for each in told if each] == ["40", "90"]
+
+
+def test_what_is_billed_besides_the_machines_is_told(model: Model):
+    billing = Billing(price_per_hour=0.5, master_price_per_hour=1.0, training_dollars=3.0, expected_runs=100)
+    page = page_of(model, billing=billing, goal=Goal(deadline_seconds=300))
+    assert re.search(
+        r"at \$0\.50 for a machine and hour; of it \$0\.\d+ for the master, \$0\.03 for training", page.text
+    )
+
+
+def test_the_boot_is_taken_off_the_deadline(model: Model):
+    billing = Billing(price_per_hour=0.5, boot_seconds=45)
+    page = page_of(model, billing=billing, goal=Goal(deadline_seconds=300))
+    assert "deadline 5 min less 45 s to boot" in page.text
+
+
+def test_a_deadline_and_a_budget_are_both_drawn(model: Model):
+    goal = Goal(deadline_seconds=300, budget_dollars=0.2, objective="balanced")
+    page = page_of(model, billing=Billing(price_per_hour=0.5), goal=goal)
+    assert "deadline and budget" in page.text
+    assert "balanced within 300 s and 0.2 $" in page.text
 
 
 def test_a_goal_out_of_reach_is_told(model: Model):
     page = page_of(model, billing=Billing(price_per_hour=0.5), goal=Goal(deadline_seconds=1))
-    assert "No allowed number of machines ends within 1 s" in page.text
+    assert "No allowed configuration ends within 1 s" in page.text
+    assert "The most probable is" in page.text
     assert "Chosen" not in page.text
 
 

@@ -1,6 +1,14 @@
 import pytest
 
-from airflow_provider_ernest.report.wording import dollars, duration, machines, number, percent, tick
+from airflow_provider_ernest.report.wording import (
+    dollars,
+    duration,
+    machines,
+    number,
+    percent,
+    probability,
+    tick,
+)
 
 
 @pytest.mark.parametrize(
@@ -57,3 +65,19 @@ def test_shares_machines_and_ticks():
     ]
     assert [machines(1), machines(2)] == ["1 machine", "2 machines"]
     assert [tick(0.05), tick(2.0), tick(1000.0)] == ["0.05", "2", "1,000"]
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (1.0, "over 99.9 %"),
+        (0.9986, "99.9 %"),
+        (0.994, "99.4 %"),
+        (0.872, "87 %"),
+        (0.05, "5.0 %"),
+        (0.002, "0.2 %"),
+        (0.0, "below 0.1 %"),
+    ],
+)
+def test_no_probability_is_certain(value: float, words: str):
+    assert probability(value) == words

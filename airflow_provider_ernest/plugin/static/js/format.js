@@ -79,6 +79,17 @@ export function signedPercent(value, digits = 1) {
   return value > 0 && /[1-9]/.test(text) ? `+${text}` : text;
 }
 
+/** No model tells probabilities nearer to 1, or to 0. */
+const ALMOST_ONE = 0.999;
+
+/** A probability (not a percentage), of which none is certain: 87 %, 99.6 %, over 99.9 %. */
+export function probability(value) {
+  if (!isNumber(value)) return UNKNOWN;
+  if (value > ALMOST_ONE) return `over ${percent(100 * ALMOST_ONE)}`;
+  if (value < 1 - ALMOST_ONE) return `below ${percent(100 * (1 - ALMOST_ONE))}`;
+  return percent(100 * value, value > 0.99 || value < 0.0995 ? 1 : 0);
+}
+
 /** A scale (a share of the target input) as a percentage: 5 %, 9.82 %, 100 %, 1,235 %. */
 export function scale(value) {
   if (!isNumber(value)) return UNKNOWN;

@@ -1,10 +1,11 @@
 /** What a run costs against how long it takes, for all types of machine. */
-import { count, dollars, machines, number, plural, seconds } from "../format.js";
+import { count, dollars, isolated, machines, number, plural, probability, seconds } from "../format.js";
 import { axis, extent, tick, timeUnit } from "./axes.js";
 import { numeric } from "./columns.js";
 import { chart } from "./echart.js";
 import { legend, SYMBOLS } from "./legend.js";
 import { goalLine, grid, HEADROOM, hollow, label, point } from "./plot.js";
+import { deadlineWords } from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
 /** So many points of a type have their number beside them: more would run into each other. */
@@ -14,10 +15,12 @@ const MOST_COLORS = 8;
 
 /** The figure, from the answer of api/prediction and the goal: deadline and budget, null where there is none. */
 export function costFigure({ prediction, deadline, budget }) {
-  const { alternatives, decision, runners_up: runnersUp } = prediction;
+  const { alternatives, decision, runners_up: runnersUp, most_probable: mostProbable } = prediction;
   const types = [...new Set(alternatives.map((each) => each.instance_type))];
   const same = (one, other) => one.machines === other.machines && one.instance_type === other.instance_type;
   const picture = {
+    latest_seconds: prediction.latest_seconds,
+    boot_seconds: prediction.boot_seconds,
     alternatives,
     types,
     deadline,
@@ -25,6 +28,7 @@ export function costFigure({ prediction, deadline, budget }) {
     front: alternatives.filter((each) => each.is_pareto).sort((one, other) => one.seconds - other.seconds),
     chosen: decision ? alternatives.find((each) => same(each, decision.config)) : undefined,
     runnersUp: runnersUp.map((each) => alternatives.find((other) => same(each, other)) ?? each),
+    mostProbable: mostProbable ? alternatives.find((each) => same(each, mostProbable)) : undefined,
   };
   return {
     description: describe(picture),
@@ -46,24 +50,28 @@ const COLUMNS = [
   numeric("machines", "Machines", count),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("cost", "Cost", dollars),
+  numeric("probability", "Keeps the goal", probability),
+  { key: "is_pareto", title: "Pareto front", render: (row) => (row.is_pareto ? "on it" : "") },
   { key: "remark", title: "Remark" },
+  { key: "memory_shortage", title: "Memory", class: "words" },
   { key: "extrapolates", title: "Not supported by the runs", class: "words" },
 ];
 
-function remark(each, { chosen, runnersUp }) {
+function remark(each, { chosen, runnersUp, mostProbable }) {
   const words = [
     each === chosen ? "chosen" : runnersUp.includes(each) ? "runner-up" : "",
-    each.is_pareto ? "on the Pareto front" : "",
+    each === mostProbable ? "most probable" : "",
     each.feasible ? "" : "misses the goal",
   ];
   return words.filter(Boolean).join(", ");
 }
 
 function inWords(each) {
-  return `${machines(each.machines)} of ${each.instance_type}, ${seconds(each.seconds)} for ${dollars(each.cost)}`;
+  return `${machines(each.machines)} of ${isolated(each.instance_type)}, ${seconds(each.seconds)} for ${dollars(each.cost)}`;
 }
 
-function describe({ alternatives, front, chosen, runnersUp, types, deadline, budget }) {
+function describe(picture) {
+  const { alternatives, front, chosen, runnersUp, types, deadline, budget } = picture;
   if (!alternatives.length) return "Cost against time: nothing to show without a price.";
   const cheapest = alternatives.reduce((best, each) => (each.cost < best.cost ? each : best));
   const fastest = alternatives.reduce((best, each) => (each.seconds < best.seconds ? each : best));
@@ -75,7 +83,7 @@ function describe({ alternatives, front, chosen, runnersUp, types, deadline, bud
   ];
   if (chosen) parts.push(`Chosen: ${inWords(chosen)}.`);
   if (runnersUp.length) parts.push(`Runners-up: ${runnersUp.map(inWords).join("; ")}.`);
-  if (deadline) parts.push(`The deadline is ${seconds(deadline)}.`);
+  if (deadline) parts.push(`The line: ${deadlineWords(picture)}.`);
   if (budget) parts.push(`The budget is ${dollars(budget)}.`);
   return parts.join(" ");
 }
@@ -122,7 +130,7 @@ function option(picture, colors) {
         type: "line", silent: true, symbol: "none", z: 1, data: front.map(place),
         lineStyle: { color: colors.muted, width: 1.8, opacity: 0.8 },
       },
-      deadline && goalLine({ xAxis: deadline / unit.seconds }, `deadline ${seconds(deadline)}`, colors),
+      deadline && goalLine({ xAxis: deadline / unit.seconds }, deadlineWords(picture), colors),
       budget && goalLine({ yAxis: budget }, `budget ${dollars(budget)}`, colors),
       ...types.map((type, at) => ofType(type, at, picture, place, colors)),
       rings(runnersUp, place, colors),
@@ -132,11 +140,13 @@ function option(picture, colors) {
 }
 
 function lines(each, picture) {
-  const remarks = remark(each, picture);
+  const remarks = [remark(each, picture), each.is_pareto ? "on the Pareto front" : ""];
   return [
-    `${machines(each.machines)} of ${each.instance_type}`,
+    `${machines(each.machines)} of ${isolated(each.instance_type)}`,
     `${seconds(each.seconds)} for ${dollars(each.cost)}`,
-    remarks,
+    Number.isFinite(each.probability) ? `keeps the goal with ${probability(each.probability)}` : "",
+    remarks.filter(Boolean).join(", "),
+    each.memory_shortage,
     each.extrapolates,
   ].filter(Boolean);
 }

@@ -4,7 +4,7 @@ import { axis, extent, tick, timeUnit } from "./axes.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { area, goalLine, grid, hollow, label, point } from "./plot.js";
-import { caption, COLUMNS, describe, entries, isBeyond, isComparable } from "./time_words.js";
+import { caption, COLUMNS, deadlineWords, describe, entries, isBeyond, isComparable } from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
 /** Intervals are cut off at so many times the prediction, or nothing else could be told apart. */
@@ -26,7 +26,7 @@ const HALF_COLUMN = 0.01;
  * @param {object} shown.prediction the answer of api/prediction
  * @param {object[]} shown.observations
  * @param {object[]} shown.productionRuns
- * @param {number|null} shown.deadline in seconds
+ * @param {number|null} shown.deadline in seconds from submission on
  * @param {boolean} shown.isLogarithmic
  */
 export function timeFigure(shown) {
@@ -43,9 +43,10 @@ export function timeFigure(shown) {
   };
 }
 
-/** The point of the curve that was chosen; null where nothing was. */
+/** The point of the curve that was chosen; null where nothing was, or another type. */
 export function chosenPoint(prediction) {
-  const chosen = prediction.decision?.config?.machines;
+  const { machines: chosen, instance_type: type } = prediction.decision?.config ?? {};
+  if (type !== prediction.instance_type) return null; // the curve is of another type
   return prediction.curve.find((each) => each.machines === chosen) ?? null;
 }
 
@@ -73,7 +74,7 @@ function option(picture, colors) {
       band(curve, "nearly_certain_seconds", colors.nearlyCertain, unit),
       band(curve, "likely_seconds", colors.likely, unit),
       ...lines(curve, observed, unit, colors),
-      deadline && goalLine({ yAxis: deadline / unit.seconds }, `deadline ${seconds(deadline)}`, colors, {
+      deadline && goalLine({ yAxis: deadline / unit.seconds }, deadlineWords(prediction), colors, {
         position: besideBand(picture),
         distance: BESIDE_THE_FIRST_RUNS,
       }),

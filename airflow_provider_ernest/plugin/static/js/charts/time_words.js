@@ -27,6 +27,11 @@ export const COLUMNS = [
   { key: "chosen", title: "Choice" },
 ];
 
+/** The line of the deadline: from submission on, so what the machines take to boot is off it. */
+export function deadlineWords({ latest_seconds: latest, boot_seconds: boot }) {
+  return `deadline ${seconds(latest + boot)}${boot ? ` less ${seconds(boot)} to boot` : ""}`;
+}
+
 /** What is to be seen. */
 export function describe({ prediction, chosen, deadline, observations, productionRuns }) {
   const { curve, scale } = prediction;
@@ -38,7 +43,7 @@ export function describe({ prediction, chosen, deadline, observations, productio
       `${seconds(fastest.seconds)} on ${machines(fastest.machines)}.`,
   ];
   if (chosen) parts.push(`Chosen: ${machines(chosen.machines)}, ${seconds(chosen.seconds)}.`);
-  if (deadline) parts.push(`The deadline is ${seconds(deadline)}.`);
+  if (deadline) parts.push(`The line: ${deadlineWords(prediction)}.`);
   const sampled = plural(observations.length, "sample run");
   parts.push(`Shown are ${sampled} and ${plural(productionRuns.length, "production run")}.`);
   return parts.join(" ");

@@ -1,6 +1,8 @@
 /** The answer to how many machines, in words. */
-import { count, dollars, machines, seconds, secondsRange, unbroken } from "../format.js";
-import { BUDGET, budgetOf, DEADLINE, deadlineOf, NO_GOAL } from "./asked.js";
+import {
+  count, dollars, isolated, machines, probability, seconds, secondsRange, unbroken,
+} from "../format.js";
+import { BOTH, BUDGET, DEADLINE, NO_GOAL } from "./asked.js";
 
 /** So many times the shortest time is still about as fast. */
 const NEARLY_AS_FAST = 1.1;
@@ -20,27 +22,22 @@ export function answer(prediction, asked) {
 }
 
 function inWords(prediction, asked) {
-  if (prediction.out_of_reach) return missed(prediction, asked);
-  return prediction.decision ? chosen(prediction, asked) : withoutGoal(prediction, asked);
+  if (prediction.out_of_reach) return missed(prediction);
+  return prediction.decision ? chosen(prediction) : withoutGoal(prediction, asked);
 }
 
-/** That no number of machines keeps the goal, and how near the nearest comes to it. */
-function missed(prediction, asked) {
-  const own = prediction.alternatives.filter((each) => each.instance_type === asked.instanceType);
-  if (!own.length) return { headline: prediction.out_of_reach, more: [], warnings: [], isOutOfReach: true };
-  const isBudget = asked.goal === BUDGET;
-  const worth = isBudget ? "cost" : "seconds";
-  const nearest = own.reduce((best, each) => (each[worth] < best[worth] ? each : best));
+/** Machines of a type. */
+function configuration({ machines: number, instance_type: type }) {
+  return `${machines(number)} of ${isolated(type)}`;
+}
+
+/** That nothing keeps the goal as surely as was asked for, and what keeps it most probably. */
+function missed({ out_of_reach: reason, most_probable: best }) {
+  if (!best) return { headline: reason, more: [], warnings: [], isOutOfReach: true };
   const headline =
-    (isBudget
-      ? `No number of machines allowed costs ${dollars(budgetOf(asked))} or less: the cheapest is `
-      : `No number of machines allowed ends within ${seconds(deadlineOf(asked))}: the fastest is `) +
-    `${machines(nearest.machines)}, ${seconds(nearest.seconds)} for ${dollars(nearest.cost)}.`;
-  const advice =
-    `${isBudget ? "Raise the budget" : "Extend the deadline"}, allow other numbers of machines, or train ` +
-    "on another instance type.";
-  const more = [advice, ...notAll(prediction, asked), ...betterElsewhere(prediction, asked)];
-  return { headline, more, warnings: [], isOutOfReach: true };
+    `Out of reach. Most probable: ${configuration(best)}, with a probability of ` +
+    `${probability(best.probability)}: ${seconds(best.seconds)} for ${dollars(best.cost)}`;
+  return { headline, more: [reason], warnings: [], isOutOfReach: true };
 }
 
 /** Between what 80 of 100 runs take, behind what is predicted. */
@@ -48,23 +45,43 @@ function mostly(range) {
   return ` (80 % of runs: ${secondsRange(range)})`;
 }
 
-function chosen(prediction, asked) {
+function chosen(prediction) {
   const { decision, runners_up: runnersUp } = prediction;
-  const runs = machines(decision.config.machines);
   const headline =
-    `${runs}: ${seconds(decision.predicted_seconds)} for ${dollars(decision.predicted_cost)}` +
-    (decision.likely_seconds ? mostly(decision.likely_seconds) : "");
-  const more = [];
-  if (prediction.goal) more.push(`${sentence(prediction.goal)}, of the numbers of machines allowed.`);
+    `${configuration(decision.config)}: ${seconds(decision.predicted_seconds)} for ` +
+    `${dollars(decision.predicted_cost)}${decision.likely_seconds ? mostly(decision.likely_seconds) : ""}`;
+  const more = [goalWords(prediction), bargainWords(prediction), costWords(decision)].filter(Boolean);
   if (runnersUp.length) {
-    const next = runnersUp.map(
-      (each) => `${machines(each.machines)} (${seconds(each.seconds)} for ${dollars(each.cost)})`,
-    );
+    const next = runnersUp.map((each) =>
+      `${configuration(each)} (${seconds(each.seconds)} for ${dollars(each.cost)})`);
     more.push(`Runners-up: ${next.join(", ")}.`);
   }
-  more.push(...betterElsewhere(prediction, asked));
-  const warnings = [...mayMiss(decision, asked), ...(decision.warnings ?? [])];
-  return { headline, more, warnings };
+  return { headline, more, warnings: decision.warnings ?? [] };
+}
+
+function goalWords({ goal, decision, offered_types: types }) {
+  const among = types.length > 1 ? `, of ${count(types.length)} types and` : ", of";
+  const isKept = Number.isFinite(decision.probability)
+    ? ` This choice keeps it with a probability of ${probability(decision.probability)}.`
+    : "";
+  return `${sentence(goal)}${among} the numbers of machines allowed.${isKept}`;
+}
+
+/** Why something cheaper or faster that is sure enough was left. */
+function bargainWords({ decision, runners_up: runnersUp }) {
+  const isBetter = runnersUp.some((each) => each.cost < decision.predicted_cost) &&
+    runnersUp.some((each) => each.seconds < decision.predicted_seconds);
+  return isBetter
+    ? "What is best counts per run that keeps the goal: a little more for much more certainty is a bargain."
+    : "";
+}
+
+/** What the cost is made of, where it is more than the machines. */
+function costWords({ cost_parts: parts }) {
+  const besides = [["the master", parts?.master], ["volumes", parts?.volumes], ["training", parts?.training]];
+  const told = besides.filter(([, cost]) => cost > 0).map(([name, cost]) => `${dollars(cost)} for ${name}`);
+  if (!told.length) return "";
+  return `Of the cost, ${[`${dollars(parts.machines)} is for the machines`, ...told].join(", ")}.`;
 }
 
 /** That numbers of machines in between were passed over; a decision has a warning that says so. */
@@ -77,35 +94,8 @@ function notAll({ curve }, { minMachines, maxMachines }) {
   ];
 }
 
-/** That machines of another type would serve the goal better: the choice is made among those of this type. */
-function betterElsewhere({ decision, alternatives }, asked) {
-  const worth = asked.goal === BUDGET ? "seconds" : "cost";
-  const own = asked.goal === BUDGET ? decision?.predicted_seconds : decision?.predicted_cost;
-  const type = decision?.config.instance_type ?? asked.instanceType;
-  const [best] = alternatives
-    .filter((each) => each.feasible && each.instance_type !== type)
-    .sort((one, other) => one[worth] - other[worth]);
-  if (!best || best[worth] >= own) return [];
-  const gain = decision ? (asked.goal === BUDGET ? "be faster" : "be cheaper") : "do";
-  const doubt = best.extrapolates ? ` (${best.extrapolates})` : "";
-  return [
-    `Another type would ${gain}: ${machines(best.machines)} of ${best.instance_type}, ` +
-      `${seconds(best.seconds)} for ${dollars(best.cost)}${doubt}.`,
-  ];
-}
-
 function sentence(words) {
   return words.charAt(0).toUpperCase() + words.slice(1).replace(/\.$/, "");
-}
-
-/** That a deadline may well be missed although the prediction keeps it. */
-function mayMiss(decision, asked) {
-  const deadline = deadlineOf(asked);
-  if (!deadline || !decision.likely_seconds || decision.likely_seconds[1] <= deadline) return [];
-  return [
-    `The deadline of ${seconds(deadline)} lies within what 80 % of runs take: the run may miss it. A shorter ` +
-      "deadline chooses with more to spare.",
-  ];
 }
 
 function withoutGoal(prediction, asked) {
@@ -123,9 +113,10 @@ function howToChoose(asked) {
   const price = "the price of a machine and hour";
   if (asked.goal === NO_GOAL) {
     const also = asked.price ? "" : ` and enter ${price}`;
-    return `Choose by a deadline or a budget${also} to have a number chosen.`;
+    return `Choose by a deadline or a budget${also} to have machines chosen.`;
   }
-  const number = { [DEADLINE]: asked.deadline, [BUDGET]: asked.budget }[asked.goal];
-  if (!number) return `Enter the ${asked.goal} to have a number of machines chosen.`;
-  return `Enter ${price} to have a number of machines chosen.`;
+  const numbers = { [DEADLINE]: asked.deadline, [BUDGET]: asked.budget };
+  const needed = asked.goal === BOTH ? [DEADLINE, BUDGET] : [asked.goal];
+  const missing = needed.filter((name) => !numbers[name]).map((name) => `the ${name}`);
+  return `Enter ${missing.length ? missing.join(" and ") : price} to have machines chosen.`;
 }

@@ -1,16 +1,17 @@
 /** "How many machines?": what is asked, the answer, and the figures that explain it. */
-import { ApiError, fetchJson } from "../api.js";
+import { ApiError, fetchJson, pageUrl } from "../api.js";
 import { costFigure } from "../charts/cost.js";
 import { sharesFigure } from "../charts/shares.js";
 import { chosenPoint, timeFigure } from "../charts/time.js";
 import { debounce, radioSwitch } from "../controls.js";
 import { element, replace } from "../dom.js";
-import { count, scale as percentOf, unbroken } from "../format.js";
+import { count, isolated, scale as percentOf, unbroken } from "../format.js";
 import { notice } from "../header.js";
 import { answer } from "./answer.js";
-import { askedAtFirst, budgetOf, deadlineOf, predictionParams, remember } from "./asked.js";
+import { askedAtFirst, budgetOf, NO_GOAL, predictionParams, remember } from "./asked.js";
 import { controls } from "./asking.js";
 import { painted } from "./painted.js";
+import { sameCost } from "./same_cost.js";
 import { figureSlot, part } from "./slot.js";
 
 const NEEDS_A_PRICE =
@@ -29,8 +30,11 @@ export function question(page, params) {
   const state = { asked: askedAtFirst(params, page), prediction: null, isLogarithmic: true };
   const reply = replyPlace();
   const figures = slots(page, state);
+  const compared = page.other_types.length
+    ? sameCost(`${page.model.job}-${page.model.instance_type}-same-cost`)
+    : null;
 
-  const refresh = () => predict(page, state, { reply, figures });
+  const refresh = () => predict(page, state, { reply, figures, compared });
   const soon = debounce(refresh, 30);
   const asking = controls({
     asked: state.asked,
@@ -49,6 +53,7 @@ export function question(page, params) {
     figures.time,
     figures.shares,
     figures.cost,
+    compared,
   );
 }
 
@@ -120,7 +125,9 @@ async function predict(page, state, places) {
     const prediction = await fetchJson("api/prediction", params, { signal: request.signal });
     if (state.request !== request) return;
     Object.assign(state, { prediction, answered: asked, isOutdated: false });
-    showAnswer(places.reply, prediction, asked);
+    showAnswer(places.reply, prediction, asked, elsewhere(prediction, page));
+    // What is no choice does not depend on the goal.
+    places.compared?.ask(predictionParams(page, { ...asked, goal: NO_GOAL, confidence: null }));
     await showFigures(page, state, places.figures);
   } catch (error) {
     if (error.name === "AbortError" || state.request !== request) return;
@@ -143,11 +150,23 @@ function checkMachines({ minMachines, maxMachines }) {
   if (problem) throw new ApiError(422, problem);
 }
 
-function showAnswer(reply, prediction, asked) {
+/** That the choice is of another type than the one that the page is of; nothing where it is not. */
+function elsewhere({ decision, instance_type: own, offered_types: types }, { model }) {
+  const chosen = decision?.config.instance_type;
+  const offered = types.find((each) => each.instance_type === chosen);
+  if (!offered || chosen === own) return null;
+  const href = pageUrl("model", { job: model.job, instance_type: chosen, model_id: offered.model_id });
+  return element("p", { class: "muted" },
+    `The time and what it is spent on are drawn for ${isolated(own)}. `,
+    element("a", { href }, `Open the model of ${isolated(chosen)}`));
+}
+
+function showAnswer(reply, prediction, asked, link) {
   const { headline, more, warnings, isOutOfReach } = answer(prediction, asked);
   reply.say(
     { words: headline, isBad: isOutOfReach },
     more.map((words) => element("p", { class: "muted" }, words)),
+    link,
     notice({ items: warnings, kind: "warning" }),
   );
 }
@@ -169,7 +188,7 @@ function drawTime(page, state, slot) {
       prediction: state.prediction,
       observations: page.observations,
       productionRuns: page.production_runs,
-      deadline: deadlineOf(state.answered),
+      deadline: state.prediction.latest_seconds,
       isLogarithmic: state.isLogarithmic,
     }),
   );
@@ -188,7 +207,7 @@ async function showFigures(page, state, figures) {
     figures.cost.showEmpty(NEEDS_A_PRICE);
     return;
   }
-  const drawn = costFigure({ prediction, deadline: deadlineOf(asked), budget: budgetOf(asked) });
+  const drawn = costFigure({ prediction, deadline: prediction.latest_seconds, budget: budgetOf(asked) });
   figures.cost.show({ ...drawn, caption: [drawn.caption, ...skipped(prediction, page)] });
 }
 

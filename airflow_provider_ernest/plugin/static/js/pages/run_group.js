@@ -2,11 +2,12 @@
 
 import { pageUrl } from "../api.js";
 import { element, renew } from "../dom.js";
+import { fallbackWords } from "../fallback.js";
 import { dollars, isolated, machines, number, percent, unbroken } from "../format.js";
 import { facts, keyFigures, notice } from "../header.js";
 import { hasPrediction, predictedAgainstActual } from "./predicted_actual.js";
 import { modelUrl, sampleRuns, stepTable } from "./run_tables.js";
-import { figuresOf, headline } from "./run_words.js";
+import { branchName, chosenWords, figuresOf, headline } from "./run_words.js";
 import { timeline } from "./timeline.js";
 
 function designWords(design) {
@@ -26,9 +27,16 @@ function clusterWords(cluster) {
 
 function choiceWords(decision) {
   if (!decision) return null;
-  const { predicted_cost: predicted, instance_type: type, goal } = decision;
+  const { predicted_cost: predicted, goal } = decision;
   const cost = typeof predicted === "number" ? `, predicted cost ${dollars(predicted)}` : "";
-  return `${machines(decision.machines)} of ${isolated(type)}: ${unbroken(isolated(goal))}${cost}`;
+  return `${chosenWords(decision)}: ${unbroken(isolated(goal))}${cost}${partsWords(decision.cost_parts)}`;
+}
+
+/** What the cost is made of, where it is more than the machines. */
+function partsWords(parts) {
+  const besides = [["the master", parts?.master], ["volumes", parts?.volumes], ["training", parts?.training]];
+  const told = besides.filter(([, cost]) => cost > 0).map(([name, cost]) => `${dollars(cost)} for ${name}`);
+  return told.length ? `, of it ${told.join(", ")}` : "";
 }
 
 function modelLink(model) {
@@ -37,24 +45,46 @@ function modelLink(model) {
   return element("a", { href: modelUrl(model) }, words);
 }
 
-function factsOf(group) {
-  if (!group.design && !group.cluster && !group.decision && !group.model) return null;
+function factsOf({ branches, decision }) {
+  const [first, ...others] = branches;
+  if (!branches.some((each) => each.design || each.cluster || each.model) && !decision) return null;
+  if (!others.length) {
+    return facts([
+      ["Design", designWords(first.design)],
+      ["Cluster", clusterWords(first.cluster)],
+      ["Choice", choiceWords(decision)],
+      ["Model", modelLink(first.model)],
+    ]);
+  }
+  const designs = branches.map((branch) => designWords(branch.design));
+  const isShared = new Set(designs).size === 1;
   return facts([
-    ["Design", designWords(group.design)],
-    ["Cluster", clusterWords(group.cluster)],
-    ["Choice", choiceWords(group.decision)],
-    ["Model", modelLink(group.model)],
+    ["Design", isShared ? designs[0] : null],
+    ...branches.map((branch, place) => [branchName(branch), branchFacts(branch, isShared ? null : designs[place])]),
+    ["Choice", choiceWords(decision)],
   ]);
 }
 
+/** What came of the training on one of several types. */
+function branchFacts({ cluster, model, training }, design) {
+  const cost = typeof training.cost === "number" ? `training cost ${dollars(training.cost)}` : null;
+  const told = [design, clusterWords(cluster), cost].filter(Boolean).join("; ");
+  const link = modelLink(model);
+  if (!told && !link) return "Nothing has come of it yet.";
+  return element("span", {}, told, link ? [told ? "; model " : "Model ", link] : null);
+}
+
+/** The fallback by itself, before anything else: production does not run on what was asked for. */
 function warningsOf({ decision }) {
   if (!decision) return null;
-  const fallback = decision.fallback_reason
-    ? [`The default configuration was taken, not one of a model: ${decision.fallback_reason}`]
-    : [];
-  return notice({
-    title: "Warnings", kind: "warning", level: 3, items: [...fallback, ...(decision.warnings ?? [])],
-  });
+  const reason = decision.fallback_reason;
+  const warnings = (decision.warnings ?? []).filter((each) => !reason || !each.includes(reason));
+  return [
+    decision.fallback
+      ? notice({ title: `Fallback: ${fallbackWords(decision)}`, kind: "warning", level: 3, items: [reason] })
+      : null,
+    notice({ title: "Warnings", kind: "warning", level: 3, items: warnings }),
+  ];
 }
 
 /** A part of the page that is made anew only when the data that it shows have changed. */
@@ -83,11 +113,21 @@ function figureOfPrediction(id, file) {
   return { container, update };
 }
 
+/** The sample runs on all types; each names its own where there are several. */
+function runsOf({ branches }) {
+  if (branches.length === 1) return branches[0].observations;
+  return branches.flatMap((branch) =>
+    branch.observations.map((run) => ({ ...run, instance_type: branchName(branch) })));
+}
+
 function samplesOf(id, file) {
   const view = {};
-  return part((group) => group.observations, ({ observations }) => observations.length
-    ? sampleRuns({ id: `${id}-samples`, name: `sample-runs-${file}`, observations, view })
-    : null);
+  return part(runsOf, (group) => {
+    const observations = runsOf(group);
+    return observations.length
+      ? sampleRuns({ id: `${id}-samples`, name: `sample-runs-${file}`, observations, view })
+      : null;
+  });
 }
 
 /**

@@ -8,7 +8,7 @@ import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { dollars, number, scale, seconds, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
-import { stepName } from "./timeline.js";
+import { stepName, typeName } from "./timeline.js";
 
 /** The address of a model's page. */
 export function modelUrl({ job, instance_type, model_id }) {
@@ -21,9 +21,10 @@ function stepLink(run, step) {
 }
 
 /** Steps name the model that they were to make or to read: it is not there if they failed or fell back. */
-function isModelThere(step, { model, decision }) {
-  if (typeof model?.median_error_percent === "number") return true;
-  return step.state === "success" && !(step.kind === "choose" && decision?.fallback_reason);
+function isModelThere(step, { branches, decision }) {
+  const named = branches.find(({ model }) => model?.model_id === step.model.model_id);
+  if (typeof named?.model.median_error_percent === "number") return true;
+  return step.state === "success" && !(step.kind === "choose" && decision?.fallback);
 }
 
 function outcome(step, group) {
@@ -35,9 +36,11 @@ function outcome(step, group) {
 }
 
 function stepColumns(run, group) {
+  const type = { key: "instance_type", title: "Type", class: "nowrap", value: typeName };
   return [
     { key: "name", title: "Step", class: "step-name", value: stepName,
       render: (step) => stepLink(run, step) },
+    ...(group.branches.length > 1 ? [type] : []),
     { key: "state", title: "State", render: (step) => element("span", {}, taskStateBadge(step.state),
       step.try_number > 1 ? element("span", { class: "below" }, `attempt ${step.try_number}`) : null) },
     { key: "seconds", title: "Time", align: "right", render: (step) => seconds(step.seconds) },
@@ -63,6 +66,8 @@ function logCell(row) {
   return links.length ? element("span", { class: "log" }, links) : null;
 }
 
+const TYPE = { key: "instance_type", title: "Type", class: "nowrap" };
+
 const SAMPLE_RUNS = [
   { key: "index", title: "Experiment", align: "right" },
   { key: "machines", title: "Machines", align: "right" },
@@ -79,11 +84,13 @@ const SAMPLE_RUNS = [
 
 /** The sample runs of a group, with downloads; `view` as of `dataTable`. */
 export function sampleRuns({ id, name, observations, view }) {
+  const [first, ...others] = SAMPLE_RUNS;
+  const columns = observations.some((run) => run.instance_type) ? [first, TYPE, ...others] : SAMPLE_RUNS;
   return element("section", { class: "card", "aria-labelledby": `${id}-title` },
     element("h3", { id: `${id}-title` }, "Sample runs"),
-    downloadButtons({ name, columns: SAMPLE_RUNS, rows: observations }),
+    downloadButtons({ name, columns, rows: observations }),
     dataTable({
-      caption: "Sample runs: times and costs", captionHidden: true, columns: SAMPLE_RUNS, rows: observations,
+      caption: "Sample runs: times and costs", captionHidden: true, columns, rows: observations,
       sort: true, view,
     }));
 }

@@ -1,6 +1,9 @@
 /** What came of a run, in sentences. */
 
-import { dollars, isolated, machines, percent, plural, seconds, secondsRange } from "../format.js";
+import { fallbackWords } from "../fallback.js";
+import {
+  dollars, isolated, machines, percent, plural, probability, seconds, secondsRange,
+} from "../format.js";
 
 function isKnown(value) {
   return value !== null && value !== undefined;
@@ -19,12 +22,25 @@ function shareWords({ training, production }) {
   return `${sharePercent(share)} of ${whole}`;
 }
 
+/** What a branch is called: the type of machine that it trains on, or its task group's name before. */
+export function branchName({ instance_type: type, name }) {
+  return isolated(type ?? name);
+}
+
+/** The machines that were decided, with their type or types. */
+export function chosenWords({ machines: number, instance_type: type, composition }) {
+  const parts = composition.length ? composition : [{ machines: number, instance_type: type }];
+  return parts.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(" and ");
+}
+
 function ofTraining(group) {
-  const { observations, training } = group;
-  if (!observations.length) return null;
+  const { branches, training } = group;
+  const runs = branches.reduce((sum, branch) => sum + branch.observations.length, 0);
+  if (!runs) return null;
+  const types = branches.length > 1 ? ` on ${branches.length} types` : "";
   const cost = isKnown(training.cost) ? ` for ${dollars(training.cost)}` : "";
   const share = shareWords(group);
-  return `${plural(observations.length, "sample run")}${cost}${share ? `, ${share}` : ""}`;
+  return `${plural(runs, "sample run")}${types}${cost}${share ? `, ${share}` : ""}`;
 }
 
 /** Where the actual time lies: "within the 80 % interval"; empty where that is not known. */
@@ -49,8 +65,8 @@ function ofProduction({ decision, production }) {
 
 function ofDecision({ decision }) {
   if (!decision) return null;
-  const chosen = `${machines(decision.machines)} of ${isolated(decision.instance_type)}`;
-  return decision.fallback_reason ? `fallback to ${chosen}` : chosen;
+  const chosen = chosenWords(decision);
+  return decision.fallback ? `fallback to ${fallbackWords(decision)}, ${chosen}` : chosen;
 }
 
 function ofFailures({ steps }) {
@@ -74,7 +90,8 @@ export function headline(group) {
 
 /** The numbers to be seen first. */
 export function figuresOf(group) {
-  const { training, decision, production, model } = group;
+  const { training, decision, production, branches } = group;
+  const { model } = branches.find((branch) => branch.is_decided_by) ?? branches[0];
   const predicted = production?.predicted_seconds ?? decision?.predicted_seconds;
   const likely = production?.likely_seconds ?? decision?.likely_seconds;
   const error = production?.error_percent;
@@ -88,9 +105,17 @@ export function figuresOf(group) {
     },
     model && isKnown(model.median_error_percent) && {
       label: "Model error", value: percent(model.median_error_percent),
-      remark: `median of leaving one out; at most ${percent(model.max_error_percent)}`,
+      remark: `${branches.length > 1 ? `on ${isolated(model.instance_type)}: ` : ""}median of leaving one ` +
+        `out; at most ${percent(model.max_error_percent)}`,
     },
-    decision && { label: "Chosen", value: machines(decision.machines), remark: decision.instance_type },
+    decision && {
+      label: decision.fallback ? "Fallback" : "Chosen", value: machines(decision.machines),
+      remark: isolated(decision.instance_type),
+    },
+    decision && isKnown(decision.probability) && {
+      label: "Keeps the goal", value: probability(decision.probability),
+      remark: isKnown(decision.confidence) ? `asked for: ${probability(decision.confidence)}` : null,
+    },
     isKnown(predicted) && {
       label: "Predicted", value: seconds(predicted),
       remark: likely ? `80\u00a0%: ${secondsRange(likely)}` : null,

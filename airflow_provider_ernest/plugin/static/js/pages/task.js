@@ -6,7 +6,7 @@ import { taskStateBadge } from "../badge.js";
 import { copyable } from "../copy.js";
 import { element } from "../dom.js";
 import { follower, isGoingOn } from "../follow.js";
-import { dollars, number, scale, seconds, unbroken } from "../format.js";
+import { dollars, isolated, number, scale, seconds, unbroken } from "../format.js";
 import { facts, fillPage, keyFigures, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { errorWords } from "./run_words.js";
@@ -132,10 +132,18 @@ function otherTask(origin, answer) {
   });
 }
 
+/** What came of the task; a fallback stands out, since production does not run on what was asked for. */
+function outcome({ says, fallback, instance_type: type }) {
+  if (!says) return null;
+  const words = unbroken(type ? `On ${isolated(type)}: ${says}` : says);
+  if (fallback) return notice({ items: [element("strong", {}, words)], kind: "warning" });
+  return element("p", { class: "headline" }, words);
+}
+
 function contentOf(origin, answer, opinion) {
   if (!answer.kind) return [otherTask(origin, answer)];
   return [
-    answer.says ? element("p", { class: "headline" }, unbroken(answer.says)) : null,
+    outcome(answer),
     notice({ title: "Hints", items: answer.hints }),
     answer.observation ? observationCard(answer.observation, opinion) : null,
     answer.experiment ? experimentCard(answer.experiment, Boolean(answer.observation)) : null,

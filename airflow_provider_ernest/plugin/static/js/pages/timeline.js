@@ -2,7 +2,7 @@
 
 import { taskStateBadge } from "../badge.js";
 import { element } from "../dom.js";
-import { dateTime, dollars, seconds } from "../format.js";
+import { dateTime, dollars, isolated, seconds } from "../format.js";
 import { figure } from "../figure.js";
 
 const TICK_SECONDS = [
@@ -63,6 +63,17 @@ export function stepName(step) {
   return instance.includes(task) ? instance : `${task} [${instance}]`;
 }
 
+/** The type of machine that the step trains on, where there are several; the branch's name before. */
+export function typeName({ instance_type: type, branch }) {
+  return branch ? isolated(type ?? branch) : null;
+}
+
+/** The task's name with its type: types may be trained at the same time. */
+function typedName(step) {
+  const type = typeName(step);
+  return type ? `${type}: ${stepName(step)}` : stepName(step);
+}
+
 function barRow({ step, start, end, isRunning }, span) {
   const left = (100 * (start - span.first)) / span.length;
   const width = Math.max((100 * (end - start)) / span.length, LEAST_WIDTH_PERCENT);
@@ -78,10 +89,10 @@ function barRow({ step, start, end, isRunning }, span) {
       left: `${Math.min(left, 100 - LEAST_WIDTH_PERCENT)}%`,
       width: `${Math.max(Math.min(width, 100 - left), LEAST_WIDTH_PERCENT)}%`,
     },
-    title: `${stepName(step)}: ${step.state ?? "no state"}, ${seconds(end - start)}`,
+    title: `${typedName(step)}: ${step.state ?? "no state"}, ${seconds(end - start)}`,
   });
   return element("div", { class: "timeline-row" },
-    element("span", { class: "timeline-name", title: stepName(step) }, stepName(step)),
+    element("span", { class: "timeline-name", title: typedName(step) }, typedName(step)),
     element("span", { class: "timeline-track" }, bar, isAtTheEnd && left < 25 ? element("span",
       { class: "bar-label inside", style: { left: `${left}%` } }, `${sign}${seconds(end - start)}`) : label));
 }
@@ -114,7 +125,7 @@ function legendOf(bars) {
 }
 
 const COLUMNS = [
-  { key: "name", title: "Step", value: stepName },
+  { key: "name", title: "Step", value: typedName },
   { key: "task_id", title: "Task" },
   { key: "map_index", title: "Map index", align: "right" },
   { key: "state", title: "State", render: (step) => taskStateBadge(step.state) },
@@ -129,7 +140,7 @@ function optionsOf(steps) {
   const longest = [...bars].sort((left, right) => right.end - right.start - (left.end - left.start))[0];
   const description = bars.length
     ? `Bars of ${bars.length} steps over ${seconds(Math.round(spanOf(bars).length))}. The longest is ` +
-      `${stepName(longest.step)} with ${seconds(longest.end - longest.start)}.`
+      `${typedName(longest.step)} with ${seconds(longest.end - longest.start)}.`
     : "No step has started yet.";
   const waiting = steps.length - bars.length;
   return {

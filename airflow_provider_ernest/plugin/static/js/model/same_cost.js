@@ -1,0 +1,83 @@
+/** Types of machines at the same dollars per hour: asked for when it is unfolded. */
+import { fetchJson } from "../api.js";
+import { numeric } from "../charts/columns.js";
+import { element, renew } from "../dom.js";
+import { downloadButtons } from "../download.js";
+import { count, dollars, seconds, secondsRange } from "../format.js";
+import { dataTable } from "../table.js";
+import { card } from "./slot.js";
+
+const COLUMNS = [
+  numeric("rate", "Dollars per hour", dollars),
+  { key: "instance_type", title: "Instance type" },
+  numeric("machines", "Machines", count),
+  numeric("seconds", "Predicted", seconds),
+  { key: "likely_seconds", title: "80 % of runs", class: "nowrap", value: (row) => secondsRange(row.likely_seconds) },
+  numeric("dollars", "Cost of the run", dollars),
+  { key: "remark", title: "Remark" },
+  { key: "extrapolates", title: "Not supported by the runs", class: "words" },
+];
+
+const NONE_IN_COMMON =
+  "There are no dollars per hour that whole machines of two types come to: allow more machines, or give the price of " +
+  "a machine above.";
+
+/**
+ * The card.
+ *
+ * @param {string} name of the downloads
+ * @returns {HTMLElement} with `ask(params)`, for other parameters of api/same_cost
+ */
+export function sameCost(name) {
+  const content = element("div", { role: "status" });
+  const summary = element("summary", {}, "Compare the types");
+  const details = element("details", {}, summary, content);
+  const view = {};
+  let wanted = null;
+  let shown = null;
+  let request = null;
+
+  async function refresh() {
+    if (!details.open || !wanted || JSON.stringify(wanted) === shown) return;
+    request?.abort();
+    const own = new AbortController();
+    request = own;
+    const params = wanted;
+    content.setAttribute("aria-busy", "true");
+    try {
+      const answer = await fetchJson("api/same_cost", params, { signal: own.signal });
+      renew(content, answer.rates.length ? table(answer.rates, name, view) : element("p", {}, NONE_IN_COMMON));
+      shown = JSON.stringify(params);
+    } catch (error) {
+      if (error.name === "AbortError" || request !== own) return;
+      shown = null;
+      renew(content, element("p", { class: "field-problem" }, error.message),
+        element("button", { type: "button", class: "button small", onClick: refresh }, "Try again"));
+    }
+    if (request === own) content.removeAttribute("aria-busy");
+  }
+
+  details.addEventListener("toggle", refresh);
+  const node = card({
+    id: "same-cost",
+    title: "The same dollars per hour",
+    text: "Which type makes the most of the money? Each has as many machines as the rate pays for.",
+  }, details);
+  node.ask = (params) => {
+    wanted = params;
+    refresh();
+  };
+  return node;
+}
+
+function table(rates, name, view) {
+  const rows = rates.flatMap(({ dollars_per_hour: rate, types }) =>
+    types.map((each) => ({ ...each, rate, remark: each.is_fastest ? "fastest" : "" })));
+  return [
+    downloadButtons({ name, columns: COLUMNS, rows }),
+    dataTable({
+      caption: "Types of machines at the same dollars per hour", captionHidden: true, columns: COLUMNS, rows,
+      sort: true, view, highlight: (row) => row.is_fastest,
+    }),
+  ];
+}

@@ -1,0 +1,145 @@
+"""Asking a model for more than a number of machines: how surely, of which type, by what bill."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.site import Site, of
+
+pytestmark = pytest.mark.airflow
+
+
+@pytest.fixture
+def page(site: Site, visit) -> Page:
+    """The page of the model of which most is known."""
+    here = visit(site)
+    here.open("model", **of(site.seeded.nightly_join))
+    return here.page
+
+
+def answer(page: Page) -> Locator:
+    return page.locator("#answer .headline")
+
+
+def confidence(page: Page) -> Locator:
+    return page.get_by_role("combobox", name=re.compile("holds? with a probability of"))
+
+
+def kept_with(page: Page) -> float:
+    """The probability that the page tells of its choice, as a percentage."""
+    text = page.locator("#answer").inner_text()
+    found = re.search(r"keeps it with a probability of (?:over )?([\d.]+)", text)
+    assert found, text
+    return float(found[1])
+
+
+def test_more_confidence_by_keyboard_changes_the_choice(page: Page):
+    expect(answer(page)).to_contain_text("machines of")
+    before, probability = answer(page).inner_text(), kept_with(page)
+    confidence(page).focus()
+    expect(confidence(page)).to_have_value("0.8")
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    expect(confidence(page)).to_have_value("0.95")
+    expect(page).to_have_url(re.compile("confidence=0.95"))
+    expect(page.locator("#answer")).to_contain_text("with a probability of 95 %")
+    expect(page.locator("#answer")).not_to_have_attribute("aria-busy", "true")
+    assert answer(page).inner_text() != before
+    assert kept_with(page) >= 95 > probability
+
+
+def test_what_is_out_of_reach_names_the_most_probable(site: Site, page: Page):
+    page.get_by_role("spinbutton", name="Deadline").fill("150")
+    confidence(page).select_option("0.99")
+    expect(page.locator("#answer .out-of-reach")).to_contain_text("Out of reach. Most probable:")
+    told = site.answer(
+        "api/prediction",
+        **of(site.seeded.nightly_join),
+        deadline_seconds=150,
+        confidence=0.99,
+        price_per_hour=0.333,
+        max_machines=24,
+        scale=page.get_by_role("spinbutton", name="Scale").input_value(),
+    )["most_probable"]
+    expect(answer(page)).to_contain_text(f"{told['machines']} machines of {told['instance_type']}")
+
+
+def test_the_better_of_several_types_is_chosen_and_named(site: Site, visit):
+    here = visit(site)
+    here.open("model", **of(site.seeded.drifting))
+    defaults = site.answer("api/model", **of(site.seeded.drifting))["defaults"]
+    asked = {name: value for name, value in defaults.items() if value is not None}
+    decision = site.answer("api/prediction", **of(site.seeded.drifting), **asked)["decision"]
+    chosen = decision["config"]
+    assert chosen["instance_type"] == "r3.xlarge"
+    expect(answer(here.page)).to_contain_text(f"{chosen['machines']} machines of r3.xlarge:")
+    # The curve is of the page's own type: nothing on it was chosen.
+    expect(here.page.locator("#time-chart")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
+    expect(here.page.locator("#cost-chart")).to_have_attribute(
+        "aria-label", re.compile(rf"Chosen: {chosen['machines']} machines of r3.xlarge")
+    )
+    here.page.get_by_role("link", name="Open the model of r3.xlarge").click()
+    here.loaded(here.page)
+    expect(here.page.get_by_role("heading", level=1)).to_have_text("nightly_join")
+    expect(here.page.locator(".page-subtitle")).to_contain_text("r3.xlarge")
+
+
+def test_a_dearer_machine_gives_way_to_another_type(page: Page):
+    expect(answer(page)).to_contain_text("of r3.xlarge:")
+    page.get_by_role("spinbutton", name="Price of a machine").fill("2")
+    expect(answer(page)).to_contain_text(re.compile(r"of (r3\.2xlarge|m4\.xlarge):"))
+
+
+def test_what_is_billed_counts(page: Page):
+    expect(answer(page)).to_contain_text("machines of")
+    before = answer(page).inner_text()
+    summary = page.locator("details.billed summary")
+    summary.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("spinbutton", name="Master").fill("1.5")
+    expect(page.locator("#answer")).to_contain_text("for the master")
+    expect(summary).to_contain_text("a master at $1.50 an hour")
+    assert answer(page).inner_text() != before
+    page.get_by_role("spinbutton", name="Runs that share the training").fill("10")
+    expect(page.locator("#answer")).to_contain_text("for training")
+
+
+def test_a_deadline_and_a_budget_at_once(page: Page):
+    page.get_by_role("radio", name="Both").check()
+    expect(
+        page.get_by_role("combobox", name="Deadline and budget hold with a probability of")
+    ).to_be_visible()
+    page.get_by_role("spinbutton", name="Budget").fill("0.6")
+    expect(page.locator("#answer")).to_contain_text("Balanced within 420 s and 0.6 $")
+    page.get_by_role("combobox", name="Best of those").select_option("fastest")
+    expect(page.locator("#answer")).to_contain_text("Fastest within 420 s and 0.6 $")
+
+
+def test_types_at_the_same_dollars_per_hour(site: Site, page: Page):
+    card = page.locator("#same-cost")
+    card.locator("summary").click()
+    expect(card.locator("tbody tr")).not_to_have_count(0)
+    for model in (site.seeded.nightly_join, site.seeded.drifting, site.seeded.third_type):
+        expect(card.locator("table")).to_contain_text(model.instance_type)
+    expect(card.locator("table")).to_contain_text("fastest")
+
+
+def test_all_configurations_with_their_probability(page: Page):
+    figure = page.locator("section#cost")
+    figure.locator("summary").click()
+    for title in ("Instance type", "Keeps the goal", "Pareto front", "Memory", "Not supported by the runs"):
+        expect(figure.get_by_role("columnheader", name=title)).to_be_visible()
+    expect(figure.locator("tbody")).to_contain_text("on it")
+
+
+def test_past_decisions_say_how_sure_they_were_and_which_were_fallbacks(page: Page):
+    table = page.locator("#decisions table")
+    for title in ("Of type", "Asked for", "Keeps the goal", "Fallback"):
+        expect(table.get_by_role("columnheader", name=title)).to_be_visible()
+    stated = table.locator("tr").filter(has_text="the stated configuration")
+    expect(stated).to_contain_text("There is no model to choose by")
+    probable = table.locator("tr").filter(has_text="the most probable configuration")
+    expect(probable).to_contain_text("No allowed configuration ends within 60 s")
