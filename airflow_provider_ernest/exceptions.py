@@ -92,9 +92,7 @@ class InfeasibleGoalError(ErnestError):
         most_probable: the `Alternative` that keeps to the goal most probably; None where there is none.
     """
 
-    def __init__(
-        self, message: str, *, best: float, remedy: str = "", most_probable: Any = None
-    ) -> None:
+    def __init__(self, message: str, *, best: float, remedy: str = "", most_probable: Any = None) -> None:
         super().__init__(message, remedy=remedy)
         self.best = best
         self.most_probable = most_probable

@@ -49,7 +49,7 @@ def _add_output_arguments(parser: ArgumentParser) -> None:
     group.add_argument(
         "--pareto",
         action="store_true",
-        help="show only the alternatives that no other beats in both seconds and dollars",
+        help="show only the chosen one and the alternatives that no other beats in both seconds and dollars",
     )
     group.add_argument(
         "--same-cost",
@@ -71,7 +71,7 @@ def _add_output_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> None:
     if args.models.count(STANDARD) > 1:
         raise InvalidParameterError(
-            "models", args.models, "names standard input twice", remedy="Write the models to files."
+            "MODEL", args.models, "names standard input twice", remedy="Write the models to files."
         )
     goal = goal_of(args)
     if goal is None:
@@ -84,10 +84,10 @@ def _run(args: Namespace) -> None:
     models = [read_model(name) for name in args.models]
     offers = offers_of(args, models)
     decision, compared = _decide(args, offers, goal), _compare(args, offers)
-    if args.pareto:
-        front = tuple(each for each in decision.alternatives if each.is_pareto)
-        decision = replace(decision, alternatives=front)
-    _tell(decision, compared, as_document=args.format == "json")
+    if args.format == "json":
+        _print_document(decision, compared, only_front=args.pareto)
+    else:
+        _print_tables(decision, compared, only_front=args.pareto)
     known = {warning for model in models for warning in model.warnings}
     warn(warning for warning in decision.warnings if warning not in known)
 
@@ -104,7 +104,7 @@ def _decide(args: Namespace, offers: Sequence[Offer], goal: Goal) -> Decision:
         only_in_memory=args.only_in_memory,
     )
     try:
-        return choose_among(alternatives, offers, goal=goal)
+        return choose_among(alternatives, offers, goal=goal, only_in_memory=args.only_in_memory)
     except InfeasibleGoalError as error:
         if not args.most_probable or error.most_probable is None:
             raise
@@ -122,16 +122,20 @@ def _compare(args: Namespace, offers: Sequence[Offer]) -> tuple[SameCost, ...] |
     )
 
 
-def _tell(decision: Decision, compared: Sequence[SameCost] | None, *, as_document: bool) -> None:
+def _print_document(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:
+    if only_front:
+        kept = (each for each in decision.alternatives if each.is_pareto or decision.is_for(each))
+        decision = replace(decision, alternatives=tuple(kept))
+    document = decision.to_dict()
+    if compared is not None:
+        document["same_cost"] = [each.to_dict() for each in compared]
+    say([as_json(document).rstrip()])
+
+
+def _print_tables(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:
     from airflow_provider_ernest.model.tables import decision_table, same_cost_table
 
-    if as_document:
-        document = decision.to_dict()
-        if compared is not None:
-            document["same_cost"] = [each.to_dict() for each in compared]
-        say([as_json(document).rstrip()])
-        return
-    say(decision_table(decision))
+    say(decision_table(decision, only_front=only_front))
     if compared is not None:
         say(["", *same_cost_table(compared)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.model.results import Model
 
 UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
+
+UNTRAINED_REMEDY = ", or see --extrapolate-to"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,21 +104,19 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     """
     from airflow_provider_ernest.model.offers import Offer
 
-    trained = _by_trained_type(models)
-    named = args.extrapolate_to or []
-    untrained = {each.instance_type: each for each in named}
+    trained = _by_trained_type(models, args.models)
+    untrained = _by_untrained_type(args.extrapolate_to or [], trained)
     types = [*trained, *untrained]
-    if len(untrained) < len(named) or set(trained) & set(untrained):
-        raise InvalidParameterError(
-            "extrapolate_to",
-            types[-1],
-            "is of a type that has a model, or that is named twice",
-            remedy="Name each type that was not trained once.",
-        )
-    machines = by_type("machines", args.machines, types, one_for_all=True)
+    machines = by_type("machines", args.machines, types, one_for_all=True, otherwise=UNTRAINED_REMEDY)
     known_prices = [(name, each.price_per_hour) for name, each in untrained.items()]
     only_type = len(trained) == 1
-    prices = by_type("price_per_hour", [*args.price_per_hour, *known_prices], types, one_for_all=only_type)
+    prices = by_type(
+        "price_per_hour",
+        [*args.price_per_hour, *known_prices],
+        types,
+        one_for_all=only_type,
+        otherwise=UNTRAINED_REMEDY,
+    )
     offers = []
     for name in types:
         extrapolation = untrained.get(name)
@@ -134,13 +134,31 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     return offers
 
 
-def _by_trained_type(models: Sequence[Model]) -> dict[str, Model]:
+def _by_untrained_type(
+    named: Sequence[UntrainedType], trained: Mapping[str, Model]
+) -> dict[str, UntrainedType]:
+    by_type: dict[str, UntrainedType] = {}
+    for each in named:
+        if each.instance_type in trained or each.instance_type in by_type:
+            has_model = each.instance_type in trained
+            raise InvalidParameterError(
+                "extrapolate_to",
+                each.instance_type,
+                "is of a type that has a model" if has_model else "is of a type that is named twice",
+                remedy="Name each type that was not trained once.",
+            )
+        by_type[each.instance_type] = each
+    return by_type
+
+
+def _by_trained_type(models: Sequence[Model], files: Sequence[str]) -> dict[str, Model]:
     by_type: dict[str, Model] = {}
     for model in models:
         if model.instance_type in by_type:
+            same = zip(models, files, strict=True)
             raise InvalidParameterError(
-                "models",
-                [each.job for each in models],
+                "MODEL",
+                [name for each, name in same if each.instance_type == model.instance_type],
                 f"are two of the type {model.instance_type}",
                 remedy="Fit each with its own --instance-type, or name it in the file of runs.",
             )

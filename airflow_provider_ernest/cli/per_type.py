@@ -37,7 +37,12 @@ def machines_by_type(text: str) -> tuple[str | None, list[int]]:
 
 
 def by_type(
-    option: str, given: Iterable[tuple[str | None, Value]], types: Sequence[str], *, one_for_all: bool
+    option: str,
+    given: Iterable[tuple[str | None, Value]],
+    types: Sequence[str],
+    *,
+    one_for_all: bool,
+    otherwise: str = "",
 ) -> dict[str, Value]:
     """The values of an option for each type.
 
@@ -46,6 +51,7 @@ def by_type(
         given: its values with the types that they are for; of two for one type the last one counts.
         types: that need one.
         one_for_all: whether a value without a type is for all those that have none of their own.
+        otherwise: what else to do about a type without a model, as the end of a sentence.
 
     Raises:
         InvalidParameterError: a type has none, or there is one for a type that is not among them.
@@ -57,7 +63,7 @@ def by_type(
             option,
             unknown[0],
             "is a type of machine without a model",
-            remedy=f"Name one of {', '.join(types)}, or see --extrapolate-to.",
+            remedy=f"Name {'one of ' if len(types) > 1 else ''}{', '.join(types)}{otherwise}.",
         )
     shared = values.get(None) if one_for_all else None
     missing = [name for name in types if name not in values and shared is None]

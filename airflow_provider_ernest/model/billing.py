@@ -113,7 +113,7 @@ class Billing(Document):
         )
 
     def most_seconds(self, *, machines: int, budget_dollars: float) -> float:
-        """The longest run, from submission to end, that costs no more; 0 where none does.
+        """The longest run, from submission to end, that costs no more; 0 where none does, or endless.
 
         Args:
             machines: that it has.
@@ -121,7 +121,11 @@ class Billing(Document):
         """
         hourly = machines * self.price_per_hour + self.master_price_per_hour
         per_second = hourly / HOUR_SECONDS + self._volumes_per_second(machines)
-        affordable = (budget_dollars - self.training_share) / per_second
+        left = budget_dollars - self.training_share
+        # Of prices near 0 the rate per second is none.
+        affordable = left / per_second if per_second > 0 else math.copysign(math.inf, left)
+        if math.isinf(affordable) and affordable > 0:
+            return math.inf
         if affordable < self.minimum_seconds * (1 - TOLERANCE):
             return 0.0
         increments = math.floor(affordable / self.increment_seconds + TOLERANCE)

@@ -1,7 +1,8 @@
 """The cheapest configuration within a deadline, or the fastest within a budget (Ernest, section 6.3).
 
 Over all types of machines that are offered. A configuration counts as keeping to the goal where it does so
-with the probability asked for; of those that do, the best by its predicted seconds and dollars is taken.
+with the probability asked for; of those that do, the best by its predicted seconds and dollars per run that
+keeps to it is taken (see `goals.Goal.preference`).
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ def choose(
 
     Args:
         offers: what may be chosen, one for each type of machine.
-        goal: a deadline or a budget, and how surely to keep it.
+        goal: a deadline, a budget, both or none, how surely to keep to it, and what is best.
         scale: the production input relative to the one that was sampled.
         iterations: of the production run, for iterative jobs; see `predict_seconds`.
         allow_mixed: consider clusters of several trained types, too; see `mixed`.
@@ -60,7 +61,7 @@ def choose(
         allow_mixed=allow_mixed,
         only_in_memory=only_in_memory,
     )
-    return choose_among(alternatives, offers, goal=goal)
+    return choose_among(alternatives, offers, goal=goal, only_in_memory=only_in_memory)
 
 
 def consider(
@@ -96,16 +97,28 @@ def consider(
 
 
 def choose_among(
-    alternatives: Sequence[Alternative], offers: Offer | Sequence[Offer], *, goal: Goal
+    alternatives: Sequence[Alternative],
+    offers: Offer | Sequence[Offer],
+    *,
+    goal: Goal,
+    only_in_memory: bool = False,
 ) -> Decision:
     """As `choose`, of alternatives that were considered before.
+
+    Args:
+        alternatives: all of them.
+        offers: that they come from.
+        goal: what was asked for.
+        only_in_memory: whether those that cannot hold the data were left out, as `consider` was told.
 
     Raises:
         InfeasibleGoalError: see `choose`.
     """
     feasible = [each for each in alternatives if each.feasible]
     if not feasible:
-        raise infeasible(goal, alternatives, boot_seconds=_longest_boot(offers))
+        raise infeasible(
+            goal, alternatives, boot_seconds=_longest_boot(offers), only_in_memory=only_in_memory
+        )
     return decide_on(min(feasible, key=goal.preference), alternatives, offers, goal=goal)
 
 
@@ -129,14 +142,17 @@ def decide_on(
     listed = _each_type_once(offers)
     offer = _offer_of(chosen, listed)
     model, billing, startup = offer.model, offer.billing, offer.model.startup_seconds
+    models = [model]
     if chosen.composition:
         from airflow_provider_ernest.model.mixed import mixed_billing
 
         billing = mixed_billing(listed, chosen.composition)
         names = {part.instance_type for part in chosen.composition}
-        startup = max(each.model.startup_seconds for each in listed if each.type_name in names)
+        models = [each.model for each in listed if each.type_name in names]
+        startup = max(each.startup_seconds for each in models)
     marks = [mark for mark in (chosen.extrapolates, chosen.memory_shortage) if mark]
     reasons = [fallback_reason] if fallback_reason else []
+    doubts = dict.fromkeys(warning for each in models for warning in each.warnings)
     return Decision(
         config=Configuration(machines=chosen.machines, instance_type=chosen.instance_type),
         goal=goal.describe(),
@@ -152,9 +168,9 @@ def decide_on(
         alternatives=tuple(alternatives),
         model_id=model.model_id,
         fallback_reason=fallback_reason,
-        warnings=(*reasons, *marks, *model.warnings),
+        warnings=(*reasons, *marks, *doubts),
         probability=chosen.probability,
-        confidence=goal.confidence,
+        confidence=goal.confidence if goal.has_limits else None,
         billing=billing,
         cost_parts=billing.cost(machines=chosen.machines, seconds=chosen.seconds),
         composition=chosen.composition,
@@ -170,7 +186,7 @@ def _of_offer(offer: Offer, goal: Goal | None, scale: float, iterations: int | N
         for bounds in (forecast.interval(LIKELY), forecast.interval(NEARLY_CERTAIN))
     )
     probabilities: list[float | None] = [None] * len(counts)
-    if goal is not None:
+    if goal is not None and goal.has_limits:
         limits = np.array([goal.limit_seconds(offer.billing, count) for count in counts])
         probabilities = forecast.probability_within(np.maximum(0.0, limits - startup)).tolist()
     alternatives = []
@@ -194,7 +210,9 @@ def _of_offer(offer: Offer, goal: Goal | None, scale: float, iterations: int | N
 
 
 def is_sure(probability: float | None, goal: Goal) -> bool:
-    """Whether a goal is kept as surely as was asked for."""
+    """Whether a goal is kept as surely as was asked for; where it has no limits any way does."""
+    if not goal.has_limits:
+        return True
     return probability is not None and probability >= goal.confidence - TOLERANCE
 
 

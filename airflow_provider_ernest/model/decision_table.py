@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.model.goals import BALANCED, CHEAPEST, FASTEST
 from airflow_provider_ernest.model.pareto import on_pareto_front
+from airflow_provider_ernest.model.prediction import machines_in_words
+from airflow_provider_ernest.model.unreachable import probability_in_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,14 +32,18 @@ NEIGHBOURS = 2
 """So many on either side of the chosen one are shown."""
 
 
-def decision_table(decision: Decision) -> list[str]:
+def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]:
     """The configurations considered, and the one chosen.
 
     Of more than `MOST_ALTERNATIVES` the chosen one with its neighbours, mixes of types and the Pareto front.
+
+    Args:
+        decision: with all alternatives.
+        only_front: show only the Pareto front and the chosen one.
     """
     lines = [f"goal: {decision.goal}"]
     if decision.alternatives:
-        lines += _alternatives(decision)
+        lines += _alternatives(decision, only_front=only_front)
     if decision.predicted_seconds is None:
         return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
     lines.append(
@@ -71,9 +77,12 @@ def _at_rate(each: TypeAtRate, width: int) -> str:
     return (line + _joined(marks, SCREEN_WIDTH - len(line))).rstrip()
 
 
-def _alternatives(decision: Decision) -> list[str]:
+def _alternatives(decision: Decision, *, only_front: bool) -> list[str]:
     """A heading, and a line for each alternative that is shown."""
-    shown = _shown(decision)
+    considered = decision.alternatives
+    if only_front:
+        considered = tuple(each for each in considered if each.is_pareto or decision.is_for(each))
+    shown = _shown(considered, decision)
     names = {each.instance_type for each in decision.alternatives}
     width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
     certain = any(each.probability is not None for each in shown)
@@ -87,14 +96,13 @@ def _alternatives(decision: Decision) -> list[str]:
         line += f"{each.machines:8d}  {each.seconds:9.1f}  {_range(each.likely_seconds):>21s}  "
         line += f"{each.cost:9.5f}  " + (f"{_percent(each.probability):>11s}  " if certain else "")
         lines.append(line + _joined(_marks(each, decision), SCREEN_WIDTH - len(line)))
-    left_out = len(decision.alternatives) - len(shown)
+    left_out = len(considered) - len(shown)
     if left_out:
-        lines.append(f"({left_out} of {len(decision.alternatives)} alternatives are not shown here)")
+        lines.append(f"({left_out} of {len(considered)} alternatives are not shown here)")
     return lines
 
 
-def _shown(decision: Decision) -> list[Alternative]:
-    alternatives = decision.alternatives
+def _shown(alternatives: Sequence[Alternative], decision: Decision) -> list[Alternative]:
     if len(alternatives) <= MOST_ALTERNATIVES:
         return list(alternatives)
     front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
@@ -104,7 +112,7 @@ def _shown(decision: Decision) -> list[Alternative]:
     for position, each in enumerate(alternatives):
         if each.composition:
             kept.add(position)
-        if _is_chosen(each, decision):
+        if decision.is_for(each):
             first, last = max(0, position - NEIGHBOURS), position + NEIGHBOURS
             near = range(first, min(last + 1, len(alternatives)))
             kept |= {at for at in near if alternatives[at].instance_type == each.instance_type}
@@ -122,7 +130,7 @@ def _certainty(decision: Decision) -> list[str]:
     if decision.probability is not None and decision.confidence is not None:
         lines.append(
             f"keeps to the goal with a probability of {_percent(decision.probability)}; asked for were "
-            f"{100 * decision.confidence:g} %"
+            f"{100 * decision.confidence:.10g} %"
         )
         lines += _bargain(decision)
     if decision.likely_seconds and decision.nearly_certain_seconds:
@@ -136,7 +144,7 @@ def _certainty(decision: Decision) -> list[str]:
 def _bargain(decision: Decision) -> list[str]:
     """Why a better one that is sure enough was left; see `Goal.preference`."""
     objective = decision.goal.split(" ")[0]
-    chosen = [each for each in decision.alternatives if _is_chosen(each, decision)]
+    chosen = [each for each in decision.alternatives if decision.is_for(each)]
     figures: dict[str, Callable[[Alternative], float]] = {
         CHEAPEST: lambda each: each.cost,
         FASTEST: lambda each: each.seconds,
@@ -158,15 +166,10 @@ def _machines(decision: Decision) -> str:
     """What was chosen, in words; the type is named where there were several to choose from."""
     if decision.composition:
         return " + ".join(f"{part.machines} {part.instance_type}" for part in decision.composition)
-    words = f"{decision.config.machines} machines"
+    words = machines_in_words(decision.config.machines)
     if len({each.instance_type for each in decision.alternatives}) > 1:
         return f"{words} of {decision.config.instance_type}"
     return words
-
-
-def _is_chosen(alternative: Alternative, decision: Decision) -> bool:
-    config = decision.config
-    return (alternative.machines, alternative.instance_type) == (config.machines, config.instance_type)
 
 
 def _marks(alternative: Alternative, decision: Decision) -> tuple[str, ...]:
@@ -175,9 +178,9 @@ def _marks(alternative: Alternative, decision: Decision) -> tuple[str, ...]:
     if not alternative.feasible:
         asked, probability = decision.confidence, alternative.probability
         is_improbable = asked is not None and probability is not None and probability < asked
-        missed = f"below {100 * asked:g} %" if asked is not None and is_improbable else "misses the goal"
+        missed = f"below {100 * asked:.10g} %" if asked is not None and is_improbable else "misses the goal"
     return (
-        taken if _is_chosen(alternative, decision) else "",
+        taken if decision.is_for(alternative) else "",
         missed,
         f"[{alternative.memory_shortage}]" if alternative.memory_shortage else "",
         f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
@@ -195,9 +198,4 @@ def _range(seconds: tuple[float, float] | None) -> str:
 
 
 def _percent(probability: float | None) -> str:
-    """What is not certain is never called so."""
-    if probability is None:
-        return "unknown"
-    if 0.9995 <= probability < 1:
-        return "> 99.9 %"
-    return "< 0.1 %" if 0 < probability < 0.0005 else f"{100 * probability:.1f} %"
+    return "unknown" if probability is None else probability_in_words(probability)

@@ -18,8 +18,8 @@ Objective = Callable[[Alternative], float]
 CHEAPEST = "cheapest"
 FASTEST = "fastest"
 BALANCED = "balanced"
-"""Least seconds times dollars: always on the Pareto front, where a per cent more of one buys a per cent less
-of the other."""
+"""Least seconds times dollars: where all keep to the limits as surely, that is on the Pareto front, at the
+point where a per cent more of one buys a per cent less of the other."""
 
 OBJECTIVES = (CHEAPEST, FASTEST, BALANCED)
 
@@ -69,7 +69,7 @@ class Goal:
         for name, value in zip(("deadline_seconds", "budget_dollars"), both, strict=True):
             if value is not None:
                 positive_number(name, value)
-        if not 0 < self.confidence < 1:
+        if not isinstance(self.confidence, int | float) or not 0 < self.confidence < 1:
             raise InvalidParameterError(
                 "confidence",
                 self.confidence,
@@ -97,14 +97,14 @@ class Goal:
         """The goal in words."""
         limits = []
         if self.deadline_seconds is not None:
-            limits.append(f"{self.deadline_seconds:,g} s")
+            limits.append(f"{self.deadline_seconds:,.10g} s")
         if self.budget_dollars is not None:
-            limits.append(f"{self.budget_dollars:,g} $")
+            limits.append(f"{self.budget_dollars:,.10g} $")
         if not limits:
             return self.objective_in_words
         return (
             f"{self.objective_in_words} within {' and '.join(limits)} "
-            f"with a probability of {100 * self.confidence:g} %"
+            f"with a probability of {100 * self.confidence:.10g} %"
         )
 
     def is_met(self, *, seconds: float, cost: float) -> bool:
@@ -133,10 +133,10 @@ class Goal:
         What counts is taken per run that keeps to the limits: divided by the probability of doing so. A run
         that misses its deadline has bought nothing; and where a cent more buys much more certainty, the
         configuration that is only just sure enough is a poor bargain. The user's own objective is taken as
-        it is. Differences below a millionth of a dollar or second are none.
+        it is. Figures whose first seven digits are the same are equal.
 
         Raises:
-            InvalidParameterError: the user's objective gives no finite number.
+            InvalidParameterError: the user's objective fails, or gives no finite number.
         """
         cost, seconds = alternative.cost, alternative.seconds
         if callable(self.objective):
@@ -144,25 +144,39 @@ class Goal:
         else:
             of = {CHEAPEST: cost, FASTEST: seconds, BALANCED: cost * seconds}[self.objective_in_words]
             kept = 1.0 if alternative.probability is None else alternative.probability
-            counts = round(of / max(kept, HOPELESS), 6)
+            counts = _rounded(of / max(kept, HOPELESS))
         others = (seconds, cost) if self.objective_in_words == CHEAPEST else (cost, seconds)
-        return counts, *(round(other, 6) for other in others), alternative.machines
+        return counts, *(_rounded(other) for other in others), alternative.machines
 
     @staticmethod
     def _score(objective: Objective, alternative: Alternative) -> float:
-        score = objective(alternative)
+        told = f"{alternative.machines} x {alternative.instance_type}"
+        try:
+            score = objective(alternative)
+        except Exception as error:
+            raise InvalidParameterError(
+                "objective",
+                name_of(objective),
+                f"fails for {told}: {type(error).__name__}: {error}",
+                remedy="It is called with an Alternative, and must return a number, less being better.",
+            ) from error
         try:
             number = float(score)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if not math.isfinite(number):
             raise InvalidParameterError(
                 "objective",
                 name_of(objective),
-                f"gives {score!r} for {alternative.machines} x {alternative.instance_type}",
+                f"gives {score!r} for {told}",
                 remedy="It must return a finite number, less being better.",
             )
         return number
+
+
+def _rounded(figure: float) -> float:
+    """Sums and products are not exact, however small they are."""
+    return float(f"{figure:.7g}")
 
 
 def name_of(objective: Objective) -> str:
@@ -181,12 +195,13 @@ def load_objective(text: str) -> str | Objective:
     module, _, name = text.rpartition(".")
     try:
         found = getattr(importlib.import_module(module), name) if module else None
-    except (ImportError, AttributeError, TypeError, ValueError) as error:
+    except Exception as error:  # a module may fail by anything
         raise InvalidParameterError(
             "objective",
             text,
-            f"cannot be imported: {error}",
-            remedy=f"Or use one of {', '.join(OBJECTIVES)}.",
+            f"cannot be imported: {type(error).__name__}: {error}",
+            remedy="Name a function of a module that Python finds (by PYTHONPATH, say), or use one of "
+            f"{', '.join(OBJECTIVES)}.",
         ) from error
     if not callable(found):
         raise InvalidParameterError(

@@ -24,7 +24,7 @@ from airflow_provider_ernest.model.mixed_job import MixedJob, mixed_job
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.optex.composition_search import CompositionProblem, best_counts
 from airflow_provider_ernest.model.parameters import IntArray
-from airflow_provider_ernest.model.prediction import memory_shortage
+from airflow_provider_ernest.model.prediction import extrapolation, memory_shortage
 from airflow_provider_ernest.model.results import Alternative
 
 SURER = (0.9, 0.95, 0.99)
@@ -188,8 +188,11 @@ def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
     startup, run = max(model.startup_seconds for model in models), job.run_seconds(counts)
     spread = job.log_spread(machines)
     shortages = {memory_shortage(each, machines=machines, scale=job.scale) for each in models} - {""}
+    unsupported = {extrapolation(each, machines=machines, scale=job.scale) for each in models} - {""}
     limit = goal.limit_seconds(billing, machines) - startup
-    probability = float(ndtr(math.log(limit / run) / spread)) if limit > 0 else 0.0
+    probability = None
+    if goal.has_limits:
+        probability = float(ndtr(math.log(limit / run) / spread)) if limit > 0 else 0.0
 
     def interval(level: float) -> tuple[float, float]:
         distance = float(ndtri(two_sided(level)[1])) * spread
@@ -203,7 +206,7 @@ def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
         feasible=is_sure(probability, goal),
         likely_seconds=interval(LIKELY),
         nearly_certain_seconds=interval(NEARLY_CERTAIN),
-        extrapolates=UNOBSERVED,
+        extrapolates="; ".join([UNOBSERVED, *sorted(unsupported)]),
         probability=probability,
         memory_shortage="; ".join(sorted(shortages)),
         composition=parts if len(parts) > 1 else (),

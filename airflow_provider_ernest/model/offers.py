@@ -11,24 +11,38 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.billing import Billing
 from airflow_provider_ernest.model.intervals import widened, within_widened
-from airflow_provider_ernest.model.parameters import FloatArray, positive_number, whole_number
+from airflow_provider_ernest.model.parameters import (
+    FloatArray,
+    machines_and_scale,
+    positive_number,
+    whole_number,
+)
 from airflow_provider_ernest.model.prediction import (
     contributions_of_runs,
     extrapolation,
+    machines_in_words,
     memory_shortage,
     predict_interval,
     predict_seconds,
     probability_within,
 )
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.terms import term_named
 
 UNTRAINED_LOG_SPREAD = 0.3
 """The standard deviation of log(seconds) to assume at least on a type that was not trained: its relative
 speed is a guess. The same runs on two types of 8 cores differ by about as much in the traces of C3O."""
+
+OTHER_AMOUNTS_OF_DATA = (0.5, 2.0, 10.0)
+"""Times the data asked about, at which it shows whether a term follows them."""
+
+LEAST_SECONDS = 1e-9
+"""A run that is predicted to take less has no model: numbers could not hold its interval either."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,6 +111,9 @@ class OfferForecast:
 
     Attributes:
         seconds: of the runs, shape (n,).
+
+    Raises:
+        InvalidParameterError: a run would take no time, or more than numbers can hold.
     """
 
     seconds: FloatArray
@@ -109,6 +126,7 @@ class OfferForecast:
         trained = predict_seconds(offer.model, machines=self._counts, scale=scale, iterations=iterations)
         self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
         self.seconds = trained * self._ratio
+        self._check_seconds()
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """What the runs lie between with probability `level`, shape (n,) each."""
@@ -153,20 +171,42 @@ class OfferForecast:
             return ""
         return memory_shortage(self.offer.model, machines=machines, scale=self._scale)
 
+    def _check_seconds(self) -> None:
+        wrong = np.flatnonzero(~(np.isfinite(self.seconds) & (self.seconds > LEAST_SECONDS)))
+        if wrong.size:
+            at = int(wrong[0])
+            raise InvalidParameterError(
+                "scale",
+                self._scale,
+                f"is predicted to take {self.seconds[at]:g} s on {machines_in_words(self._counts[at])} of "
+                f"{self.offer.type_name}",
+                remedy="A run takes some time: check the scale, or give the model a term for fixed work.",
+            )
+
     def _at_speed(self) -> FloatArray:
-        """Seconds where the terms of the data go faster by the relative speed."""
+        """Seconds where the terms that follow the size of the data go faster by the relative speed."""
         speed = self.offer.relative_speed
         parts = contributions_of_runs(
             self.offer.model, machines=self._counts, scale=self._scale, iterations=self._iterations
         )
-        return np.array(
-            [
-                sum(seconds / speed if "scale" in term else seconds for term, seconds in of_run.items())
-                for of_run in parts
-            ]
-        )
+        speeds = {
+            term.name: speed if _follows_data(term.name, machines=self._counts, scale=self._scale) else 1.0
+            for term in self.offer.model.terms
+        }
+        return np.array([sum(seconds / speeds[name] for name, seconds in of_run.items()) for of_run in parts])
 
     def _widening(self) -> dict[str, FloatArray]:
         ones = np.ones_like(self.seconds)
         least = UNTRAINED_LOG_SPREAD if self.offer.is_extrapolated else 0.0
         return {"factors": ones, "least_log_spreads": ones * least}
+
+
+def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
+    """Whether a term becomes another with more or less data, whatever its name says."""
+    column = term_named(name).column
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    here = column(machines=machine_column, scale=scale_column)
+    elsewhere = (
+        column(machines=machine_column, scale=times * scale_column) for times in OTHER_AMOUNTS_OF_DATA
+    )
+    return not all(np.allclose(here, there, rtol=1e-9, atol=0.0, equal_nan=True) for there in elsewhere)

@@ -21,8 +21,9 @@ class DecisionRecord(Document):
         scale: the share of the model's target input that production reads.
         model_id: the model that decided; None where a fallback was taken without one.
         iterations: of production, for iterative jobs.
-        deadline_seconds: the goal, from submission to end; None where the goal was a budget.
-        budget_dollars: the goal; None where it was a deadline.
+        deadline_seconds: what the run may take, from the launch of its machines, or from submission where
+            they are there already, to its end; None where there was no deadline.
+        budget_dollars: what it may cost; None where there was no budget.
         min_machines: the fewest machines that were allowed.
         max_machines: the most.
         artifact_sha256: hash of the JAR or .py file that production was to run.

@@ -128,7 +128,7 @@ class Alternative(Document):
         nearly_certain_seconds: the same with 95 %.
         feasible: whether it meets the goal, with the probability that was asked for.
         extrapolates: why the observations do not support it, empty where they do.
-        probability: that the run keeps to the goal's limits; None where there was no goal.
+        probability: that the run keeps to the goal's limits; None where there were none.
         is_pareto: whether no other one is both faster and cheaper.
         memory_shortage: why its machines cannot hold the data in memory, empty where they can or where
             nothing is known.
@@ -165,14 +165,15 @@ class Decision(Document):
         error_percent: median leave-one-out error of the model: the error to expect.
         max_error_percent: the largest leave-one-out error.
         goal: the goal in words.
-        price_per_hour: dollars for one machine and hour; None where a fallback was taken without one.
+        price_per_hour: dollars for one machine and hour, on average over a mix of types; None where a
+            fallback was taken without one.
         alternatives: all configurations considered, by type and number of machines.
         model_id: the model that the prediction comes from.
         fallback_reason: why no configuration was chosen that keeps to the goal, but the stated fallback or
             the most probable one.
         warnings: what a user should know, extrapolation among it.
-        probability: that the run keeps to the goal's limits; None without a prediction.
-        confidence: the probability that was asked for.
+        probability: that the run keeps to the goal's limits; None without limits or a prediction.
+        confidence: the probability that was asked for; None without limits.
         billing: how the chosen machines are paid for.
         cost_parts: `predicted_cost` by what it is paid for.
         composition: the machines of each type where a mix of several was chosen.
@@ -198,3 +199,8 @@ class Decision(Document):
     billing: Billing | None = None
     cost_parts: BilledCost | None = None
     composition: tuple[Configuration, ...] = ()
+
+    def is_for(self, alternative: Alternative) -> bool:
+        """Whether it chose this alternative."""
+        chosen = (self.config.machines, self.config.instance_type)
+        return (alternative.machines, alternative.instance_type) == chosen

@@ -10,7 +10,7 @@ from airflow_provider_ernest.exceptions import ErnestError, InfeasibleGoalError,
 from airflow_provider_ernest.model.choice import choose_among, consider, decide_on
 from airflow_provider_ernest.model.documents import Configuration
 from airflow_provider_ernest.model.results import Decision
-from airflow_provider_ernest.operators.offered import machines_for, offered, price_of
+from airflow_provider_ernest.operators.offered import Offered, machines_for, offered, price_of
 from airflow_provider_ernest.operators.sizes import in_words
 from airflow_provider_ernest.sizing_goal import FAIL, MOST_PROBABLE
 
@@ -48,15 +48,21 @@ def decide(
             f"is outside the {in_words(machines) or 'no'} machines that its cluster can have",
             remedy="Correct it, or start more machines.",
         )
+    left_out: tuple[str, ...] = ()
     try:
-        return _chosen(question, types, allow_mixed=allow_mixed, only_in_memory=only_in_memory, log=log)
+        found = offered(question, types)
+        left_out = found.warnings
+        return _chosen(found, question, allow_mixed=allow_mixed, only_in_memory=only_in_memory, log=log)
     except InvalidParameterError:
         raise
     except ErnestError as error:
         if fallback is None or question.reaction == FAIL:
+            for warning in left_out:
+                log.warning("%s", warning)
             raise
         log.warning("FALLBACK to %d machines: %s", fallback.machines, error.message)
-        return _fallen_back(fallback, question, types, error)
+        decision = _fallen_back(fallback, question, types, error)
+        return replace(decision, warnings=(*decision.warnings, *left_out))
 
 
 def type_of_fallback(question: Question, types: Sequence[TrainedType]) -> TrainedType:
@@ -75,14 +81,8 @@ def _machines_of_fallback(question: Question, types: Sequence[TrainedType]) -> t
 
 
 def _chosen(
-    question: Question,
-    types: Sequence[TrainedType],
-    *,
-    allow_mixed: bool,
-    only_in_memory: bool,
-    log: Any,
+    found: Offered, question: Question, *, allow_mixed: bool, only_in_memory: bool, log: Any
 ) -> Decision:
-    found = offered(question, types)
     goal = question.goal
     alternatives = consider(
         found.offers,
@@ -93,7 +93,7 @@ def _chosen(
         only_in_memory=only_in_memory,
     )
     try:
-        decision = choose_among(alternatives, found.offers, goal=goal)
+        decision = choose_among(alternatives, found.offers, goal=goal, only_in_memory=only_in_memory)
     except InfeasibleGoalError as error:
         if question.reaction != MOST_PROBABLE or error.most_probable is None:
             raise
@@ -112,12 +112,25 @@ def _fallen_back(
     at_hand = trained.handle.instance_type if trained.handle else trained.instance_type
     instance_type = fallback.instance_type or at_hand
     is_trained = instance_type in (at_hand, trained.instance_type)
-    price = price_of(trained, question) if is_trained else question.prices.get(instance_type)
+    price = price_of(trained, question) if is_trained else _price_of_another(instance_type, question)
     return Decision(
         config=Configuration(machines=fallback.machines, instance_type=instance_type),
         goal=question.goal.describe(),
         price_per_hour=price,
+        billing=None
+        if price is None
+        else question.billing.billing(
+            price_per_hour=price, handle=trained.handle if is_trained else None, training_dollars=0.0
+        ),
         fallback_reason=error.message,
         warnings=(f"The stated fallback of {fallback.machines} machines was taken: {error.message}",),
         confidence=question.goal.confidence,
     )
+
+
+def _price_of_another(instance_type: str, question: Question) -> float | None:
+    """Dollars for one machine and hour of a type that was not trained; None where unknown."""
+    for untrained in question.untrained_types:
+        if untrained.instance_type == instance_type:
+            return float(untrained.price_per_hour)
+    return question.prices.get(instance_type, question.price_per_hour)

@@ -169,9 +169,9 @@ def _in_words(goal: Goal) -> str:
     """The goal; the closed form knows no uncertainty, so its confidence is none of it."""
     limits = []
     if goal.deadline_seconds is not None:
-        limits.append(f"{goal.deadline_seconds:,g} s")
+        limits.append(f"{goal.deadline_seconds:,.10g} s")
     if goal.budget_dollars is not None:
-        limits.append(f"{goal.budget_dollars:,g} $")
+        limits.append(f"{goal.budget_dollars:,.10g} $")
     return " within ".join([goal.objective_in_words, *([" and ".join(limits)] if limits else [])])
 
 
@@ -186,13 +186,13 @@ def _infeasible(goal: Goal, problem: CompositionProblem, names: Sequence[str]) -
     told += f" with {seconds[nearest]:,.1f} s for {cost[nearest]:,.4g} $"
     if not in_time.any():
         return InfeasibleGoalError(
-            f"No composition ends within {goal.deadline_seconds:,g} s: the fastest is {told}.",
+            f"No composition ends within {goal.deadline_seconds:,.10g} s: the fastest is {told}.",
             best=float(seconds[nearest]),
             remedy="Extend the deadline, allow more machines, or add a faster machine type.",
         )
-    in_time_too = "" if goal.deadline_seconds is None else f" and ends within {goal.deadline_seconds:,g} s"
+    in_time_too = "" if goal.deadline_seconds is None else f" and ends within {goal.deadline_seconds:,.10g} s"
     return InfeasibleGoalError(
-        f"No composition costs at most {goal.budget_dollars:,g} ${in_time_too}: the cheapest is {told}.",
+        f"No composition costs at most {goal.budget_dollars:,.10g} ${in_time_too}: the cheapest is {told}.",
         best=float(cost[nearest]),
         remedy="Raise the budget, or add a cheaper machine type.",
     )

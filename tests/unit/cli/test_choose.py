@@ -6,7 +6,7 @@ import pytest
 from airflow_provider_ernest.cli.goal_options import CONFIDENCE
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.model import goals
-from airflow_provider_ernest.model.results import Decision
+from airflow_provider_ernest.model.results import Alternative, Decision
 from tests.unit.cli.conftest import seconds_of
 
 PRICES = ["--price-per-hour", "m5.large=0.1", "--price-per-hour", "c5.large=0.22"]
@@ -161,7 +161,8 @@ def test_two_models_of_one_type_are_refused(
 ):
     argv = ["choose", str(model_json), str(runs_csv), "--machines", "4", "--price-per-hour", "1"]
     assert main([*argv, "--budget-dollars", "1"]) == 1
-    assert "are two of the type local" in capsys.readouterr().err
+    said = capsys.readouterr().err
+    assert f"MODEL=['{model_json}', '{runs_csv}'] are two of the type local" in said
     assert (
         main(["choose", "-", "-", "--machines", "4", "--price-per-hour", "1", "--budget-dollars", "1"]) == 1
     )
@@ -255,7 +256,11 @@ def test_a_type_that_was_not_trained_is_marked(two_models: list[str], capsys: py
     ("value", "problem"),
     [
         ("r5.large=2xm6.large@0.1", "--extrapolate-to='m6.large' is likened to, and has no model"),
-        ("c5.large=2@0.1", "is of a type that has a model"),
+        ("c5.large=2@0.1", "--extrapolate-to='c5.large' is of a type that has a model"),
+        (
+            "r5.large=2@0.1 r5.large=3@0.1 z1d.large=2@0.1",
+            "--extrapolate-to='r5.large' is of a type that is named twice",
+        ),
         ("r5.large=0@0.1", "relative_speed=0.0 is not a finite number above 0"),
     ],
 )
@@ -263,7 +268,9 @@ def test_extrapolations_that_cannot_be(
     two_models: list[str], capsys: pytest.CaptureFixture[str], value: str, problem: str
 ):
     argv = ["choose", *two_models, *PRICES, "--machines", "4", "--budget-dollars", "1"]
-    assert main([*argv, "--extrapolate-to", value]) == 1
+    for each in value.split():
+        argv += ["--extrapolate-to", each]
+    assert main(argv) == 1
     assert problem in capsys.readouterr().err
 
 
@@ -309,6 +316,43 @@ def test_only_the_front_is_shown(two_models: list[str], capsys: pytest.CaptureFi
     ]
     assert 0 < len(front.alternatives) < 24
     assert list(front.alternatives) == [each for each in all_of_them.alternatives if each not in beaten]
+
+
+def test_where_only_the_front_is_shown_the_chosen_one_and_its_type_still_are(
+    two_models: list[str], capsys: pytest.CaptureFixture[str]
+):
+    """At 0.11 $ an hour the other type beats all machines of m5.large, of which only it has five."""
+    argv = ["choose", *two_models, "--price-per-hour", "m5.large=0.1", "--price-per-hour", "c5.large=0.11"]
+    argv += ["--machines", "1-5", "--objective", "cheapest", "--pareto"]
+    assert main(argv) == 0
+    said = capsys.readouterr().out
+    assert "m5.large" not in said
+    assert " machines of c5.large: " in said or "1 machine of c5.large: " in said
+    (line,) = (line for line in said.splitlines() if "<- chosen" in line)
+    assert line.split()[0] == "c5.large"
+
+    beaten = "tests.unit.cli.test_choose.slowest"
+    assert main([*argv[:-3], "--objective", beaten, "--pareto"]) == 0
+    said = capsys.readouterr().out
+    (line,) = (line for line in said.splitlines() if "<- chosen" in line)
+    assert line.split()[:2] == ["m5.large", "1"]
+    assert main([*argv[:-3], "--objective", beaten, "--pareto", "--format", "json"]) == 0
+    decision = Decision.from_dict(json.loads(capsys.readouterr().out))
+    assert [each.machines for each in decision.alternatives if not each.is_pareto] == [1]
+
+
+def slowest(alternative: Alternative) -> float:
+    """An objective that nobody has."""
+    return -alternative.seconds
+
+
+def test_without_a_limit_no_probability_is_told(model_json: Path, capsys: pytest.CaptureFixture[str]):
+    argv = ["choose", str(model_json), "--machines", "1-5", "--price-per-hour", "0.1"]
+    assert main([*argv, "--objective", "fastest"]) == 0
+    said = capsys.readouterr().out
+    assert "probability  " not in said
+    assert "keeps to the goal" not in said
+    assert "asked for" not in said
 
 
 def test_the_types_at_the_same_dollars_per_hour(two_models: list[str], capsys: pytest.CaptureFixture[str]):
@@ -374,5 +418,10 @@ def test_only_machines_that_hold_the_data(model_json: Path, capsys: pytest.Captu
     # 40 GB of cache in 5 GB of each machine.
     assert any_of_them.config.machines < 8
     assert holding.config.machines >= 8
+    late = ["choose", *argv[:-2], "--only-in-memory", "--deadline-seconds"]
+    assert main([*late[:3], "1-4", *late[4:], "9999"]) == 1
+    assert "None of the allowed machines can hold the data in memory" in capsys.readouterr().err
+    assert main([*late, "80"]) == 1
+    assert "No allowed configuration that holds the data in memory ends within" in capsys.readouterr().err
     assert main(["choose", *argv]) == 0
     assert "of the data to be cached" in capsys.readouterr().out

@@ -71,3 +71,14 @@ def test_names_in_a_models_file_cannot_command_the_terminal(
     assert main(["report", str(model_json), "--output", str(tmp_path / "report.html")]) == 0
     said = capsys.readouterr()
     assert not {"\x1b", "\x07", "\x9b"} & set(said.out + said.err)
+
+
+def test_a_price_of_another_type_is_refused_with_a_remedy_that_exists(
+    model_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    argv = ["report", str(model_json), "--output", str(tmp_path / "report.html")]
+    assert main([*argv, "--price-per-hour", "c5.large=0.1"]) == 1
+    said = capsys.readouterr().err
+    assert "--price-per-hour='c5.large' is a type of machine without a model" in said
+    assert "Name local." in said
+    assert "--extrapolate-to" not in said

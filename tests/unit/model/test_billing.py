@@ -76,6 +76,11 @@ def test_a_budget_below_the_least_that_is_billed_pays_for_no_run():
     assert billing.most_seconds(machines=1, budget_dollars=60.0) == pytest.approx(60.0)
 
 
+def test_a_budget_beyond_all_numbers_pays_for_any_run():
+    assert Billing(price_per_hour=0.1).most_seconds(machines=2, budget_dollars=1e308) == math.inf
+    assert Billing(price_per_hour=1e-322).most_seconds(machines=1, budget_dollars=1.0) == math.inf
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
+from airflow_provider_ernest.model import terms
 from airflow_provider_ernest.model.billing import Billing
 from airflow_provider_ernest.model.choice import choose as choose_of
 from airflow_provider_ernest.model.choice import choose_among, consider, decide_on
@@ -15,6 +16,7 @@ from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.prediction import predict_interval
 from airflow_provider_ernest.model.predictors import METHODS
 from airflow_provider_ernest.model.results import Alternative, Decision
+from airflow_provider_ernest.model.terms import Term, basis, register
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.model.unreachable import most_probable
 
@@ -388,6 +390,57 @@ def test_where_all_is_nearly_hopeless_the_hopeless_is_not_the_most_probable():
     assert most_probable([slight, hopeless], Goal(deadline_seconds=100.0)) is slight
 
 
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("limit", [{"deadline_seconds": 1.0}, {"deadline_seconds": 25.0}])
+def test_out_of_all_reach_of_a_deadline_the_fastest_comes_nearest(method, limit):
+    """At 25 s, with a start-up of 30 s, each has a probability of exactly 0."""
+    offered = offer(model_with(fixed=20.0, spread=3600.0, startup=30.0, method=method), machines=range(1, 17))
+
+    with pytest.raises(
+        InfeasibleGoalError, match=r"most probable is 16 machines .*: (< 0\.1|0\.0) %\."
+    ) as caught:
+        choose_of(offered, goal=Goal(**limit))
+
+    assert caught.value.most_probable.machines == 16
+
+
+def test_out_of_all_reach_of_a_budget_the_cheapest_comes_nearest():
+    offered = offer(model_with(fixed=20.0, spread=3600.0), machines=range(1, 17), price_per_hour=3600.0)
+
+    with pytest.raises(InfeasibleGoalError) as caught:
+        choose_of(offered, goal=Goal(budget_dollars=1.0))
+
+    assert caught.value.most_probable.machines == 1
+
+
+def test_where_both_limits_are_given_the_remedy_names_both():
+    """In time it would be, but not for that money."""
+    offered = offer(model_with(fixed=20.0, spread=3600.0), machines=range(1, 17), price_per_hour=3600.0)
+
+    with pytest.raises(InfeasibleGoalError, match=r"Extend the deadline, raise the budget, ask for less"):
+        choose_of(offered, goal=Goal(deadline_seconds=1e4, budget_dollars=1.0, objective="fastest"))
+
+
+def test_without_a_limit_nothing_is_kept_with_any_probability():
+    decision = choose(model_with(spread=100.0), goal=Goal(objective="fastest"), machines=[1, 2])
+
+    assert decision.config.machines == 2
+    assert decision.probability is None
+    assert decision.confidence is None
+    assert [(each.probability, each.feasible) for each in decision.alternatives] == [(None, True)] * 2
+
+
+@pytest.mark.parametrize("scale", [1e308, 1e-320])
+def test_a_scale_that_leads_to_no_time_is_named(scale):
+    """No number holds 1e308 times 3600 s; and without fixed work next to no data takes next to no time."""
+    model = model_with(spread=3600.0, method="classic")
+
+    with pytest.raises(
+        InvalidParameterError, match=r"scale=1e.* is predicted to take (inf|.*e-31.) s on 1 machine"
+    ):
+        choose(model, goal=Goal(deadline_seconds=60.0), machines=[1, 2], scale=scale)
+
+
 def test_the_boot_of_the_machines_counts_against_the_deadline_and_is_billed():
     model = model_with(fixed=10.0, spread=3600.0)
     ask = {"machines": range(1, 17), "price_per_hour": 3600.0, "goal": Goal(deadline_seconds=1000.0)}
@@ -479,6 +532,44 @@ def test_an_objective_without_a_number_is_named():
         choose(model_with(spread=1.0), goal=Goal(objective=forgetful), machines=[1])
 
 
+@pytest.mark.parametrize(
+    ("name", "column", "is_of_data"),
+    [
+        ("spread work", lambda *, machines, scale: scale / machines, True),
+        ("autoscaler's overhead", lambda *, machines, scale: machines / 100, False),
+        ("max(scale/machines - 0.001, 0)", None, True),
+        ("max(1 - scale/scale/machines, 0)", None, False),
+    ],
+)
+def test_a_faster_type_speeds_up_the_terms_that_follow_the_data_whatever_their_names(
+    monkeypatch, name, column, is_of_data
+):
+    monkeypatch.setattr(terms, "_registered", {})
+    if column is not None:
+        register(Term(name, "of the user's", column))
+    machines, scale = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]
+    values = basis([name], machines=machines, scale=scale)[:, 0].tolist()
+    seconds = [10 + 100 * value for value in values]
+    model = train(
+        observe(machines=machines, scale=scale, seconds=seconds),
+        job="job",
+        method="relative",
+        terms=("1", name),
+        instance_type="r3.xlarge",
+    )
+
+    trained, guessed = consider(
+        [
+            offer(model, machines=[4]),
+            offer(model, machines=[4], instance_type="r3.2xlarge", relative_speed=2.0),
+        ]
+    )
+
+    work = 100 * basis([name], machines=4, scale=1.0)[0, 0]
+    assert trained.seconds == pytest.approx(10 + work, rel=1e-6)
+    assert guessed.seconds == pytest.approx(10 + (work / 2 if is_of_data else work), rel=1e-6)
+
+
 def test_an_untrained_type_is_marked_and_less_sure():
     """Twice the speed for work on data; what is fixed stays, and nobody has measured it."""
     model = model_with(fixed=100.0, spread=3600.0)
@@ -521,6 +612,27 @@ def test_machines_that_cannot_hold_the_data_are_marked_and_can_be_left_out():
     assert choose_of(offered, goal=goal, only_in_memory=True).config.machines == 8
 
 
+def test_machines_that_were_left_out_for_their_memory_are_not_the_best_within_reach():
+    """Two machines would be in time, but do not hold the data; eight hold it, and are too slow."""
+    model = model_with(per_machine=10.0, fixed=1.0)
+    cached = tuple(
+        replace(run, metrics=caching_metrics(run, gibibytes_at_full_scale=10, gibibytes_per_machine=2))
+        for run in model.observations
+    )
+    model = replace(model, observations=cached)
+    goal = Goal(deadline_seconds=50.0)
+
+    with pytest.raises(
+        InfeasibleGoalError, match=r"No allowed configuration that holds the data in memory .* 8 machines"
+    ) as caught:
+        choose_of(offer(model, machines=[2, 8]), goal=goal, only_in_memory=True)
+    assert caught.value.most_probable.machines == 8
+
+    with pytest.raises(InfeasibleGoalError, match=r"None of the allowed machines can hold") as caught:
+        choose_of(offer(model, machines=[2]), goal=goal, only_in_memory=True)
+    assert caught.value.most_probable is None
+
+
 def caching_metrics(run, *, gibibytes_at_full_scale, gibibytes_per_machine):
     wanted = int(gibibytes_at_full_scale * run.scale * 2**30)
     return RunMetrics(
@@ -542,7 +654,9 @@ def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
     """Production may have at most four machines of the slow type and two of the fast one."""
     slow = model_with(fixed=10.0, spread=3600.0, method="averaging")
     fast = replace(
-        model_with(fixed=10.0, spread=1800.0, startup=20.0, method="averaging"), instance_type="c5.xlarge"
+        model_with(fixed=10.0, spread=1800.0, startup=20.0, method="averaging"),
+        instance_type="c5.xlarge",
+        warnings=("Only ten runs.",),
     )
     offers = [
         offer(slow, machines=range(1, 5), price_per_hour=1.0),
@@ -561,4 +675,5 @@ def test_a_mix_that_is_chosen_is_billed_for_all_its_parts():
     assert decision.predicted_cost == pytest.approx(decision.cost_parts.total)
     assert decision.startup_seconds == 20.0
     assert "a mix of types" in decision.warnings[0]
+    assert "Only ten runs." in decision.warnings, "which is of one of its parts"
     assert Decision.from_dict(decision.to_dict()) == decision

@@ -127,6 +127,35 @@ def test_all_that_is_billed_stands_below(averaged, decision):
     assert "volumes" not in line
 
 
+def test_a_decision_stored_before_probabilities_and_bills_were_is_still_shown(decision):
+    later = {
+        "probability",
+        "confidence",
+        "billing",
+        "cost_parts",
+        "is_pareto",
+        "memory_shortage",
+        "composition",
+    }
+    stored = {name: value for name, value in decision.to_dict().items() if name not in later}
+    stored["alternatives"] = [
+        {name: value for name, value in each.items() if name not in later} for each in stored["alternatives"]
+    ]
+
+    lines = decision_table(Decision.from_dict(stored))
+
+    assert [line for line in lines if "<- chosen" in line]
+    assert not any("probability" in line for line in lines[1:-1]), "but for those of goal and intervals"
+    figures = f"{decision.predicted_seconds:.1f} s for {decision.predicted_cost:.5f} $"
+    assert figures in line_of(lines, f"{decision.config.machines} machine")
+
+
+def test_one_machine_is_no_machines(averaged):
+    lines = decision_table(choose(offer(averaged, [1]), goal=Goal(deadline_seconds=1e6)))
+
+    assert line_of(lines, "1 machine: ")
+
+
 def test_several_types_are_named(averaged):
     twice = replace(averaged, instance_type="r3.2xlarge")
     both = [offer(averaged, [4, 8]), offer(twice, [2, 8])]

@@ -7,6 +7,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior, TermBelief
+from airflow_provider_ernest.model.billing import BilledCost, Billing
 from airflow_provider_ernest.model.documents import (
     SCHEMA,
     CandidateRange,
@@ -89,6 +90,35 @@ MODEL = Model(
     design=DESIGN,
     cluster=CLUSTER,
 )
+ALTERNATIVE = Alternative(
+    machines=16,
+    instance_type="4 m5.large + 12 c5.large",
+    seconds=1.0,
+    cost=2.0,
+    feasible=True,
+    likely_seconds=(0.5, 1.5),
+    probability=0.1 + 0.2,
+    is_pareto=True,
+    memory_shortage="tasks spill to disk",
+    composition=(
+        Configuration(machines=4, instance_type="m5.large"),
+        Configuration(machines=12, instance_type="c5.large"),
+    ),
+)
+DECISION = Decision(
+    config=Configuration(machines=16),
+    goal="cheapest within 3,600 s",
+    price_per_hour=0.35,
+    predicted_seconds=3500.0,
+    likely_seconds=(3000.0, 4000.0 / 3),
+    nearly_certain_seconds=(2500.0, 4500.0),
+    alternatives=(ALTERNATIVE,),
+    probability=0.9,
+    confidence=0.8,
+    billing=Billing(price_per_hour=0.35, expected_runs=30),
+    cost_parts=BilledCost(machines=1.9, training=0.1),
+    composition=ALTERNATIVE.composition,
+)
 DOCUMENTS = [
     Configuration(machines=16, instance_type="r3.xlarge"),
     EXPERIMENT,
@@ -102,24 +132,7 @@ DOCUMENTS = [
     FOLD,
     VALIDATION,
     MODEL,
-    Decision(
-        config=Configuration(machines=16),
-        goal="cheapest within 3,600 s",
-        price_per_hour=0.35,
-        predicted_seconds=3500.0,
-        likely_seconds=(3000.0, 4000.0 / 3),
-        nearly_certain_seconds=(2500.0, 4500.0),
-        alternatives=(
-            Alternative(
-                machines=16,
-                instance_type="local",
-                seconds=1.0,
-                cost=2.0,
-                feasible=True,
-                likely_seconds=(0.5, 1.5),
-            ),
-        ),
-    ),
+    DECISION,
     a_decision(),
     a_production_run(),
     an_entry("1", terms=("1", "machines"), median_error_percent=0.1 + 0.2),
@@ -210,6 +223,15 @@ def test_documents_hold_only_what_json_and_xcom_hold_unchanged():
         (OBSERVATION, {"origin": None}),
         (DESIGN, {"candidate_ranges": ()}),
         (MODEL, {"origin": None, "design": None, "cluster": None}),
+        (
+            ALTERNATIVE,
+            {"probability": None, "is_pareto": False, "memory_shortage": "", "composition": ()},
+        ),
+        (
+            DECISION,
+            {"probability": None, "confidence": None, "billing": None, "cost_parts": None, "composition": ()},
+        ),
+        (a_decision(), {"confidence": None, "objective": None, "allowed_machines": (), "model_ids": ()}),
     ],
     ids=lambda value: type(value).__name__,
 )

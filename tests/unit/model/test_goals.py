@@ -15,6 +15,16 @@ def fewest(alternative):
     return alternative.machines
 
 
+def broken(alternative):
+    """An objective with a slip of the pen."""
+    return alternative.dollars
+
+
+def astronomical(alternative):
+    """An objective that no number holds."""
+    return 10**400
+
+
 NOT_A_FUNCTION = 3
 
 
@@ -26,6 +36,11 @@ NOT_A_FUNCTION = 3
         (
             {"deadline_seconds": 60, "budget_dollars": 2, "objective": "fastest"},
             "fastest within 60 s and 2 $ with a probability of 80 %",
+        ),
+        ({"deadline_seconds": 14 * 86400}, "cheapest within 1,209,600 s with a probability of 80 %"),
+        (
+            {"deadline_seconds": 0.1 + 0.2, "confidence": 0.9999999},
+            "cheapest within 0.3 s with a probability of 99.99999 %",
         ),
         ({"objective": "balanced"}, "balanced"),
         ({"objective": fewest}, "fewest"),
@@ -41,6 +56,8 @@ def test_a_goal_reads_as_a_sentence(goal, words):
         ({"deadline_seconds": 60, "confidence": 1.0}, r"confidence=1\.0 .*nothing is certain"),
         ({"deadline_seconds": 60, "confidence": 0}, r"confidence=0 "),
         ({"deadline_seconds": 60, "confidence": math.nan}, r"confidence=nan"),
+        ({"deadline_seconds": 60, "confidence": "0.9"}, r"confidence='0\.9' is not between 0 and 1"),
+        ({"deadline_seconds": 60, "confidence": None}, r"confidence=None"),
         ({"objective": "best"}, r"objective='best' is unknown.*cheapest, fastest, balanced"),
         ({"objective": "cheapest", "deadline_seconds": -1}, r"deadline_seconds=-1"),
     ],
@@ -92,6 +109,38 @@ def test_what_is_paid_counts_per_run_that_keeps_the_deadline():
 
     assert ordered == [nearly_certain, certain, just_sure]
     assert own == [nearly_certain, certain]
+
+
+def test_differences_count_however_cheap_the_machines_are():
+    each = {"instance_type": "local", "feasible": True, "seconds": 5.0, "probability": 0.9}
+    dear = Alternative(machines=1, cost=1.9e-6, **each)
+    cheap = Alternative(machines=2, cost=1.6e-6, **each)
+
+    assert min([dear, cheap], key=Goal(deadline_seconds=60.0).preference) is cheap
+
+
+@pytest.mark.parametrize(
+    ("objective", "problem"),
+    [
+        (broken, r"objective='broken' fails for 4 x m5\.large: AttributeError.*dollars"),
+        (astronomical, r"objective='astronomical' gives 1000.* for 4 x m5\.large"),
+    ],
+)
+def test_an_objective_that_fails_is_named_with_the_alternative(objective, problem):
+    alternative = Alternative(
+        machines=4, instance_type="m5.large", seconds=100.0, cost=1.0, feasible=True, probability=0.9
+    )
+    with pytest.raises(InvalidParameterError, match=problem):
+        Goal(objective=objective).preference(alternative)
+
+
+@pytest.mark.parametrize("content", ["def x(: pass", "raise RuntimeError('no cluster')", "1 / 0"])
+def test_a_module_that_cannot_be_run_is_no_place_of_an_objective(tmp_path, monkeypatch, content):
+    (tmp_path / "unfinished_objectives.py").write_text(content)
+    monkeypatch.syspath_prepend(str(tmp_path))
+
+    with pytest.raises(InvalidParameterError, match=r"cannot be imported.*PYTHONPATH"):
+        load_objective("unfinished_objectives.best")
 
 
 def test_objectives_are_found_by_name_or_path():

@@ -167,6 +167,18 @@ def test_where_the_cheap_type_runs_out_the_mix_is_named_and_marked():
     assert mix.extrapolates == "a mix of types by OptEx's formula: no such run was observed"
 
 
+def test_a_mix_of_more_machines_than_were_observed_says_that_too():
+    """Twelve of the cheap type and up to twenty of the other, where at most sixteen were observed."""
+    cheap, dear = few_cheap_machines()
+    offers = [replace(cheap, machines=range(1, 13)), replace(dear, machines=[*range(1, 21)])]
+
+    (mix,) = mixed_alternatives(offers, goal=Goal(deadline_seconds=170.0))
+
+    assert mix.machines > 16
+    assert mix.extrapolates.startswith("a mix of types by OptEx's formula: no such run was observed; ")
+    assert f"{mix.machines} machines: at most 16 were observed" in mix.extrapolates
+
+
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
 def test_a_mix_keeps_its_deadline_as_surely_as_was_asked_for(confidence):
     offers = few_cheap_machines(noise=0.04)
