@@ -14,7 +14,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.specification import ConnectedCluster
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import BaseOperator
 
@@ -126,6 +126,17 @@ def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
 def certain_machines(cluster: ClusterSpec) -> int:
     """How many machines the cluster has at least, if it starts at all."""
     return cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+
+
+def billed_machines(clusters: Sequence[ClusterSpec], parallel_runs: int) -> float | None:
+    """The machines that are paid for while a sample run is on, however few it uses; None for its own.
+
+    Args:
+        clusters: that the runs are made on; one that somebody else starts is there anyway.
+        parallel_runs: that share the cluster.
+    """
+    started = [cluster.machines for cluster in clusters if not isinstance(cluster, ConnectedCluster)]
+    return max(started) / parallel_runs if started else None
 
 
 def _fields(cluster: ClusterSpec, *, but: str = "") -> dict[str, Any]:

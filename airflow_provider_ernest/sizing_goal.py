@@ -53,7 +53,11 @@ class UntrainedType:
         like: the trained type whose model is taken for it.
         relative_speed: of it against that type for work on data, such as 2 where it has twice the cores.
         price_per_hour: dollars for one of its machines and hour.
-        cores_per_machine: of it; None for those of `like`.
+        cores_per_machine: of it, for which production is sized. None for those of `like`, at the same speed
+            only: at another one they must be said, also where they are as many.
+
+    Raises:
+        InvalidParameterError: the cores are left open.
     """
 
     instance_type: str
@@ -61,6 +65,16 @@ class UntrainedType:
     relative_speed: Number
     price_per_hour: Number
     cores_per_machine: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could leave half of each machine idle when the DAG file is parsed."""
+        if self.cores_per_machine is None and self.relative_speed != 1:
+            raise InvalidParameterError(
+                f"untrained_types[{self.instance_type!r}].cores_per_machine",
+                None,
+                f"leaves open how many make a machine {self.relative_speed} times as fast as {self.like}",
+                remedy=f"State it, also where it is that of {self.like}: production is sized for it.",
+            )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,11 +103,16 @@ class SizingGoal:
         on_failure: "fail", "fallback" (take `fallback_machines`) or "most_probable" where training failed or
             the goal is out of reach. "most_probable" takes the configuration that keeps to a goal out of
             reach most probably; without a model, the fallback if there is one. Each with a loud warning. None
-            for "fallback" where `fallback_machines` are given, else "fail".
+            for "fallback" where `fallback_machines` are given, else "fail". The fallback is taken whatever
+            failed or was skipped before, also ahead of the task group: a production task that needs what
+            comes first must wait for that itself, ``prepare >> [ernest, production]``.
         fallback_machines: how many to take then.
-        fallback_instance_type: of which type; None for the first that was to be trained.
-        dynamic_allocation: have it on, bounded to the chosen machines, in the outputs for YARN, Kubernetes
-            and EMR, for clusters where it must be on.
+        fallback_instance_type: of which type; None for the first that was to be trained. Of one that is
+            neither trained nor among `untrained_types`, the cores are not known: then there are only the
+            outputs that need none, such as ``machines`` and ``emr_instance_groups``.
+        dynamic_allocation: have it on, bounded to the chosen machines, for clusters where it must be on: in
+            ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments`` and ``emr_serverless``. In ``spark_conf``,
+            which is for a standalone master, it is always off.
         max_error_percent: the median leave-one-out error above which a model is inadequate.
         on_inadequate: "fail" or "warn".
 

@@ -26,7 +26,9 @@ class SparkJob:
         application_args: its arguments. ``{{ sample.input }}``, ``{{ sample.scale }}``,
             ``{{ sample.machines }}``, ``{{ sample.partitions }}`` and ``{{ sample.iterations }}`` stand for
             what the sample run at hand reads.
-        conf: Spark properties of samples and production alike.
+        conf: Spark properties of samples and production alike. They are handed on by XCom, which whoever may
+            see the DAG can read: keep secrets in the Spark connection, the machines' role or the cluster's
+            own configuration.
         submit_options: further arguments of `SparkSubmitHook`: java_class, jars, py_files, packages, ...
         iterations: iterations of the production run, for iterative jobs.
         sample_iterations: iterations to train with (the paper: 5 % of them).
@@ -91,10 +93,12 @@ class DesignBounds:
 
     Attributes:
         max_machines, min_machines: machines of a sample run.
-        max_scale, min_scale: share of the input that a sample run reads.
+        max_scale, min_scale: share of the input that a sample run reads. By default at least 0.01, or 0.001
+            where the runs may cost only a share of production.
         budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
-        budget_share: the same as a share of what one production run is predicted to cost (0.05 is 5 %), for
-            "machine_seconds" and "dollars"; instead of `budget`.
+        budget_share: the same as a share of what one production run is predicted to cost (0.05 is 5 %), by
+            "machine_seconds", "dollars" or the goal's deadline; instead of `budget`. Without either it is 5 %
+            where production takes 20 minutes or more by its deadline, or as much more as the runs need.
         cost: "relative_time" (the paper's scale/machines), "seconds", "machine_seconds" or "dollars";
             see `model.design.costs`.
         cost_options: what the cost needs to know, such as full_seconds_on_one_machine.
@@ -106,7 +110,7 @@ class DesignBounds:
     max_machines: Number
     min_machines: Number = 1
     max_scale: Number = 0.1
-    min_scale: Number = 0.01
+    min_scale: Number | None = None
     budget: Number | None = None
     budget_share: Number | None = None
     cost: str = "relative_time"

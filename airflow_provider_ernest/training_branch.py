@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import XComArg
 
 from airflow_provider_ernest.cluster_tasks import (
+    billed_machines,
     certain_machines,
     check_task,
     cores_per_machine,
@@ -158,6 +159,8 @@ def design_task(
         target_min_machines=goal.min_machines,
         target_allowed_machines=goal.allowed_machines,
         target_scale=goal.scale,
+        target_deadline_seconds=goal.deadline_seconds,
+        billed_machines=billed_machines(clusters, training.parallel_runs),
         method=settings.method,
         terms=settings.terms,
         extension_terms=settings.extension_terms,

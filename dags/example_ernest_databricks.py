@@ -86,6 +86,8 @@ with DAG(
             "python_file": f"s3://{BUCKET}/jobs/job.py",
             "parameters": [f"s3://{BUCKET}/input", f"s3://{BUCKET}/output"],
         },
+        # Databricks itself would let a run that hangs go on, and be paid for, without end.
+        timeout_seconds=8 * 3600,
     )
     ernest >> production
     # [END ernest]

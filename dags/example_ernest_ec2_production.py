@@ -58,7 +58,12 @@ with DAG(
     job = SparkJob(
         name="enrich_flights",
         application=str(JOBS / "enrich_flights.py"),
-        application_args=["{{ sample.input }}", f"{DATA}/samples/{{{{ ti.map_index }}}}", *LOOK_UP],
+        # Runs on both types at the same time must not write to one folder.
+        application_args=[
+            "{{ sample.input }}",
+            f"{DATA}/samples/{{{{ ti.task_id }}}}/{{{{ ti.map_index }}}}",
+            *LOOK_UP,
+        ],
     )
     ernest = ErnestTaskGroup(
         job=job,

@@ -4,7 +4,8 @@ The sample runs are steps of a small job flow, which ends with them. Production 
 of the decision is a core instance with one executor. The job is yours: ``jobs/job.py`` of the bucket, called
 with the folders of its input and its output.
 
-It needs Airflow's connection ``aws_default`` with a region, on the workers
+It needs EMR's default roles (``aws emr create-default-roles``), which must be able to read and write the
+bucket, Airflow's connection ``aws_default`` with a region, on the workers
 ``pip install "airflow-provider-ernest[ec2,s3]"``, and in the environment of Airflow:
 
 - ``ERNEST_EXAMPLE_BUCKET``: where the job, its input and the logs lie (default: s3://my-bucket).

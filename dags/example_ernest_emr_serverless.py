@@ -4,7 +4,8 @@ The sample runs are steps of a small job flow of EMR, since only on machines of 
 there are. A machine of the decision becomes a worker with as many cores and at least its memory. The job is
 yours: ``jobs/job.py`` of the bucket, called with the folders of its input and its output.
 
-It needs Airflow's connection ``aws_default`` with a region, on the workers
+It needs EMR's default roles (``aws emr create-default-roles``), which must be able to read and write the
+bucket, Airflow's connection ``aws_default`` with a region, on the workers
 ``pip install "airflow-provider-ernest[ec2,s3]"``, two Airflow variables, ``emr_serverless_application`` (the
 id of an application of type Spark) and ``emr_serverless_role`` (the ARN of the role that its jobs have), and
 in the environment of Airflow ``ERNEST_EXAMPLE_BUCKET``: where all files lie (default: s3://my-bucket).

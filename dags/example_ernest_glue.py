@@ -77,6 +77,8 @@ with DAG(
         # Of the job's definition, which is made once; each run has its own.
         create_job_kwargs={"GlueVersion": "5.0", "WorkerType": "G.1X", "NumberOfWorkers": 2},
         run_job_kwargs=ernest.config["glue"],
+        # Else a run goes on, and is paid for, when its task has ended.
+        stop_job_run_on_kill=True,
     )
     ernest >> production
     # [END ernest]

@@ -5,8 +5,11 @@ A machine of the decision is one executor that takes a whole node: its cores, an
 there, are declared below, since YARN does not tell them.
 
 It needs an Airflow connection ``spark_yarn`` (host ``yarn``, deploy mode ``client``), and in the environment
-of Airflow ``ERNEST_EXAMPLE_DATA``, a folder that the workers and the nodes share (default:
-/mnt/ernest-example); ``example_ernest_local`` writes the input there, too.
+of Airflow:
+
+- ``HADOOP_CONF_DIR``: the folder with the configuration of the cluster, without which Spark finds no YARN.
+- ``ERNEST_EXAMPLE_DATA``: a folder that the workers and the nodes share (default: /mnt/ernest-example);
+  ``example_ernest_local`` writes the input there, too.
 """
 
 from __future__ import annotations

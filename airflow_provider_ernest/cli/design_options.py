@@ -53,7 +53,10 @@ def _add_bounds(parser: ArgumentParser) -> None:
         help="the largest share of the input that a sample run reads; default %(default)g",
     )
     bounds.add_argument(
-        "--min-scale", metavar="SHARE", type=float, default=0.01, help="the smallest; default %(default)g"
+        "--min-scale",
+        metavar="SHARE",
+        type=float,
+        help="the smallest; default 0.01, with --budget-share 0.001",
     )
     bounds.add_argument(
         "--partitions",
@@ -196,15 +199,19 @@ def _add_runs(parser: ArgumentParser) -> None:
 def candidates_of(args: Namespace) -> Candidates:
     """The runs within the bounds."""
     from airflow_provider_ernest.model.design.candidates import enumerate_candidates
+    from airflow_provider_ernest.model.design.spending import MIN_SCALE, MIN_SCALE_WITHIN_SHARE
 
+    within_share = args.budget_share is not None
+    usual = MIN_SCALE_WITHIN_SHARE if within_share else MIN_SCALE
     return enumerate_candidates(
         min_machines=args.min_machines,
         max_machines=args.max_machines,
-        min_scale=args.min_scale,
+        min_scale=usual if args.min_scale is None else args.min_scale,
         max_scale=args.max_scale,
         partitions=args.partitions,
         cores_per_machine=args.cores_per_machine,
         scale_steps=args.scale_steps,
+        by_ratio=within_share,
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import floordiv
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.downstream.memory import (
@@ -26,6 +27,37 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.downstream.machines import MachineGroup, MachineShape
     from airflow_provider_ernest.downstream.memory import ExecutorMemory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout:
+    """How executors, all alike, fill machines.
+
+    Attributes:
+        count: of all executors.
+        cores: of each.
+        shares: how many of them one machine of each group holds.
+    """
+
+    count: int
+    cores: int
+    shares: tuple[int, ...]
+
+
+def layout_on(groups: Sequence[MachineGroup]) -> Layout:
+    """One executor on each machine of a single type; in a mix, several on those with more cores.
+
+    Args:
+        groups: the machines.
+
+    Raises:
+        MissingResourceError: nothing tells a machine's cores.
+    """
+    of_machines = [group.known_shape.cores for group in groups]
+    cores = math.gcd(*of_machines)
+    shares = tuple(each // cores for each in of_machines)
+    count = sum(group.machines * share for group, share in zip(groups, shares, strict=True))
+    return Layout(count=count, cores=cores, shares=shares)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,19 +92,17 @@ def executors_on(
         InvalidParameterError: they would not come to lie on the machines as they should.
         MissingResourceError: nothing tells the machines' cores or memory.
     """
-    shapes = [group.known_shape for group in groups]
-    cores = math.gcd(*(shape.cores for shape in shapes))
+    layout, shapes = layout_on(groups), [group.known_shape for group in groups]
     if len(groups) == 1:
         memory = memory_within(shapes[0], conf, room_megabytes=room(shapes[0]))
-        return Executors(count=groups[0].machines, cores=cores, memory=memory)
+        return Executors(count=layout.count, cores=layout.cores, memory=memory)
     rooms = [room(shape) or wanted_memory(shape, conf).container_megabytes for shape in shapes]
-    shares = [shape.cores // cores for shape in shapes]
     if HEAP in conf:
         memory = wanted_memory(shapes[0], conf)
     else:
-        memory = filling(min(all_of // share for all_of, share in zip(rooms, shares, strict=True)), conf)
+        memory = filling(min(map(floordiv, rooms, layout.shares)), conf)
     each = memory.container_megabytes
-    for group, all_of, share in zip(groups, rooms, shares, strict=True):
+    for group, all_of, share in zip(groups, rooms, layout.shares, strict=True):
         if not share * each <= all_of < (share + 1) * each - SLACK_MEGABYTES:
             raise InvalidParameterError(
                 "instance_type",
@@ -81,5 +111,4 @@ def executors_on(
                 f"({all_of} MB) holds another number of them ({each} MB each)",
                 remedy="Decide with allow_mixed=False.",
             )
-    count = sum(group.machines * share for group, share in zip(groups, shares, strict=True))
-    return Executors(count=count, cores=cores, memory=memory)
+    return Executors(count=layout.count, cores=layout.cores, memory=memory)

@@ -79,7 +79,8 @@ class MachineGroup:
         if self.shape is None:
             raise MissingResourceError(
                 f"Nothing tells the cores and the memory of a machine of type {self.instance_type!r}.",
-                remedy="Train on a cluster of this type, or state cores_per_machine.",
+                remedy="Train on a cluster of this type, or state cores_per_machine, of a type that is not "
+                "trained in untrained_types.",
             )
         return self.shape
 

@@ -27,6 +27,7 @@ def outputs(
     *,
     conf: Mapping[str, str],
     dynamic_allocation: bool = False,
+    conf_there: Mapping[str, Mapping[str, str]] | None = None,
 ) -> dict[str, Any]:
     """What others need to be told of a decision, by the XCom key that it is handed on under.
 
@@ -46,15 +47,21 @@ def outputs(
         shapes: what an executor may take, by name of the type of machine.
         conf: the job's Spark properties, without those that hold on one cluster only.
         dynamic_allocation: on, and bounded to the choice, where YARN, Kubernetes or EMR must have it on.
+        conf_there: by the keys of single outputs, Spark properties of the cluster that they are for, over
+            which the job's own win.
     """
     conf = {str(name): str(value) for name, value in conf.items()}
-    sized: dict[str, Any] = {"shapes": shapes, "conf": conf, "dynamic_allocation": dynamic_allocation}
+
+    def sized(make: Callable[..., Any], key: str) -> Callable[[], Any]:
+        there = {**(conf_there or {}).get(key, {}), **conf}
+        return partial(make, decision, shapes, conf=there, dynamic_allocation=dynamic_allocation)
+
     makers: dict[str, Callable[[], Any]] = {
-        "yarn_conf": partial(yarn_conf, decision, **sized),
-        "kubernetes_conf": partial(kubernetes_conf, decision, **sized),
-        "spark_arguments": partial(step_arguments, decision, **sized),
+        "yarn_conf": sized(yarn_conf, "yarn_conf"),
+        "kubernetes_conf": sized(kubernetes_conf, "kubernetes_conf"),
+        "spark_arguments": sized(step_arguments, "spark_arguments"),
         "emr_instance_groups": partial(instance_groups, decision),
-        "emr_serverless": partial(emr_serverless, decision, **sized),
+        "emr_serverless": sized(emr_serverless, "emr_serverless"),
         "glue": partial(glue_workers, decision, shapes, conf=conf),
         "databricks_cluster": partial(databricks_cluster, decision, conf=conf),
     }

@@ -34,10 +34,10 @@ class ChooseConfigOperator(BaseOperator):
     ``instance_type``, ``spark_conf``, ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty
     where none was taken) and ``record``, the `DecisionRecord` document; for other operators those of
     `downstream.outputs`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``,
-    ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one of them is not pushed, so
-    that a task that reads it fails, and ``unavailable`` says why. A stock operator takes them by
-    ``SparkSubmitOperator(conf=choose.output["spark_conf"])``. The record is kept in the model store, too;
-    what hinders that is a warning, not a failure.
+    ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one of them, or of machines
+    whose cores nobody told, is not pushed, so that a task that reads it fails, and ``unavailable`` says why.
+    A stock operator takes them by ``SparkSubmitOperator(conf=choose.output["spark_conf"])``. The record is
+    kept in the model store, too; what hinders that is a warning, not a failure.
 
     Args:
         model: the `Model` document, or one for each type; None where its training failed.
@@ -65,9 +65,12 @@ class ChooseConfigOperator(BaseOperator):
             one of each type's training: no more machines than it has are chosen, unless machines can be
             added to it. As JSON text, too: a task with another trigger rule than ``all_success`` must not
             come directly after a setup task, and an XComArg would put it there.
-        cores_per_machine: cores of a machine, where there is no `cluster` to tell; or a mapping by type.
+        cores_per_machine: cores of a machine where no `cluster` of its type tells; or a mapping by type. None
+            for 1 where there is no cluster at all; beside one, other types are not sized for cores that
+            nobody told.
         conf: further Spark properties for ``spark_conf``; what sizes the run wins over them.
-        dynamic_allocation: have it on, bounded to the choice, in the outputs for YARN, Kubernetes and EMR.
+        dynamic_allocation: have it on, bounded to the choice, in ``yarn_conf``, ``kubernetes_conf``,
+            ``spark_arguments`` and ``emr_serverless``; it is always off in ``spark_conf``.
         job: the job's name in the store; None for the model's. Needed to record a fallback without a model.
         store: root of the model store; None for ``[ernest] store``.
 
@@ -127,7 +130,7 @@ class ChooseConfigOperator(BaseOperator):
         fallback_instance_type: str | None = None,
         training_failure: Any = None,
         cluster: Any = None,
-        cores_per_machine: Number | Mapping[str, Any] = 1,
+        cores_per_machine: Number | Mapping[str, Any] | None = None,
         conf: Mapping[str, str] | None = None,
         dynamic_allocation: bool = False,
         job: str | None = None,
@@ -163,6 +166,7 @@ class ChooseConfigOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Decide, and push the decision in the forms that downstream tasks need."""
+        from airflow_provider_ernest.operators.decided_outputs import decided_outputs
         from airflow_provider_ernest.operators.decision_record import keep_decision
         from airflow_provider_ernest.operators.question import read_question
         from airflow_provider_ernest.operators.trained_types import trained_types
@@ -171,7 +175,15 @@ class ChooseConfigOperator(BaseOperator):
             types = trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure)
             question = read_question(self, has_model=any(each.model for each in types))
             record = self._decide(question, types, context)
-            outputs = self._outputs(record, question, types, context)
+            outputs = decided_outputs(
+                record,
+                question=question,
+                types=types,
+                conf=self.conf or {},
+                dynamic_allocation=self.dynamic_allocation,
+                context=context,
+                log=self.log,
+            )
         self._tell(record.decision)
         for key, value in outputs.items():
             context["ti"].xcom_push(key=key, value=value)
@@ -197,34 +209,6 @@ class ChooseConfigOperator(BaseOperator):
             objective=optional_text(self.objective),
             origin=origin_of(context),
         )
-
-    def _outputs(
-        self, record: DecisionRecord, question: Question, types: Sequence[TrainedType], context: Context
-    ) -> dict[str, Any]:
-        """All that is pushed, by its key."""
-        from airflow_provider_ernest.downstream.outputs import outputs
-        from airflow_provider_ernest.operators.decided_conf import decided_conf, handle_for, shapes_of
-
-        decision, conf = record.decision, self.conf or {}
-        shapes = shapes_of(decision, types, question, log=self.log)
-        spark_conf = decided_conf(
-            decision,
-            shapes=shapes,
-            handle=handle_for(decision, types),
-            conf=conf,
-            context=context,
-        )
-        return {
-            **outputs(decision, shapes, conf=conf, dynamic_allocation=self.dynamic_allocation),
-            "config": decision.config.to_dict(),
-            "machines": decision.config.machines,
-            "instance_type": decision.config.instance_type,
-            "spark_conf": spark_conf,
-            "predicted_seconds": decision.predicted_seconds,
-            "predicted_cost": decision.predicted_cost,
-            "fallback_reason": decision.fallback_reason or "",
-            "record": record.to_dict(),
-        }
 
     def _tell(self, decision: Decision) -> None:
         from airflow_provider_ernest.model.tables import decision_table

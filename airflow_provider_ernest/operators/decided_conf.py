@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.clusters.base import EC2, LOCAL
-from airflow_provider_ernest.downstream.machines import MachineShape
+from airflow_provider_ernest.downstream.executors import layout_on
+from airflow_provider_ernest.downstream.machines import MachineShape, groups_of
+from airflow_provider_ernest.downstream.memory import HEAP
+from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 
@@ -16,7 +18,8 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.model.documents import Configuration
+    from airflow_provider_ernest.downstream.executors import Layout
+    from airflow_provider_ernest.downstream.machines import MachineGroup
     from airflow_provider_ernest.model.results import Decision
     from airflow_provider_ernest.operators.question import Question
     from airflow_provider_ernest.operators.trained_types import TrainedType
@@ -38,29 +41,31 @@ def decided_conf(
         handle: of a cluster of that type, where there is one.
         conf: the user's.
         context: of the task that decides.
+
+    Raises:
+        MissingResourceError: nothing tells the cores of a machine, or the memory of one of a mix.
     """
-    parts = decision.composition or (decision.config,)
-    executors, cores = _executors(parts, shapes)
+    groups = groups_of(decision, shapes)
+    layout = layout_on(groups)
     return {
         **(handle.spark_conf() if handle else {}),
-        **_shared_memory(parts, shapes, cores),
+        **({} if HEAP in conf else _shared_memory(groups, layout)),
         # Only a driver on this machine can write into a folder of it.
         **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
         **conf,
-        **sizing_conf(machines=executors, cores_per_machine=cores),
+        **sizing_conf(machines=layout.count, cores_per_machine=layout.cores),
     }
 
 
 def shapes_of(
-    decision: Decision, types: Sequence[TrainedType], question: Question, *, log: Any
+    decision: Decision, types: Sequence[TrainedType], question: Question
 ) -> dict[str, MachineShape]:
-    """The machines of each type: as its cluster tells, else as the user does; those decided on among them.
+    """The machines of each type: as its cluster tells, else as the user does; absent where nobody does.
 
     Args:
         decision: what was decided.
         types: what came of each training.
         question: what was asked.
-        log: the logger that is told where the cores are only assumed.
     """
     shapes: dict[str, MachineShape] = {}
     for each in types:
@@ -74,15 +79,9 @@ def shapes_of(
         cores = one.cores_per_machine or (like.cores if like else told.get(one.like))
         if cores:
             told.setdefault(one.instance_type, cores)
-    for part in decision.composition or (decision.config,):
-        if question.cores and part.instance_type not in {**shapes, **told}:
-            log.warning(
-                "Nothing tells the cores of a machine of type %s: production is sized for %d. "
-                "Name the type in cores_per_machine.",
-                part.instance_type,
-                question.cores_per_machine,
-            )
-        told.setdefault(part.instance_type, question.cores_per_machine)
+    if question.cores_per_machine is not None:
+        for part in decision.composition or (decision.config,):
+            told.setdefault(part.instance_type, question.cores_per_machine)
     for name, cores in told.items():
         shapes.setdefault(name, MachineShape(cores=cores))
     return shapes
@@ -110,21 +109,18 @@ def _shape(handle: ClusterHandle) -> MachineShape:
     )
 
 
-def _executors(parts: Sequence[Configuration], shapes: Mapping[str, MachineShape]) -> tuple[int, int]:
-    """How many executors of how many cores fill the machines: all of them are alike.
-
-    Of one type, each machine has one. In a mix, the machines with more cores have several.
-    """
-    cores = math.gcd(*(shapes[part.instance_type].cores for part in parts))
-    return sum(part.machines * (shapes[part.instance_type].cores // cores) for part in parts), cores
-
-
-def _shared_memory(
-    parts: Sequence[Configuration], shapes: Mapping[str, MachineShape], cores: int
-) -> dict[str, str]:
+def _shared_memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:
     """The memory of each executor where machines of a mix hold different numbers of them."""
-    if len(parts) < 2:
+    if len(groups) < 2:
         return {}
-    known = [shapes[part.instance_type] for part in parts]
-    rooms = [each.memory_megabytes // (each.cores // cores) for each in known if each.memory_megabytes]
-    return {"spark.executor.memory": f"{min(rooms)}m"} if len(rooms) == len(known) else {}
+    rooms: list[int] = []
+    for group, share in zip(groups, layout.shares, strict=True):
+        memory = group.known_shape.memory_megabytes
+        if memory is None:
+            raise MissingResourceError(
+                f"Nothing tells the memory of a machine of type {group.instance_type!r}, which executors of "
+                "the mix share.",
+                remedy=f"Set {HEAP} in the job's conf.",
+            )
+        rooms.append(memory // share)
+    return {HEAP: f"{min(rooms)}m"}

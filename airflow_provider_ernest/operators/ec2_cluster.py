@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import fields
-from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -14,13 +12,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.operators.ec2_size import NOT_GIVEN, size_of_new_cluster
 from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.rendered import (
-    document,
-    number,
-    optional_text,
-    optional_whole_number,
-    whole_number,
-)
+from airflow_provider_ernest.operators.rendered import number, optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -204,34 +196,30 @@ class EC2ClusterOperator(BaseOperator):
         return {"machines": size_of_new_cluster(self.size, self.machines)} if self._is_sized else {}
 
     def _open(self, spec: EC2ClusterSpec, context: Context) -> EC2Cluster:
-        from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
-        from airflow_provider_ernest.operators.aws import cluster_identity
+        from airflow_provider_ernest.operators.ec2_opening import cluster_to_start
 
-        opened = EC2Cluster(
+        opened = cluster_to_start(
             spec,
-            cluster_identity(context),
+            context,
             aws_conn_id=optional_text(self.aws_conn_id),
-            **self._means(spec, optional_text(self.aws_conn_id), optional_text(self.region_name)),
+            region_name=optional_text(self.region_name),
+            on_submit=self._probe_submits,
+            log=self.log,
         )
         self._watch_over(opened)
         return opened
 
     def _resized(self, context: Context) -> ClusterHandle:
-        from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize
-        from airflow_provider_ernest.operators.aws import cluster_identity
+        from airflow_provider_ernest.operators.ec2_opening import resize_to_run
 
-        handle = ClusterHandle.from_dict(document("cluster", self.cluster))
-        size = whole_number("size", self.size)
-        # Number and type of the machines are those of the running cluster, whatever is said of them here.
-        smallest = optional_whole_number("smallest_acceptable", self.smallest_acceptable) or 1
-        spec = self._spec(machines=max(size, smallest), instance_type=handle.instance_type)
-        resize = ClusterResize(
-            handle,
-            size,
-            spec=spec,
-            identity=cluster_identity(context),
-            **self._means(spec, handle.aws_conn_id, handle.region),
+        resize = resize_to_run(
+            self.cluster,
+            context,
+            size=self.size,
+            smallest_acceptable=self.smallest_acceptable,
+            spec_of=self._spec,
+            on_submit=self._probe_submits,
+            log=self.log,
         )
         self._watch_over(resize)
         return resize.run()
@@ -241,20 +229,6 @@ class EC2ClusterOperator(BaseOperator):
         self._opened = opened
         if self._is_killed:
             opened.abandon()
-
-    def _means(self, spec: EC2ClusterSpec, conn_id: str | None, region: str | None) -> dict[str, Any]:
-        """Of a launch: clients, prices, the probe and this task's log."""
-        from airflow_provider_ernest.operators.aws import aws_clients
-        from airflow_provider_ernest.operators.ec2_prices import price_book
-        from airflow_provider_ernest.operators.ec2_probe import measure
-
-        clients = aws_clients(conn_id, region)
-        return {
-            "client": clients,
-            "prices": price_book(clients("ec2"), aws_conn_id=conn_id, override_per_hour=spec.price_per_hour),
-            "probe": partial(measure, spec=spec, log=self.log, on_submit=self._probe_submits),
-            "log": self.log,
-        }
 
     def _probe_submits(self, hook: ErnestSubmitHook) -> None:
         self._probe_hook = hook
@@ -280,11 +254,7 @@ class EC2ClusterOperator(BaseOperator):
         )
 
     def _told(self, handle: ClusterHandle) -> dict[str, Any]:
-        from airflow_provider_ernest.operators.ec2_report import cluster_lines
+        from airflow_provider_ernest.operators.ec2_report import tell
 
-        try:
-            for line in cluster_lines(handle, now=datetime.now(UTC)):
-                self.log.info("%s", line)
-        except Exception:  # a setup that fails now would leave the cluster to its time to live
-            self.log.exception("Cluster %s runs, and cannot be described", handle.name)
+        tell(handle, self.log)
         return handle.to_dict()

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+
+
+def tell(handle: ClusterHandle, log: Any) -> None:
+    """Log the cluster. Never fails: a setup that does so now would leave the cluster to its time to live."""
+    try:
+        for line in cluster_lines(handle, now=datetime.now(UTC)):
+            log.info("%s", line)
+    except Exception:
+        log.exception("Cluster %s runs, and cannot be described", handle.name)
 
 
 def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:

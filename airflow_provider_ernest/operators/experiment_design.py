@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -15,15 +16,15 @@ from airflow_provider_ernest.operators.rendered import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from airflow.sdk import Context
 
+    from airflow_provider_ernest.model.design.spending import Allowance, Spending
+    from airflow_provider_ernest.model.design.targets import Targets
     from airflow_provider_ernest.model.documents import Design
     from airflow_provider_ernest.specification import Number
 
-
-COST_OPTIONS = ("full_seconds_on_one_machine", "run_overhead_seconds", "run_overhead", "price_per_hour")
 
 WEIGHTINGS = {"relative": "relative", "classic": "absolute"}
 """Which errors the methods that fit given terms minimise; designs are to be for the same."""
@@ -37,7 +38,8 @@ class ExperimentDesignOperator(BaseOperator):
 
     Args:
         max_machines, min_machines: machines of a sample run.
-        max_scale, min_scale: share of the input that a sample run reads.
+        max_scale, min_scale: share of the input that a sample run reads. By default at least 0.01, or 0.001
+            where the runs may cost only a share of production.
         partitions: partitions of the whole input; a run has at least one for each of its cores. None for the
             number of files of `input_path`.
         input_path: the production input; that it is there is checked now, before a cluster is paid for.
@@ -47,12 +49,17 @@ class ExperimentDesignOperator(BaseOperator):
             model will be asked for; None for the maximum where they are not known.
         target_allowed_machines: the only numbers of machines among these that production may have.
         target_scale: the production input relative to the one that is sampled.
+        target_deadline_seconds: within which production is to end: about so long it will run.
+        billed_machines: machines that are paid for while a sample run is on, however few it uses, such as
+            all of the training cluster; None for the run's own.
         budget: bound on the summed cost of the runs, in units of `cost`; None for a sensible one.
-        budget_share: the same as a share of what production is predicted to cost on `target_min_machines`
-            (0.05 is 5 %); for "machine_seconds" and "dollars", instead of `budget`.
+        budget_share: the same as a share of what one production run is predicted to cost (0.05 is 5 %), for
+            "machine_seconds", "dollars", or with a deadline; instead of `budget`. Without either the runs
+            cost 5 % of production where that is known to take 20 minutes or more, see
+            `model.design.spending`; where they cannot cost so little, more, with a warning.
         cost: "relative_time" (scale/machines relative to the cheapest, the paper's), "seconds",
             "machine_seconds" or "dollars".
-        cost_options: what the cost needs to know, see `COST_OPTIONS`.
+        cost_options: what the cost needs to know, see `production.COST_OPTIONS`.
         min_runs, max_runs: how many runs; None for defaults that suit the number of terms.
         method: how the model will be fitted: "averaging", "relative" or "classic".
         criterion: what makes a design good, see `model.design.criteria`. None for what suits the method:
@@ -81,6 +88,8 @@ class ExperimentDesignOperator(BaseOperator):
         "target_min_machines",
         "target_allowed_machines",
         "target_scale",
+        "target_deadline_seconds",
+        "billed_machines",
         "budget",
         "budget_share",
         "cost",
@@ -102,13 +111,15 @@ class ExperimentDesignOperator(BaseOperator):
         input_path: str | None = None,
         min_machines: Number = 1,
         max_scale: Number = 0.1,
-        min_scale: Number = 0.01,
+        min_scale: Number | None = None,
         cores_per_machine: Number = 1,
         available_machines: Number | None = None,
         target_max_machines: Number | None = None,
         target_min_machines: Number = 1,
         target_allowed_machines: Sequence[int] | str | None = None,
         target_scale: Number = 1.0,
+        target_deadline_seconds: Number | None = None,
+        billed_machines: Number | None = None,
         budget: Number | None = None,
         budget_share: Number | None = None,
         cost: str = "relative_time",
@@ -136,6 +147,8 @@ class ExperimentDesignOperator(BaseOperator):
         self.target_min_machines = target_min_machines
         self.target_allowed_machines = target_allowed_machines
         self.target_scale = target_scale
+        self.target_deadline_seconds = target_deadline_seconds
+        self.billed_machines = billed_machines
         self.budget = budget
         self.budget_share = budget_share
         self.cost = cost
@@ -152,71 +165,88 @@ class ExperimentDesignOperator(BaseOperator):
     def execute(self, context: Context) -> list[dict[str, Any]]:
         """Solve for the design, log it as a table, and hand it on."""
         from airflow_provider_ernest.model.tables import design_table
+        from airflow_provider_ernest.operators.sampling import remarks
 
         with no_vain_retries():
-            design = self._design()
+            design, spending = self._solved()
         for line in design_table(design):
             self.log.info("%s", line)
+        for level, text in remarks(
+            design, spending, max_machines=self.max_machines, max_scale=self.max_scale
+        ):
+            self.log.log(level, "%s", text)
         context["ti"].xcom_push(key="design", value=design.to_dict())
         return [experiment.to_dict() for experiment in design.experiments]
 
-    def _design(self) -> Design:
-        from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-        from airflow_provider_ernest.model.design.costs import resolve_cost
-        from airflow_provider_ernest.model.design.plan import plan_design
-        from airflow_provider_ernest.model.documents import Observation
-        from airflow_provider_ernest.model.predictors import AVERAGING, check_method
-        from airflow_provider_ernest.operators.production import budget_of, targets_of
+    def design(self) -> Design:
+        """The design as `execute` makes it, without a run of a DAG.
 
-        max_machines = self._max_machines()
-        partitions = self._partitions()
-        candidates = enumerate_candidates(
-            min_machines=whole_number("min_machines", self.min_machines),
-            max_machines=max_machines,
-            min_scale=number("min_scale", self.min_scale),
-            max_scale=number("max_scale", self.max_scale),
-            partitions=partitions,
-            cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
-        )
-        largest = int(candidates.machines.max())
-        if largest < max_machines:
-            self.log.warning(
-                "No sample run can have more than %d machines: at max_scale=%s the input's %s partitions "
-                "do not give every core one. Raise max_scale or split the input into more partitions.",
-                largest,
-                self.max_scale,
-                partitions,
-            )
-        cost, _ = resolve_cost(self.cost, **self._cost_options())
-        method = check_method(self.method)
+        Raises:
+            InvalidParameterError, DesignError: the bounds or the budget cannot work.
+            MissingResourceError: there is no such input.
+        """
+        return self._solved()[0]
+
+    def _solved(self) -> tuple[Design, Spending]:
+        from airflow_provider_ernest.operators.production import spending_of, targets_of
+
         targets = targets_of(
             min_machines=self.target_min_machines,
             max_machines=self.target_max_machines,
             allowed_machines=self.target_allowed_machines,
             scale=self.target_scale,
         )
+        spending = spending_of(
+            targets,
+            budget=self.budget,
+            share=self.budget_share,
+            cost=self.cost,
+            cost_options=self.cost_options,
+            min_scale=self.min_scale,
+            billed_machines=self.billed_machines,
+            machines=self.target_min_machines,
+            scale=self.target_scale,
+            deadline_seconds=self.target_deadline_seconds,
+        )
+        return spending.planned(self._planner(targets)), spending
+
+    def _planner(self, targets: Targets | None) -> Callable[[Allowance], Design]:
+        """What makes a design within an allowance."""
+        from airflow_provider_ernest.model.design.candidates import enumerate_candidates
+        from airflow_provider_ernest.model.design.plan import plan_design
+        from airflow_provider_ernest.model.documents import Observation
+        from airflow_provider_ernest.model.predictors import AVERAGING, check_method
+        from airflow_provider_ernest.operators.sampling import machines_of_samples, partitions_of_input
+
+        method = check_method(self.method)
         criterion = optional_text(self.criterion)
         if criterion is None and method != AVERAGING:
             criterion = "A" if targets is None else "I"
-        return plan_design(
-            candidates=candidates,
+        candidates_of = partial(
+            enumerate_candidates,
+            min_machines=whole_number("min_machines", self.min_machines),
+            max_machines=machines_of_samples(self.max_machines, available=self.available_machines),
+            max_scale=number("max_scale", self.max_scale),
+            partitions=partitions_of_input(self.partitions, path=self.input_path),
+            cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
+        )
+        design_of = partial(
+            plan_design,
             terms=self._terms(method),
             criterion=criterion,
             targets=targets,
             weighting=WEIGHTINGS.get(method),
-            budget=budget_of(
-                budget=self.budget,
-                share=self.budget_share,
-                cost=self.cost,
-                machines=self.target_min_machines,
-                scale=self.target_scale,
-            ),
-            cost=cost,
             min_runs=optional_whole_number("min_runs", self.min_runs),
             max_runs=optional_whole_number("max_runs", self.max_runs),
             observed=[Observation.from_dict(document) for document in self.observed or ()],
             iterations=optional_whole_number("iterations", self.iterations),
         )
+
+        def plan(allowance: Allowance) -> Design:
+            candidates = candidates_of(min_scale=allowance.min_scale, by_ratio=allowance.by_ratio)
+            return design_of(candidates=candidates, budget=allowance.budget, cost=allowance.cost)
+
+        return plan
 
     def _terms(self, method: str) -> tuple[str, ...] | None:
         from airflow_provider_ernest.model.predictors import default_terms
@@ -226,41 +256,3 @@ class ExperimentDesignOperator(BaseOperator):
             return None
         terms = terms or default_terms(method)
         return (*terms, *(name for name in extensions if name not in terms))
-
-    def _partitions(self) -> int:
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-        from airflow_provider_ernest.spark.input_files import list_input
-
-        files = len(list_input(self.input_path).files) if self.input_path else None
-        partitions = optional_whole_number("partitions", self.partitions) or files
-        if partitions is None:
-            raise InvalidParameterError(
-                "partitions", partitions, "is missing", remedy="Give it, or an input_path whose files count."
-            )
-        return partitions
-
-    def _max_machines(self) -> int:
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-
-        max_machines = whole_number("max_machines", self.max_machines)
-        available = optional_whole_number("available_machines", self.available_machines)
-        if available is not None and max_machines > available:
-            # Before the cluster is started, not after it has been paid for.
-            raise InvalidParameterError(
-                "max_machines",
-                max_machines,
-                f"is more than the cluster will have ({available})",
-                remedy="Lower max_machines of the bounds, or start a larger cluster.",
-            )
-        return max_machines
-
-    def _cost_options(self) -> dict[str, float]:
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-
-        options = self.cost_options or {}
-        for name in options:
-            if name not in COST_OPTIONS:
-                raise InvalidParameterError(
-                    "cost_options", name, "is unknown", remedy=f"Use {', '.join(COST_OPTIONS)}."
-                )
-        return {name: number(name, value) for name, value in options.items()}

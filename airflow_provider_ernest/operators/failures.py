@@ -28,10 +28,16 @@ def no_vain_retries() -> Iterator[None]:
 
 @contextmanager
 def failure_told(context: Context) -> Iterator[None]:
-    """Push why the task fails as XCom ``failure``, for the tasks that go on without it to tell."""
+    """Push why the task fails as XCom ``failure``, for the tasks that go on without it to tell.
+
+    Of an error that is not ours only the kind: what a library says may hold a password, which Airflow masks
+    in logs and not in XComs.
+    """
     try:
         yield
     except Exception as error:
-        told = error.message if isinstance(error, ErnestError) else f"{type(error).__name__}: {error}"
-        context["ti"].xcom_push(key="failure", value=told)
+        ti = context["ti"]
+        unexpected = f"{type(error).__name__} (see the log of the task {ti.task_id})."
+        told = error.message if isinstance(error, ErnestError) else unexpected
+        ti.xcom_push(key="failure", value=told)
         raise

@@ -1,4 +1,4 @@
-"""What the design of the sample runs is told of the production run, from template fields."""
+"""What the design of the sample runs is told of production and of costs, from template fields."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from airflow_provider_ernest.operators.rendered import NOTHING, number, optional
 from airflow_provider_ernest.operators.sizes import machine_counts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from airflow_provider_ernest.model.design.budgets import ProductionShare
+    from airflow_provider_ernest.model.design.spending import Spending
     from airflow_provider_ernest.model.design.targets import Targets
     from airflow_provider_ernest.specification import Number
 
-COSTS_OF_PRODUCTION = ("machine_seconds", "dollars")
-"""The costs of which a production run has one, too."""
+COST_OPTIONS = ("full_seconds_on_one_machine", "run_overhead_seconds", "run_overhead", "price_per_hour")
 
 
 def targets_of(
@@ -41,39 +40,69 @@ def targets_of(
     return Targets(machines=machines, scale=number("target_scale", scale))
 
 
-def budget_of(
-    *, budget: Number | None, share: Number | None, cost: str, machines: Number, scale: Number
-) -> float | ProductionShare | None:
-    """The budget of the sample runs: a number, a share of what production costs, or None for the default.
+def spending_of(
+    targets: Targets | None,
+    *,
+    budget: Number | None,
+    share: Number | None,
+    cost: str,
+    cost_options: Mapping[str, Number] | None,
+    min_scale: Number | None,
+    billed_machines: Number | None,
+    machines: Number,
+    scale: Number,
+    deadline_seconds: Number | None,
+) -> Spending:
+    """What the sample runs may cost.
 
     Args:
-        budget: in the unit of the cost.
-        share: of the cost of a production run.
+        targets: the machines that production may have.
+        budget: of all runs, in the unit of the cost.
+        share: the same as a share of the cost of a production run.
         cost: the name of the cost.
-        machines: of that production run; where work spreads perfectly, their number changes little.
+        cost_options: what the cost needs to know.
+        min_scale: the smallest share of the input that a run reads.
+        billed_machines: that are paid for while a run is on.
+        machines: the fewest that production may have.
         scale: its input, relative to the one that is sampled.
+        deadline_seconds: within which it is to end.
 
     Raises:
-        InvalidParameterError: both are given, or production has no such cost.
+        InvalidParameterError: a value cannot be, or budget and share are given.
     """
-    from airflow_provider_ernest.model.design.budgets import ProductionShare
+    from airflow_provider_ernest.model.design.spending import Spending
+    from airflow_provider_ernest.model.design.training_share import expected_production
 
     given, part = optional_number("budget", budget), optional_number("budget_share", share)
-    if part is None:
-        return given
-    if given is not None:
+    if part is not None and given is not None:
         raise InvalidParameterError(
             "(budget, budget_share)", (given, part), "is two budgets", remedy="Give one of them."
         )
-    if cost not in COSTS_OF_PRODUCTION:
-        raise InvalidParameterError(
-            "budget_share",
-            part,
-            f'says nothing with cost="{cost}", by which production costs nothing',
-            remedy='Use cost="machine_seconds" or "dollars".',
-        )
-    return ProductionShare(
+    options = _cost_options(cost_options)
+    production = expected_production(
+        machines=None if targets is None else targets.machines,
+        scale=number("target_scale", scale),
+        deadline_seconds=optional_number("target_deadline_seconds", deadline_seconds),
+        full_seconds_on_one_machine=options.get("full_seconds_on_one_machine"),
+    )
+    return Spending(
+        cost=cost,
+        options=options,
+        budget=given,
         share=part,
-        machines=whole_number("target_min_machines", machines),
+        min_scale=optional_number("min_scale", min_scale),
+        billed_machines=optional_number("billed_machines", billed_machines) or 0.0,
+        production=production,
+        fewest_machines=whole_number("target_min_machines", machines),
         scale=number("target_scale", scale),
     )
+
+
+def _cost_options(given: Mapping[str, Number] | None) -> dict[str, float]:
+    options = given or {}
+    for name in options:
+        if name not in COST_OPTIONS:
+            raise InvalidParameterError(
+                "cost_options", name, "is unknown", remedy=f"Use {', '.join(COST_OPTIONS)}."
+            )
+    return {name: number(name, value) for name, value in options.items()}

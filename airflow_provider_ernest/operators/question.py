@@ -16,7 +16,6 @@ from airflow_provider_ernest.operators.rendered import (
     optional_number,
     optional_text,
     optional_whole_number,
-    whole_number,
 )
 from airflow_provider_ernest.operators.sizes import in_words, machine_counts
 from airflow_provider_ernest.sizing_goal import UntrainedType, reaction_to_failure
@@ -52,7 +51,7 @@ class Question:
         prices: by type.
         billing: what is billed beside the hours of the machines.
         untrained_types: to be considered, too.
-        cores_per_machine: of types that neither a cluster nor `cores` tells of.
+        cores_per_machine: of types that neither a cluster nor `cores` tells of; None where unknown.
         cores: of a machine, by type.
         scale: of production.
         iterations: of production.
@@ -67,7 +66,7 @@ class Question:
     prices: Mapping[str, float]
     billing: Terms
     untrained_types: tuple[UntrainedType, ...]
-    cores_per_machine: int
+    cores_per_machine: int | None
     cores: Mapping[str, int]
     scale: float
     iterations: int | None
@@ -92,7 +91,7 @@ def read_question(asker: ChooseConfigOperator, *, has_model: bool) -> Question:
     fallback = _fallback(asker, machines)
     only_noted = not has_model and fallback is not None
     price, prices = _prices(asker.price_per_hour)
-    cores, cores_by_type = _cores(asker.cores_per_machine)
+    cores, cores_by_type = _cores(asker.cores_per_machine, has_cluster=asker.cluster not in NOTHING)
     return Question(
         goal=_goal(asker),
         machines=machines,
@@ -171,15 +170,22 @@ def _price(parameter: str, value: Any) -> float | None:
     return price
 
 
-def _cores(value: Any) -> tuple[int, Mapping[str, int]]:
-    """The cores of machines of all types, and those by type."""
+def _cores(value: Any, *, has_cluster: bool) -> tuple[int | None, Mapping[str, int]]:
+    """The cores of machines of all types, and those by type.
+
+    With nothing to tell them it is one, as for the sample runs then. Beside a cluster, a type that it does
+    not tell of remains unknown: production sized for one core of a larger machine would be paid for in vain.
+    """
     if not isinstance(value, Mapping):
-        return whole_number("cores_per_machine", value), {}
+        of_all = optional_whole_number("cores_per_machine", value)
+        if of_all is not None and of_all < 1:
+            raise InvalidParameterError("cores_per_machine", of_all, "is not a number of at least 1")
+        return of_all or (None if has_cluster else 1), {}
     known = {
         str(name): optional_whole_number(f"cores_per_machine[{name!r}]", cores)
         for name, cores in value.items()
     }
-    return 1, {name: cores for name, cores in known.items() if cores is not None}
+    return None, {name: cores for name, cores in known.items() if cores is not None}
 
 
 def _untrained(given: Mapping[str, Any]) -> UntrainedType:
@@ -196,6 +202,7 @@ def _untrained(given: Mapping[str, Any]) -> UntrainedType:
         raise InvalidParameterError(
             where, dict(given), "cannot be", remedy="Give a price, and a speed and cores above 0."
         )
+    # Refuses, as in the DAG file, cores that are left open.
     return UntrainedType(
         instance_type=named, like=like, relative_speed=speed, price_per_hour=price, cores_per_machine=cores
     )

@@ -8,6 +8,9 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.rendered import NOTHING, optional_whole_number, whole_number
 from airflow_provider_ernest.operators.rendered_spec import texts
 
+MOST_COUNTS = 2_000
+"""Each is an alternative, which is computed and kept: a slip of the pen must not fill the memory."""
+
 
 def machine_counts(*, minimum: Any, maximum: Any, allowed: Any, prefix: str = "") -> tuple[int, ...]:
     """The numbers of machines from least to most, or those of the allowed ones that lie there; ascending.
@@ -51,6 +54,13 @@ def _all(least: int, most: int | None, prefix: str) -> tuple[int, ...]:
             least,
             f"is more than {prefix}max_machines={most}",
             remedy="Lower it, or allow more machines.",
+        )
+    if most - least >= MOST_COUNTS:
+        raise InvalidParameterError(
+            f"{prefix}max_machines",
+            most,
+            f"is more than {MOST_COUNTS:,} numbers of machines above {prefix}min_machines={least}",
+            remedy=f"Lower it, or list some in {prefix}allowed_machines.",
         )
     return tuple(range(least, most + 1))
 

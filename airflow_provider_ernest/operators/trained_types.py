@@ -16,6 +16,8 @@ UNKNOWN = "unknown"
 
 UNTOLD = "its training failed or was skipped (see the tasks sample_run and fit_model)"
 
+NO_CLUSTER = "Its cluster did not start (see the tasks design, check_cluster and create_cluster)"
+
 
 @dataclass(frozen=True, kw_only=True)
 class TrainedType:
@@ -26,16 +28,21 @@ class TrainedType:
         model: None where there is none.
         handle: of the cluster of that type; None where there is none.
         failure: why there is no model; empty where nothing tells.
+        lacks_cluster: it was to have one, and has none.
     """
 
     instance_type: str
     model: Model | None
     handle: ClusterHandle | None
     failure: str = ""
+    lacks_cluster: bool = False
 
     @property
     def why_missing(self) -> str:
         """Why there is no model, to end a sentence."""
+        if self.lacks_cluster:
+            # Of which the task that fits the model knows only that there were no runs.
+            return f"{self.failure} {NO_CLUSTER}" if self.failure else NO_CLUSTER[0].lower() + NO_CLUSTER[1:]
         return self.failure or UNTOLD
 
 
@@ -66,18 +73,22 @@ def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[TrainedT
             handle=_at(handles, index, None),
             failure=_at(texts, index, "") or _at(read, index, (None, ""))[1],
             name=_at(names, index, UNKNOWN),
+            lacks_cluster=index < len(handles) and handles[index] is None,
         )
         for index in range(count)
     ]
 
 
-def _trained(*, model: Model | None, handle: ClusterHandle | None, failure: str, name: str) -> TrainedType:
+def _trained(
+    *, model: Model | None, handle: ClusterHandle | None, failure: str, name: str, lacks_cluster: bool
+) -> TrainedType:
     told_by = model or handle
     return TrainedType(
         instance_type=told_by.instance_type if told_by else name,
         model=model,
         handle=handle,
         failure=failure,
+        lacks_cluster=lacks_cluster,
     )
 
 

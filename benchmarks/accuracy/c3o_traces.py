@@ -48,12 +48,16 @@ class Context:
         points: configurations (machines and scale) with the median of their runs. Inputs of one scale
             that differ otherwise (twice the features, half the observations) are the same configuration.
         repetitions: the seconds of the single runs of each configuration.
+        largest_size: what scale 1 is, in the unit of the columns that the size is made of.
+        megabytes: of the largest input of that size; None where the file does not tell.
     """
 
     job: str
     setting: tuple[str, ...]
     points: Runs
     repetitions: tuple[tuple[float, ...], ...]
+    largest_size: float = 1.0
+    megabytes: float | None = None
 
     @property
     def sizes(self) -> tuple[float, ...]:
@@ -90,11 +94,14 @@ def _context(
     for row, size in zip(rows, sizes, strict=True):
         configurations[_number(row, MACHINES, path), size / largest].append(_number(row, SECONDS, path))
     ordered = sorted(configurations.items())
+    whole = [row for row, size in zip(rows, sizes, strict=True) if size == largest]
     return Context(
         job=path.stem,
         setting=setting,
         points=gather((machines, scale, median(seconds)) for (machines, scale), seconds in ordered),
         repetitions=tuple(tuple(seconds) for _, seconds in ordered),
+        largest_size=largest,
+        megabytes=max(_number(row, MEGABYTES, path) for row in whole) if MEGABYTES in rows[0] else None,
     )
 
 

@@ -308,7 +308,9 @@ def test_what_yarn_does_not_tell_is_declared():
 
 
 def test_all_of_the_goal_reaches_the_decision():
-    untrained = UntrainedType(instance_type="big", like="local", relative_speed=2, price_per_hour=1)
+    untrained = UntrainedType(
+        instance_type="big", like="local", relative_speed=2, price_per_hour=1, cores_per_machine=2
+    )
     goal = SizingGoal(
         budget_dollars=2,
         deadline_seconds=60,

@@ -9,7 +9,13 @@ import numpy as np
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.design.candidates import Candidates
-from airflow_provider_ernest.model.design.costs import CheckedCost, Cost, RelativeTime, in_seconds
+from airflow_provider_ernest.model.design.costs import (
+    CheckedCost,
+    Cost,
+    MachineSeconds,
+    RelativeTime,
+    in_seconds,
+)
 from airflow_provider_ernest.model.design.expectations import ExpectedSecondsOfRuns
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.parameters import FloatArray, positive_number, whole_number
@@ -62,7 +68,9 @@ class ProductionShare:
             scale=np.array([self.scale]),
             partitions=np.array([max(1, round(float(partitions)))]),
         )
-        return self.share * float(cost(production)[0])
+        own = in_seconds(cost)
+        of_production = own.of_production() if isinstance(own, MachineSeconds) else cost
+        return self.share * float(of_production(production)[0])
 
 
 def spent_on(observed: Sequence[Observation], *, cost: Cost, candidates: Candidates) -> float:

@@ -77,13 +77,14 @@ def enumerate_candidates(
     partitions: int,
     cores_per_machine: int = 1,
     scale_steps: int = 20,
+    by_ratio: bool = False,
 ) -> Candidates:
     """All runs within the bounds that give every core a partition.
 
     Input is sampled in whole partitions, so scales are whole multiples of ``1/partitions``: up to
-    `scale_steps` of them, evenly spread between the bounds. A run is a candidate where its
-    partitions are at least as many as its cores: fewer would leave cores idle, and the run would
-    tell nothing of so many machines.
+    `scale_steps` of them, evenly spread between the bounds, or evenly by their ratios. A run is a
+    candidate where its partitions are at least as many as its cores: fewer would leave cores idle, and
+    the run would tell nothing of so many machines.
 
     Args:
         min_machines: the fewest machines to run on.
@@ -93,6 +94,8 @@ def enumerate_candidates(
         partitions: the number of partitions of the whole target input.
         cores_per_machine: the cores that each machine offers.
         scale_steps: how many scales to consider at most.
+        by_ratio: spread them by their ratios, not their differences: for small scales to differ little where
+            the bounds are far apart.
 
     Returns:
         The candidates, ordered by scale and then machines.
@@ -115,7 +118,8 @@ def enumerate_candidates(
     least, most = _partition_bounds(min_scale=min_scale, max_scale=max_scale, partitions=partitions)
     steps = whole_number("scale_steps", scale_steps)
     # A single step is the upper bound: the larger sample tells more.
-    counts = np.unique(np.rint(np.linspace(most, least, steps)).astype(np.int64))
+    spread = np.geomspace if by_ratio else np.linspace
+    counts = np.unique(np.rint(spread(most, least, steps)).astype(np.int64))
     partition_column, machine_column = (
         grid.ravel() for grid in np.meshgrid(counts, np.arange(min_machines, max_machines + 1), indexing="ij")
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -102,14 +102,28 @@ class ExpectedSeconds:
 class MachineSeconds(ExpectedSeconds):
     """The expected seconds of a run times its machines: what is paid for.
 
-    Attributes: those of `ExpectedSeconds`.
+    Attributes:
+        billed_machines: that are paid for while a sample run is on, however few it uses: a cluster that is
+            there for the samples alone. 0 where only the run's own count. The others are those of
+            `ExpectedSeconds`.
     """
 
     unit: ClassVar[str] = UNITS["machine_seconds"]
 
+    billed_machines: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse machines that cannot be."""
+        super().__post_init__()
+        number_not_negative("billed_machines", self.billed_machines)
+
     def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
         """Machine seconds of runs that take so many seconds, shape (n,)."""
-        return np.asarray(machines * seconds, dtype=np.float64)
+        return np.asarray(np.maximum(machines, self.billed_machines) * seconds, dtype=np.float64)
+
+    def of_production(self) -> MachineSeconds:
+        """The same cost for production runs, which are not made on the cluster of the samples."""
+        return replace(self, billed_machines=0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,7 +131,7 @@ class Dollars(MachineSeconds):
     """The price of the expected machine seconds of a run.
 
     Attributes:
-        price_per_hour: dollars for one machine and hour. The others are those of `ExpectedSeconds`.
+        price_per_hour: dollars for one machine and hour. The others are those of `MachineSeconds`.
     """
 
     unit: ClassVar[str] = UNITS["dollars"]
@@ -131,7 +145,8 @@ class Dollars(MachineSeconds):
 
     def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
         """Dollars for runs that take so many seconds, shape (n,)."""
-        return np.asarray(machines * seconds * self.price_per_hour / 3600.0, dtype=np.float64)
+        machine_seconds = super().of_seconds(machines=machines, seconds=seconds)
+        return np.asarray(machine_seconds * self.price_per_hour / 3600.0, dtype=np.float64)
 
 
 @dataclass(frozen=True)
@@ -180,6 +195,7 @@ def resolve_cost(
     run_overhead_seconds: float = 0.0,
     run_overhead: float = 0.0,
     price_per_hour: float | None = None,
+    billed_machines: float = 0.0,
 ) -> tuple[CheckedCost, str]:
     """The cost of that name, or a cost of the user's own, and its unit.
 
@@ -189,6 +205,7 @@ def resolve_cost(
         run_overhead_seconds: see `ExpectedSeconds`.
         run_overhead: see `RelativeTime`; for "relative_time" only.
         price_per_hour: dollars for one machine and hour; "dollars" needs it.
+        billed_machines: see `MachineSeconds`; for "machine_seconds" and "dollars" only.
 
     Returns:
         The cost, which checks that what it returns is positive and finite, and the name of its unit.
@@ -209,7 +226,16 @@ def resolve_cost(
     if cost == "relative_time":
         named: Cost = RelativeTime(run_overhead=run_overhead)
     else:
-        named = _cost_of_seconds(cost, full_seconds_on_one_machine, run_overhead_seconds, price_per_hour)
+        guess = {
+            "full_seconds_on_one_machine": _needed(
+                cost,
+                "full_seconds_on_one_machine",
+                full_seconds_on_one_machine,
+                "Give a rough guess of the whole input's seconds on one machine.",
+            ),
+            "run_overhead_seconds": run_overhead_seconds,
+        }
+        named = _cost_of_seconds(cost, guess, price_per_hour, billed_machines)
     return CheckedCost(named, UNITS[cost]), UNITS[cost]
 
 
@@ -220,24 +246,14 @@ def in_seconds(cost: Cost) -> ExpectedSeconds | None:
 
 
 def _cost_of_seconds(
-    cost: str, full_seconds: float | None, overhead_seconds: float, price: float | None
+    cost: str, guess: dict[str, float], price: float | None, billed_machines: float
 ) -> ExpectedSeconds:
-    seconds = _needed(
-        cost,
-        "full_seconds_on_one_machine",
-        full_seconds,
-        "Give a rough guess of the whole input's seconds on one machine.",
-    )
-    if cost == "dollars":
-        return Dollars(
-            full_seconds_on_one_machine=seconds,
-            run_overhead_seconds=overhead_seconds,
-            price_per_hour=_needed(
-                cost, "price_per_hour", price, "Give the dollars for one machine and hour."
-            ),
-        )
-    kind = ExpectedSeconds if cost == "seconds" else MachineSeconds
-    return kind(full_seconds_on_one_machine=seconds, run_overhead_seconds=overhead_seconds)
+    if cost == "seconds":
+        return ExpectedSeconds(**guess)
+    if cost == "machine_seconds":
+        return MachineSeconds(**guess, billed_machines=billed_machines)
+    price = _needed(cost, "price_per_hour", price, "Give the dollars for one machine and hour.")
+    return Dollars(**guess, billed_machines=billed_machines, price_per_hour=price)
 
 
 def _needed(cost: str, parameter: str, value: float | None, remedy: str) -> float:

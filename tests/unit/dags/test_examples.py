@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,6 +64,24 @@ def test_production_waits_for_the_decision_and_what_is_started_is_ended(name):
     assert {task.task_id for task in production} <= behind
     for setup in (task for task in dag.tasks if task.is_setup):
         assert any(task.is_teardown for task in setup.get_flat_relatives(upstream=False)), setup.task_id
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_sample_runs_on_several_types_write_to_different_places(name):
+    """They run at the same time, and Spark's runs into one folder end each other."""
+    dag = example(name)
+    runs = [task for task in dag.tasks if task.task_id.endswith("sample_run")]
+
+    places = set()
+    for run in runs:
+        ti = SimpleNamespace(map_index=0, task_id=run.task_id)
+        rendered = dag.get_template_env().from_string(" ".join(run.partial_kwargs["application_args"]))
+        places.add(rendered.render(ti=ti, sample=SimpleNamespace(input="input")))
+    assert len(places) == len(runs) > 0
+
+
+def test_a_run_of_glue_ends_with_its_task():
+    assert example("example_ernest_glue").get_task("production").stop_job_run_on_kill
 
 
 def test_what_the_documentation_includes_is_there():

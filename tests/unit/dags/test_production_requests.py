@@ -180,6 +180,7 @@ def test_databricks_starts_a_cluster_of_the_number_and_type_decided_on(monkeypat
     production.execute(run.context(production))
 
     (request,) = sent
+    assert 0 < int(request["timeout_seconds"]) <= 24 * 3600, "after which a run that hangs costs no more"
     cluster = request["new_cluster"]
     # The operator makes text of numbers, which the API takes.
     assert (int(cluster["num_workers"]), cluster["node_type_id"]) == (machines, "m5d.xlarge")

@@ -144,7 +144,20 @@ def test_a_type_whose_cluster_never_was_is_named_too(context, models):
     )
 
     (warning,) = (text for text in decision["warnings"] if "c5.xlarge" in text)
-    assert "see the tasks sample_run and fit_model" in warning
+    assert "its cluster did not start" in warning
+    assert "create_cluster" in warning
+
+
+def test_a_training_that_failed_for_want_of_a_cluster_says_so(context, models):
+    """What the model's task saw is only that there were no runs."""
+    decision = choose_operator(
+        [models[0], None],
+        cluster=[json.dumps(cluster("m5.large")), "null"],
+        training_failure={"m5.large": "", "c5.xlarge": "No sample run succeeded."},
+    ).execute(context)
+
+    (warning,) = (text for text in decision["warnings"] if "c5.xlarge" in text)
+    assert "No sample run succeeded. Its cluster did not start" in warning
 
 
 def test_a_type_without_a_price_cannot_be_compared(context, models):
@@ -172,13 +185,13 @@ def test_a_cluster_that_cannot_grow_is_offered_as_it_is_beside_one_that_can(cont
 
 
 def test_a_type_that_was_not_trained_is_a_marked_extrapolation(context, ti, models):
-    larger = UntrainedType(
-        instance_type="c5.2xlarge", like="c5.xlarge", relative_speed="2", price_per_hour="0.05"
+    newer = UntrainedType(
+        instance_type="c6.xlarge", like="c5.xlarge", relative_speed=1, price_per_hour="0.05"
     )
-    decision = choose_operator(models, untrained_types=[larger]).execute(context)
+    decision = choose_operator(models, untrained_types=[newer]).execute(context)
 
-    assert ti.pushed["instance_type"] == "c5.2xlarge"
-    assert any("c5.2xlarge was not trained" in text for text in decision["warnings"])
+    assert ti.pushed["instance_type"] == "c6.xlarge"
+    assert any("c6.xlarge was not trained" in text for text in decision["warnings"])
     assert ti.pushed["spark_conf"]["spark.executor.cores"] == "4", "those of the type that it is like"
     assert "spark.executor.memory" not in ti.pushed["spark_conf"], "which nobody knows"
 
@@ -197,7 +210,11 @@ def test_the_cores_of_a_type_that_was_not_trained_may_be_stated(context, ti, mod
 
 def test_a_type_like_one_whose_training_failed_is_not_offered(context, models):
     larger = UntrainedType(
-        instance_type="c5.2xlarge", like="c5.xlarge", relative_speed=2, price_per_hour=0.01
+        instance_type="c5.2xlarge",
+        like="c5.xlarge",
+        relative_speed=2,
+        price_per_hour=0.01,
+        cores_per_machine=8,
     )
     decision = choose_operator([models[0], None], untrained_types=[larger]).execute(context)
 
@@ -212,10 +229,17 @@ def test_a_type_like_one_whose_training_failed_is_not_offered(context, models):
         ({"instance_type": "m5.large"}, r"untrained_types='m5\.large' was trained"),
         ({"relative_speed": 0}, "cannot be"),
         ({"price_per_hour": None}, "cannot be"),
+        ({"cores_per_machine": "None"}, r"cores_per_machine=None leaves open how many"),
     ],
 )
 def test_an_extrapolation_that_cannot_be_is_named(context, models, changes, named):
-    fields = {"instance_type": "c5.2xlarge", "like": "c5.xlarge", "relative_speed": 2, "price_per_hour": 1}
+    fields = {
+        "instance_type": "c5.2xlarge",
+        "like": "c5.xlarge",
+        "relative_speed": 2,
+        "price_per_hour": 1,
+        "cores_per_machine": 8,
+    }
     with pytest.raises(AirflowFailException, match=named):
         choose_operator(models, untrained_types=[{**fields, **changes}]).execute(context)
 
@@ -247,17 +271,72 @@ def test_without_a_stated_type_the_fallback_is_of_the_first(context, ti):
     assert (ti.pushed["instance_type"], ti.pushed["machines"]) == ("m5.large", 6)
 
 
-def test_a_fallback_knows_its_cores_even_where_no_cluster_came_up(context, ti, capsys):
+def test_a_fallback_knows_its_cores_even_where_no_cluster_came_up(context, ti):
     fields = {"cluster": ["null", "null"], "fallback_machines": 6}
     choose_operator([None, None], cores_per_machine={"m5.large": "2"}, **fields).execute(context)
     assert ti.pushed["spark_conf"]["spark.cores.max"] == "12"
 
-    capsys.readouterr()
-    choose_operator([None, None], cores_per_machine={"c5.xlarge": 4, "m5.large": "None"}, **fields).execute(
-        context
-    )
-    assert ti.pushed["spark_conf"]["spark.cores.max"] == "6"
-    assert "Nothing tells the cores of a machine of type m5.large" in capsys.readouterr().out
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        # The cores of the type were to be told by a task that failed.
+        {"cluster": ["null", "null"], "cores_per_machine": {"c5.xlarge": 4, "m5.large": "None"}},
+        # The type is none of those that were trained.
+        {"fallback_instance_type": "r5.4xlarge", "cores_per_machine": CORES},
+        {"fallback_instance_type": "r5.4xlarge"},
+    ],
+)
+def test_production_is_never_sized_for_cores_that_nobody_told(context, ti, capsys, changes):
+    choose_operator([None, None], fallback_machines=6, **changes).execute(context)
+
+    assert ti.pushed["machines"] == 6
+    assert ti.pushed["emr_instance_groups"][0]["InstanceCount"] == 6, "which needs no cores"
+    for key in ("spark_conf", "yarn_conf", "glue"):
+        assert key not in ti.pushed, "so that a task that reads it fails"
+        assert "Nothing tells the cores" in ti.pushed["unavailable"][key]
+    assert "There is no spark_conf for production" in capsys.readouterr().out
+
+
+def test_the_price_of_a_fallback_is_that_of_its_type(context):
+    fields = {"fallback_machines": 6, "fallback_instance_type": "r5.4xlarge"}
+    untrained = {"instance_type": "r5.4xlarge", "like": "m5.large", "relative_speed": 8}
+    of_all = choose_operator([None, None], price_per_hour=0.4, **fields).execute(context)
+    by_type = choose_operator([None, None], price_per_hour={"m5.large": 0.4}, **fields).execute(context)
+    of_its_own = choose_operator(
+        [None, None],
+        untrained_types=[{**untrained, "price_per_hour": 1.2, "cores_per_machine": 16}],
+        **fields,
+    ).execute(context)
+
+    assert of_all["price_per_hour"] == pytest.approx(0.4)
+    assert by_type["price_per_hour"] is None
+    assert of_its_own["price_per_hour"] == pytest.approx(1.2)
+
+
+def test_a_fallback_is_bought_and_billed_as_the_machines_of_its_training(context, ti):
+    handle = cluster("m5.large")
+    handle["machines"] = [{**machine, "market": "spot"} for machine in handle["machines"]]
+    handle["master"] = {**handle["machines"][0], "price_per_hour": 0.05}
+    fields = {"fallback_machines": 6, "billing": {"expected_runs": 30}}
+    choose_operator([None, None], cluster=[handle, "null"], **fields).execute(context)
+
+    billing = ti.pushed["record"]["decision"]["billing"]
+    assert (billing["master_price_per_hour"], billing["training_dollars"]) == (0.05, 0)
+    assert ti.pushed["emr_instance_groups"][0]["Market"] == "SPOT"
+
+
+def test_a_goal_out_of_reach_tells_which_types_could_have_kept_it(context, models, capsys):
+    with pytest.raises(AirflowFailException, match="InfeasibleGoalError"):
+        choose_operator([models[0], None], deadline_seconds=1).execute(context)
+    assert "c5.xlarge is not among the choices" in capsys.readouterr().out
+
+
+def test_a_fallback_still_tells_which_types_were_left_out(context, models, capsys):
+    decision = choose_operator([models[0], None], deadline_seconds=1, fallback_machines=6).execute(context)
+
+    assert any("c5.xlarge is not among the choices" in text for text in decision["warnings"])
+    assert "c5.xlarge is not among the choices" in capsys.readouterr().out
 
 
 def test_a_fallback_to_more_machines_than_its_cluster_can_have_is_refused(context):
@@ -292,3 +371,24 @@ def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, 
     assert conf["spark.executor.memory"] == "6000m", "two of them share a c5.xlarge"
     assert ti.pushed["machines"] == 5
     assert len(ModelStore(store_root()).decisions("enrich", "3 m5.large + 2 c5.xlarge")) == 1
+
+
+def test_a_mix_whose_memory_nobody_tells_is_not_given_that_of_whole_machines(context, ti, monkeypatch):
+    """Several of its executors share a machine."""
+    from airflow_provider_ernest.model.documents import Configuration
+    from airflow_provider_ernest.model.results import Decision
+
+    parts = tuple(
+        Configuration(machines=count, instance_type=name) for count, name in zip((3, 2), PRICES, strict=True)
+    )
+    mixed = Decision(
+        config=Configuration(machines=5, instance_type="3 m5.large + 2 c5.xlarge"), goal="", composition=parts
+    )
+    monkeypatch.setattr("airflow_provider_ernest.operators.deciding.decide", lambda *_, **__: mixed)
+    handles, cores = [cluster("m5.large"), "null"], {"c5.xlarge": 4}
+    choose_operator([None, None], cluster=handles, cores_per_machine=cores).execute(context)
+
+    assert "memory" in ti.pushed["unavailable"]["spark_conf"]
+    conf = {"spark.executor.memory": "2g"}
+    choose_operator([None, None], cluster=handles, cores_per_machine=cores, conf=conf).execute(context)
+    assert ti.pushed["spark_conf"]["spark.executor.memory"] == "2g"

@@ -219,3 +219,38 @@ def test_dynamic_allocation_is_bounded_to_the_choice(context, ti, model):
     conf, machines = ti.pushed["yarn_conf"], str(ti.pushed["machines"])
     assert conf["spark.dynamicAllocation.enabled"] == "true"
     assert conf["spark.dynamicAllocation.maxExecutors"] == machines
+
+
+@pytest.mark.parametrize(
+    ("kind", "master", "keys"),
+    [
+        ("existing", "yarn", {"yarn_conf"}),
+        ("existing", "k8s://https://10.0.0.1:6443", {"kubernetes_conf"}),
+        ("existing", "spark://10.0.0.1:7077", set()),
+        ("emr", "yarn", {"spark_arguments"}),
+    ],
+)
+def test_production_on_the_cluster_of_the_sample_runs_is_told_what_they_were(
+    context, ti, model, kind, master, keys
+):
+    """Its Python and where to find the driver; another cluster knows neither."""
+    there = {"python": "/opt/python", "driver_host": "10.0.0.9", "master_url": master, "web_url": None}
+    machines = [{**one, "memory_megabytes": 4000} for one in cluster(8, kind=kind)["machines"]]
+    handle = {**cluster(8, kind=kind), **there, "machines": machines}
+    choose_operator(model, cluster=handle, conf={"spark.driver.host": "mine"}).execute(context)
+
+    made = {key: str(ti.pushed[key]) for key in ("yarn_conf", "kubernetes_conf", "spark_arguments")}
+    assert {key for key, value in made.items() if "/opt/python" in value} == keys
+    assert not any("10.0.0.9" in value for value in made.values()), "the user's own wins"
+    assert ti.pushed["yarn_conf"]["spark.executor.memory"] == "4000m"
+
+
+def test_only_cores_that_were_told_are_of_other_types_too(context, ti, model):
+    """A machine of another type need not be like those of the cluster that is there."""
+    fields = {"cluster": cluster(8, kind="ec2"), "fallback_machines": 2, "deadline_seconds": 1}
+    other = {**fields, "fallback_instance_type": "r5.4xlarge"}
+    choose_operator(model, **other).execute(context)
+    assert "spark_conf" not in ti.pushed
+
+    choose_operator(model, **other, cores_per_machine=16).execute(context)
+    assert ti.pushed["spark_conf"]["spark.cores.max"] == "32"

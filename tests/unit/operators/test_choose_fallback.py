@@ -123,6 +123,20 @@ def test_a_fallback_without_a_known_reason_names_where_to_look(context, ti):
     assert "see the tasks sample_run and fit_model" in ti.pushed["fallback_reason"]
 
 
+@pytest.mark.parametrize(
+    ("changes", "is_warned"),
+    [
+        ({}, True),
+        ({"conf": {"spark.executor.memory": "4g"}}, False),
+        ({"cluster": cluster(8)}, False),
+    ],
+)
+def test_executors_of_spark_s_own_small_size_are_warned_of(context, ti, capsys, changes, is_warned):
+    choose_operator(None, fallback_machines=3, **changes).execute(context)
+    assert ("spark.executor.memory is not set" in capsys.readouterr().out) == is_warned
+    assert ("spark.executor.memory" in ti.pushed["spark_conf"]) != is_warned
+
+
 def test_a_fallback_pushes_all_that_production_may_read(context, ti, model):
     choose_operator(model, cluster=cluster(8, kind="ec2"), price_per_hour=1).execute(context)
     chosen = set(ti.pushed)

@@ -1,3 +1,5 @@
+import re
+
 import numpy as np
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
@@ -110,6 +112,102 @@ def test_the_budget_may_be_a_share_of_what_production_costs(context, ti):
     assert share.cost <= share.budget
     assert share.cost_unit == "dollars"
     assert doubled.budget == pytest.approx(2 * share.budget), "twice the input, twice the work"
+
+
+LONG = {
+    "max_machines": 4,
+    "min_scale": None,
+    "partitions": 5000,
+    "target_min_machines": 8,
+    "target_max_machines": 64,
+    "billed_machines": 4,
+}
+MIDDLE_OF_THE_TARGETS = np.exp(np.mean(np.log(np.arange(8, 65))))
+
+
+def bill_of(design: Design, *, billed: int = 4) -> float:
+    """The machine seconds of a cluster that is billed from run to run, were a production run 1000 of them."""
+    return sum(billed * 1000 * run.scale / run.machines for run in design.experiments)
+
+
+@pytest.mark.parametrize("deadline", [1200, "3600", 10800])
+def test_beside_long_production_the_runs_cost_little_by_default(context, ti, deadline):
+    design_operator(**LONG, target_deadline_seconds=deadline).execute(context)
+
+    design = Design.from_dict(ti.pushed["design"])
+    assert design.cost_unit == "machine seconds"
+    assert design.cost <= design.budget <= 0.05 * float(deadline) * MIDDLE_OF_THE_TARGETS
+    assert bill_of(design) < 0.05 * 1000, "of all four machines"
+    assert len(design.experiments) >= 6
+
+
+@pytest.mark.parametrize("deadline", [None, "", 90, 1199])
+def test_short_production_is_sampled_as_ever(context, ti, deadline):
+    design_operator(**LONG, target_deadline_seconds=deadline).execute(context)
+    design = Design.from_dict(ti.pushed["design"])
+    design_operator(**{**LONG, "min_scale": 0.01, "billed_machines": None}).execute(context)
+
+    assert design.to_dict() == ti.pushed["design"]
+    assert design.cost_unit == "cheapest runs"
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"budget": 100},
+        {"cost_options": {"run_overhead": 1}},
+        {"cost": "seconds", "cost_options": {"full_seconds_on_one_machine": 36_000}},
+    ],
+)
+def test_what_the_user_says_of_the_cost_wins(context, ti, changes):
+    design_operator(**LONG, **changes).execute(context)
+    without = ti.pushed["design"]
+    design_operator(**LONG, **changes, target_deadline_seconds=3600).execute(context)
+
+    assert ti.pushed["design"] == without
+
+
+def test_the_users_guess_of_the_work_tells_how_long_production_takes_too(context, ti):
+    cost = {**PAID, "cost_options": {**PAID["cost_options"], "full_seconds_on_one_machine": 100_000}}
+    design_operator(**LONG, **cost).execute(context)
+
+    design = Design.from_dict(ti.pushed["design"])
+    assert design.cost_unit == "dollars"
+    assert design.cost <= design.budget <= 0.05 * 10.0, "100,000 machine seconds are 10 $"
+
+
+def test_a_share_of_the_users_may_be_of_what_the_deadline_says(context, ti):
+    design_operator(**LONG, target_deadline_seconds=900, budget_share=0.2).execute(context)
+
+    design = Design.from_dict(ti.pushed["design"])
+    assert design.cost <= design.budget == pytest.approx(0.2 * 900 * MIDDLE_OF_THE_TARGETS, rel=0.01)
+
+
+def test_what_training_costs_beside_production_is_told(context, capsys):
+    design_operator(**LONG, target_deadline_seconds=3600).execute(context)
+    told = capsys.readouterr().out
+    design_operator(**LONG).execute(context)
+
+    assert re.search(r"cost about [34]\.\d % of one production run, with 4 machines billed", told)
+    assert "more than 5 %" not in told
+    assert "production run" not in capsys.readouterr().out, "nothing says what that is"
+
+
+@pytest.mark.parametrize(
+    ("changes", "remedy"),
+    [
+        ({"partitions": 400, "cores_per_machine": 4}, r"Split the input .* \(now 400\), or start a smaller"),
+        ({"billed_machines": 64}, r"start a smaller training cluster"),
+        ({"min_scale": 0.02}, r"Lower min_scale \(0\.02\), split the input"),
+    ],
+)
+def test_where_no_runs_are_so_cheap_dearer_ones_are_made_and_it_is_told(context, capsys, changes, remedy):
+    runs = design_operator(**{**LONG, **changes}, target_deadline_seconds=1200).execute(context)
+
+    told = capsys.readouterr().out
+    assert len(runs) >= 6
+    assert "That is more than 5 %, and no cheaper runs tell enough" in told
+    assert re.search(remedy, told)
 
 
 def test_starting_up_may_count_in_the_papers_cost(context):

@@ -28,6 +28,7 @@ def test_numbers_of_machines_are_bounds_or_what_is_allowed_within_them(minimum, 
         (1, 3, [4], "leaves none from 1 to 3"),
         (1, 3, [1.5], "allowed_machines=.*1.5.* is not a whole number"),
         (1, 3, 3, "allowed_machines=3 is no list"),
+        (1, 1e12, None, "max_machines=1000000000000 is more than"),
     ],
 )
 def test_what_leaves_no_machines_is_named(minimum, maximum, allowed, named):

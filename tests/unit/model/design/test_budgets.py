@@ -1,5 +1,7 @@
 """Budgets as shares of production, and what runs have cost."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -44,6 +46,13 @@ def test_more_data_more_budget():
     twice = ProductionShare(share=0.05, machines=10, scale=2.0)
 
     assert twice.of(MachineSeconds(**PRIOR), RUNS) == pytest.approx(0.05 * (7200 + 300))
+
+
+@pytest.mark.parametrize("kind", [MachineSeconds, partial(Dollars, price_per_hour=1.8)])
+def test_production_is_not_billed_the_cluster_of_the_samples(kind):
+    own, whole = kind(**PRIOR), kind(**PRIOR, billed_machines=64)
+
+    assert ProductionShare().of(whole, RUNS) == ProductionShare().of(own, RUNS)
 
 
 def test_a_function_of_the_users_is_asked_for_production_as_a_candidate():

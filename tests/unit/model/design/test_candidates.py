@@ -45,6 +45,15 @@ def test_no_more_scales_than_asked_for(steps):
     assert candidates.scale.max() == pytest.approx(0.1)
 
 
+def test_scales_spread_by_their_ratios_differ_little_where_they_are_small():
+    bounds = {**BOUNDS, "min_scale": 0.001, "partitions": 10_000}
+    scales = np.unique(enumerate_candidates(**bounds, by_ratio=True).scale)
+
+    assert (scales.min(), scales.max()) == pytest.approx((0.001, 0.1))
+    assert np.all(scales[1:] / scales[:-1] < 1.35)
+    assert np.median(scales) < 0.02 < np.median(enumerate_candidates(**bounds).scale)
+
+
 @pytest.mark.parametrize(
     ("change", "named"),
     [

@@ -131,3 +131,19 @@ def test_a_cost_that_no_budget_can_be_reckoned_with(cost, problem):
 
     with pytest.raises(InvalidParameterError, match=problem):
         checked(RUNS)
+
+
+@pytest.mark.parametrize(("name", "factor"), [("machine_seconds", 1.0), ("dollars", 0.36 / 3600)])
+def test_a_cluster_that_is_there_for_the_samples_is_billed_whole_while_one_runs(name, factor):
+    guess = {"full_seconds_on_one_machine": 1000.0, "run_overhead_seconds": 20.0, "price_per_hour": 0.36}
+    cost, _ = resolve_cost(name, **guess, billed_machines=4)
+    runs = Candidates(
+        machines=np.array([1, 4, 8]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([9, 9, 9])
+    )
+
+    assert cost(runs) == pytest.approx(factor * np.array([4 * 120.0, 4 * 45.0, 8 * 32.5]))
+
+
+def test_machines_that_cannot_be_billed():
+    with pytest.raises(InvalidParameterError, match=r"billed_machines=-1"):
+        MachineSeconds(full_seconds_on_one_machine=1.0, billed_machines=-1)

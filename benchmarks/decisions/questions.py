@@ -1,0 +1,60 @@
+"""The deadlines and budgets that are posed.
+
+All of them can be kept: each lies between what the best and the worst option really take (or cost), by
+the medians of their runs, spread evenly on the logarithm. They are fixed by the measured runs alone, and
+the first is as tight as can be: the median of the very fastest option, which half of its runs miss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.model.goals import Goal
+from airflow_provider_ernest.model.parameters import FloatArray
+from benchmarks.decisions.situations import Option, Situation
+
+DEADLINE, BUDGET = "deadline", "budget"
+
+LIMITS = 10
+"""How many of a kind are posed in each situation."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """What is asked: the cheapest option within a deadline, or the fastest within a budget.
+
+    Attributes:
+        kind: `DEADLINE` or `BUDGET`.
+        limit: seconds or dollars.
+        slack: how much more it is than what the best option takes or costs: 0.1 is 10 %.
+    """
+
+    kind: str
+    limit: float
+    slack: float
+
+    def goal(self, confidence: float) -> Goal:
+        """The goal as the package has it."""
+        if self.kind == DEADLINE:
+            return Goal(deadline_seconds=self.limit, confidence=confidence)
+        return Goal(budget_dollars=self.limit, confidence=confidence)
+
+    def keeps(self, option: Option, seconds: float) -> bool:
+        """Whether a run of the option that takes so long keeps to it."""
+        return self.goal(0.5).is_met(seconds=seconds, cost=option.cost_of(seconds))
+
+    def value(self, situation: Situation) -> FloatArray:
+        """What is to be little: the options' dollars under a deadline, their seconds under a budget."""
+        return situation.costs if self.kind == DEADLINE else situation.seconds
+
+
+def questions(situation: Situation, kind: str, *, count: int = LIMITS) -> list[Question]:
+    """So many questions of a kind, the tightest first."""
+    limited = situation.seconds if kind == DEADLINE else situation.costs
+    least, most = float(limited.min()), float(limited.max())
+    return [
+        Question(kind=kind, limit=float(limit), slack=float(limit) / least - 1.0)
+        for limit in np.geomspace(least, most, count)
+    ]
