@@ -59,7 +59,7 @@ def record_of(
         max_machines=machines[-1],
         artifact_sha256=model.artifact_sha256 if model else None,
         origin=origin,
-        confidence=goal.confidence,
+        confidence=goal.confidence if goal.has_limits else None,
         objective=objective,
         allowed_machines=machines if question.has_allowed_machines else (),
         model_ids=tuple(each.model_id for each in models),

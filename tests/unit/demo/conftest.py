@@ -1,7 +1,10 @@
 import pytest
 
-from airflow_provider_ernest.model.choice import Goal, choose
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.choice import choose
 from airflow_provider_ernest.model.documents import Design, Experiment, Observation
+from airflow_provider_ernest.model.goals import Goal
+from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.spark.event_log import Executor, RunRecord
 from benchmarks.demo.report import Outcome
@@ -21,7 +24,8 @@ def outcome():
         for i, (m, s) in enumerate(POINTS)
     ]
     model = train(observations, job="enrich", method="relative")
-    decision = choose(model, goal=Goal(deadline_seconds=60), machines=range(1, 7), price_per_hour=0.35)
+    offer = Offer(model=model, machines=range(1, 7), billing=Billing(price_per_hour=0.35))
+    decision = choose(offer, goal=Goal(deadline_seconds=60))
     executors = [
         Executor(host="127.0.1.1", worker=f"127.0.1.1:{port}", cores=1, added_at=100.0) for port in range(3)
     ]

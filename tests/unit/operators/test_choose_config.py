@@ -192,6 +192,13 @@ def test_the_objective_says_what_is_best(context, ti, model, objective, machines
     assert (record.deadline_seconds, record.budget_dollars) == (60.0, 1.0)
 
 
+def test_without_limits_no_confidence_is_recorded(context, ti, model):
+    choose_operator(model, objective="balanced", deadline_seconds=None).execute(context)
+
+    (record,) = recorded()
+    assert (record.objective, record.confidence, record.decision.confidence) == ("balanced", None, None)
+
+
 def test_what_other_operators_need_is_pushed(context, ti, model):
     handle = cluster(8, kind="ec2")
     handle["machines"] = [{**machine, "memory_megabytes": 6000} for machine in handle["machines"]]
