@@ -74,6 +74,7 @@ def same_cost(
     dollars_per_hour: float | None = None,
     scale: float = 1.0,
     iterations: int | None = None,
+    alternatives: Sequence[Alternative] | None = None,
 ) -> tuple[SameCost, ...]:
     """Compare types of machines at the same dollars per hour.
 
@@ -83,6 +84,7 @@ def same_cost(
             whole numbers of all types cost nearly the same.
         scale: the production input relative to the one that was sampled.
         iterations: of the production run; see `prediction.predict_seconds`.
+        alternatives: of all offers at that scale, where they were considered before; None to do so here.
 
     Returns:
         By ascending rate. Empty where no rate is given and the types have none in common.
@@ -97,10 +99,9 @@ def same_cost(
         _refuse_too_little(offers, dollars_per_hour)
     if not rates:
         return ()
-    predicted = {
-        (each.instance_type, each.machines): each
-        for each in consider(offers, scale=scale, iterations=iterations)
-    }
+    if alternatives is None:
+        alternatives = consider(offers, scale=scale, iterations=iterations)
+    predicted = {(each.instance_type, each.machines): each for each in alternatives}
     return tuple(_at_rate(offers, predicted, rate) for rate in rates)
 
 

@@ -14,7 +14,7 @@ from airflow_provider_ernest.model.results import Alternative, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.computable import cannot_predict, computing
 from airflow_provider_ernest.plugin.other_types import OtherType, other_types
-from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
+from airflow_provider_ernest.plugin.prediction_request import PredictionRequest, in_bounds
 from airflow_provider_ernest.plugin.visible import Readable
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 ANY_PRICE = 1.0
 """Where none is known, what follows from it is not shown."""
+
+BEYOND = "its times or costs are beyond all measure"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,8 +101,8 @@ def _of_model(
     with computing(model):
         offer, alternatives = _offered(model, request.price_per_hour, request)
         curve = predictions_of(model, alternatives, scale=request.scale, iterations=request.iterations)
-    if not all(map(_is_finite, curve)):
-        raise cannot_predict(model, "its times are beyond all measure")
+    if not all(math.isfinite(part) for point in curve for part in point.parts.values()):
+        raise cannot_predict(model, BEYOND)
     return curve, offer, alternatives
 
 
@@ -119,7 +121,10 @@ def _offered(
     billing = request.billed.at(ANY_PRICE if price is None else price)
     offer = Offer(model=model, machines=request.counts(), billing=billing)
     goal = request.goal() if price is not None else None
-    return offer, consider(offer, goal=goal, scale=request.scale, iterations=request.iterations)
+    alternatives = consider(offer, goal=goal, scale=request.scale, iterations=request.iterations)
+    if not all(map(_is_finite, alternatives)):
+        raise cannot_predict(model, BEYOND)
+    return offer, alternatives
 
 
 def _incomparable(other: OtherType, model: Model) -> str:
@@ -128,10 +133,12 @@ def _incomparable(other: OtherType, model: Model) -> str:
         return "Its newest model cannot be read."
     if other.price_per_hour is None:
         return "What its machines cost is not known. Choose by its model once, with a price."
+    if in_bounds(other.price_per_hour) is None:
+        return "The price known of its machines is beyond all measure. Choose by its model with another."
     if model.artifact_sha256 and other.model.artifact_sha256 not in (None, model.artifact_sha256):
         return "Its newest model is of another JAR or .py file. Train it again with this one."
     return ""
 
 
-def _is_finite(point: Prediction) -> bool:
-    return all(map(math.isfinite, (point.seconds, *point.nearly_certain_seconds, *point.parts.values())))
+def _is_finite(each: Alternative) -> bool:
+    return all(map(math.isfinite, (each.seconds, each.cost, *(each.nearly_certain_seconds or ()))))

@@ -17,6 +17,7 @@ from airflow_provider_ernest.plugin.fallbacks import fallback_of
 from airflow_provider_ernest.plugin.loaded_documents import load_decision, read_each
 from airflow_provider_ernest.plugin.prediction_request import (
     BILLED_NUMBERS,
+    MOST_RUNS,
     in_bounds,
     machines_in_bounds,
 )
@@ -127,12 +128,12 @@ def _goal(newest: DecisionRecord | None) -> dict[str, Any]:
 def _billed(billing: Billing | None, training_dollars: float | None) -> dict[str, Any]:
     """What is billed besides the machines' hours; runs that share the training only where they were told."""
     known = billing or Billing(price_per_hour=1.0)
-    is_shared = known.training_dollars > 0
+    shared = in_bounds(known.training_dollars)
     return {
         **{name: in_bounds(getattr(known, name)) or 0.0 for name in BILLED_NUMBERS},
         "increment_seconds": in_bounds(known.increment_seconds) or 1.0,
-        "training_dollars": known.training_dollars if is_shared else _rounded(training_dollars),
-        "expected_runs": known.expected_runs if is_shared else None,
+        "training_dollars": shared or _rounded(training_dollars),
+        "expected_runs": min(known.expected_runs, MOST_RUNS) if shared else None,
     }
 
 

@@ -9,6 +9,7 @@ from fastapi import Depends, Query
 from airflow_provider_ernest.model.goals import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.plugin.prediction_request import (
     MOST_MACHINES,
+    MOST_RUNS,
     ONLY_MACHINES,
     BilledTerms,
     PredictionRequest,
@@ -46,7 +47,7 @@ def billed_terms(
         int | None,
         Query(
             ge=1,
-            le=1_000_000_000,
+            le=MOST_RUNS,
             description="Production runs that share training_dollars; without it these are left out.",
         ),
     ] = ONLY_MACHINES.expected_runs,

@@ -11,6 +11,9 @@ from airflow_provider_ernest.model.parameters import number_not_negative, positi
 
 MOST_MACHINES = 1_000_000
 WIDEST_SPAN = 1_000
+MOST_RUNS = 1_000_000_000
+"""So many runs may share the training."""
+
 MOST_COMPUTED = 200
 """As many numbers of machines as a picture can tell apart."""
 

@@ -99,7 +99,7 @@ def creation_cost(create: TaskRow, documents: Documents, *, now: datetime) -> fl
 
 
 def production_cost(task: TaskRow, documents: Sequence[Documents]) -> float | None:
-    """What an instance of the production task cost: as recorded, else by its time on the chosen machines.
+    """What an instance of the production task cost: as recorded, else as billed for its time.
 
     None before its end.
 
@@ -111,12 +111,27 @@ def production_cost(task: TaskRow, documents: Sequence[Documents]) -> float | No
     recorded = first.production_of(task)
     if recorded is not None and recorded.cost is not None:
         return recorded.cost
-    price = _production_price(documents)
     machines = production_machines(task, first)
     seconds = production_seconds(task, first)
-    if machines is None or price is None or seconds is None:
+    if machines is None or seconds is None:
         return None
-    return machines * seconds * price / HOUR
+    billed = _billed(first.decision, machines=machines, seconds=seconds)
+    if billed is not None:
+        return billed
+    price = _production_price(documents)
+    return None if price is None else machines * seconds * price / HOUR
+
+
+def _billed(decision: Decision | None, *, machines: int, seconds: float) -> float | None:
+    """All that is billed for a run by the terms of the decision; what it bears of the training is not."""
+    if decision is None or decision.billing is None:
+        return None
+    try:
+        cost = decision.billing.cost(machines=machines, seconds=seconds)
+    except (ValueError, ArithmeticError):  # documents of others may hold any numbers
+        return None
+    total = cost.machines + cost.master + cost.volumes
+    return total if math.isfinite(total) else None
 
 
 def _production_price(documents: Sequence[Documents]) -> float | None:

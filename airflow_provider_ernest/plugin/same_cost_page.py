@@ -33,9 +33,9 @@ def compared_at_same_cost(
     from airflow_provider_ernest.model.same_cost import same_cost
 
     considered = all_considered(store, model, request, entries=entries, readable=readable)
-    offers = considered.offers
+    offers, alternatives = considered.offers, considered.alternatives
     enough = len(offers) >= FEWEST_TYPES
     return {
-        "rates": same_cost(offers, scale=request.scale, iterations=request.iterations) if enough else (),
+        "rates": same_cost(offers, scale=request.scale, alternatives=alternatives) if enough else (),
         "skipped_types": [{"instance_type": name, "reason": reason} for name, reason in considered.skipped],
     }

@@ -115,7 +115,7 @@ def _numbers(contents: Contents) -> Element:
 
 def _remark(each: Alternative, *, is_chosen: bool) -> str:
     remarks = [
-        "chosen" if is_chosen else "" if each.feasible else "misses the goal",
+        "chosen" if is_chosen else "" if each.feasible else "less sure than asked for",
         "on the Pareto front" if each.is_pareto else "",
         each.memory_shortage,
     ]

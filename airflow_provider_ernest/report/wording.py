@@ -36,6 +36,8 @@ def duration(value: float) -> str:
 
 def dollars(value: float) -> str:
     """At least cents, and three digits of what is less than one."""
+    if value > TOO_LONG:
+        return f"${value:.3g}"
     decimals = 2 if value >= 1 or value == 0 else min(8, 2 - math.floor(math.log10(value)))
     whole, _, cents = f"{value:,.{decimals}f}".partition(".")
     return f"${whole}.{cents.rstrip('0'):0<2}"

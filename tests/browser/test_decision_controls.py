@@ -135,6 +135,40 @@ def test_all_configurations_with_their_probability(page: Page):
     expect(figure.locator("tbody")).to_contain_text("on it")
 
 
+def test_what_may_keep_the_goal_is_not_said_to_miss_it(site: Site, page: Page):
+    """A configuration that keeps the deadline with 70 % is less sure than asked for: it does not miss it."""
+    defaults = site.answer("api/model", **of(site.seeded.nightly_join))["defaults"]
+    asked = {name: value for name, value in defaults.items() if value is not None}
+    told = site.answer("api/prediction", **of(site.seeded.nightly_join), **asked)["alternatives"]
+    unsure = [each for each in told if not each["feasible"]]
+    assert unsure
+    figure = page.locator("section#cost")
+    figure.locator("summary").click()
+    expect(figure.locator("tbody tr").filter(has_text="less sure than asked for")).to_have_count(len(unsure))
+    expect(figure.locator(".legend")).to_contain_text("less sure than asked for")
+
+
+def test_a_bargain_is_told_only_where_there_was_one(site: Site, visit):
+    """A balanced choice has dearer and cheaper ones beside it, which are no reason to speak of certainty."""
+    model = of(site.seeded.nightly_join)
+    asked = {
+        "deadline_seconds": 100_000,
+        "budget_dollars": 1000,
+        "objective": "balanced",
+        "price_per_hour": 0.333,
+        "max_machines": 24,
+        "scale": 1,
+    }
+    told = site.answer("api/prediction", **model, **asked)
+    decision, others = told["decision"], told["runners_up"]
+    assert any(each["cost"] < decision["predicted_cost"] for each in others)
+    assert any(each["seconds"] < decision["predicted_seconds"] for each in others)
+    here = visit(site)
+    here.open("model", **model, **asked)
+    expect(here.page.locator("#answer")).to_contain_text("Runners-up")
+    expect(here.page.locator("#answer")).not_to_contain_text("is a bargain")
+
+
 def test_past_decisions_say_how_sure_they_were_and_which_were_fallbacks(page: Page):
     table = page.locator("#decisions table")
     for title in ("Of type", "Asked for", "Keeps the goal", "Fallback"):

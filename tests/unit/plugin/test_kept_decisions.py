@@ -15,6 +15,7 @@ from airflow_provider_ernest.model.training_cluster import TrainedMachine
 from airflow_provider_ernest.plugin.json_answer import json_ready
 from airflow_provider_ernest.plugin.model_page import model_page
 from airflow_provider_ernest.plugin.model_responses import ModelPage
+from airflow_provider_ernest.plugin.prediction_request import BILLED_NUMBERS, MOST_RUNS, BilledTerms
 
 from .stored import decided, everything, model
 
@@ -103,6 +104,23 @@ def test_what_is_asked_at_first_is_what_was_decided_by_last(store: ModelStore, t
         "expected_runs": 50,
     }
     assert {name: defaults[name] for name in expected} == expected
+
+
+def test_a_bill_beyond_all_measure_is_not_asked_at_first(store: ModelStore, trained: Model):
+    billing = Billing(price_per_hour=0.5, training_dollars=1e300, expected_runs=10**12, volume_gigabytes=1e20)
+    store.save_decision(of(decided(trained, days=1), billing=billing))
+    defaults = page(store, trained)["defaults"]
+    assert defaults["training_dollars"] is defaults["expected_runs"] is None
+    assert defaults["volume_gigabytes"] == 0.0
+    asked = {name: defaults[name] for name in BILLED_NUMBERS if defaults[name] is not None}
+    BilledTerms(**asked, expected_runs=defaults["expected_runs"])
+
+
+def test_more_runs_than_may_be_asked_for_share_the_training(store: ModelStore, trained: Model):
+    billing = Billing(price_per_hour=0.5, training_dollars=3.0, expected_runs=10**12)
+    store.save_decision(of(decided(trained, days=1), billing=billing))
+    defaults = page(store, trained)["defaults"]
+    assert (defaults["training_dollars"], defaults["expected_runs"]) == (3.0, MOST_RUNS)
 
 
 def test_an_objective_that_only_the_dag_knows_cannot_be_asked_for_here(store: ModelStore, trained: Model):

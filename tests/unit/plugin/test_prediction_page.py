@@ -12,14 +12,13 @@ from airflow_provider_ernest.model.billing import Billing
 from airflow_provider_ernest.model.choice import choose
 from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.pareto import on_pareto_front
 from airflow_provider_ernest.model.results import FittedTerm, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.json_answer import json_ready
 from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
 from airflow_provider_ernest.plugin.prediction_request import BilledTerms
 
-from .stored import decided, everything, model, observed
+from .stored import everything, model, observed
 
 
 @pytest.fixture(scope="module")
@@ -138,60 +137,6 @@ def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained
     assert "Give the dollars for one machine and hour" in answer["out_of_reach"]
     assert answer["goal"] == "cheapest within 200 s with a probability of 80 %"
     assert (len(answer["curve"]), answer["offered_types"]) == (12, [])
-
-
-class TestSeveralTypes:
-    """The one that was asked about costs 0.5 dollars an hour; r5.large, of the same runs, a fraction."""
-
-    @pytest.fixture
-    def answer(self, store: ModelStore, trained: Model) -> dict[str, Any]:
-        store.save(model(instance_type="r5.large", price=0.02, method="averaging"))
-        store.save(model(instance_type="c5.large", price=None))
-        store.save(model(instance_type="hidden", price=0.01, dag_id="secret"))
-        return predicted(
-            store,
-            trained,
-            price_per_hour=0.5,
-            deadline_seconds=250.0,
-            readable=lambda dag_id: dag_id != "secret",
-        )
-
-    def test_the_best_of_all_is_chosen_and_named(self, answer: dict[str, Any]):
-        assert answer["decision"]["config"]["instance_type"] == "r5.large"
-        cheapest = min(
-            (each for each in answer["alternatives"] if each["feasible"]),
-            key=lambda each: each["cost"] / each["probability"],
-        )
-        assert answer["decision"]["config"]["machines"] == cheapest["machines"]
-        assert answer["decision"]["price_per_hour"] == 0.02
-        assert answer["instance_type"] == "m5.large"
-        offered = {each["instance_type"]: each["price_per_hour"] for each in answer["offered_types"]}
-        assert offered == {"m5.large": 0.5, "r5.large": 0.02}
-
-    def test_all_are_in_one_picture(self, answer: dict[str, Any]):
-        types = [each["instance_type"] for each in answer["alternatives"]]
-        assert types == ["m5.large"] * 12 + ["r5.large"] * 12
-        front = on_pareto_front([(each["seconds"], each["cost"]) for each in answer["alternatives"]])
-        assert [each["is_pareto"] for each in answer["alternatives"]] == front
-        assert any(front[12:])
-
-    def test_what_the_reader_may_not_see_is_not_named(self, answer: dict[str, Any]):
-        (skipped,) = answer["skipped_types"]
-        assert skipped["instance_type"] == "c5.large"
-        assert "not known" in skipped["reason"]
-        assert "hidden" not in str(answer)
-
-
-def test_a_type_that_cannot_be_compared_says_why(store: ModelStore, trained: Model):
-    shown = replace(trained, artifact_sha256="aa")
-    store.save(model(instance_type="other code", artifact_sha256="bb"))
-    store.save(model(instance_type="other terms", terms=(_unknown_term(),), artifact_sha256="aa"))
-    answer = predicted(store, shown, price_per_hour=0.5, deadline_seconds=300.0)
-    reasons = {each["instance_type"]: each["reason"] for each in answer["skipped_types"]}
-    assert "another JAR" in reasons["other code"]
-    assert "entangled(machines)" in reasons["other terms"]
-    assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large"}
-    assert answer["decision"]["config"]["instance_type"] == "m5.large"
 
 
 def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Model):
@@ -321,22 +266,3 @@ def test_a_model_that_was_trained_again_predicts_anew(store: ModelStore, trained
     slower = tuple(replace(run, seconds=3 * run.seconds) for run in trained.observations)
     after = predicted(store, replace(trained, observations=slower))["curve"][0]["seconds"]
     assert after > 2 * before
-
-
-def test_a_slider_that_moves_reads_no_decision_twice(
-    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
-):
-    other = model(instance_type="r5.large", price=None)
-    store.save(other)
-    for number in range(5):
-        store.save_decision(decided(other, days=1 + number, price=0.3 if number else None))
-    asked: list[str] = []
-    load = store.decision
-    monkeypatch.setattr(store, "decision", lambda *names: asked.append(names[-1]) or load(*names))
-
-    for scale in (0.5, 0.6, 0.7):
-        answer = predicted(store, trained, price_per_hour=0.5, scale=scale)
-        assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large", "r5.large"}
-
-    # The newest names no price, the one before does.
-    assert len(asked) == 2

@@ -28,6 +28,7 @@ from tests.unit.plugin.run_examples import (
     model,
     never_run,
     origin,
+    record,
     row,
     rows,
 )
@@ -36,7 +37,6 @@ from tests.unit.plugin.two_types import (
     OTHER_MODEL_ID,
     OTHER_TYPE,
     SECOND,
-    other_decision,
     other_model,
     other_record,
     two_types_run,
@@ -160,6 +160,20 @@ def test_a_branch_that_failed_leaves_the_other():
     assert first["model"] is None
     assert second["is_decided_by"] is True
     assert told["decision"]["instance_type"] == OTHER_TYPE
+
+
+def test_a_branch_that_was_skipped_costs_nothing():
+    names = ("create_cluster", "sample_run", "fit_model", "terminate_cluster")
+    skipped = {f"{SECOND}.{name}": {"state": "skipped", "started_at": None} for name in names}
+    chosen = replace(record(), origin=None)
+    run = two_types_run(changed=skipped, without=tuple(skipped), chosen=chosen)
+    told = group(run)
+    first, second = told["branches"]
+    assert second["training"] == {"seconds": None, "cost": None, "machines": None}
+    assert second["instance_type"] is None
+    assert (first["is_decided_by"], second["is_decided_by"]) == (True, False)
+    assert first["training"].items() <= told["training"].items()
+    assert page(run)["hints"] == []
 
 
 def test_how_sure_the_decision_is():
@@ -304,7 +318,6 @@ def test_a_decision_that_was_never_made():
     told = group(run)
     assert told["decision"] is None
     assert told["training"]["seconds"] == 50 * 60.0
-    assert other_decision().model_id == OTHER_MODEL_ID
     assert {step["model"] and step["model"]["job"] for step in told["steps"] if step["kind"] == "fit"} == {
         JOB
     }

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.model.billing import Billing
 from airflow_provider_ernest.plugin.run_costs import share_of_production, training_of
 from airflow_provider_ernest.plugin.run_documents import Documents, documents_of
 from airflow_provider_ernest.plugin.run_groups import Group, groups_of
 from airflow_provider_ernest.plugin.run_record import RunRecord
-from tests.unit.plugin.run_examples import NOON, NOW, example_run, never_run
+from tests.unit.plugin.run_examples import NOON, NOW, PRICE, decision, example_run, never_run
 
 MACHINE_MINUTE = 0.2 / 60
 """Dollars of the example's cluster."""
@@ -29,6 +30,13 @@ def training(run: RunRecord) -> Any:
 def with_cluster(run: RunRecord, **changes: Any) -> RunRecord:
     key = ("ernest.create_cluster", -1, "return_value")
     return replace(run, values={**run.values, key: {**run.values[key], **changes}})
+
+
+def decided(**changes: Any) -> RunRecord:
+    """The run with another decision."""
+    run = example_run()
+    key = ("ernest.choose_config", -1, "return_value")
+    return replace(run, values={**run.values, key: decision(**changes).to_dict()})
 
 
 def test_all_machines_until_the_decision_and_culled_ones_until_the_cluster_was_ready():
@@ -129,6 +137,23 @@ class TestShareOfProduction:
 
     def test_of_what_production_cost(self):
         assert self.share(example_run()) == pytest.approx(100 * (5 * 30 + 5) / (8 * 10))
+
+    def test_of_all_that_is_billed_for_production(self):
+        """A quarter of an hour is billed of its ten minutes and the two to boot, for a master, too."""
+        billing = Billing(
+            price_per_hour=PRICE,
+            increment_seconds=900.0,
+            boot_seconds=120.0,
+            master_price_per_hour=0.3,
+            training_dollars=7.0,
+        )
+        whole = (8 * PRICE + 0.3) / 4
+        share = pytest.approx(100 * MACHINE_MINUTE * (5 * 30 + 5) / whole)
+        assert self.share(decided(billing=billing)) == share
+
+    def test_a_bill_that_cannot_be_reckoned(self):
+        billing = Billing(price_per_hour=PRICE, increment_seconds=5e-324)
+        assert self.share(decided(billing=billing)) == self.share(decided(predicted_cost=0.28))
 
     def test_of_what_it_is_predicted_to_cost_where_it_has_not_succeeded(self):
         predicted = pytest.approx(100 * MACHINE_MINUTE * (5 * 30 + 5) / 0.28)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.model.offers import OfferForecast
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.json_answer import json_ready
@@ -61,6 +62,22 @@ def test_without_a_price_nothing_is_compared(store: ModelStore, trained: Model):
 def test_types_without_a_common_rate(store: ModelStore, trained: Model):
     store.save(model(instance_type="r5.large", price=1000.0))
     assert compared(store, trained, price_per_hour=0.4)["rates"] == []
+
+
+def test_each_configuration_is_predicted_once(
+    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
+):
+    store.save(model(instance_type="r5.large", price=0.2))
+    predicted: list[str] = []
+    interval = OfferForecast.interval
+
+    def counted(self: OfferForecast, share: float) -> Any:
+        predicted.append(f"{self.offer.type_name} {share}")
+        return interval(self, share)
+
+    monkeypatch.setattr(OfferForecast, "interval", counted)
+    assert compared(store, trained, price_per_hour=0.4)["rates"]
+    assert len(predicted) == len(set(predicted)) > 0
 
 
 def test_a_type_of_a_dag_that_may_not_be_read_is_not_named(store: ModelStore, trained: Model):

@@ -49,7 +49,14 @@ def test_durations_are_told_as_people_do(value: float, words: str):
 
 @pytest.mark.parametrize(
     ("value", "words"),
-    [(0, "$0.00"), (0.2, "$0.20"), (0.0117, "$0.0117"), (12.3456, "$12.35"), (12345.0, "$12,345.00")],
+    [
+        (0, "$0.00"),
+        (0.2, "$0.20"),
+        (0.0117, "$0.0117"),
+        (12.3456, "$12.35"),
+        (12345.0, "$12,345.00"),
+        (1e300, "$1e+300"),
+    ],
 )
 def test_dollars_have_cents_at_least(value: float, words: str):
     assert dollars(value) == words

@@ -62,6 +62,7 @@ export function secondsRange(range) {
 export function dollars(value) {
   if (!isNumber(value)) return UNKNOWN;
   if (value < 0) return `-${dollars(-value)}`;
+  if (value > TOO_LONG) return `$${value.toExponential(2)}`;
   const decimals = value >= 1 || value === 0 ? 2 : Math.min(8, 2 - Math.floor(Math.log10(value)));
   const [whole, cents = ""] = grouped(value, decimals).split(".");
   return `$${whole}.${cents.replace(/0+$/, "").padEnd(2, "0")}`;

@@ -13,6 +13,9 @@ const NUMBERED = 8;
 
 const MOST_COLORS = 8;
 
+/** It may well keep the goal, and the probability beside it says how surely. */
+const LESS_SURE = "less sure than asked for";
+
 /** The figure, from the answer of api/prediction and the goal: deadline and budget, null where there is none. */
 export function costFigure({ prediction, deadline, budget }) {
   const { alternatives, decision, runners_up: runnersUp, most_probable: mostProbable } = prediction;
@@ -61,7 +64,7 @@ function remark(each, { chosen, runnersUp, mostProbable }) {
   const words = [
     each === chosen ? "chosen" : runnersUp.includes(each) ? "runner-up" : "",
     each === mostProbable ? "most probable" : "",
-    each.feasible ? "" : "misses the goal",
+    each.feasible ? "" : LESS_SURE,
   ];
   return words.filter(Boolean).join(", ");
 }
@@ -96,7 +99,7 @@ function entries({ alternatives, types, front, chosen, runnersUp, deadline, budg
       text: type,
     })),
     alternatives.some((each) => !each.feasible) && {
-      mark: "circle", color: "text-muted", isHollow: true, text: "misses the goal",
+      mark: "circle", color: "text-muted", isHollow: true, text: LESS_SURE,
     },
     front.length > 1 && { mark: "line", color: "text-muted", text: "Pareto front" },
     chosen && { mark: "pin", color: "chart-chosen", text: "chosen" },

@@ -211,7 +211,8 @@ function chosenMark(picture, unit, colors) {
     z: 6,
     itemStyle: point(colors.chosen, colors),
     label: label(colors, () => `${machines(chosen.machines)}: ${seconds(chosen.seconds)}`, {
-      position: isAtRight(picture) ? [0, -10] : "top",
+      // Below the pin, whose tip is the point: above it, near, is the line of the deadline with its words.
+      position: isAtRight(picture) ? [8, 38] : "bottom",
       align: isAtRight(picture) ? "right" : "center",
       fontWeight: 650,
     }),

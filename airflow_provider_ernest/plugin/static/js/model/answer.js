@@ -23,7 +23,7 @@ export function answer(prediction, asked) {
 
 function inWords(prediction, asked) {
   if (prediction.out_of_reach) return missed(prediction);
-  return prediction.decision ? chosen(prediction) : withoutGoal(prediction, asked);
+  return prediction.decision ? chosen(prediction, asked) : withoutGoal(prediction, asked);
 }
 
 /** Machines of a type. */
@@ -45,12 +45,12 @@ function mostly(range) {
   return ` (80 % of runs: ${secondsRange(range)})`;
 }
 
-function chosen(prediction) {
+function chosen(prediction, { objective }) {
   const { decision, runners_up: runnersUp } = prediction;
   const headline =
     `${configuration(decision.config)}: ${seconds(decision.predicted_seconds)} for ` +
     `${dollars(decision.predicted_cost)}${decision.likely_seconds ? mostly(decision.likely_seconds) : ""}`;
-  const more = [goalWords(prediction), bargainWords(prediction), costWords(decision)].filter(Boolean);
+  const more = [goalWords(prediction), bargainWords(prediction, objective), costWords(decision)].filter(Boolean);
   if (runnersUp.length) {
     const next = runnersUp.map((each) =>
       `${configuration(each)} (${seconds(each.seconds)} for ${dollars(each.cost)})`);
@@ -67,11 +67,21 @@ function goalWords({ goal, decision, offered_types: types }) {
   return `${sentence(goal)}${among} the numbers of machines allowed.${isKept}`;
 }
 
-/** Why something cheaper or faster that is sure enough was left. */
-function bargainWords({ decision, runners_up: runnersUp }) {
-  const isBetter = runnersUp.some((each) => each.cost < decision.predicted_cost) &&
-    runnersUp.some((each) => each.seconds < decision.predicted_seconds);
-  return isBetter
+/** What counts by itself, without the probability. */
+const COUNTS = {
+  cheapest: ({ cost }) => cost,
+  fastest: ({ seconds: taken }) => taken,
+  balanced: ({ cost, seconds: taken }) => cost * taken,
+};
+
+/** Figures that differ by a smaller share are equal. */
+const SAME = 1 - 1e-6;
+
+/** Why something that is sure enough, and cheaper where the cheapest was wanted, say, was left. */
+function bargainWords({ decision, runners_up: runnersUp }, objective) {
+  const counts = COUNTS[objective];
+  const own = counts({ cost: decision.predicted_cost, seconds: decision.predicted_seconds });
+  return runnersUp.some((each) => counts(each) < own * SAME)
     ? "What is best counts per run that keeps the goal: a little more for much more certainty is a bargain."
     : "";
 }

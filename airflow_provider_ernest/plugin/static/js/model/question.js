@@ -20,6 +20,8 @@ const NEEDS_A_PRICE =
 
 const OUTDATED = "This is still of what was asked before: see above what is wrong.";
 
+const NOTHING_TO_COMPARE = "There is nothing to compare: see above what is wrong.";
+
 const NOTHING_TO_DRAW = "There is no prediction to draw: see above what is wrong.";
 
 /** So many numbers of machines are compared at most. */
@@ -171,11 +173,12 @@ function showAnswer(reply, prediction, asked, link) {
   );
 }
 
-function showFailure(state, { reply, figures }, error, retry) {
+function showFailure(state, { reply, figures, compared }, error, retry) {
   const words = unbroken(error.message || "The prediction failed: reload the page.");
   const button = element("button", { type: "button", class: "button small", onClick: retry }, "Try again");
   reply.say({ words, isBad: true }, button);
   state.isOutdated = true;
+  compared?.outdate(NOTHING_TO_COMPARE);
   for (const slot of Object.values(figures)) {
     if (state.prediction) slot.outdate(OUTDATED);
     else slot.showEmpty(NOTHING_TO_DRAW);

@@ -1,9 +1,9 @@
 /** Types of machines at the same dollars per hour: asked for when it is unfolded. */
 import { fetchJson } from "../api.js";
 import { numeric } from "../charts/columns.js";
-import { element, renew } from "../dom.js";
+import { element, renew, setText } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { count, dollars, seconds, secondsRange } from "../format.js";
+import { count, dollars, isolated, plural, seconds, secondsRange } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
 
@@ -26,33 +26,40 @@ const NONE_IN_COMMON =
  * The card.
  *
  * @param {string} name of the downloads
- * @returns {HTMLElement} with `ask(params)`, for other parameters of api/same_cost
+ * @returns {HTMLElement} with `ask(params)`, for other parameters of api/same_cost, and `outdate(text)`, which says why
+ *   nothing is compared
  */
 export function sameCost(name) {
-  const content = element("div", { role: "status" });
+  // Read aloud is only that there is another answer: all of the table is too much at each slider step.
+  const status = element("p", { class: "muted", role: "status" });
+  const content = element("div", {});
   const summary = element("summary", {}, "Compare the types");
-  const details = element("details", {}, summary, content);
+  const details = element("details", {}, summary, status, content);
   const view = {};
   let wanted = null;
   let shown = null;
   let request = null;
 
   async function refresh() {
-    if (!details.open || !wanted || JSON.stringify(wanted) === shown) return;
+    // What is under way answers another question, or is asked again.
     request?.abort();
+    request = null;
+    content.removeAttribute("aria-busy");
+    if (!details.open || !wanted || JSON.stringify(wanted) === shown) return;
     const own = new AbortController();
     request = own;
     const params = wanted;
     content.setAttribute("aria-busy", "true");
     try {
       const answer = await fetchJson("api/same_cost", params, { signal: own.signal });
-      renew(content, answer.rates.length ? table(answer.rates, name, view) : element("p", {}, NONE_IN_COMMON));
+      setText(status, answer.rates.length ? inWords(answer.rates) : NONE_IN_COMMON);
+      renew(content, answer.rates.length ? table(answer.rates, name, view) : null);
       shown = JSON.stringify(params);
     } catch (error) {
       if (error.name === "AbortError" || request !== own) return;
       shown = null;
-      renew(content, element("p", { class: "field-problem" }, error.message),
-        element("button", { type: "button", class: "button small", onClick: refresh }, "Try again"));
+      setText(status, error.message);
+      renew(content, element("button", { type: "button", class: "button small", onClick: refresh }, "Try again"));
     }
     if (request === own) content.removeAttribute("aria-busy");
   }
@@ -67,7 +74,25 @@ export function sameCost(name) {
     wanted = params;
     refresh();
   };
+  node.outdate = (text) => {
+    wanted = shown = null;
+    refresh();
+    setText(status, text);
+    renew(content);
+  };
   return node;
+}
+
+/** Which type is the fastest most often. */
+function inWords(rates) {
+  const wins = new Map();
+  for (const { types } of rates) {
+    for (const each of types) {
+      if (each.is_fastest) wins.set(each.instance_type, (wins.get(each.instance_type) ?? 0) + 1);
+    }
+  }
+  const told = [...wins].map(([type, won]) => `${isolated(type)} at ${count(won)}`);
+  return `Fastest of ${plural(rates.length, "rate")}: ${told.join(", ")}.`;
 }
 
 function table(rates, name, view) {
