@@ -103,9 +103,8 @@ class SizingGoal:
         on_failure: "fail", "fallback" (take `fallback_machines`) or "most_probable" where training failed or
             the goal is out of reach. "most_probable" takes the configuration that keeps to a goal out of
             reach most probably; without a model, the fallback if there is one. Each with a loud warning. None
-            for "fallback" where `fallback_machines` are given, else "fail". The fallback is taken whatever
-            failed or was skipped before, also ahead of the task group: a production task that needs what
-            comes first must wait for that itself, ``prepare >> [ernest, production]``.
+            for "fallback" where `fallback_machines` are given, else "fail". No fallback is taken where what
+            comes before the task group has failed or was skipped.
         fallback_machines: how many to take then.
         fallback_instance_type: of which type; None for the first that was to be trained. Of one that is
             neither trained nor among `untrained_types`, the cores are not known: then there are only the

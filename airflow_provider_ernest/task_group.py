@@ -135,7 +135,7 @@ class ErnestTaskGroup(TaskGroup):
                 branches = training_branches(
                     clusters, training, options=options, in_parallel=types_in_parallel
                 )
-            choose = _choose(training, branches)
+            choose = _choose(training, branches, begins_with=[task.task_id for task in self.get_roots()])
             self.cluster: Any = None
             self.teardown: Any = [branch.terminate for branch in branches]
             if len(clusters) == 1:
@@ -152,7 +152,9 @@ class ErnestTaskGroup(TaskGroup):
         self.decision: Any = f"{{{{ ti.xcom_pull(task_ids='{choose.task_id}', key='record') | tojson }}}}"
 
 
-def _choose(training: Training, branches: Sequence[TrainingBranch]) -> ChooseConfigOperator:
+def _choose(
+    training: Training, branches: Sequence[TrainingBranch], *, begins_with: Sequence[str]
+) -> ChooseConfigOperator:
     job, goal = training.job, training.goal
     is_one = len(branches) == 1
     models, handles = [branch.fit.output for branch in branches], [branch.handle for branch in branches]
@@ -163,6 +165,7 @@ def _choose(training: Training, branches: Sequence[TrainingBranch]) -> ChooseCon
         model=models[0] if is_one else models,
         cluster=handles[0] if is_one else handles,
         training_failure={branch.instance_type: branch.failure for branch in branches},
+        training_begins_with=begins_with if goes_on else (),
         cores_per_machine={branch.instance_type: branch.cores for branch in branches},
         price_per_hour=goal.price_per_hour,
         max_machines=goal.max_machines,

@@ -61,6 +61,9 @@ class ChooseConfigOperator(BaseOperator):
         fallback_instance_type: of which type; None for the first that was to be trained.
         training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
             of one for each type, or a mapping by type.
+        training_begins_with: ids of the tasks that the training begins with. Where all of them were skipped,
+            so is this task; where none was started since what comes before has failed, it fails, and takes
+            no fallback.
         cluster: `ClusterHandle` document of the cluster that production runs on, if it is there already, or
             one of each type's training: no more machines than it has are chosen, unless machines can be
             added to it. As JSON text, too: a task with another trigger rule than ``all_success`` must not
@@ -129,6 +132,7 @@ class ChooseConfigOperator(BaseOperator):
         fallback_machines: Number | None = None,
         fallback_instance_type: str | None = None,
         training_failure: Any = None,
+        training_begins_with: Sequence[str] = (),
         cluster: Any = None,
         cores_per_machine: Number | Mapping[str, Any] | None = None,
         conf: Mapping[str, str] | None = None,
@@ -157,6 +161,7 @@ class ChooseConfigOperator(BaseOperator):
         self.fallback_machines = fallback_machines
         self.fallback_instance_type = fallback_instance_type
         self.training_failure = training_failure
+        self.training_begins_with = training_begins_with
         self.cluster = cluster
         self.cores_per_machine = cores_per_machine
         self.conf = conf
@@ -170,7 +175,10 @@ class ChooseConfigOperator(BaseOperator):
         from airflow_provider_ernest.operators.decision_record import keep_decision
         from airflow_provider_ernest.operators.question import read_question
         from airflow_provider_ernest.operators.trained_types import trained_types
+        from airflow_provider_ernest.operators.training_begun import end_unless_begun
 
+        if self.training_begins_with:
+            end_unless_begun(context, self.training_begins_with)
         with no_vain_retries():
             types = trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure)
             question = read_question(self, has_model=any(each.model for each in types))

@@ -75,3 +75,21 @@ def test_a_fallback_is_taken_even_where_no_cluster_came_up(runs):
     assert run["done"] == ["create unavailable", "production on 2"]
     assert run["tasks"]["ernest.terminate_cluster"] == "upstream_failed", "there is nothing to end"
     assert run["state"] == "success"
+
+
+def test_no_fallback_is_taken_where_what_comes_before_has_failed(runs):
+    """Production would run without the input that was to be prepared."""
+    run = runs["unprepared"]
+
+    assert run["done"] == []
+    assert run["tasks"]["ernest.choose_config"] == "failed"
+    assert run["tasks"]["production"] == "upstream_failed"
+    assert run["state"] == "failed"
+
+
+def test_where_the_training_is_skipped_so_is_production(runs):
+    run = runs["not_wanted"]
+
+    assert run["done"] == []
+    assert run["tasks"]["ernest.choose_config"] == run["tasks"]["production"] == "skipped"
+    assert run["state"] == "success"

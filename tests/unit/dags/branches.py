@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
@@ -83,7 +84,18 @@ class Production(BaseOperator):
         done(self, f"production on {self.conf['spark.executor.instances']}")
 
 
-def sized(dag_id: str, *types: str, trigger_rule: str = "all_success", **goal: Any) -> DAG:
+class Prepare(BaseOperator):
+    """What the input needs before anything: fails, or is skipped."""
+
+    def __init__(self, *, end: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.end = end
+
+    def execute(self, context: Any) -> None:
+        raise AirflowSkipException() if self.end == "skipped" else RuntimeError("no input")
+
+
+def sized(dag_id: str, *types: str, trigger_rule: str = "all_success", prepare: str = "", **goal: Any) -> DAG:
     with DAG(dag_id, schedule=None) as dag:
         ernest = ErnestTaskGroup(
             job=SparkJob(name="enrich", application=__file__),
@@ -97,6 +109,8 @@ def sized(dag_id: str, *types: str, trigger_rule: str = "all_success", **goal: A
             task_id="production", conf=ernest.config["spark_conf"], trigger_rule=trigger_rule
         )
         ernest >> production
+        if prepare:
+            Prepare(task_id="prepare", end=prepare) >> ernest
     return dag
 
 
@@ -104,10 +118,12 @@ one_is_left = sized("one_is_left", "broken", "unavailable", "good")
 none_is_left = sized("none_is_left", "broken", "unavailable")
 eager = sized("eager", "broken", trigger_rule="all_done")
 fallen_back = sized("fallen_back", "unavailable", fallback_machines=2)
+unprepared = sized("unprepared", "good", prepare="failed", fallback_machines=2)
+not_wanted = sized("not_wanted", "good", "better", prepare="skipped", fallback_machines=2)
 
 if __name__ == "__main__":
     ran: dict[str, Any] = {}
-    for dag in (one_is_left, none_is_left, eager, fallen_back):
+    for dag in (one_is_left, none_is_left, eager, fallen_back, unprepared, not_wanted):
         run = dag.test()
         states = {task.task_id: str(task.state) for task in run.get_task_instances()}
         lines = [line.partition(": ") for line in DONE.read_text().splitlines()]
