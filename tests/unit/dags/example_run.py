@@ -99,6 +99,12 @@ class TaskInstance:
     def xcom_pull(self, *, task_ids: str, key: str = "return_value", default: Any = None, **_: Any) -> Any:
         return self._xcoms.get((task_ids, key), default)
 
+    def get_task_states(
+        self, *, dag_id: str, task_ids: list[str], run_ids: list[str]
+    ) -> dict[str, dict[str, str]]:
+        """All tasks before the decision have succeeded."""
+        return {run_id: dict.fromkeys(task_ids, "success") for run_id in run_ids}
+
     def xcom_push(self, key: str, value: Any) -> None:
         # As in the database: what is no JSON does not come out as it went in.
         self._xcoms[self.task_id, key] = json.loads(json.dumps(value))
