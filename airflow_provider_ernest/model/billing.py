@@ -37,9 +37,14 @@ class BilledCost(Document):
     training: float = 0.0
 
     @property
+    def of_the_run(self) -> float:
+        """What the run itself costs: all but the training, which was paid before."""
+        return self.machines + self.master + self.volumes
+
+    @property
     def total(self) -> float:
         """All together."""
-        return self.machines + self.master + self.volumes + self.training
+        return self.of_the_run + self.training
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -112,6 +112,15 @@ class Goal:
         in_time = self.deadline_seconds is None or seconds <= self.deadline_seconds * (1 + TOLERANCE)
         return in_time and (self.budget_dollars is None or cost <= self.budget_dollars * (1 + TOLERANCE))
 
+    def latest_seconds(self, boot_seconds: float) -> float | None:
+        """The deadline from submission on; None where there is none, or the boot uses it up.
+
+        Args:
+            boot_seconds: from the launch of the machines to the submission.
+        """
+        deadline = self.deadline_seconds
+        return deadline - boot_seconds if deadline is not None and deadline > boot_seconds else None
+
     def limit_seconds(self, billing: Billing, machines: int) -> float:
         """The longest run, from submission to end, that keeps to it; infinite without limits, at least 0.
 

@@ -130,8 +130,7 @@ def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | Non
     if decision.composition:
         return None
     if decision.billing is not None:
-        billed = decision.billing.cost(machines=machines, seconds=seconds)
-        return billed.total - billed.training
+        return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
     price = decision.price_per_hour
     return None if price is None else machines * price * seconds / 3600.0
 

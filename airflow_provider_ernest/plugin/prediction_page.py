@@ -62,7 +62,7 @@ def prediction(
         "goal": goal.describe() if goal else None,
         "confidence": request.confidence,
         "boot_seconds": request.billed.boot_seconds,
-        "latest_seconds": _latest_seconds(request),
+        "latest_seconds": goal.latest_seconds(request.billed.boot_seconds) if goal else None,
         "curve": considered.curve,
         "alternatives": [_alternative(each) for each in considered.alternatives],
         "decision": _told(decision, left_out),
@@ -93,13 +93,6 @@ def _chosen(considered: Considered, goal: Goal | None) -> tuple[Decision | None,
         return choose_among(considered.alternatives, considered.offers, goal=goal), "", None
     except InfeasibleGoalError as error:
         return None, str(error), error.most_probable
-
-
-def _latest_seconds(request: PredictionRequest) -> float | None:
-    """The deadline from submission on; None without one, or where the boot uses it up."""
-    if request.deadline_seconds is None or request.deadline_seconds <= request.billed.boot_seconds:
-        return None
-    return request.deadline_seconds - request.billed.boot_seconds
 
 
 def _alternative(each: Alternative) -> dict[str, Any]:

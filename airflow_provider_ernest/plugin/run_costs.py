@@ -127,11 +127,10 @@ def _billed(decision: Decision | None, *, machines: int, seconds: float) -> floa
     if decision is None or decision.billing is None:
         return None
     try:
-        cost = decision.billing.cost(machines=machines, seconds=seconds)
+        cost = decision.billing.cost(machines=machines, seconds=seconds).of_the_run
     except (ValueError, ArithmeticError):  # documents of others may hold any numbers
         return None
-    total = cost.machines + cost.master + cost.volumes
-    return total if math.isfinite(total) else None
+    return cost if math.isfinite(cost) else None
 
 
 def _production_price(documents: Sequence[Documents]) -> float | None:

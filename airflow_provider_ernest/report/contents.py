@@ -73,9 +73,8 @@ class Contents:
     @property
     def latest_seconds(self) -> float | None:
         """The deadline from submission on, without the boot of the machines; None where nothing is left."""
-        deadline = self.goal.deadline_seconds if self.goal else None
         boot = self.billing.boot_seconds if self.billing else 0.0
-        return deadline - boot if deadline is not None and deadline > boot else None
+        return self.goal.latest_seconds(boot) if self.goal else None
 
     @property
     def observed_machines(self) -> tuple[int, int]:
