@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-DAGS = Path(__file__).parent / "dags"
+DAGS = Path(__file__).parents[1] / "failing_dags"
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,8 @@
 """DAGs over several types of machines, without machines: clusters and runs are made up, and some fail.
 
-Run as a program, it runs them all and writes the states of their tasks, and when what was done, as JSON.
+Run as a program, it runs them all and writes the states of their tasks, and what was done, as JSON. It stands
+outside tests/unit because it replaces what operators do: no other test may import it, and pytest imports all
+modules there for their doctests.
 """
 
 from __future__ import annotations
