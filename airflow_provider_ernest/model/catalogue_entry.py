@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from airflow_provider_ernest.model.documents import Document
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model
 
-MODEL, DECISION, PRODUCTION_RUN = "model", "decision", "production"
+MODEL, DECISION, PRODUCTION_RUN, MARK = "model", "decision", "production", "mark"
 
 PROBABLE = 0.5
 """A term that the job more probably has not is not listed: averaged models have a share of all."""
@@ -16,10 +16,10 @@ PROBABLE = 0.5
 
 @dataclass(frozen=True, kw_only=True)
 class CatalogueEntry(Document):
-    """A model, a decision or a production run in a few words.
+    """A model, a decision, a production run or a mark in a few words.
 
     Attributes:
-        kind: `MODEL`, `DECISION` or `PRODUCTION_RUN`.
+        kind: `MODEL`, `DECISION`, `PRODUCTION_RUN` or `MARK`.
         id: unique among those of its kind, job and instance type; sorts by time.
         job: the user's name of the job.
         instance_type: the machines' type.
@@ -38,6 +38,11 @@ class CatalogueEntry(Document):
         seconds: that a production run took, from submission to end.
         predicted_seconds: of a decision or a production run.
         is_unusual: whether a production run's time was outside what was nearly certain.
+        is_unlikely: whether it was outside what was likely.
+        base_model_id: the model of sample runs alone that a model goes on from.
+        learned_from: how many production runs a model has learned from.
+        cause: of a mark, see `records.ModelMark`.
+        reason: of a mark.
     """
 
     kind: str
@@ -59,6 +64,11 @@ class CatalogueEntry(Document):
     seconds: float | None = None
     predicted_seconds: float | None = None
     is_unusual: bool = False
+    is_unlikely: bool = False
+    base_model_id: str | None = None
+    learned_from: int = 0
+    cause: str = ""
+    reason: str = ""
 
     @property
     def key(self) -> tuple[str, str, str, str]:
@@ -66,12 +76,14 @@ class CatalogueEntry(Document):
         return self.id, self.kind, self.job, self.instance_type
 
 
-def entry_of(document: Model | DecisionRecord | ProductionRun) -> CatalogueEntry:
+def entry_of(document: Model | DecisionRecord | ProductionRun | ModelMark) -> CatalogueEntry:
     """What the catalogue says of a document."""
     if isinstance(document, Model):
         return _of_model(document)
     if isinstance(document, DecisionRecord):
         return _of_decision(document)
+    if isinstance(document, ModelMark):
+        return _of_mark(document)
     return CatalogueEntry(
         kind=PRODUCTION_RUN,
         id=document.production_id,
@@ -85,6 +97,7 @@ def entry_of(document: Model | DecisionRecord | ProductionRun) -> CatalogueEntry
         seconds=document.seconds,
         predicted_seconds=document.predicted_seconds,
         is_unusual=document.is_unusual,
+        is_unlikely=document.is_unlikely,
     )
 
 
@@ -105,6 +118,8 @@ def _of_model(model: Model) -> CatalogueEntry:
         warnings=len(model.warnings),
         artifact=model.artifact,
         artifact_sha256=model.artifact_sha256,
+        base_model_id=model.base_model_id,
+        learned_from=len(model.learned_from),
     )
 
 
@@ -121,4 +136,19 @@ def _of_decision(record: DecisionRecord) -> CatalogueEntry:
         artifact_sha256=record.artifact_sha256,
         machines=record.decision.config.machines,
         predicted_seconds=record.decision.predicted_seconds,
+    )
+
+
+def _of_mark(mark: ModelMark) -> CatalogueEntry:
+    return CatalogueEntry(
+        kind=MARK,
+        id=mark.mark_id,
+        job=mark.job,
+        instance_type=mark.instance_type,
+        at=mark.marked_at,
+        dag_id=mark.origin.dag_id if mark.origin else None,
+        model_id=mark.model_id,
+        artifact_sha256=mark.artifact_sha256,
+        cause=mark.cause,
+        reason=mark.reason,
     )

@@ -8,73 +8,11 @@ US dollars unless the name says otherwise.
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, field
 
-from airflow_provider_ernest.exceptions import InvalidDocumentError
-
-SCHEMA = 1
-
-
-class Document:
-    """Base of the documents: conversion to and from what JSON can hold."""
-
-    schema: ClassVar[int] = SCHEMA
-
-    def to_dict(self) -> dict[str, Any]:
-        """The document as JSON-compatible builtins, with its schema number."""
-        import msgspec
-
-        # By way of JSON, since its lists stay lists in XCom, where tuples become objects of Airflow's own.
-        return {"schema": self.schema, **msgspec.json.decode(msgspec.json.encode(self))}
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """Read a document.
-
-        Numbers may come as strings: Jinja makes strings of them when a DAG does not render native
-        objects.
-
-        Raises:
-            InvalidDocumentError: the data does not have this document's form, or a newer schema.
-        """
-        import msgspec
-
-        if not isinstance(data, dict):
-            raise InvalidDocumentError(
-                f"A {cls.__name__} document must be a mapping, not {type(data).__name__}: {data!r}."
-            )
-        schema = data.get("schema", SCHEMA)
-        if schema != cls.schema:
-            raise InvalidDocumentError(
-                f"This {cls.__name__} document has schema {schema}; this version of the package reads "
-                f"schema {cls.schema}.",
-                remedy="Upgrade airflow-provider-ernest, or train the model again.",
-            )
-        try:
-            return msgspec.convert(data, cls, strict=False)
-        except msgspec.ValidationError as error:
-            raise InvalidDocumentError(f"This is no {cls.__name__} document: {error}.") from error
-
-
-def _require(condition: bool, problem: str) -> None:
-    if not condition:
-        raise InvalidDocumentError(problem)
-
-
-def positive(**values: float) -> None:
-    """Refuse what is not a finite number above 0, by name."""
-    for name, value in values.items():
-        _require(math.isfinite(value) and value > 0, f"{name}={value!r} is not a finite number above 0.")
-
-
-def not_negative(**values: float) -> None:
-    """Refuse what is not a finite number of at least 0, by name."""
-    for name, value in values.items():
-        _require(
-            math.isfinite(value) and value >= 0, f"{name}={value!r} is not a finite number of at least 0."
-        )
+from airflow_provider_ernest.model.document import Document as Document
+from airflow_provider_ernest.model.document import not_negative as not_negative
+from airflow_provider_ernest.model.document import positive as positive
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,6 +41,48 @@ class Configuration(Document):
     def __post_init__(self) -> None:
         """Refuse an empty cluster."""
         positive(machines=self.machines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputFingerprint(Document):
+    """The shape of an input, told without its content. None for what is not known.
+
+    Attributes:
+        partitions: that Spark reads of it.
+        total_bytes: of all its files.
+        columns: of a record: columns, features or fields.
+        format: the files' suffix, in lower case and without its dot.
+    """
+
+    partitions: int | None = None
+    total_bytes: int | None = None
+    columns: int | None = None
+    format: str | None = None
+
+    @property
+    def bytes_per_partition(self) -> float | None:
+        """Mean size of a partition; None where it is not known."""
+        if not self.partitions or not self.total_bytes:
+            return None
+        return self.total_bytes / self.partitions
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConditions(Document):
+    """What, beside the code, the run times of a job depend on. None for what is not known.
+
+    Attributes:
+        spark: Spark's version, such as "4.2.0", or a service's release, such as "emr-7.5.0".
+        settings: digests of Spark properties, arguments and further options, by name. Only digests, for
+            values may be anything, and nothing of those whose names tell of a secret.
+        input: the shape of the input.
+        cores_per_machine: cores of a machine.
+    """
+
+    spark: str | None = None
+    settings: dict[str, str] = field(default_factory=dict)
+    input: InputFingerprint | None = None
+    cores_per_machine: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_ernest.model.documents import Document, Origin, not_negative, positive
+from airflow_provider_ernest.model.documents import (
+    Document,
+    Observation,
+    Origin,
+    RunConditions,
+    not_negative,
+    positive,
+)
 from airflow_provider_ernest.model.results import Decision
 
 
@@ -32,6 +39,7 @@ class DecisionRecord(Document):
         objective: what was to be best, in words.
         allowed_machines: the numbers of machines, where not all between fewest and most were allowed.
         model_ids: of all models considered, one for each type of machine.
+        reuse: why the model was an earlier run's; empty where it was trained for this decision.
     """
 
     decision_id: str
@@ -52,6 +60,15 @@ class DecisionRecord(Document):
     objective: str | None = None
     allowed_machines: tuple[int, ...] = ()
     model_ids: tuple[str, ...] = ()
+    reuse: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterBandwidth(Document):
+    """What a probe measured of a cluster that ran a job: the median machine's. None for what it did not."""
+
+    memory_gigabytes_per_second: float | None = None
+    network_gigabytes_per_second: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +95,8 @@ class ProductionRun(Document):
         application_id: Spark's id of the run.
         event_log: where its event log lies.
         origin: the task instance that it was; None outside Airflow.
+        conditions: what, beside the code, it ran under.
+        bandwidth: of the machines that it ran on.
     """
 
     production_id: str
@@ -99,6 +118,8 @@ class ProductionRun(Document):
     application_id: str | None = None
     event_log: str | None = None
     origin: Origin | None = None
+    conditions: RunConditions | None = None
+    bandwidth: ClusterBandwidth | None = None
 
     def __post_init__(self) -> None:
         """Refuse what was not measured: models are judged by these runs."""
@@ -114,9 +135,79 @@ class ProductionRun(Document):
         return 100.0 * (self.predicted_seconds - self.seconds) / self.seconds
 
     @property
+    def is_unlikely(self) -> bool:
+        """Whether it took less or more time than was likely (80 %); False where nothing was predicted."""
+        if self.likely_seconds is None:
+            return False
+        low, high = self.likely_seconds
+        return not low <= self.seconds <= high
+
+    @property
     def is_unusual(self) -> bool:
         """Whether it took less or more time than was nearly certain; False where nothing was predicted."""
         if self.nearly_certain_seconds is None:
             return False
         low, high = self.nearly_certain_seconds
         return not low <= self.seconds <= high
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservationRecord(Document):
+    """A sample run as soon as it was observed, whatever becomes of the training it was made for.
+
+    Attributes:
+        observation_id: unique; sorts by time; see `identity.new_id`.
+        recorded_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        observation: what was observed.
+        artifact_sha256: hash of the code that ran.
+        conditions: what, beside the code, it ran under.
+    """
+
+    observation_id: str
+    recorded_at: str
+    job: str
+    instance_type: str
+    observation: Observation
+    artifact_sha256: str | None = None
+    conditions: RunConditions | None = None
+
+
+CODE, DATA, SETTINGS, CLUSTER, UNEXPLAINED, AGE = (
+    "code",
+    "data",
+    "settings",
+    "cluster",
+    "unexplained",
+    "age",
+)
+"""Why a model no longer speaks for its job: another application, other data, another version of Spark or
+other properties, slower machines, times that nothing known explains, or its age."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelMark(Document):
+    """A note, beside a model, that it no longer speaks for its job. Models themselves are never changed.
+
+    Attributes:
+        mark_id: unique; sorts by time; see `identity.new_id`.
+        marked_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        model_id: of the model.
+        cause: `CODE`, `DATA`, `SETTINGS`, `CLUSTER`, `UNEXPLAINED` or `AGE`.
+        reason: a sentence that says why, and one that says what to do.
+        artifact_sha256: of the application that was seen instead, where that is the cause.
+        origin: the task instance that noticed; None outside Airflow.
+    """
+
+    mark_id: str
+    marked_at: str
+    job: str
+    instance_type: str
+    model_id: str
+    cause: str
+    reason: str
+    artifact_sha256: str | None = None
+    origin: Origin | None = None

@@ -7,9 +7,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from airflow_provider_ernest.model.amdahl.state import AmdahlState
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.billing import BilledCost, Billing
-from airflow_provider_ernest.model.documents import Configuration, Design, Document, Observation, Origin
+from airflow_provider_ernest.model.documents import (
+    Configuration,
+    Design,
+    Document,
+    Observation,
+    Origin,
+    RunConditions,
+)
 from airflow_provider_ernest.model.training_cluster import TrainingCluster
 
 
@@ -89,6 +97,10 @@ class Model(Document):
         origin: the task instance that fitted it; None outside Airflow.
         design: the design that its observations were planned by, None where there was none.
         cluster: the machines that they were made on, None where that is not known.
+        conditions: what, beside the code, the run times depend on, as it was then.
+        base_model_id: the model of sample runs alone that this one goes on from; None for such a one.
+        learned_from: ids of the production runs that it has learned from.
+        amdahl: the extended Amdahl model's running sums over all runs, a second opinion.
     """
 
     model_id: str
@@ -111,6 +123,10 @@ class Model(Document):
     origin: Origin | None = None
     design: Design | None = None
     cluster: TrainingCluster | None = None
+    conditions: RunConditions | None = None
+    base_model_id: str | None = None
+    learned_from: tuple[str, ...] = ()
+    amdahl: AmdahlState | None = None
 
     def __hash__(self) -> int:
         """By its id alone: there may be a thousand observations, and what is fitted is kept by model."""

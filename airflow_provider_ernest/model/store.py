@@ -13,12 +13,15 @@ from typing import Any
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.catalogue import FOLDER, Catalogue
 from airflow_provider_ernest.model.catalogue_entry import entry_of
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.stored_documents import (
     DECISIONS,
+    MARKS,
     MODELS,
+    OBSERVATIONS,
     PRODUCTION,
+    Listed,
     Shelf,
     Stored,
     files,
@@ -70,6 +73,14 @@ class ModelStore:
         """Write a production run; see `save`."""
         return self._save(PRODUCTION, run)
 
+    def save_observation(self, record: ObservationRecord) -> Any:
+        """Write a sample run that was observed; see `save`. The catalogue does not list it."""
+        return OBSERVATIONS.write(self.root, record)
+
+    def save_mark(self, mark: ModelMark) -> Any:
+        """Write a mark beside a model; see `save`."""
+        return self._save(MARKS, mark)
+
     def history(self, job: str, instance_type: str) -> list[Model]:
         """All models of a job on a type of machine, newest last.
 
@@ -98,6 +109,16 @@ class ModelStore:
     def productions(self, job: str, instance_type: str, *, limit: int | None = None) -> list[ProductionRun]:
         """The newest production runs of a job on a type of machine, newest last; see `decisions`."""
         return self._newest(PRODUCTION, job, instance_type, limit=limit)
+
+    def observations(
+        self, job: str, instance_type: str, *, limit: int | None = None
+    ) -> list[ObservationRecord]:
+        """The newest sample runs of a job on a type of machine, newest last; see `decisions`."""
+        return self._newest(OBSERVATIONS, job, instance_type, limit=limit)
+
+    def marks(self, job: str, instance_type: str) -> list[ModelMark]:
+        """All marks of a job's models on a type of machine, newest last; see `decisions`."""
+        return self._newest(MARKS, job, instance_type, limit=None)
 
     def latest(self, job: str, instance_type: str) -> Model | None:
         """The newest model of a job on a type of machine, None where there is none.
@@ -152,7 +173,7 @@ class ModelStore:
         with store_errors(f"There is no readable {shelf.kind} {document_id} at {path}"):
             return shelf.decode(path.read_text(encoding="utf-8"))
 
-    def _save(self, shelf: Shelf[Stored], document: Stored) -> Any:
+    def _save(self, shelf: Shelf[Listed], document: Listed) -> Any:
         path = shelf.write(self.root, document)
         try:
             self._catalogue.add(entry_of(document))

@@ -10,6 +10,7 @@ from typing import Any
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.catalogue_entry import (
     DECISION,
+    MARK,
     MODEL,
     PRODUCTION_RUN,
     CatalogueEntry,
@@ -18,9 +19,9 @@ from airflow_provider_ernest.model.catalogue_entry import (
 from airflow_provider_ernest.model.daemon_threads import in_threads
 from airflow_provider_ernest.model.stored_documents import (
     DECISIONS,
+    MARKS,
     MODELS,
     PRODUCTION,
-    SHELVES,
     Place,
     Shelf,
     files,
@@ -31,8 +32,14 @@ log = logging.getLogger(__name__)
 READERS = 16
 """Folders and files read at once: an object store answers late, and many questions as late as one."""
 
-SHELF_OF: dict[str, Shelf[Any]] = {MODEL: MODELS, DECISION: DECISIONS, PRODUCTION_RUN: PRODUCTION}
-"""Where what an entry of each kind tells of lies."""
+SHELF_OF: dict[str, Shelf[Any]] = {
+    MODEL: MODELS,
+    DECISION: DECISIONS,
+    PRODUCTION_RUN: PRODUCTION,
+    MARK: MARKS,
+}
+"""Where what an entry of each kind tells of lies. Observations are not in the catalogue: they are many, and
+asked for by job and type alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +142,7 @@ def _listed(job_folder: Any) -> list[_File] | None:
             _File(path=path, shelf=shelf, place=_place(job_folder, type_folder, shelf, path))
             for type_folder in type_folders
             if type_folder.is_dir()
-            for shelf in SHELVES
+            for shelf in SHELF_OF.values()
             for path in shelf.newest_first(type_folder)
         ]
     except OSError as error:

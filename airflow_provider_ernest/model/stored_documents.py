@@ -1,8 +1,9 @@
 """Where each kind of document lies in a store, and how it is written and read: one JSON file each.
 
 Layout: ``root / job / instance type / model id.json``, and what is kept beside the models in folders
-of its own there, ``decisions`` and ``production``. Names are percent-encoded, for they are the
-user's: a job may be called "../x". Ids sort by time, so the last name in a folder is the newest.
+of its own there, ``decisions``, ``production``, ``observations`` and ``marks``. Names are percent-encoded,
+for they are the user's: a job may be called "../x". Ids sort by time, so the last name in a folder is the
+newest.
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
     StoreError,
 )
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.records import (
+    DecisionRecord,
+    ModelMark,
+    ObservationRecord,
+    ProductionRun,
+)
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.whole_files import create_whole
 
@@ -33,7 +39,10 @@ SUFFIX = ".json"
 LONGEST_NAME = 200
 """File systems allow 255 bytes; some are left for the suffix and for a temporary name."""
 
-Stored = TypeVar("Stored", Model, DecisionRecord, ProductionRun)
+Stored = TypeVar("Stored", Model, DecisionRecord, ProductionRun, ObservationRecord, ModelMark)
+
+Listed = TypeVar("Listed", Model, DecisionRecord, ProductionRun, ModelMark)
+"""Documents that the catalogue lists."""
 
 Place = tuple[str, str, str, str]
 """Where a document lies under a store's root: the names of its job's folder, of its instance type's, of its
@@ -170,7 +179,11 @@ class Shelf(Generic[Stored]):
 MODELS = Shelf(kind="model", form=Model, id_field="model_id")
 DECISIONS = Shelf(kind="decision", form=DecisionRecord, id_field="decision_id", folder="decisions")
 PRODUCTION = Shelf(kind="production run", form=ProductionRun, id_field="production_id", folder="production")
-SHELVES: tuple[Shelf[Any], ...] = (MODELS, DECISIONS, PRODUCTION)
+OBSERVATIONS = Shelf(
+    kind="observation", form=ObservationRecord, id_field="observation_id", folder="observations"
+)
+MARKS = Shelf(kind="mark", form=ModelMark, id_field="mark_id", folder="marks")
+SHELVES: tuple[Shelf[Any], ...] = (MODELS, DECISIONS, PRODUCTION, OBSERVATIONS, MARKS)
 
 
 def type_folder(root: Any, job: str, instance_type: str) -> Any:

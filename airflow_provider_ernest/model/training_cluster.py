@@ -43,6 +43,7 @@ class TrainingCluster(Document):
         cores_per_machine: the cores that each machine offers.
         price_per_hour: dollars for one worker and hour; None where it is not known.
         machines: those kept and those culled, and the master where it is a machine of its own.
+        memory_megabytes_per_machine: that each offers to executors; None where it is not known.
     """
 
     kind: str
@@ -51,3 +52,4 @@ class TrainingCluster(Document):
     cores_per_machine: int
     price_per_hour: float | None = None
     machines: tuple[TrainedMachine, ...] = ()
+    memory_megabytes_per_machine: int | None = None

@@ -8,8 +8,8 @@ import pytest
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior, TermBelief
 from airflow_provider_ernest.model.billing import BilledCost, Billing
+from airflow_provider_ernest.model.document import SCHEMA
 from airflow_provider_ernest.model.documents import (
-    SCHEMA,
     CandidateRange,
     Configuration,
     Design,
