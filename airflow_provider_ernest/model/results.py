@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from airflow_provider_ernest.model.amdahl.state import AmdahlState
+from airflow_provider_ernest.model.amdahl.sums import AmdahlState
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.billing import BilledCost, Billing
 from airflow_provider_ernest.model.documents import (

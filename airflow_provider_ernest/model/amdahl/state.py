@@ -3,62 +3,19 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.documents import Document
-from airflow_provider_ernest.model.parameters import FloatArray, number_not_negative, whole_number
+from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
+from airflow_provider_ernest.model.amdahl.sums import AmdahlState as AmdahlState
+from airflow_provider_ernest.model.parameters import FloatArray
 
 SAME = 1e-9
 """Predictor values that differ by less than this share of the larger are one."""
 
 LARGEST_CONDITION = 1e12
 """Of the running sums, scaled: beyond it they have lost the polynomial to rounding."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class AmdahlState(Document):
-    """All that `ExtendedAmdahl` remembers; its size depends on the degree alone.
-
-    Attributes:
-        degree: k, of the polynomial.
-        base_processors: the lowest processor count seen; the polynomial is of the times on it.
-        unit_exponent: predictor values are kept in units of 2**unit_exponent, so that the largest is
-            between 0.5 and 1 and no power of it grows.
-        power_sums: the sums of u^j over the points on `base_processors`, j = 0..2k; X^T X has them.
-        time_sums: the sums of u^j * seconds, j = 0..k; this is X^T y.
-        distinct_x: up to k + 1 different predictor values of these points.
-        highest_processors: p of the highest point, the one with the most processors and of those with
-            the largest predictor value.
-        highest_x: x of it.
-        highest_points: how many points lay there.
-        highest_mean_seconds: the mean of their times.
-    """
-
-    degree: int
-    base_processors: int = 0
-    unit_exponent: int = 0
-    power_sums: tuple[float, ...]
-    time_sums: tuple[float, ...]
-    distinct_x: tuple[float, ...] = ()
-    highest_processors: int = 0
-    highest_x: float = 0.0
-    highest_points: int = 0
-    highest_mean_seconds: float = 0.0
-
-    def __post_init__(self) -> None:
-        """Refuse sums of another degree, and NaN."""
-        degree = whole_number("degree", self.degree, minimum=0)
-        for name, length in (("power_sums", 2 * degree + 1), ("time_sums", degree + 1)):
-            sums = getattr(self, name)
-            if len(sums) != length:
-                raise InvalidParameterError(name, sums, f"must have {length} values for degree {degree}")
-            for index, value in enumerate(sums):
-                number_not_negative(f"{name}[{index}]", value)
-        for name in ("highest_x", "highest_mean_seconds"):
-            number_not_negative(name, getattr(self, name))
 
 
 def emptied(state: AmdahlState, *, base_processors: int) -> AmdahlState:

@@ -62,6 +62,7 @@ def test_a_production_run_in_a_few_words():
         seconds=60.0,
         predicted_seconds=50.0,
         is_unusual=True,
+        is_unlikely=True,
     )
 
 
