@@ -106,6 +106,16 @@ def type_name(cluster: ClusterSpec) -> str:
     return cluster.instance_type
 
 
+def spark_release(cluster: ClusterSpec) -> str | None:
+    """What tells the Spark that it runs, as `FindModelOperator` takes it; None where nothing does."""
+    if isinstance(cluster, LocalClusterSpec):
+        return "installed"
+    if isinstance(cluster, EC2ClusterSpec):
+        distribution = cluster.spark_distribution.rpartition("/")[2]
+        return f"{distribution} on {cluster.image}" if cluster.image else distribution
+    return cluster.release_label if isinstance(cluster, EmrClusterSpec) else None
+
+
 def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
     """The cores of each machine, or what they are read from at run time.
 

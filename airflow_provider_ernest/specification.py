@@ -140,3 +140,24 @@ class ModelSettings:
     extension_terms: Sequence[str] = ()
     extend_above_percent: Number = 10.0
     learn_from_other_jobs: bool = True
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reuse:
+    """How long a stored model is good for, where nothing that it depends on has changed.
+
+    The application must have the same content, Spark, the job's settings and the machines must be the same,
+    and a record and a partition of the input as large; more data is no difference.
+
+    Attributes:
+        max_age_days: train anew so many days after; None for no limit, since production runs tell when a
+            model no longer holds.
+        shape_tolerance: by how much a partition of the input may have grown or shrunk; 0.25 is 25 %.
+        max_growth: to how many times its size the input may have grown.
+        accept_unknown_application: take an application that the Airflow worker cannot read for unchanged.
+    """
+
+    max_age_days: Number | None = None
+    shape_tolerance: Number = 0.25
+    max_growth: Number = 4.0
+    accept_unknown_application: bool = False

@@ -9,9 +9,15 @@ from airflow.sdk import TaskGroup, XComArg
 
 from airflow_provider_ernest.cluster_tasks import resize_task
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.reuse_task import find_task
 from airflow_provider_ernest.sizing_goal import FAIL
-from airflow_provider_ernest.specification import ModelSettings
-from airflow_provider_ernest.training_branch import Training, TrainingBranch, training_branch
+from airflow_provider_ernest.specification import ModelSettings, Reuse
+from airflow_provider_ernest.training_branch import (
+    WITHOUT_DESIGN,
+    Training,
+    TrainingBranch,
+    training_branch,
+)
 from airflow_provider_ernest.training_branches import (
     options_of_each,
     refuse_for_several,
@@ -22,9 +28,14 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.cluster_tasks import ClusterSpec
     from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 
+REUSE = Reuse()
+
 
 class ErnestTaskGroup(TaskGroup):
     """Design, cluster, sample runs, model, decision: everything ahead of the production task.
+
+    First of all a stored model is looked for that speaks for the job as it is now; where there is one, the
+    training is skipped, and the decision is made by it. See `FindModelOperator`.
 
     .. code-block:: python
 
@@ -71,6 +82,8 @@ class ErnestTaskGroup(TaskGroup):
         run_retries: how often a failed sample run is tried again.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
         store: root of the model store; None for ``[ernest] store``.
+        reuse: how long a stored model is good for; None to train in each run.
+        on_stale: callables or Airflow notifiers, called where a model no longer speaks for the job.
         group_id: name of the group.
         group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
 
@@ -107,6 +120,8 @@ class ErnestTaskGroup(TaskGroup):
         run_retries: int = 1,
         staging_uri: str | None = None,
         store: str | None = None,
+        reuse: Reuse | None = REUSE,
+        on_stale: Any = (),
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
@@ -122,23 +137,42 @@ class ErnestTaskGroup(TaskGroup):
             run_retries=run_retries,
             staging_uri=staging_uri,
             store=store,
+            found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
         )
         clusters = list(cluster) if isinstance(cluster, Sequence) else [cluster]
         options = options_of_each(cluster_options, clusters)
+        from airflow.providers.standard.operators.empty import EmptyOperator
+
         with self:
             if len(clusters) == 1:
                 branches = [
-                    training_branch(clusters[0], training, options=options[0], spark_conn_id=spark_conn_id)
+                    training_branch(
+                        clusters[0],
+                        training,
+                        options=options[0],
+                        spark_conn_id=spark_conn_id,
+                        serves_production=True,
+                    )
                 ]
             else:
                 refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
                 branches = training_branches(
                     clusters, training, options=options, in_parallel=types_in_parallel
                 )
-            choose = _choose(training, branches, begins_with=[task.task_id for task in self.get_roots()])
+            find = find_task(
+                training,
+                branches,
+                reuse=reuse,
+                on_stale=on_stale,
+                keeps_cluster=resize_for_production or spark_conn_id is not None,
+            )
+            choose = _choose(training, branches, begins_with=[find.task_id])
+            find >> choose
             self.cluster: Any = None
             self.teardown: Any = [branch.terminate for branch in branches]
             if len(clusters) == 1:
+                # Where the cluster is production's, too, the decision needs its handle, with or without runs.
+                branches[0].create >> EmptyOperator(task_id="cluster_ready") >> choose
                 self.cluster, self.teardown = branches[0].create.output, branches[0].terminate
             if resize_for_production:
                 resize = resize_task(
@@ -166,6 +200,9 @@ def _choose(
         cluster=handles[0] if is_one else handles,
         training_failure={branch.instance_type: branch.failure for branch in branches},
         training_begins_with=begins_with if goes_on else (),
+        stored_models=training.found("models"),
+        input_growth=training.found("growth"),
+        reuse_reasons=training.found("reasons"),
         cores_per_machine={branch.instance_type: branch.cores for branch in branches},
         price_per_hour=goal.price_per_hour,
         max_machines=goal.max_machines,
@@ -188,5 +225,5 @@ def _choose(
         dynamic_allocation=goal.dynamic_allocation,
         job=job.name,
         store=training.store,
-        trigger_rule="all_done" if goes_on else "all_success",
+        trigger_rule="all_done" if goes_on else WITHOUT_DESIGN,
     )

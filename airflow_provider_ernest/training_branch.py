@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,9 @@ RETRY_DELAY = timedelta(seconds=15)
 """Airflow's five minutes would be paid for: the cluster waits meanwhile."""
 TEARDOWN_RETRIES = 3
 
+WITHOUT_DESIGN = "none_failed_min_one_success"
+"""The rule of tasks that go on where a stored model has made those before them needless."""
+
 RUN_NAME = (
     "{{ task.experiment['machines'] }} machine{{ '' if task.experiment['machines'] == 1 else 's' }}, "
     "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
@@ -41,7 +44,11 @@ RUN_NAME = (
 
 @dataclass(frozen=True, kw_only=True)
 class Training:
-    """What the trainings on all types of machines have in common; see `ErnestTaskGroup` for the fields."""
+    """What the trainings on all types of machines have in common; see `ErnestTaskGroup` for the fields.
+
+    Attributes:
+        found_by: id of the task that looks for stored models.
+    """
 
     job: SparkJob
     input: SampledInput
@@ -53,6 +60,15 @@ class Training:
     run_retries: int = 1
     staging_uri: str | None = None
     store: str | None = None
+    found_by: str = "find_model"
+
+    def found(self, key: str) -> str:
+        """What the task that looked for stored models has pushed, as a template of JSON text."""
+        return f"{{{{ ti.xcom_pull(task_ids='{self.found_by}', key='{key}') | tojson }}}}"
+
+    def found_text(self, key: str) -> str:
+        """The same as a template of plain text."""
+        return f"{{{{ ti.xcom_pull(task_ids='{self.found_by}', key='{key}') or '' }}}}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +81,12 @@ class TrainingBranch:
         fit: fits the model.
         terminate: ends the cluster, the teardown.
         cores: of a machine, or a template that renders to them or to nothing.
+        cluster: that it is trained on.
+        serves_production: production may have that cluster, too.
+        check: checks the cluster's specification; None where there is nothing to ask.
+        design: designs the sample runs, maybe for several types.
+        training_tasks: ids of those that a stored model makes needless.
+        cluster_tasks: ids of those that check, start and end the cluster.
     """
 
     instance_type: str
@@ -72,6 +94,12 @@ class TrainingBranch:
     fit: FitModelOperator
     terminate: TerminateClusterOperator
     cores: Any
+    cluster: ClusterSpec
+    serves_production: bool
+    check: BaseOperator | None
+    design: ExperimentDesignOperator
+    training_tasks: tuple[str, ...]
+    cluster_tasks: tuple[str, ...]
 
     @property
     def handle(self) -> str:
@@ -95,6 +123,7 @@ def training_branch(
     options: Mapping[str, Any],
     spark_conn_id: str | None = None,
     design: ExperimentDesignOperator | None = None,
+    serves_production: bool = False,
 ) -> TrainingBranch:
     """Build the tasks of one type of machine, in the task group that is open.
 
@@ -104,13 +133,16 @@ def training_branch(
         options: further arguments of the operator that starts the cluster.
         spark_conn_id: Airflow connection at whose address a local cluster listens.
         design: of the sample runs, where several types share it; None to make one.
+        serves_production: production may have the cluster, too. Then it is started also where a stored model
+            makes the training needless.
 
     Raises:
         InvalidParameterError: such a cluster cannot be.
     """
     check = check_task(cluster, options)
     own_design = design or design_task(training, [cluster], cores=cores_per_machine(cluster, check))
-    create = create_task(cluster, options, spark_conn_id)
+    rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
+    create = create_task(cluster, {**rule, **options}, spark_conn_id)
     runs = _sample_runs(training, own_design.output, create.output)
     fit = _fit_task(training, runs.output, design=XComArg(own_design, key="design"), cluster=_handle(create))
     terminate = TerminateClusterOperator(
@@ -126,14 +158,21 @@ def training_branch(
     # fails, whatever its trigger rule: the decision has to, for its fallback.
     runs >> terminate
     if check is not None:
-        # A design that is shared is not held up by the check of one type.
-        check >> (own_design if design is None else create)
+        check >> create
+        if design is None:  # one that is shared is not held up by the check of one type
+            check >> own_design
     return TrainingBranch(
         instance_type=type_name(cluster),
         create=create,
         fit=fit,
         terminate=terminate,
         cores=_cores(cluster, check),
+        cluster=cluster,
+        serves_production=serves_production,
+        check=check,
+        design=own_design,
+        training_tasks=_ids([None if design else own_design, runs, fit]),
+        cluster_tasks=_ids([check, create, terminate]),
     )
 
 
@@ -183,6 +222,10 @@ def _sample_runs(training: Training, experiments: XComArg, cluster: XComArg) -> 
         seed=sampled.seed,
         cluster=cluster,
         run_timeout_seconds=training.run_timeout_seconds,
+        job=job.name,
+        store=training.store,
+        artifact_sha256=training.found_text("artifact_sha256"),
+        conditions=training.found("conditions"),
         retries=training.run_retries,
         retry_delay=RETRY_DELAY,
         max_active_tis_per_dagrun=training.parallel_runs,
@@ -200,14 +243,21 @@ def _fit_task(
         cluster=cluster,
         job=training.job.name,
         application=training.job.application,
+        submit_options=dict(training.job.submit_options),
         input_path=training.input.path,
         max_error_percent=training.goal.max_error_percent,
         on_inadequate=training.goal.on_inadequate,
         store=training.store,
+        artifact_sha256=training.found_text("artifact_sha256"),
+        conditions=training.found("conditions"),
         **asdict(training.model),
         # The runs that succeeded may suffice; without a design there is nothing to fit.
         trigger_rule="all_done_min_one_success",
     )
+
+
+def _ids(tasks: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(task.task_id for task in tasks if task is not None)
 
 
 def _handle(create: BaseOperator) -> str:

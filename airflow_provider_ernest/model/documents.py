@@ -8,7 +8,7 @@ US dollars unless the name says otherwise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from airflow_provider_ernest.model.document import Document as Document
 from airflow_provider_ernest.model.document import not_negative as not_negative
@@ -80,7 +80,7 @@ class RunConditions(Document):
     """
 
     spark: str | None = None
-    settings: dict[str, str] = field(default_factory=dict)
+    settings: dict[str, str] | None = None
     input: InputFingerprint | None = None
     cores_per_machine: int | None = None
 

@@ -184,11 +184,12 @@ def _alternative(job: MixedJob, goal: Goal, counts: IntArray) -> Alternative:
         if count
     )
     machines, billing = int(counts.sum()), mixed_billing(job.offers, parts)
-    models = [offer.model for offer, count in zip(job.offers, counts, strict=True) if count]
-    startup, run = max(model.startup_seconds for model in models), job.run_seconds(counts)
+    offers = [offer for offer, count in zip(job.offers, counts, strict=True) if count]
+    startup, run = max(offer.model.startup_seconds for offer in offers), job.run_seconds(counts)
     spread = job.log_spread(machines)
-    shortages = {memory_shortage(each, machines=machines, scale=job.scale) for each in models} - {""}
-    unsupported = {extrapolation(each, machines=machines, scale=job.scale) for each in models} - {""}
+    scales = [(offer.model, job.scale * offer.input_growth) for offer in offers]
+    shortages = {memory_shortage(model, machines=machines, scale=scale) for model, scale in scales} - {""}
+    unsupported = {extrapolation(model, machines=machines, scale=scale) for model, scale in scales} - {""}
     limit = goal.limit_seconds(billing, machines) - startup
     probability = None
     if goal.has_limits:

@@ -56,10 +56,12 @@ class Offer:
         instance_type: None for the model's. Another one was not trained: an explicit extrapolation.
         relative_speed: of that type against the model's for work on data, such as 2 where it has twice the
             cores; only with `instance_type`.
+        input_growth: how many times the input that the model was trained for today's is. Scales are
+            relative to today's.
 
     Raises:
         InvalidParameterError: there are no numbers of machines, or one that cannot be; or a speed is given
-            of a type that was trained.
+            of a type that was trained; or the growth is not above 0.
     """
 
     model: Model
@@ -67,6 +69,7 @@ class Offer:
     billing: Billing
     instance_type: str | None = None
     relative_speed: float = 1.0
+    input_growth: float = 1.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be offered."""
@@ -77,6 +80,7 @@ class Offer:
                 "machines", self.machines, "is empty", remedy="Allow at least one number of machines."
             )
         positive_number("relative_speed", self.relative_speed)
+        positive_number("input_growth", self.input_growth)
         if not self.is_extrapolated and self.relative_speed != 1.0:
             raise InvalidParameterError(
                 "relative_speed",
@@ -106,7 +110,7 @@ class OfferForecast:
 
     Args:
         offer: n numbers of machines of one type.
-        scale: the production input relative to the one that was sampled.
+        scale: the production input relative to today's.
         iterations: of the production run; see `prediction.predict_seconds`.
 
     Attributes:
@@ -121,9 +125,11 @@ class OfferForecast:
     def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
         self.offer = offer
         self._counts = offer.counts
-        self._scale = scale
+        self._scale = scale * offer.input_growth
         self._iterations = iterations
-        trained = predict_seconds(offer.model, machines=self._counts, scale=scale, iterations=iterations)
+        trained = predict_seconds(
+            offer.model, machines=self._counts, scale=self._scale, iterations=iterations
+        )
         self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
         self.seconds = trained * self._ratio
         self._check_seconds()

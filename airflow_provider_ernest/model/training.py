@@ -12,7 +12,7 @@ from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.model.adequacy import warnings_about
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior, prior_for
-from airflow_provider_ernest.model.documents import Design, Observation, Origin
+from airflow_provider_ernest.model.documents import Design, Observation, Origin, RunConditions
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.predictors import (
     AVERAGING,
@@ -41,6 +41,8 @@ def train(
     origin: Origin | None = None,
     design: Design | None = None,
     cluster: TrainingCluster | None = None,
+    conditions: RunConditions | None = None,
+    warnings: Sequence[str] = (),
 ) -> Model:
     """Fit and cross-validate a model.
 
@@ -58,6 +60,8 @@ def train(
         origin: the task instance that fits it.
         design: the design that the runs were planned by.
         cluster: the machines that they were made on.
+        conditions: what, beside the code, their times depend on.
+        warnings: what is to be known of them before the model is trusted.
 
     Raises:
         FitError: the observations cannot be of one model, or do not determine the terms.
@@ -87,10 +91,11 @@ def train(
         artifact_sha256=artifact_sha256,
         input_path=input_path,
         trained_iterations=iterations,
-        warnings=warnings_about(predictor, names, observations),
+        warnings=(*warnings, *warnings_about(predictor, names, observations)),
         origin=origin,
         design=design,
         cluster=cluster,
+        conditions=conditions,
     )
 
 

@@ -64,6 +64,10 @@ class ChooseConfigOperator(BaseOperator):
         training_begins_with: ids of the tasks that the training begins with. Where all of them were skipped,
             so is this task; where none was started since what comes before has failed, it fails, and takes
             no fallback.
+        stored_models: `Model` documents by type, from the `FindModelOperator`: each is taken where `model`
+            has none of its type. Its training was skipped.
+        input_growth: how many times the input that each of them was trained for today's is, by type.
+        reuse_reasons: why each was reused, by type, for the record.
         cluster: `ClusterHandle` document of the cluster that production runs on, if it is there already, or
             one of each type's training: no more machines than it has are chosen, unless machines can be
             added to it. As JSON text, too: a task with another trigger rule than ``all_success`` must not
@@ -101,6 +105,9 @@ class ChooseConfigOperator(BaseOperator):
         "fallback_machines",
         "fallback_instance_type",
         "training_failure",
+        "stored_models",
+        "input_growth",
+        "reuse_reasons",
         "cluster",
         "cores_per_machine",
         "conf",
@@ -133,6 +140,9 @@ class ChooseConfigOperator(BaseOperator):
         fallback_instance_type: str | None = None,
         training_failure: Any = None,
         training_begins_with: Sequence[str] = (),
+        stored_models: Any = None,
+        input_growth: Any = None,
+        reuse_reasons: Any = None,
         cluster: Any = None,
         cores_per_machine: Number | Mapping[str, Any] | None = None,
         conf: Mapping[str, str] | None = None,
@@ -162,6 +172,9 @@ class ChooseConfigOperator(BaseOperator):
         self.fallback_instance_type = fallback_instance_type
         self.training_failure = training_failure
         self.training_begins_with = training_begins_with
+        self.stored_models = stored_models
+        self.input_growth = input_growth
+        self.reuse_reasons = reuse_reasons
         self.cluster = cluster
         self.cores_per_machine = cores_per_machine
         self.conf = conf
@@ -174,13 +187,19 @@ class ChooseConfigOperator(BaseOperator):
         from airflow_provider_ernest.operators.decided_outputs import decided_outputs
         from airflow_provider_ernest.operators.decision_record import keep_decision
         from airflow_provider_ernest.operators.question import read_question
+        from airflow_provider_ernest.operators.reused_models import with_stored_models
         from airflow_provider_ernest.operators.trained_types import trained_types
         from airflow_provider_ernest.operators.training_begun import end_unless_begun
 
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)
         with no_vain_retries():
-            types = trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure)
+            types = with_stored_models(
+                trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure),
+                models=self.stored_models,
+                growth=self.input_growth,
+                reasons=self.reuse_reasons,
+            )
             question = read_question(self, has_model=any(each.model for each in types))
             record = self._decide(question, types, context)
             outputs = decided_outputs(

@@ -41,8 +41,13 @@ def record_of(
         origin: the task instance that decided.
     """
     now = datetime.now(UTC)
-    models = [each.model for each in types if each.model]
-    model = next((each for each in models if each.model_id == decision.model_id), next(iter(models), None))
+    trained = [each for each in types if each.model]
+    models = [each.model for each in trained if each.model]
+    of_model = next(
+        (each for each in trained if each.model and each.model.model_id == decision.model_id),
+        next(iter(trained), None),
+    )
+    model = of_model.model if of_model else None
     goal, machines = question.goal, question.machines
     return DecisionRecord(
         decision_id=new_id(now),
@@ -50,7 +55,7 @@ def record_of(
         job=job or (model.job if model else ""),
         instance_type=decision.config.instance_type,
         decision=decision,
-        scale=question.scale,
+        scale=question.scale * (of_model.input_growth if of_model else 1.0),
         model_id=model.model_id if model else None,
         iterations=question.iterations,
         deadline_seconds=goal.deadline_seconds,
@@ -63,6 +68,7 @@ def record_of(
         objective=objective,
         allowed_machines=machines if question.has_allowed_machines else (),
         model_ids=tuple(each.model_id for each in models),
+        reuse=of_model.reuse if of_model else "",
     )
 
 

@@ -10,10 +10,10 @@ from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import failure_told, no_vain_retries
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import number, optional_document
+from airflow_provider_ernest.operators.rendered import number, optional_document, optional_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -39,6 +39,11 @@ class FitModelOperator(BaseOperator):
         application: path of the JAR or .py file; its SHA-256 tells later whether the code has changed, where
             the Airflow worker can read it.
         input_path: the production input.
+        submit_options: what it is submitted with; py_files and jars belong to its hash.
+        artifact_sha256: its hash before the sample runs, ``find.output["artifact_sha256"]`` of the
+            `FindModelOperator`; None to take it now.
+        conditions: what, beside the code, the runs depended on, by type of machine:
+            ``find.output["conditions"]``, also as JSON text; None where nobody looked.
         design: the `Design` document, to tell which runs are missing, and kept in the model; may be None.
         cluster: `ClusterHandle` document of the cluster that the runs were made on, to keep in the model its
             machines, those that were culled, and the price; may be None. As JSON text, too: a task with
@@ -70,6 +75,8 @@ class FitModelOperator(BaseOperator):
         "job",
         "application",
         "input_path",
+        "artifact_sha256",
+        "conditions",
         "design",
         "cluster",
         "instance_type",
@@ -89,6 +96,9 @@ class FitModelOperator(BaseOperator):
         job: str,
         application: str,
         input_path: str,
+        submit_options: Mapping[str, Any] | None = None,
+        artifact_sha256: str | None = None,
+        conditions: Any = None,
         design: Any = None,
         cluster: Any = None,
         instance_type: str | None = None,
@@ -107,6 +117,9 @@ class FitModelOperator(BaseOperator):
         self.job = job
         self.application = application
         self.input_path = input_path
+        self.submit_options = submit_options
+        self.artifact_sha256 = artifact_sha256
+        self.conditions = conditions
         self.design = design
         self.cluster = cluster
         self.instance_type = instance_type
@@ -192,12 +205,15 @@ class FitModelOperator(BaseOperator):
         from airflow_provider_ernest.model.predictors import AVERAGING, check_method
         from airflow_provider_ernest.model.training import train
         from airflow_provider_ernest.operators.learned_prior import learned_prior
-        from airflow_provider_ernest.spark.artifact import hash_where_readable
+        from airflow_provider_ernest.operators.run_identity import hash_of_training, told_conditions
 
         method = check_method(self.method)
         terms = self._terms(observations, design)
         types = sorted({observation.instance_type for observation in observations})
         instance_type = self.instance_type or ", ".join(types) or "local"
+        artifact_sha256, warnings = hash_of_training(
+            optional_text(self.artifact_sha256), self.application, self.submit_options or {}, log=self.log
+        )
         prior = None
         if self.learn_from_other_jobs and method == AVERAGING:
             prior = learned_prior(store, job=self.job, instance_type=instance_type, terms=terms, log=self.log)
@@ -209,11 +225,13 @@ class FitModelOperator(BaseOperator):
             terms=terms,
             prior=prior,
             artifact=self.application,
-            artifact_sha256=hash_where_readable(self.application, log=self.log),
+            artifact_sha256=artifact_sha256,
             input_path=self.input_path,
             origin=origin,
             design=design,
             cluster=cluster,
+            conditions=told_conditions(self.conditions, instance_type),
+            warnings=warnings,
         )
 
     def _terms(self, observations: list[Observation], design: Design | None) -> tuple[str, ...]:

@@ -131,6 +131,7 @@ def _of_trained(
         billing=question.billing.billing(
             price_per_hour=price, handle=trained.handle, training_dollars=training
         ),
+        input_growth=trained.input_growth,
     )
 
 
@@ -148,6 +149,7 @@ def _of_untrained(
         ),
         instance_type=untrained.instance_type,
         relative_speed=float(untrained.relative_speed),
+        input_growth=like.input_growth,
     )
 
 

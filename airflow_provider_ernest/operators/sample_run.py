@@ -56,6 +56,10 @@ class SampleRunOperator(BaseOperator):
         conf: Spark properties.
         submit_options: further arguments of `SparkSubmitHook`: java_class, jars, py_files, ...
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
+        job: the job's name in the model store, where the observation is kept; None to keep it nowhere.
+        store: root of the model store; None for ``[ernest] store``.
+        artifact_sha256: hash of the application.
+        conditions: what, beside it, the run depends on, by type of machine; see `FitModelOperator`.
         wait_timeout_seconds: how long the run may wait for its machines.
         run_timeout_seconds: how long it may take once it has them; None for no limit.
 
@@ -79,6 +83,10 @@ class SampleRunOperator(BaseOperator):
         "conf",
         "submit_options",
         "staging_uri",
+        "job",
+        "store",
+        "artifact_sha256",
+        "conditions",
         "wait_timeout_seconds",
         "run_timeout_seconds",
     )
@@ -103,6 +111,10 @@ class SampleRunOperator(BaseOperator):
         conf: Mapping[str, str] | None = None,
         submit_options: Mapping[str, Any] | None = None,
         staging_uri: str | None = None,
+        job: str | None = None,
+        store: str | None = None,
+        artifact_sha256: str | None = None,
+        conditions: Any = None,
         wait_timeout_seconds: Number = 1800,
         run_timeout_seconds: Number | None = None,
         **kwargs: Any,
@@ -121,6 +133,10 @@ class SampleRunOperator(BaseOperator):
         self.conf = conf
         self.submit_options = submit_options
         self.staging_uri = staging_uri
+        self.job = job
+        self.store = store
+        self.artifact_sha256 = artifact_sha256
+        self.conditions = conditions
         self.wait_timeout_seconds = wait_timeout_seconds
         self.run_timeout_seconds = run_timeout_seconds
         self._submission: Submission | None = None
@@ -155,12 +171,25 @@ class SampleRunOperator(BaseOperator):
             observation.startup_seconds,
             observation.waited_seconds,
         )
+        self._keep(observation)
         return observation.to_dict()
 
     def on_kill(self) -> None:
         """End the Spark application: its driver, or the step that it is."""
         if self._submission is not None:
             self._submission.end()
+
+    def _keep(self, observation: Observation) -> None:
+        from airflow_provider_ernest.operators.observation_record import keep_observation
+
+        keep_observation(
+            observation,
+            job=optional_text(self.job),
+            store=optional_text(self.store),
+            artifact_sha256=optional_text(self.artifact_sha256),
+            conditions=self.conditions,
+            log=self.log,
+        )
 
     def _cluster_for(self, experiment: Experiment) -> ClusterHandle | None:
         from airflow_provider_ernest.clusters.base import ClusterHandle

@@ -29,6 +29,8 @@ class TrainedType:
         handle: of the cluster of that type; None where there is none.
         failure: why there is no model; empty where nothing tells.
         lacks_cluster: it was to have one, and has none.
+        reuse: why its model is an earlier run's; empty where it was trained now.
+        input_growth: how many times the input that the model was trained for today's is.
     """
 
     instance_type: str
@@ -36,6 +38,8 @@ class TrainedType:
     handle: ClusterHandle | None
     failure: str = ""
     lacks_cluster: bool = False
+    reuse: str = ""
+    input_growth: float = 1.0
 
     @property
     def why_missing(self) -> str:

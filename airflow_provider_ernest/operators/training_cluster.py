@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 def training_cluster(handle: ClusterHandle) -> TrainingCluster:
     """The machines that a cluster kept, those that it culled and its master, with what is known of each."""
     kept = [_trained(machine) for machine in handle.machines]
+    memories = [machine.memory_megabytes for machine in handle.machines]
     culled = [_trained(one.machine, culled_because=one.reason or "not needed") for one in handle.culled]
     master = [_trained(handle.master, is_master=True)] if handle.master else []
     return TrainingCluster(
@@ -22,6 +23,40 @@ def training_cluster(handle: ClusterHandle) -> TrainingCluster:
         cores_per_machine=handle.cores_per_machine,
         price_per_hour=handle.price_per_hour,
         machines=(*kept, *culled, *master),
+        memory_megabytes_per_machine=min(memories, default=None),
+    )
+
+
+def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
+    """What can still be said of a cluster that has ended: its machines' number, shape and price.
+
+    Returns:
+        None where too little is known, as of models of earlier versions of this package.
+    """
+    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+
+    kept = [machine for machine in cluster.machines if not machine.culled_because and not machine.is_master]
+    memory = cluster.memory_megabytes_per_machine
+    if memory is None or not kept:
+        return None
+
+    def machine(of: TrainedMachine) -> Machine:
+        return Machine(
+            worker_id="",
+            host="",
+            cores=cluster.cores_per_machine,
+            memory_megabytes=memory,
+            price_per_hour=of.price_per_hour,
+        )
+
+    return ClusterHandle(
+        kind=cluster.kind,
+        name=cluster.name,
+        master_url="",
+        machines=tuple(machine(each) for each in kept),
+        instance_type=cluster.instance_type,
+        cores_per_machine=cluster.cores_per_machine,
+        master=next((machine(each) for each in cluster.machines if each.is_master), None),
     )
 
 

@@ -97,10 +97,19 @@ class Prepare(BaseOperator):
         raise AirflowSkipException() if self.end == "skipped" else RuntimeError("no input")
 
 
-def sized(dag_id: str, *types: str, trigger_rule: str = "all_success", prepare: str = "", **goal: Any) -> DAG:
+def sized(
+    dag_id: str,
+    *types: str,
+    trigger_rule: str = "all_success",
+    prepare: str = "",
+    job: str | None = None,
+    application: str = __file__,
+    on_same_cluster: bool = False,
+    **goal: Any,
+) -> DAG:
     with DAG(dag_id, schedule=None) as dag:
         ernest = ErnestTaskGroup(
-            job=SparkJob(name="enrich", application=__file__),
+            job=SparkJob(name=job or dag_id, application=application),
             input=SampledInput(path="", partitions=100),
             bounds=DesignBounds(max_machines=4, max_runs=5),
             cluster=[LocalClusterSpec(machines=4, instance_type=name) for name in types],
@@ -111,6 +120,8 @@ def sized(dag_id: str, *types: str, trigger_rule: str = "all_success", prepare: 
             task_id="production", conf=ernest.config["spark_conf"], trigger_rule=trigger_rule
         )
         ernest >> production
+        if on_same_cluster:
+            production >> ernest.teardown
         if prepare:
             Prepare(task_id="prepare", end=prepare) >> ernest
     return dag
@@ -122,10 +133,34 @@ eager = sized("eager", "broken", trigger_rule="all_done")
 fallen_back = sized("fallen_back", "unavailable", fallback_machines=2)
 unprepared = sized("unprepared", "good", prepare="failed", fallback_machines=2)
 not_wanted = sized("not_wanted", "good", "better", prepare="skipped", fallback_machines=2)
+# Those of one job share its models, and are run in this order.
+trained = sized("trained", "good", job="reused")
+reused = sized("reused", "good", job="reused")
+reused_on_its_cluster = sized("reused_on_its_cluster", "good", job="reused", on_same_cluster=True)
+reused_with_another = sized("reused_with_another", "good", "better", job="reused")
+reused_by_both = sized("reused_by_both", "good", "better", job="reused", fallback_machines=2)
+reused_unless_prepared = sized("reused_unless_prepared", "good", job="reused", prepare="skipped")
+replaced = sized("replaced", "good", job="reused", application=json.__file__)
+
+RUNS = (
+    one_is_left,
+    none_is_left,
+    eager,
+    fallen_back,
+    unprepared,
+    not_wanted,
+    trained,
+    reused,
+    reused_on_its_cluster,
+    reused_with_another,
+    reused_by_both,
+    reused_unless_prepared,
+    replaced,
+)
 
 if __name__ == "__main__":
     ran: dict[str, Any] = {}
-    for dag in (one_is_left, none_is_left, eager, fallen_back, unprepared, not_wanted):
+    for dag in RUNS:
         run = dag.test()
         states = {task.task_id: str(task.state) for task in run.get_task_instances()}
         lines = [line.partition(": ") for line in DONE.read_text().splitlines()]

@@ -69,9 +69,18 @@ def clusters_of(server: AirflowServer) -> str:
     return str(server.home / "ernest" / "clusters")
 
 
-def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: AirflowServer):
-    # The example's own deadline is out of reach of a machine that does other things besides.
-    run_id, tasks = run(api, "example_ernest_local", conf={"deadline_seconds": 130})
+@pytest.fixture(scope="module")
+def trained(server: AirflowServer) -> tuple[str, list[TaskInstance]]:
+    """A first run of the example, which trains."""
+    with server.api() as client:
+        # The example's own deadline is out of reach of a machine that does other things besides.
+        return run(client, "example_ernest_local", conf={"deadline_seconds": 130})
+
+
+def test_the_example_dag_sizes_its_production_run(
+    api: AirflowApi, server: AirflowServer, trained: tuple[str, list[TaskInstance]]
+):
+    run_id, tasks = trained
 
     assert {task.state for task in tasks} == {"success"}
 
@@ -99,6 +108,28 @@ def test_the_example_dag_sizes_its_production_run(api: AirflowApi, server: Airfl
     actual = production.run_seconds(decision.config.machines)
     # Two cores shared with Airflow: the demo shows how close it comes, this that it is a prediction at all.
     assert actual / 1.5 < decision.run_seconds < actual * 1.5
+    assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"
+
+
+def test_the_next_run_reuses_its_model(
+    api: AirflowApi, server: AirflowServer, trained: tuple[str, list[TaskInstance]]
+):
+    dag_id = "example_ernest_local"
+    first, _ = trained
+    run_id, tasks = run(api, dag_id, conf={"deadline_seconds": 130})
+
+    states = {task.task_id: task.state for task in tasks}
+    for needless in ("design", "sample_run", "fit_model"):
+        assert states[f"ernest.{needless}"] == "skipped"
+    # Production runs on the training's cluster, which is started for it alone.
+    for needed in ("find_model", "create_cluster", "choose_config", "terminate_cluster"):
+        assert states[f"ernest.{needed}"] == "success"
+    assert states["enrich_all_flights"] == "success"
+    before = Decision.from_dict(api.xcom(dag_id, first, "ernest.choose_config"))
+    decision = Decision.from_dict(api.xcom(dag_id, run_id, "ernest.choose_config"))
+    assert decision.model_id == before.model_id
+    record = ModelStore(server.home / "ernest" / "store").decisions("enrich_flights", "local")[-1]
+    assert "is reused: nothing that it depends on has changed" in record.reuse
     assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"
 
 

@@ -1,4 +1,4 @@
-"""What Airflow makes of trainings that fail: who runs, what ends, and whether production starts."""
+"""What Airflow makes of trainings that fail or are not needed: who runs, what ends, whether production does."""
 
 from __future__ import annotations
 
@@ -93,3 +93,57 @@ def test_where_the_training_is_skipped_so_is_production(runs):
     assert run["done"] == []
     assert run["tasks"]["ernest.choose_config"] == run["tasks"]["production"] == "skipped"
     assert run["state"] == "success"
+
+
+TRAINING = ("design", "create_cluster", "sample_run", "fit_model", "terminate_cluster")
+
+
+def states(run: dict[str, Any], *names: str, group: str = "ernest") -> set[str]:
+    return {run["tasks"][f"{group}.{name}"] for name in names}
+
+
+def test_a_stored_model_spares_the_training_and_decides_the_same(runs):
+    first, run = runs["trained"], runs["reused"]
+
+    assert first["done"] == ["create good", "end good", "production on 3"]
+    assert states(first, "find_model", *TRAINING, "choose_config") == {"success"}
+    assert run["done"] == ["production on 3"]
+    assert states(run, *TRAINING) == {"skipped"}
+    assert states(run, "find_model", "choose_config") == {"success"}
+    assert run["state"] == "success"
+
+
+def test_production_on_the_trainings_cluster_has_it_without_a_training_too(runs):
+    run = runs["reused_on_its_cluster"]
+
+    assert run["done"] == ["create good", "production on 3", "end good"]
+    assert states(run, "design", "sample_run", "fit_model") == {"skipped"}
+    assert states(run, "create_cluster", "choose_config", "terminate_cluster") == {"success"}
+
+
+def test_only_the_types_without_a_model_are_trained(runs):
+    run = runs["reused_with_another"]
+
+    assert run["done"][:2] == ["create better", "end better"]
+    assert states(run, "create_cluster", "sample_run", "fit_model", group="ernest.good") == {"skipped"}
+    assert run["done"][2].startswith("production on")
+
+
+def test_where_all_types_have_a_model_nothing_is_designed(runs):
+    run = runs["reused_by_both"]
+
+    assert [what for what in run["done"] if not what.startswith("production")] == []
+    assert states(run, "design") == {"skipped"}
+    assert states(run, "choose_config") == {"success"}
+    assert run["state"] == "success"
+
+
+def test_what_is_skipped_before_the_training_skips_production_also_where_there_is_a_model(runs):
+    run = runs["reused_unless_prepared"]
+
+    assert run["done"] == []
+    assert states(run, "find_model", "choose_config") == {"skipped"}
+
+
+def test_another_application_is_trained_anew(runs):
+    assert runs["replaced"]["done"] == ["create good", "end good", "production on 3"]

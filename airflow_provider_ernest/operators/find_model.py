@@ -1,0 +1,218 @@
+"""The first step: whether a stored model speaks for this run, so that no sample runs need to be made."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, is_dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow.providers.common.compat.sdk import SkipMixin
+from airflow.sdk import BaseOperator
+
+from airflow_provider_ernest.links.model_fit import ModelFitLink
+from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.operators.origins import origin_of
+from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.model.documents import RunConditions
+    from airflow_provider_ernest.model.reuse import ReusePolicy
+    from airflow_provider_ernest.operators.stored_models import Found
+    from airflow_provider_ernest.specification import Number, Reuse
+
+RETRAIN = "ernest_retrain"
+"""The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
+
+
+class FindModelOperator(BaseOperator, SkipMixin):
+    """Look for a stored model that speaks for this run; where there is one, skip the tasks of the training.
+
+    A model is reused where the application has the same content, Spark and the job's settings are the same,
+    the input has the same shape, and neither production nor anything else has spoken against it since. More
+    data of the same shape makes no difference: the decision is for a larger scale. What is not known of the
+    input or of Spark is not compared. A run that is triggered with the configuration
+    ``{"ernest_retrain": true}`` trains in any case.
+
+    A model that no longer speaks for the job is marked in the store, with the reason. What hinders the
+    search is a warning, and a training.
+
+    Returns what was found for each type of machine: ``{"is_reused", "reason", "model_id", "growth"}``, and
+    pushes ``models`` (the `Model` documents that are reused), ``reasons``, ``growth`` (of the input since
+    then) and ``conditions`` (`RunConditions` documents), all by type, and ``artifact_sha256``.
+
+    Args:
+        job: the job's name in the store.
+        types: for each type of machine a mapping: ``instance_type``; ``spark``, Spark's version there, None
+            where it is not known, or "installed" for that of this worker's PySpark; ``cores_per_machine``;
+            ``training_tasks``, ids of the tasks that a reused model makes needless; ``cluster_tasks``, those
+            that check, start and end the cluster, needless likewise unless production runs on it: where a
+            task outside the training comes before ``teardown``, or where ``keeps_cluster``.
+        shared_tasks: ids of tasks that are needless only where all types have a model.
+        application: path of the JAR or .py file.
+        application_args: its arguments, as they are stated: templates in them are not rendered.
+        conf: Spark properties, likewise.
+        submit_options: further arguments of `SparkSubmitHook`, likewise; py_files and jars count by content.
+        input_path: the production input.
+        partitions: of it; None for its number of files.
+        header: its files begin with a header line.
+        reuse: a `Reuse` or a mapping of its fields; None to train always.
+        max_error_percent: the median leave-one-out error above which a model is not reused; None for any.
+        store: root of the model store; None for ``[ernest] store``.
+        on_stale: callables or Airflow notifiers, called where a model is marked.
+
+    Raises:
+        InvalidParameterError: a value cannot be.
+        MissingResourceError: there is no such application.
+    """
+
+    template_fields: Sequence[str] = (
+        "job",
+        "application",
+        "input_path",
+        "partitions",
+        "reuse",
+        "max_error_percent",
+        "store",
+    )
+    operator_extra_links = (ModelFitLink(),)
+    ui_color = "#dfe6d0"
+
+    def __init__(
+        self,
+        *,
+        job: str,
+        types: Sequence[Mapping[str, Any]],
+        application: str,
+        input_path: str,
+        shared_tasks: Sequence[str] = (),
+        application_args: Sequence[str] = (),
+        conf: Mapping[str, str] | None = None,
+        submit_options: Mapping[str, Any] | None = None,
+        partitions: Number | None = None,
+        header: bool = False,
+        reuse: Reuse | Mapping[str, Any] | None = None,
+        max_error_percent: Number | None = None,
+        store: str | None = None,
+        on_stale: Any = (),
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.job = job
+        self.types = types
+        self.application = application
+        self.input_path = input_path
+        self.shared_tasks = shared_tasks
+        self.application_args = application_args
+        self.conf = conf
+        self.submit_options = submit_options
+        self.partitions = partitions
+        self.header = header
+        self.reuse: Any = asdict(reuse) if is_dataclass(reuse) and not isinstance(reuse, type) else reuse
+        self.max_error_percent = max_error_percent
+        self.store = store
+        self.on_stale = on_stale
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Look, say why, and skip what is needless."""
+        from airflow_provider_ernest.operators.run_identity import artifact_hash, run_conditions
+
+        with no_vain_retries():
+            policy = self._policy(context)
+            artifact_sha256 = artifact_hash(self.application, self.submit_options or {}, log=self.log)
+            conditions = run_conditions(self, log=self.log)
+            found = self._found(policy, artifact_sha256, conditions, context)
+        told = {
+            name: {
+                "is_reused": each.model is not None,
+                "reason": each.verdict.reason,
+                "model_id": each.model.model_id if each.model else None,
+                "growth": each.verdict.growth,
+            }
+            for name, each in found.items()
+        }
+        for name, each in found.items():
+            self.log.info("%s: %s", name, each.verdict.reason)
+        ti = context["ti"]
+        ti.xcom_push(
+            key="models",
+            value={name: each.model.to_dict() for name, each in found.items() if each.model is not None},
+        )
+        ti.xcom_push(key="reasons", value={name: each.verdict.reason for name, each in found.items()})
+        ti.xcom_push(key="growth", value={name: each.verdict.growth for name, each in found.items()})
+        ti.xcom_push(key="conditions", value={name: each.to_dict() for name, each in conditions.items()})
+        ti.xcom_push(key="artifact_sha256", value=artifact_sha256)
+        # Skipping ends the task by an exception, so that a returned value would not be pushed.
+        ti.xcom_push(key="return_value", value=told)
+        self._keep_marks(found, context)
+        self._skip({name for name, each in found.items() if each.model is not None}, context)
+        return told
+
+    def _policy(self, context: Context) -> ReusePolicy | None:
+        """How long models are good for; None where a training is wanted in any case."""
+        from airflow_provider_ernest.model.reuse import ReusePolicy
+
+        dag_run = context.get("dag_run")
+        if self.reuse is None or str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
+            return None
+        given = dict(self.reuse)
+        accepts_unknown = given.pop("accept_unknown_application", False)
+        return ReusePolicy(
+            max_age_days=optional_number("max_age_days", given.pop("max_age_days", None)),
+            accept_unknown_application=str(accepts_unknown).lower() == "true",
+            max_error_percent=optional_number("max_error_percent", self.max_error_percent),
+            **{name: number(name, value) for name, value in given.items()},
+        )
+
+    def _found(
+        self,
+        policy: ReusePolicy | None,
+        artifact_sha256: str | None,
+        conditions: Mapping[str, RunConditions],
+        context: Context,
+    ) -> dict[str, Found]:
+        from airflow_provider_ernest.model.store import ModelStore
+        from airflow_provider_ernest.operators.stored_models import Run, find_stored, not_asked
+
+        if policy is None:
+            return not_asked(conditions, is_forced=self.reuse is not None)
+        return find_stored(
+            ModelStore(store_root(optional_text(self.store))),
+            Run(job=self.job, artifact_sha256=artifact_sha256, policy=policy, origin=origin_of(context)),
+            conditions=conditions,
+            log=self.log,
+        )
+
+    def _keep_marks(self, found: Mapping[str, Found], context: Context) -> None:
+        from airflow_provider_ernest.operators.marking import keep_marks
+
+        keep_marks(
+            [each.mark for each in found.values() if each.mark is not None],
+            store=optional_text(self.store),
+            callbacks=self.on_stale,
+            context=context,
+            log=self.log,
+        )
+
+    def _skip(self, reused: set[str], context: Context) -> None:
+        """Skip the tasks that reused models make needless, as Airflow's own branching does."""
+        needless = [
+            task_id
+            for each in self.types
+            if each["instance_type"] in reused
+            for task_id in (*each["training_tasks"], *(() if self._keeps(each) else each["cluster_tasks"]))
+        ]
+        if len(reused) == len(self.types):
+            needless += self.shared_tasks
+        if needless:
+            self.skip(context["ti"], [self.dag.get_task(task_id) for task_id in needless])
+
+    def _keeps(self, each: Mapping[str, Any]) -> bool:
+        """Whether production needs the training's cluster, too: it comes before the cluster's end."""
+        if each.get("keeps_cluster"):
+            return True
+        before_the_end: Iterable[str] = self.dag.get_task(each["teardown"]).upstream_task_ids
+        return not {*before_the_end} <= {*each["training_tasks"], *each["cluster_tasks"]}

@@ -1,0 +1,263 @@
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException, DownstreamTasksSkipped
+from airflow.sdk import DAG
+
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.model.catalogue import Catalogue
+from airflow_provider_ernest.model.documents import RunConditions
+from airflow_provider_ernest.model.records import CODE, DATA
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.operators import stored_models
+from airflow_provider_ernest.specification import DesignBounds, Reuse, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+TRAINING = {"ernest.design", "ernest.sample_run", "ernest.fit_model"}
+CLUSTER = {"ernest.create_cluster", "ernest.terminate_cluster"}
+
+
+class Site:
+    """An application, its input and a model store."""
+
+    def __init__(self, folder: Any) -> None:
+        self.folder = folder
+        self.application = folder / "job.py"
+        self.application.write_text("print('first')\n")
+        self.input = folder / "input"
+        self.input.mkdir()
+        self.write_input(files=4)
+        self.root = folder / "store"
+        self.store = ModelStore(self.root)
+
+    def write_input(self, *, files: int, columns: int = 3, rows: int = 100) -> None:
+        for index in range(files):
+            lines = [",".join("1" for _ in range(columns))] * rows
+            (self.input / f"part-{index}.csv").write_text("\n".join(lines) + "\n")
+
+    def task(self, **changes: Any) -> Any:
+        arguments = {
+            "job": SparkJob(name="enrich", application=str(self.application)),
+            "input": SampledInput(path=str(self.input)),
+            "bounds": DesignBounds(max_machines=4, max_runs=5),
+            "cluster": LocalClusterSpec(machines=4),
+            "goal": SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=1),
+            "store": str(self.root),
+            **changes,
+        }
+        with DAG("nightly", schedule=None) as dag:
+            ErnestTaskGroup(**arguments)
+        return dag.task_dict["ernest.find_model"]
+
+    def find(self, context: Any, **changes: Any) -> set[str]:
+        """Run the task; returns the ids of the tasks that it skips."""
+        task = self.task(**changes)
+        try:
+            task.execute(context)
+        except DownstreamTasksSkipped as skipped:
+            return {*skipped.tasks}
+        return set()
+
+    def train(self, ti: Any, observations: Any, **changes: Any) -> Any:
+        """Keep a model of what the task has found the job to be."""
+        model = train(
+            observations,
+            job="enrich",
+            method="relative",
+            artifact_sha256=ti.pushed["artifact_sha256"],
+            conditions=RunConditions.from_dict(ti.pushed["conditions"]["local"]),
+        )
+        model = replace(model, **changes)
+        self.store.save(model)
+        return model
+
+
+@pytest.fixture
+def site(tmp_path):
+    return Site(tmp_path)
+
+
+@pytest.fixture
+def trained(site, context, ti, observations):
+    site.find(context)
+    return site.train(ti, observations)
+
+
+def test_without_a_model_the_training_goes_on_and_is_told_what_it_is_for(site, context, ti):
+    assert site.find(context) == set()
+
+    assert ti.pushed["models"] == {}
+    assert ti.pushed["reasons"] == {"local": "There is no model yet."}
+    assert len(ti.pushed["artifact_sha256"]) == 64
+    conditions = RunConditions.from_dict(ti.pushed["conditions"]["local"])
+    assert (conditions.input.partitions, conditions.input.columns, conditions.input.format) == (4, 3, "csv")
+    assert conditions.spark.startswith("4."), "that of the worker's PySpark"
+
+
+def test_a_model_of_the_same_job_spares_the_training(site, trained, context, ti):
+    assert site.find(context) == TRAINING | CLUSTER
+
+    assert ti.pushed["models"] == {"local": trained.to_dict()}
+    assert ti.pushed["return_value"]["local"]["is_reused"] is True
+    assert ti.pushed["return_value"]["local"]["model_id"] == trained.model_id
+    assert "is reused" in ti.pushed["reasons"]["local"]
+
+
+def test_more_data_of_the_same_shape_is_another_scale(site, trained, context, ti):
+    site.write_input(files=6)
+
+    assert site.find(context) != set()
+    assert ti.pushed["growth"] == {"local": 1.5}
+
+
+def test_data_of_another_shape_is_trained_anew_and_the_model_marked_once(site, trained, context):
+    site.write_input(files=4, columns=5)
+
+    assert site.find(context) == set()
+    (mark,) = site.store.marks("enrich", "local")
+    assert (mark.model_id, mark.cause) == (trained.model_id, DATA)
+    assert "has 5 columns and had 3" in mark.reason
+    assert (mark.origin.dag_id, mark.origin.task_id) == ("nightly", "ernest.step")
+    site.find(context)
+    assert len(site.store.marks("enrich", "local")) == 1, "it is known already"
+
+
+def test_another_application_marks_the_model_and_whoever_asked_is_told(site, trained, context):
+    told = []
+    site.application.write_text("print('second')\n")
+
+    assert site.find(context, on_stale=[told.append]) == set()
+    (mark,) = site.store.marks("enrich", "local")
+    assert mark.cause == CODE
+    assert [each["ernest_mark"] for each in told] == [mark]
+
+
+def test_an_application_that_was_changed_back_has_its_model_again(site, trained, context, ti, observations):
+    first = site.application.read_text()
+    site.application.write_text("print('second')\n")
+    site.find(context)
+    site.train(ti, observations)
+
+    site.application.write_text(first)
+    assert site.find(context) == TRAINING | CLUSTER
+    assert ti.pushed["return_value"]["local"]["model_id"] == trained.model_id
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"job": {"conf": {"spark.sql.shuffle.partitions": "7"}}},
+        {"job": {"application_args": ["--fast"]}},
+        {"job": {"submit_options": {"java_class": "Other"}}},
+    ],
+)
+def test_other_settings_are_another_job(site, trained, context, changes):
+    job = SparkJob(name="enrich", application=str(site.application), **changes["job"])
+
+    assert site.find(context, job=job) == set()
+
+
+def test_a_dependency_belongs_to_the_application(site, context, ti, observations):
+    helper = site.folder / "helper.py"
+    helper.write_text("x = 1\n")
+    job = SparkJob(name="enrich", application=str(site.application), submit_options={"py_files": str(helper)})
+    site.find(context, job=job)
+    site.train(ti, observations)
+    assert site.find(context, job=job) != set()
+
+    helper.write_text("x = 2\n")
+    assert site.find(context, job=job) == set()
+
+
+@pytest.mark.parametrize("asked", [True, "true", "True"])
+def test_a_run_may_ask_for_a_training(site, trained, context, ti, asked):
+    dag_run = SimpleNamespace(conf={"ernest_retrain": asked})
+
+    assert site.find({**context, "dag_run": dag_run}) == set()
+    assert ti.pushed["reasons"]["local"] == "This run was asked to train."
+    assert site.store.marks("enrich", "local") == []
+
+
+def test_reuse_can_be_turned_off(site, trained, context, ti):
+    assert site.find(context, reuse=None) == set()
+    assert "models are not reused" in ti.pushed["reasons"]["local"]
+    assert "local" in ti.pushed["conditions"], "the next run may want to compare"
+
+
+def test_the_policy_may_be_rendered(site, trained, context):
+    assert site.find(context, reuse=Reuse(max_age_days="30")) != set()
+    with pytest.raises(AirflowFailException, match=r"max_age_days='old'"):
+        site.find(context, reuse=Reuse(max_age_days="old"))
+
+
+def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, trained, context, ti, monkeypatch):
+    def away(self):
+        raise StoreError("S3 does not answer")
+
+    monkeypatch.setattr(Catalogue, "entries", away)
+
+    assert site.find(context) == set()
+    assert "S3 does not answer" in ti.pushed["reasons"]["local"]
+
+
+def test_a_store_that_cannot_be_is_found_out_before_anything_costs_money(site, context):
+    """Its model could not be kept after the sample runs were paid for."""
+    with pytest.raises(StoreError, match=r"unheard-of://bucket/store.*cannot be opened"):
+        site.find(context, store="unheard-of://bucket/store")
+
+
+def test_a_missing_application_is_found_out_before_anything_costs_money(site, context):
+    site.application.unlink()
+
+    with pytest.raises(AirflowFailException, match=r"Cannot read the application"):
+        site.find(context)
+
+
+def test_an_input_that_cannot_be_listed_is_not_compared(site, context, ti, observations):
+    away = SampledInput(path=str(site.folder / "elsewhere"), partitions=4, sampling="argument")
+    site.find(context, input=away)
+    site.train(ti, observations)
+
+    assert site.find(context, input=away) != set()
+    assert "not compared: the size of the input" in ti.pushed["reasons"]["local"]
+
+
+def test_a_cluster_that_production_runs_on_is_started_all_the_same(site, trained, context):
+    task = site.task()
+    dag = task.dag
+    with dag:
+        from airflow.providers.standard.operators.empty import EmptyOperator
+
+        EmptyOperator(task_id="production") >> dag.task_dict["ernest.terminate_cluster"]
+
+    with pytest.raises(DownstreamTasksSkipped) as skipped:
+        task.execute(context)
+    assert {*skipped.value.tasks} == TRAINING
+
+
+def test_observations_of_one_type_do_not_spare_the_training_of_another(site, trained, context, ti):
+    clusters = [LocalClusterSpec(machines=4), LocalClusterSpec(machines=4, instance_type="large")]
+    skipped = site.find(context, cluster=clusters)
+
+    assert {task.rpartition(".")[0] for task in skipped} == {"ernest.local"}
+    assert "ernest.local.sample_run" in skipped
+    assert ti.pushed["reasons"]["large"] == "There is no model yet."
+
+
+def test_a_store_that_never_answers_holds_up_no_run(site, trained, context, ti, monkeypatch):
+    answer = threading.Event()
+    monkeypatch.setattr(Catalogue, "entries", lambda self: answer.wait(60) or [])
+    monkeypatch.setattr(stored_models, "MOST_SECONDS", 0.05)
+
+    try:
+        assert site.find(context) == set()
+    finally:
+        answer.set()
+    assert "no answer for 0.05 s" in ti.pushed["reasons"]["local"]

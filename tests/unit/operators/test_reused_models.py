@@ -1,0 +1,124 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.reused_models import with_stored_models
+from airflow_provider_ernest.operators.trained_types import trained_types
+from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
+
+
+def machine(price: float, *, memory: int = 8000) -> Machine:
+    return Machine(worker_id="w", host="10.0.0.2", cores=2, memory_megabytes=memory, price_per_hour=price)
+
+
+HANDLE = ClusterHandle(
+    kind="ec2",
+    name="c",
+    master_url="spark://10.0.0.1:7077",
+    web_url="http://10.0.0.1:8080",
+    machines=(machine(0.2), machine(0.4, memory=7000)),
+    instance_type="local",
+    cores_per_machine=2,
+    master=machine(0.1),
+    culled=(CulledMachine(machine=machine(9.0), reason="slow"),),
+)
+
+
+@pytest.fixture
+def stored(model) -> Model:
+    return replace(Model.from_dict(model), cluster=training_cluster(HANDLE))
+
+
+def choose(stored, **changes):
+    arguments = {
+        "model": [None],
+        "training_failure": {"local": ""},
+        "stored_models": json.dumps({"local": stored.to_dict()}),
+        "input_growth": json.dumps({"local": 1.0}),
+        "reuse_reasons": json.dumps({"local": "It is reused."}),
+        "cluster": ["null"],
+        "max_machines": 4,
+        "deadline_seconds": 60,
+        **changes,
+    }
+    return ChooseConfigOperator(task_id="choose", **arguments)
+
+
+def test_what_is_still_known_of_a_cluster_that_has_ended():
+    handle = remembered_handle(training_cluster(HANDLE))
+
+    assert (handle.kind, handle.instance_type, handle.cores_per_machine) == ("ec2", "local", 2)
+    assert handle.price_per_hour == pytest.approx(0.3), "without the machines that were culled"
+    assert {each.memory_megabytes for each in handle.machines} == {7000}
+    assert handle.master.price_per_hour == 0.1
+    assert not handle.limits_production
+
+
+def test_too_little_is_known_of_the_clusters_of_earlier_versions():
+    earlier = replace(training_cluster(HANDLE), memory_megabytes_per_machine=None)
+
+    assert remembered_handle(earlier) is None
+
+
+def test_the_decision_is_made_by_the_stored_model_at_the_price_of_its_cluster(stored, context, ti):
+    decision = choose(stored).execute(context)
+
+    assert decision["model_id"] == stored.model_id
+    assert decision["price_per_hour"] == pytest.approx(0.3)
+    assert ti.pushed["spark_conf"]["spark.executor.memory"] == "7000m"
+    assert ti.pushed["record"]["reuse"] == "It is reused."
+    (record,) = ModelStore(context_store()).decisions("enrich", "local")
+    assert record.reuse == "It is reused."
+
+
+def context_store():
+    from airflow_provider_ernest.operators.locations import store_root
+
+    return store_root()
+
+
+def test_grown_input_is_another_scale(stored, context, ti):
+    choose(stored).execute(context)
+    then = {each["machines"]: each["seconds"] for each in ti.pushed["record"]["decision"]["alternatives"]}
+    assert ti.pushed["record"]["scale"] == 1.0
+
+    choose(stored, input_growth={"local": 2.0}, deadline_seconds=600).execute(context)
+    now = {each["machines"]: each["seconds"] for each in ti.pushed["record"]["decision"]["alternatives"]}
+    assert ti.pushed["record"]["scale"] == 2.0
+    # 120 s of the work spread over the machines: there is twice as much of it.
+    for machines, seconds in then.items():
+        assert now[machines] - seconds == pytest.approx(120.0 / machines, rel=1e-6)
+
+
+def test_a_model_that_was_trained_now_wins_over_a_stored_one(model, stored):
+    (each,) = with_stored_models(
+        trained_types(models=model, clusters=None, failures=None),
+        models={"local": stored.to_dict()},
+        growth=None,
+        reasons={"local": "It is reused."},
+    )
+    assert (each.model.model_id, each.reuse, each.input_growth) == (model["model_id"], "", 1.0)
+
+
+def test_nothing_is_reused_where_nobody_looked():
+    types = trained_types(models=None, clusters=None, failures=None)
+
+    assert with_stored_models(types, models=None, growth="null", reasons="") == types
+
+
+def test_a_living_cluster_is_asked_rather_than_the_memory_of_one(stored):
+    living = replace(HANDLE, machines=(machine(0.5),))
+    (each,) = with_stored_models(
+        trained_types(models=None, clusters=living.to_dict(), failures={"local": ""}),
+        models={"local": stored.to_dict()},
+        growth={},
+        reasons={},
+    )
+    assert each.handle == living
