@@ -20,7 +20,6 @@ def find_task(
     *,
     reuse: Reuse | None,
     on_stale: Any,
-    keeps_cluster: bool,
 ) -> FindModelOperator:
     """Build it, ahead of all tasks of the task group that is open.
 
@@ -29,14 +28,13 @@ def find_task(
         branches: the trainings.
         reuse: how long a stored model is good for; None to train in each run.
         on_stale: called where a model no longer speaks for the job.
-        keeps_cluster: production runs on the training's cluster, whatever comes before its end.
     """
     job, sampled, goal = training.job, training.input, training.goal
     shared = {branch.design.task_id for branch in branches}
     find = FindModelOperator(
         task_id="find_model",
         job=job.name,
-        types=[_type(branch, keeps_cluster=keeps_cluster) for branch in branches],
+        types=[_type(branch) for branch in branches],
         # The design of several types is needless where all of them have a model.
         shared_tasks=sorted(shared) if len(shared) < len(branches) else (),
         application=job.application,
@@ -58,7 +56,7 @@ def find_task(
     return find
 
 
-def _type(branch: TrainingBranch, *, keeps_cluster: bool) -> Mapping[str, Any]:
+def _type(branch: TrainingBranch) -> Mapping[str, Any]:
     cluster = branch.cluster
     return {
         "instance_type": branch.instance_type,
@@ -68,6 +66,5 @@ def _type(branch: TrainingBranch, *, keeps_cluster: bool) -> Mapping[str, Any]:
         "cluster_tasks": list(branch.cluster_tasks),
         "teardown": branch.terminate.task_id,
         # One that is there anyway costs nothing, and tells how large it is today.
-        "keeps_cluster": keeps_cluster
-        or (branch.serves_production and isinstance(cluster, ConnectedCluster)),
+        "keeps_cluster": branch.serves_production and isinstance(cluster, ConnectedCluster),
     }

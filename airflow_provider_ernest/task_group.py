@@ -159,13 +159,7 @@ class ErnestTaskGroup(TaskGroup):
                 branches = training_branches(
                     clusters, training, options=options, in_parallel=types_in_parallel
                 )
-            find = find_task(
-                training,
-                branches,
-                reuse=reuse,
-                on_stale=on_stale,
-                keeps_cluster=resize_for_production or spark_conn_id is not None,
-            )
+            find = find_task(training, branches, reuse=reuse, on_stale=on_stale)
             choose = _choose(training, branches, begins_with=[find.task_id])
             find >> choose
             self.cluster: Any = None
