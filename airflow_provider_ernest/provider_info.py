@@ -33,6 +33,7 @@ def get_provider_info() -> dict[str, Any]:
             {
                 "integration-name": "Ernest",
                 "python-modules": [
+                    "airflow_provider_ernest.operators.find_model",
                     "airflow_provider_ernest.operators.experiment_design",
                     "airflow_provider_ernest.operators.local_cluster",
                     "airflow_provider_ernest.operators.ec2_preflight",
@@ -43,17 +44,30 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_provider_ernest.operators.fit_model",
                     "airflow_provider_ernest.operators.choose_config",
                     "airflow_provider_ernest.operators.spark_submit",
+                    "airflow_provider_ernest.operators.record_run",
+                    "airflow_provider_ernest.operators.prune_store",
                     "airflow_provider_ernest.operators.terminate_cluster",
                     "airflow_provider_ernest.operators.reap_clusters",
                 ],
             }
         ],
+        "sensors": [
+            {
+                "integration-name": "Ernest",
+                "python-modules": ["airflow_provider_ernest.sensors.jar_hash"],
+            }
+        ],
         "triggers": [
             {
                 "integration-name": "Ernest",
-                "python-modules": ["airflow_provider_ernest.triggers.ec2_cluster"],
+                "python-modules": [
+                    "airflow_provider_ernest.triggers.ec2_cluster",
+                    "airflow_provider_ernest.triggers.jar_hash",
+                    "airflow_provider_ernest.triggers.jar_hash_changed",
+                ],
             }
         ],
+        "notifications": ["airflow_provider_ernest.notifications.model_stale.ModelStaleNotifier"],
         "extra-links": [
             "airflow_provider_ernest.links.model_fit.ModelFitLink",
             "airflow_provider_ernest.links.spark_history.SparkHistoryLink",
@@ -78,6 +92,22 @@ def get_provider_info() -> dict[str, Any]:
                         "type": "string",
                         "example": "https://spark-history.example.com:18080",
                         "default": "",
+                    },
+                    "retention_days": {
+                        "description": "Documents of the model store that are older than so many days are "
+                        "removed where PruneStoreOperator runs, or `ernest store prune`. 0 keeps all.",
+                        "version_added": "0.1.0",
+                        "type": "float",
+                        "example": "180",
+                        "default": "0",
+                    },
+                    "retention_models": {
+                        "description": "So many models of each job and instance type are kept whatever their "
+                        "age, with what they came from.",
+                        "version_added": "0.1.0",
+                        "type": "integer",
+                        "example": "10",
+                        "default": "5",
                     },
                 },
             }

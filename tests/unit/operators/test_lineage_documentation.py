@@ -1,0 +1,65 @@
+"""The examples of docs/lineage.md run, and its tables name what is really told."""
+
+from __future__ import annotations
+
+import logging
+import re
+from pathlib import Path
+from types import SimpleNamespace
+
+import attrs
+import pytest
+from openlineage.client.facet_v2 import RunFacet
+
+from airflow_provider_ernest.model.records import AGE, ModelMark
+from airflow_provider_ernest.operators import lineage_facets
+from airflow_provider_ernest.operators.stale_messages import tell_stale
+
+PAGE = (Path(__file__).parents[3] / "docs" / "lineage.md").read_text(encoding="utf-8")
+ROWS = dict(re.findall(r"^\| `(ernest_\w+)` \| (.*) \|$", PAGE.partition("## OpenLineage")[2], re.MULTILINE))
+FACETS = {
+    lineage_facets.MODEL: lineage_facets.ErnestModelRunFacet,
+    lineage_facets.DECISION: lineage_facets.ErnestDecisionRunFacet,
+    lineage_facets.OBSERVATION: lineage_facets.ErnestObservationRunFacet,
+    lineage_facets.PRODUCTION_RUN: lineage_facets.ErnestProductionRunFacet,
+    lineage_facets.FOUND_MODELS: lineage_facets.ErnestFoundModelsRunFacet,
+    lineage_facets.STALE_MODELS: lineage_facets.ErnestStaleModelsRunFacet,
+}
+
+
+@pytest.mark.parametrize("name", FACETS)
+def test_the_page_names_all_fields_of_a_facet_and_no_other(name):
+    ours = {field.name for field in attrs.fields(FACETS[name])} - {
+        field.name for field in attrs.fields(RunFacet)
+    }
+    # What stands in brackets are the fields of what a field lists, and remarks.
+    assert set(re.findall(r"`(\w+)`", re.sub(r"\([^)]*\)", "", ROWS[name]))) == ours
+
+
+def test_the_page_has_a_row_for_each_facet():
+    assert set(ROWS) == set(FACETS)
+
+
+def test_the_examples_of_messages_work(capsys, caplog):
+    names: dict[str, object] = {}
+    for example in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
+        exec(example, names)
+    note, _mail = names["on_stale"]
+    mark = ModelMark(
+        mark_id="mark-1",
+        marked_at="2026-01-01T00:00:00+00:00",
+        job="enrich",
+        instance_type="m5.large",
+        model_id="model-1",
+        cause=AGE,
+        reason="It is old.",
+    )
+    tell_stale(note, context={"ti": SimpleNamespace()}, marks=[mark], log=logging.getLogger("task"))
+
+    assert capsys.readouterr().out == "enrich on m5.large: It is old.\n"
+    assert not caplog.messages
+
+
+def test_the_page_names_all_that_a_mark_tells():
+    (row,) = re.findall(r"^\| `ernest_mark` \| (.*) \|$", PAGE, re.MULTILINE)
+    assert set(re.findall(r"`(\w+)`", row)) - {"ModelMark"} <= set(ModelMark.__dataclass_fields__)

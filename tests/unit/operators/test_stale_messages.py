@@ -1,0 +1,140 @@
+"""Who is told that a model is stale, how often, and that nobody can hinder the task."""
+
+from __future__ import annotations
+
+import logging
+import re
+
+import pytest
+from airflow.sdk import BaseNotifier
+
+from airflow_provider_ernest.model.records import CODE, ModelMark
+from airflow_provider_ernest.operators.stale_messages import tell_stale
+
+LOG = logging.getLogger("task")
+
+
+def mark(number: int = 1) -> ModelMark:
+    return ModelMark(
+        mark_id=f"mark-{number}",
+        marked_at="2026-01-01T00:00:00+00:00",
+        job="enrich",
+        instance_type=f"m{number}.large",
+        model_id=f"model-{number}",
+        cause=CODE,
+        reason=f"Reason {number}.",
+    )
+
+
+def tell(callbacks, context, *marks: ModelMark) -> None:
+    tell_stale(callbacks, context=context, marks=marks or (mark(),), log=LOG)
+
+
+class Noted(BaseNotifier):
+    """Keeps what it would send."""
+
+    template_fields = ("text",)
+    sent: list[str]
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+        self.sent = []
+
+    def notify(self, context) -> None:
+        self.sent.append(self.text)
+
+
+class NotedLater(BaseNotifier):
+    """Can only be awaited."""
+
+    template_fields = ("text",)
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text = text
+        self.sent: list[str] = []
+
+    async def async_notify(self, context) -> None:
+        self.sent.append(self.text)
+
+
+def test_a_callable_gets_the_context_with_the_mark(context):
+    told = []
+    tell(told.append, context)
+
+    (seen,) = told
+    assert seen["ernest_mark"] == mark()
+    assert seen["ernest_marks"] == [mark()]
+    assert seen["ti"] is context["ti"]
+    assert "ernest_mark" not in context, "it is no business of the task's own context"
+
+
+@pytest.mark.parametrize("kind", [Noted, NotedLater])
+def test_a_notifier_renders_its_templates_anew_for_each_mark(kind, context):
+    notifier = kind("{{ ernest_mark.job }} on {{ ernest_mark.instance_type }}: {{ ernest_mark.reason }}")
+
+    tell(notifier, context, mark(1), mark(2))
+
+    assert notifier.sent == ["enrich on m1.large: Reason 1.", "enrich on m2.large: Reason 2."]
+    assert "{{" in notifier.text, "the next run needs the template, too"
+    assert "text" not in context
+
+
+def test_what_a_mark_says_is_no_template(context):
+    notifier = Noted("{{ ernest_mark.reason }}")
+    hostile = ModelMark.from_dict({**mark().to_dict(), "reason": "{{ 7 * 7 }}"})
+
+    tell(notifier, context, hostile)
+
+    assert notifier.sent == ["{{ 7 * 7 }}"]
+
+
+def test_an_asynchronous_callable_is_awaited(context):
+    told = []
+
+    async def later(context) -> None:
+        told.append(context["ernest_mark"].model_id)
+
+    tell([later], context)
+
+    assert told == ["model-1"]
+
+
+def test_each_of_several_is_told_of_each_mark_once(context):
+    first, second = [], []
+    tell([first.append, second.append], context, mark(1), mark(2), mark(1))
+
+    for told in (first, second):
+        assert [each["ernest_mark"].mark_id for each in told] == ["mark-1", "mark-2"]
+        assert [len(each["ernest_marks"]) for each in told] == [2, 2]
+
+
+@pytest.mark.parametrize("callbacks", [None, [], ()])
+def test_nobody_needs_to_be_told(callbacks, context, caplog):
+    tell(callbacks, context)
+    assert not caplog.messages
+
+
+def failing(context) -> None:
+    raise RuntimeError("no route to host")
+
+
+@pytest.mark.parametrize(
+    ("callback", "words"),
+    [
+        (failing, r"failing was not told that model model-1 is stale: RuntimeError: no route to host"),
+        (Noted("{{ ernest_mark.no_such.thing }}"), r"Noted was not told .* UndefinedError"),
+        (BaseNotifier(), r"BaseNotifier was not told .* NotImplementedError"),
+        ("a text", r"str was not told .* not callable"),
+    ],
+    ids=str,
+)
+def test_one_that_fails_is_a_warning_and_the_next_is_told(callback, words, context, caplog):
+    told = []
+    tell([callback, told.append], context)
+
+    assert len(told) == 1
+    warnings = [record for record in caplog.records if record.name == "task"]
+    assert [record.levelname for record in warnings] == ["WARNING"]
+    assert re.search(words, warnings[0].getMessage())

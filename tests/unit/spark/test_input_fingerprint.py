@@ -1,0 +1,172 @@
+"""The shape of an input as it lies in folders, and what is told where it cannot be read."""
+
+import bz2
+import gzip
+import logging
+import sys
+import zlib
+
+import fsspec
+import pytest
+
+from airflow_provider_ernest.model.documents import InputFingerprint
+from airflow_provider_ernest.spark import input_fingerprint as module
+from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
+
+TABLE = b"a,b,c\n" + b"1,2,3\n" * 50
+LOG = logging.getLogger("task")
+
+
+def fingerprint(path, *, partitions=None, header=False):
+    return input_fingerprint(str(path), partitions=partitions, header=header, log=LOG)
+
+
+@pytest.fixture(autouse=True)
+def _everything_is_logged(caplog):
+    caplog.set_level(logging.INFO)
+
+
+def test_a_folder_is_told_by_its_files(tmp_path, caplog):
+    for number in range(4):
+        (tmp_path / f"part-{number}.csv").write_bytes(TABLE)
+    (tmp_path / "_SUCCESS").write_text("")
+
+    found = fingerprint(tmp_path)
+
+    assert found == InputFingerprint(partitions=4, total_bytes=4 * len(TABLE), columns=3, format="csv")
+    assert found.bytes_per_partition == len(TABLE)
+    assert caplog.messages == []
+
+
+def test_partitions_that_are_stated_win(tmp_path):
+    (tmp_path / "data.csv").write_bytes(TABLE)
+    assert fingerprint(tmp_path / "data.csv", partitions=64).partitions == 64
+
+
+@pytest.mark.parametrize(
+    ("suffix", "compress"),
+    [("gz", gzip.compress), ("bz2", bz2.compress), ("deflate", zlib.compress)],
+)
+def test_compressed_text_is_read(tmp_path, suffix, compress):
+    (tmp_path / f"part-0.csv.{suffix}").write_bytes(compress(TABLE))
+
+    found = fingerprint(tmp_path)
+
+    assert (found.format, found.columns) == (f"csv.{suffix}", 3)
+
+
+def test_no_more_is_decompressed_than_is_looked_at(tmp_path, monkeypatch):
+    seen = []
+    monkeypatch.setattr(module, "columns_of_text", lambda text, **_: seen.append(len(text)))
+    for name, compress in {"a.gz": gzip.compress, "b.bz2": bz2.compress}.items():
+        (tmp_path / name).write_bytes(compress(b"1,2\n" * 5_000_000))
+        fingerprint(tmp_path / name)
+
+    assert seen == [module.BEGINNING_BYTES] * 2
+
+
+def test_only_the_beginning_of_a_large_file_is_read(tmp_path, monkeypatch):
+    with (tmp_path / "large.csv").open("wb") as file:
+        file.write(TABLE)
+        file.truncate(1 << 33)  # 8 GiB that take no space
+    disk = fsspec.filesystem("file")
+    asked = []
+    monkeypatch.setattr(
+        type(disk), "cat_file", lambda self, path, start, end: asked.append((start, end)) or TABLE
+    )
+
+    assert fingerprint(tmp_path).columns == 3
+    assert asked == [(0, module.BEGINNING_BYTES)]
+
+
+def test_the_format_is_that_of_most_bytes(tmp_path):
+    (tmp_path / "README.md").write_text("about the data")
+    (tmp_path / "2024.csv").write_bytes(TABLE)
+    (tmp_path / "data.2025.csv").write_bytes(TABLE)
+
+    found = fingerprint(tmp_path)
+
+    assert (found.format, found.columns, found.partitions) == ("csv", 3, 3)
+
+
+def test_numbers_at_the_end_of_names_are_no_formats(tmp_path):
+    for number in range(3):
+        (tmp_path / f"part.{number:04d}").write_bytes(TABLE)
+
+    found = fingerprint(tmp_path)
+
+    assert (found.format, found.columns) == (None, 3)
+
+
+@pytest.mark.parametrize("kind", ["parquet", "orc"])
+def test_columnar_files_tell_their_columns_where_pyarrow_is_there(tmp_path, kind, monkeypatch):
+    pyarrow = pytest.importorskip("pyarrow")
+    table = pyarrow.table({"a": [1], "b": ["x"], "c": [{"d": 1, "e": 2}]})
+    path = tmp_path / f"part-0.snappy.{kind}"
+    if kind == "parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(table, path)
+    else:
+        pytest.importorskip("pyarrow.orc").write_table(table, path)
+
+    assert fingerprint(tmp_path).columns == 3
+
+    monkeypatch.setitem(sys.modules, f"pyarrow.{kind}", None)
+    found = fingerprint(tmp_path)
+    assert (found.columns, found.format, found.partitions) == (None, kind, 1)
+
+
+def test_an_input_elsewhere_is_read_through_its_file_system():
+    disk = fsspec.filesystem("memory")
+    disk.pipe({"/lake/part-0.csv": TABLE, "/lake/part-1.csv": TABLE})
+    try:
+        assert fingerprint("memory://lake").columns == 3
+        assert fingerprint("memory://lake/part-0.csv").partitions == 1
+    finally:
+        disk.rm("/lake", recursive=True)
+
+
+@pytest.mark.parametrize("path", ["/no/such/folder", "nowhere://bucket/data", "memory://empty"])
+def test_what_cannot_be_listed_is_not_known_and_said_once(path, caplog):
+    assert fingerprint(path) == InputFingerprint()
+    assert fingerprint(path, partitions=8) == InputFingerprint(partitions=8)
+    assert len(caplog.messages) == 2
+
+
+def test_without_an_input_there_is_nothing_to_tell(caplog):
+    assert fingerprint("", partitions=8) == InputFingerprint(partitions=8)
+    assert caplog.messages == []
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.avro", "a.csv.gz", "a.csv.bz2"])
+def test_a_file_that_is_not_what_its_name_says_leaves_the_columns_unknown(tmp_path, name, caplog):
+    (tmp_path / name).write_bytes(b"Obj\x01 no such thing")
+
+    found = fingerprint(tmp_path)
+
+    assert (found.partitions, found.total_bytes, found.columns) == (1, 18, None)
+    assert len(caplog.messages) == 1
+
+
+def test_errors_of_libraries_are_told_without_their_words(tmp_path, monkeypatch, caplog):
+    def refused(path):
+        raise PermissionError("GET https://anna:1234@lake/?X-Amz-Signature=abc: 403")
+
+    monkeypatch.setattr(module, "list_input", refused)
+
+    assert fingerprint(tmp_path) == InputFingerprint()
+    assert caplog.messages == ["The shape of the input cannot be told: PermissionError"]
+
+
+def test_thousands_of_files_are_listed_and_three_are_opened(tmp_path, monkeypatch):
+    for number in range(5_000):
+        (tmp_path / f"part-{number:05d}.csv").write_bytes(b"1,2\n")
+    opened = []
+    real = module._file_columns
+    monkeypatch.setattr(
+        module, "_file_columns", lambda *given, **named: opened.append(given[1]) or real(*given, **named)
+    )
+
+    assert fingerprint(tmp_path) == InputFingerprint(
+        partitions=5_000, total_bytes=20_000, columns=2, format="csv"
+    )
+    assert len(opened) == 3
