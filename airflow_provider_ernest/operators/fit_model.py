@@ -8,6 +8,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import failure_told, no_vain_retries
+from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_document, optional_text
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.specification import Number
 
 
-class FitModelOperator(BaseOperator):
+class FitModelOperator(TellsLineage, BaseOperator):
     """Fit the model to the observations, cross-validate it, store it (Ernest, sections 3.1 and 3.3).
 
     Give it ``trigger_rule="all_done_min_one_success"``: it goes on without the runs that failed where
@@ -154,6 +155,7 @@ class FitModelOperator(BaseOperator):
                 observations, store, design=design, cluster=self._cluster(), origin=origin_of(context)
             )
             stored_at = store.save(model)
+            self.tells_lineage(model)
             self.log.info("Model %s is stored at %s", model.model_id, stored_at)
             context["ti"].xcom_push(key="stored_at", value=str(stored_at))
             for line in model_table(model):
@@ -202,6 +204,7 @@ class FitModelOperator(BaseOperator):
         cluster: TrainingCluster | None,
         origin: Origin,
     ) -> Model:
+        from airflow_provider_ernest.model.addresses import without_credentials
         from airflow_provider_ernest.model.predictors import AVERAGING, check_method
         from airflow_provider_ernest.model.training import train
         from airflow_provider_ernest.operators.learned_prior import learned_prior
@@ -224,9 +227,9 @@ class FitModelOperator(BaseOperator):
             method=method,
             terms=terms,
             prior=prior,
-            artifact=self.application,
+            artifact=without_credentials(self.application),
             artifact_sha256=artifact_sha256,
-            input_path=self.input_path,
+            input_path=without_credentials(self.input_path),
             origin=origin,
             design=design,
             cluster=cluster,

@@ -1,0 +1,231 @@
+"""``ernest store list``: what a store holds."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.cli.command import Command
+from airflow_provider_ernest.cli.output import as_json, say
+from airflow_provider_ernest.cli.store_options import (
+    add_job_arguments,
+    add_json_argument,
+    add_store_argument,
+    at_least_one,
+    open_store,
+)
+from airflow_provider_ernest.cli.store_text import PLURALS, UNKNOWN, age, aligned, number
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.cli.store_groups import Group
+    from airflow_provider_ernest.model.catalogue_entry import CatalogueEntry
+    from airflow_provider_ernest.model.records import ObservationRecord
+    from airflow_provider_ernest.model.set_aside import SetAside
+    from airflow_provider_ernest.model.store import ModelStore
+
+STATES = ("fresh", "stale", "drifting")
+
+MOST_SET_ASIDE = 5
+"""So many files that were set aside are named in the text."""
+
+
+def _add_arguments(parser: ArgumentParser) -> None:
+    add_store_argument(parser)
+    add_job_arguments(parser)
+    parser.add_argument(
+        "--kind",
+        choices=tuple(PLURALS),
+        help="one line for each document of this kind, in the place of one for each job and type of machine",
+    )
+    parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
+    parser.add_argument("--limit", metavar="N", type=at_least_one, help="at most so many lines, the newest")
+    add_json_argument(parser)
+
+
+def _run(args: Namespace) -> None:
+    from airflow_provider_ernest.cli.store_groups import groups_of
+    from airflow_provider_ernest.model.set_aside import list_set_aside
+
+    store = open_store(args)
+    groups = [
+        group
+        for group in groups_of(store, job=args.job, instance_type=args.type)
+        if args.state is None or (group.state is not None and group.state.name == args.state)
+    ]
+    rows = _documents(store, groups, args) if args.kind else [_told(group) for group in groups]
+    newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
+    if args.limit is not None:
+        rows = [row for row in rows if any(row is chosen for chosen in newest_first[: args.limit])]
+    torn = list_set_aside(store.root)
+    if args.json:
+        set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
+        say([as_json({"store": str(store.root), "rows": rows, "set_aside": set_aside}).rstrip()])
+        return
+    now = datetime.now(UTC)
+    if not rows:
+        say(["Nothing in the store matches." if groups or _is_narrowed(args) else "The store is empty."])
+    else:
+        say(_document_table(rows, now=now) if args.kind else _table(rows, now=now))
+    say(_set_aside_lines(torn))
+
+
+def _is_narrowed(args: Namespace) -> bool:
+    return any((args.job, args.type, args.kind, args.state))
+
+
+def _told(group: Group) -> dict[str, Any]:
+    model, state = group.model, group.state
+    return {
+        "job": group.job,
+        "instance_type": group.instance_type,
+        "id": model.id if model else None,
+        "at": model.at if model else None,
+        "state": state.name if state else None,
+        "cause": state.cause if state else "",
+        "reason": state.reason if state else "",
+        "median_error_percent": model.median_error_percent if model else None,
+        "models": len(group.of_kind("model")),
+        "decisions": len(group.of_kind("decision")),
+        "productions": len(group.of_kind("production")),
+        "observations": len(group.observation_ids),
+        "marks": len(group.of_kind("mark")),
+    }
+
+
+def _table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:
+    heading = (
+        "job",
+        "type",
+        "state",
+        "newest model",
+        "age",
+        "error",
+        "models",
+        "decisions",
+        "production runs",
+        "sample runs",
+    )
+    lines = aligned(
+        heading,
+        (
+            (
+                row["job"],
+                row["instance_type"],
+                _state(row),
+                row["id"] or UNKNOWN,
+                age(row["at"] or "", now=now),
+                number(row["median_error_percent"], "{:.1f} %"),
+                *(str(row[name]) for name in ("models", "decisions", "productions", "observations")),
+            )
+            for row in rows
+        ),
+        right="age, error, models, decisions, production runs, sample runs",
+    )
+    return lines
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["state"] is None:
+        return UNKNOWN
+    return f"{row['state']} ({row['cause']})" if row["cause"] else row["state"]
+
+
+def _documents(store: ModelStore, groups: Iterable[Group], args: Namespace) -> list[dict[str, Any]]:
+    rows = []
+    for group in groups:
+        if args.kind == "observation":
+            records = store.observations(group.job, group.instance_type, limit=args.limit)
+            rows += [_of_observation(record) for record in records]
+        else:
+            rows += [_of_entry(entry) for entry in group.of_kind(args.kind)]
+    return sorted(rows, key=lambda row: (row["at"], row["id"]))
+
+
+def _of_entry(entry: CatalogueEntry) -> dict[str, Any]:
+    return {
+        "kind": entry.kind,
+        "job": entry.job,
+        "instance_type": entry.instance_type,
+        "id": entry.id,
+        "at": entry.at,
+        "model_id": None if entry.model_id == entry.id else entry.model_id,
+        "says": ", ".join(_said(entry)),
+    }
+
+
+def _said(entry: CatalogueEntry) -> Iterator[str]:
+    """What a document says, in a few words."""
+    if entry.reason:
+        yield f"{entry.cause}: {entry.reason}"
+    if entry.method:
+        yield f"{entry.method}, {entry.observations - entry.learned_from} sample runs"
+        yield f"error {number(entry.median_error_percent)} %"
+    if entry.learned_from:
+        yield f"learned from {entry.learned_from} production runs"
+    if entry.machines is not None:
+        yield f"{entry.machines} machines"
+    if entry.predicted_seconds is not None:
+        yield f"predicted {entry.predicted_seconds:.1f} s"
+    if entry.seconds is not None:
+        yield f"took {entry.seconds:.1f} s"
+    if entry.is_unusual or entry.is_unlikely:
+        yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
+
+
+def _of_observation(record: ObservationRecord) -> dict[str, Any]:
+    run = record.observation
+    return {
+        "kind": "observation",
+        "job": record.job,
+        "instance_type": record.instance_type,
+        "id": record.observation_id,
+        "at": record.recorded_at,
+        "model_id": None,
+        "says": f"{run.machines} machines, scale {run.scale:.4g}, took {run.seconds:.1f} s",
+    }
+
+
+def _document_table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:
+    return aligned(
+        ("id", "job", "type", "age", "model", "says"),
+        (
+            (
+                row["id"],
+                row["job"],
+                row["instance_type"],
+                age(row["at"], now=now),
+                row["model_id"] or UNKNOWN,
+                row["says"],
+            )
+            for row in rows
+        ),
+        right="age",
+    )
+
+
+def _set_aside_lines(torn: list[SetAside]) -> list[str]:
+    if not torn:
+        return []
+    files = "file that was torn was" if len(torn) == 1 else "files that were torn were"
+    lines = [f"{len(torn):,} {files} set aside:"]
+    lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
+    if len(torn) > MOST_SET_ASIDE:
+        lines.append(f"  and {len(torn) - MOST_SET_ASIDE:,} more, which --json lists")
+    return lines
+
+
+COMMAND = Command(
+    name="list",
+    summary="list jobs with their newest model, its state and what is kept beside it",
+    description="List what a store holds: for each job and type of machine the newest model, whether it "
+    "still speaks for the job and if not why, its age, its median leave-one-out error, and how many "
+    "documents there are. With --kind each document has a line. Torn files that were set aside are named.",
+    example="""\
+  %(prog)s
+  %(prog)s --state stale --json
+  %(prog)s --job nightly-sums --kind production --limit 10""",
+    add_arguments=_add_arguments,
+    run=_run,
+)

@@ -1,0 +1,140 @@
+"""Retention on a schedule: remove what is old from the model store."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseOperator
+
+from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.locations import folder, store_root
+from airflow_provider_ernest.operators.rendered import (
+    optional_number,
+    optional_text,
+    optional_whole_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.model.retention_removal import EventLogs
+    from airflow_provider_ernest.specification import Number
+
+
+class PruneStoreOperator(BaseOperator):
+    """Remove documents from the model store that are older than a number of days.
+
+    For a DAG of its own that runs once a day or so; ``ernest store prune`` does the same without Airflow. The
+    newest models of each job and type of machine stay, and all that a document that stays refers to: see
+    `model.retention`. Other tasks may write meanwhile, and the next run makes good one that was interrupted.
+
+    Returns a summary: ``removed`` (how many by kind), ``kept``, ``event_logs`` and ``leftovers`` (how many),
+    ``older_than_days`` and ``dry_run``. What was removed, and why the rest stayed, is in the log.
+
+    Args:
+        older_than_days: younger documents stay; 0 keeps everything; None for ``[ernest] retention_days``,
+            by default 0.
+        keep_models: so many newest models of each job and type of machine stay, however old; None for
+            ``[ernest] retention_models``, by default 5.
+        event_logs: whether event logs go as well that only removed documents name, where they lie below
+            ``[ernest] event_logs`` on this worker.
+        dry_run: remove nothing, only log what would be removed.
+        store: root of the model store; None for ``[ernest] store``.
+
+    Raises:
+        InvalidParameterError: a number cannot be.
+        StoreError: the store cannot be read, or something could not be removed; the rest is gone.
+    """
+
+    template_fields: Sequence[str] = ("older_than_days", "keep_models", "event_logs", "is_dry_run", "store")
+    ui_color = "#e4dcf2"
+
+    def __init__(
+        self,
+        *,
+        older_than_days: Number | None = None,
+        keep_models: Number | None = None,
+        event_logs: bool | str = False,
+        dry_run: bool | str = False,
+        store: str | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.older_than_days = older_than_days
+        self.keep_models = keep_models
+        self.event_logs = event_logs
+        # BaseOperator has a method of the parameter's name.
+        self.is_dry_run = dry_run
+        self.store = store
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Plan, remove, tell."""
+        from datetime import UTC, datetime
+
+        from airflow_provider_ernest.model.pruning import Prune
+        from airflow_provider_ernest.model.store import ModelStore
+        from airflow_provider_ernest.operators.rendered_spec import truth
+
+        with no_vain_retries():
+            days, dry_run = self._days(), truth("dry_run", self.is_dry_run)
+            if not days:
+                self.log.info("Everything is kept: 0 days say so, here or in [ernest] retention_days.")
+                return {"older_than_days": 0.0, "dry_run": dry_run, "removed": {}}
+            prune = Prune(
+                store=ModelStore(store_root(optional_text(self.store))),
+                now=datetime.now(UTC),
+                older_than_days=days,
+                keep_models=self._keep_models(),
+                event_logs=self._event_logs(truth("event_logs", self.event_logs)),
+            )
+            if not dry_run:
+                prune.carry_out()
+            for line in prune.lines():
+                self.log.info("%s", line)
+            for document, why in prune.plan.kept_because.items():
+                self.log.debug("%s stays: %s", " ".join(document), why)
+            prune.raise_failures()
+            summary = prune.summary()
+        return {
+            "older_than_days": days,
+            "dry_run": dry_run,
+            "removed": summary["removed"],
+            "kept": summary["kept"],
+            "event_logs": len(summary["event_logs"]),
+            "leftovers": len(summary["leftovers"]),
+        }
+
+    def _days(self) -> float:
+        from airflow_provider_ernest.model.pruning import retention_days
+
+        given = optional_number("older_than_days", self.older_than_days)
+        return retention_days(_configured("retention_days")) if given is None else given
+
+    def _keep_models(self) -> int:
+        from airflow_provider_ernest.model.pruning import retention_models
+        from airflow_provider_ernest.model.retention import KEEP_MODELS
+
+        given = optional_whole_number("keep_models", self.keep_models)
+        if given is not None:
+            return given
+        return retention_models(_configured("retention_models"), default=KEEP_MODELS)
+
+    def _event_logs(self, is_wanted: bool) -> EventLogs | None:
+        """The folder of event logs, where they are to go and where it is."""
+        from airflow_provider_ernest.model.retention_removal import EventLogs
+
+        place = folder("event_logs")
+        if not is_wanted:
+            return None
+        if not place.is_dir():
+            self.log.info("There are no event logs at %s.", place)
+            return None
+        return EventLogs(place)
+
+
+def _configured(option: str) -> str:
+    from airflow.providers.common.compat.sdk import conf
+
+    return str(conf.get("ernest", option, fallback="") or "")

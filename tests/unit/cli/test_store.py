@@ -1,0 +1,288 @@
+"""Which store the commands look into, and what list and show say of it."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.cli.main import main
+from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
+from airflow_provider_ernest.model.set_aside import list_set_aside
+from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.cli.test_airflow_commands import airflow_parser
+from tests.unit.model.sample_records import a_decision, a_model, a_production_run
+from tests.unit.model.stored_examples import ago, mark, observation, save_all
+
+TODAY = datetime.now(UTC)
+
+CONDITIONS = RunConditions(
+    spark="4.2.0", settings={"spark.sql.shuffle.partitions": "ab"}, input=InputFingerprint(partitions=800)
+)
+
+
+def days_ago(days):
+    return ago(days, since=TODAY)
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """A job with two models, one of them learned, and what came of it; one of a mark; one without a model."""
+    learned = a_model(1, base_model_id=a_model(0).model_id, learned_from=("run-1",))
+    save_all(
+        ModelStore(tmp_path / "store"),
+        a_model(0, created_at=days_ago(30)),
+        replace(
+            learned, created_at=days_ago(10), observations=2 * learned.observations, conditions=CONDITIONS
+        ),
+        a_decision(0, decided_at=days_ago(20)),
+        a_decision(1, decided_at=days_ago(5)),
+        a_production_run(0, recorded_at=days_ago(19)),
+        a_production_run(3, recorded_at=days_ago(2), decision_id="gone", seconds=51.0),
+        observation("sample-1", 30),
+        a_model(2, job="sums", created_at=days_ago(40)),
+        mark("k", 1, job="sums", model_id=a_model(2).model_id, reason="The input has grown. Train again."),
+        observation("sample-2", 30, job="new"),
+    )
+    return tmp_path / "store"
+
+
+def run(capsys, *argv: object, code: int = 0) -> str:
+    assert main(["store", *map(str, argv)]) == code
+    captured = capsys.readouterr()
+    return captured.err if code else captured.out
+
+
+def rows(capsys, *argv: object) -> list[dict]:
+    return json.loads(run(capsys, "list", *argv, "--json"))["rows"]
+
+
+def test_a_line_for_each_job_and_type(root, capsys):
+    heading, new, pca, sums = run(capsys, "list", "--store", root).splitlines()
+    assert heading.split("  ")[0] == "job"
+    assert new.split()[:3] == ["new", "m5.large", "-"]
+    assert pca.split()[2:8] == ["fresh", a_model(1).model_id, "10", "d", "3.0", "%"]
+    assert pca.split()[-4:] == ["2", "2", "2", "1"]
+    assert "stale (data)" in sums
+
+
+def test_the_same_as_json(root, capsys):
+    new, pca, sums = rows(capsys, "--store", root)
+    assert (new["id"], new["observations"], pca["id"]) == (None, 1, a_model(1).model_id)
+    assert [pca[name] for name in ("models", "decisions", "productions", "observations")] == [2, 2, 2, 1]
+    assert (sums["state"], sums["cause"]) == ("stale", "data")
+    assert sums["reason"] == "The input has grown. Train again."
+
+
+@pytest.mark.parametrize(
+    ("options", "jobs"),
+    [
+        (["--state", "stale"], ["sums"]),
+        (["--state", "fresh"], ["pca"]),
+        (["--job", "pca"], ["pca"]),
+        (["--type", "c5.large"], []),
+        (["--limit", "1"], ["pca"]),
+    ],
+)
+def test_the_list_can_be_narrowed(root, capsys, options, jobs):
+    assert [row["job"] for row in rows(capsys, "--store", root, *options)] == jobs
+
+
+@pytest.mark.parametrize(
+    ("kind", "ids"),
+    [
+        ("model", [a_model(0).model_id, a_model(1).model_id]),
+        ("decision", [a_decision(0).decision_id, a_decision(1).decision_id]),
+        ("production", [a_production_run(0).production_id, a_production_run(3).production_id]),
+        ("observation", ["sample-1"]),
+        ("mark", []),
+    ],
+)
+def test_a_line_for_each_document(root, capsys, kind, ids):
+    found = rows(capsys, "--store", root, "--kind", kind, "--job", "pca")
+    assert [row["id"] for row in found] == ids
+    newest = rows(capsys, "--store", root, "--kind", kind, "--job", "pca", "--limit", "1")
+    assert [row["id"] for row in newest] == ids[-1:]
+
+
+def test_documents_say_in_words_what_they_are(root, capsys):
+    told = run(capsys, "list", "--store", root, "--kind", "production")
+    assert "8 machines, predicted 50.0 s, took 55.0 s, outside the 80 % interval" in told
+    assert "learned from 1 production runs" in run(capsys, "list", "--store", root, "--kind", "model")
+
+
+def test_an_empty_store_and_one_where_nothing_matches(tmp_path, root, capsys):
+    (tmp_path / "empty").mkdir()
+    assert run(capsys, "list", "--store", tmp_path / "empty") == "The store is empty.\n"
+    assert run(capsys, "list", "--store", root, "--job", "no") == "Nothing in the store matches.\n"
+
+
+def test_torn_files_that_were_set_aside_are_named(root, capsys):
+    (torn,) = (path for path in (root / "pca").rglob("*.json") if path.stem == a_model(0).model_id)
+    torn.write_text('{"schema": 1, "model_id"')
+    os.utime(torn, (1, 1))
+    ModelStore(root).history("pca", "m5.large")
+    (aside,) = list_set_aside(root)
+    told = run(capsys, "list", "--store", root)
+    assert "1 file that was torn was set aside:" in told
+    assert str(aside.path) in told
+    listed = json.loads(run(capsys, "list", "--store", root, "--json"))["set_aside"]
+    assert [each["path"] for each in listed] == [str(aside.path)]
+
+
+def test_a_hostile_name_commands_no_terminal(tmp_path, capsys):
+    save_all(ModelStore(tmp_path), a_model(0, job="a\x1b[2J\nb"))
+    for argv in (["list"], ["list", "--kind", "model"], ["show", "a\x1b[2J\nb"]):
+        told = run(capsys, *argv, "--store", tmp_path)
+        assert "\x1b" not in told
+    assert len(run(capsys, "list", "--store", tmp_path).splitlines()) == 2
+
+
+def test_a_jobs_life(root, capsys):
+    told = run(capsys, "show", "pca", "--store", root)
+    assert told.startswith("pca on m5.large: fresh\n")
+    assert "Spark: 4.2.0" in told
+    assert "settings (digests only): spark.sql.shuffle.partitions" in told
+    (learned,) = (line for line in told.splitlines() if line.strip().startswith(a_model(1).model_id))
+    assert learned.split()[3:] == ["relative", "1", "3.0", "%", a_model(0).model_id, "1", "runs", "no"]
+    (decided,) = (line for line in told.splitlines() if line.strip().startswith(a_decision(0).decision_id))
+    outcome = ["8", "50.0", "s", "55.0", "s", "-9.1", "%", a_production_run(0).production_id]
+    assert decided.split()[1:] == [a_model(0).model_id, *outcome]
+    (other,) = (
+        line for line in told.splitlines() if line.strip().startswith(a_production_run(3).production_id)
+    )
+    assert other.split()[1] == "gone"
+    assert "Of 2 production runs" in told
+
+
+def test_a_jobs_life_as_json(root, capsys):
+    life = json.loads(run(capsys, "show", "pca", "--store", root, "--json"))
+    (of_type,) = life["types"]
+    assert of_type["state"]["name"] == "fresh"
+    assert [each["error_percent"] for each in of_type["decisions"]] == [
+        pytest.approx(-9.0909, abs=1e-3),
+        None,
+    ]
+    assert of_type["newest_model"]["model_id"] == a_model(1).model_id
+    assert of_type["observations"] == ["sample-1"]
+    assert of_type["evidence"]["runs"] == 2
+
+
+def test_a_job_with_no_model_yet(root, capsys):
+    told = run(capsys, "show", "new", "--store", root)
+    assert told == "new on m5.large: no model\nsample runs kept by themselves: 1\n"
+
+
+def test_why_a_job_is_stale(root, capsys):
+    told = run(capsys, "show", "sums", "--store", root)
+    assert told.splitlines()[:2] == ["sums on m5.large: stale", "  The input has grown. Train again."]
+    assert "marks:" in told
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        (a_model(1).model_id, f"goes on from model: {a_model(0).model_id}"),
+        (a_decision(0).decision_id, f"by model: {a_model(0).model_id}"),
+        (a_production_run(0).production_id, "likely (80 %): 47.0 to 53.0 s"),
+        ("sample-1", "sample run sample-1 of pca on m5.large"),
+        ("k", "cause: data"),
+    ],
+)
+def test_one_document(root, capsys, name, said):
+    assert said in run(capsys, "show", name, "--store", root)
+    assert json.loads(run(capsys, "show", name, "--store", root, "--json"))["schema"] >= 1
+
+
+def test_what_is_not_there_is_named(root, capsys):
+    told = run(capsys, "show", "../x", "--store", root, code=1)
+    assert "neither a document nor a job '../x'" in told
+    assert "`ernest store list`" in told
+
+
+@pytest.fixture
+def nothing_configured(monkeypatch, tmp_path):
+    for name in [name for name in os.environ if name.startswith("AIRFLOW")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "home"))
+
+
+@pytest.mark.usefixtures("nothing_configured")
+def test_the_store_is_the_option_then_the_environment_then_the_file_then_the_default(
+    tmp_path, monkeypatch, capsys
+):
+    def listed(*options: object) -> str:
+        return Path(json.loads(run(capsys, "list", "--json", *options))["store"]).name
+
+    home = tmp_path / "home"
+    places = [home / "ernest" / "store", *(tmp_path / name for name in ("in-file", "in-env", "option"))]
+    for place in places:
+        place.mkdir(parents=True)
+    assert listed() == "store"
+    (home / "airflow.cfg").write_text(f"[core]\nx = 50%\n[ernest]\nstore = {tmp_path}/in-file\n")
+    assert listed() == "in-file"
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(tmp_path / "in-env"))
+    assert listed() == "in-env"
+    assert listed("--store", tmp_path / "option") == "option"
+    assert listed("--store", (tmp_path / "option").as_uri()) == "option"
+
+
+@pytest.mark.usefixtures("nothing_configured")
+@pytest.mark.parametrize("content", ["no ini", "[ernest]\nstore = %(x)s/\xff"])
+def test_a_configuration_that_cannot_be_read_is_told(tmp_path, content, capsys):
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "airflow.cfg").write_bytes(content.encode("latin-1"))
+    assert main(["store", "list"]) == 1
+    assert "airflow.cfg cannot be read" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "action", [["list"], ["show", "x"], ["prune", "--older-than", "1d"], ["export", "x.gz"]]
+)
+def test_a_store_that_is_not_there_is_named_and_not_made(tmp_path, capsys, monkeypatch, action):
+    monkeypatch.chdir(tmp_path)
+    assert f"There is no model store at {tmp_path / 'gone'}." in run(
+        capsys, *action, "--store", tmp_path / "gone", code=1
+    )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_storage_that_nobody_knows_is_named_and_no_folder_is_made(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["store", "list", "--store", "hdfs-like://bucket/store"]) == 1
+    told = capsys.readouterr().err
+    assert "The model store 'hdfs-like://bucket/store' cannot be opened" in told
+    assert "hdfs-like" in told.splitlines()[0].partition("opened")[2]
+
+
+def test_object_storage_works_without_airflow(capsys):
+    from upath import UPath
+
+    save_all(ModelStore(UPath("memory://h6/store")), a_model(0), observation("o", 1))
+    (row,) = rows(capsys, "--store", "memory://h6/store")
+    assert (row["id"], row["observations"]) == (a_model(0).model_id, 1)
+    assert rows(capsys, "--store", "memory://aws_default@h6/store") == [row]
+
+
+def test_it_needs_no_airflow(root):
+    program = (
+        "import sys; from airflow_provider_ernest.cli.main import main;"
+        "code = [main(['store', *argv, '--store', sys.argv[1]]) for argv in (['list'], ['show', 'pca'], "
+        "['prune', '--older-than', '1d', '--dry-run'])]; print(code, 'airflow' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(root)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "[0, 0, 0] False"
+
+
+def test_under_airflow_it_is_the_same(root, capsys):
+    told = run(capsys, "list", "--store", root)
+    args = airflow_parser().parse_args(["ernest", "store", "list", "--store", str(root)])
+    with pytest.raises(SystemExit) as ended:
+        args.func(args)
+    assert (ended.value.code, capsys.readouterr().out) == (0, told)

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.operators.locations import folder, store_root
+from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
+from tests.unit.model.sample_records import a_model
+from tests.unit.model.stored_examples import ago, observation, save_all
+
+TODAY = datetime.now(UTC)
+
+
+@pytest.fixture
+def store(context) -> ModelStore:
+    """The configured one: seven models, 300 to 120 days old, and an old sample run with its event log."""
+    log = folder("event_logs") / "app-1"
+    log.parent.mkdir(parents=True)
+    log.write_text("{}")
+    run = Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=str(log))
+    return save_all(
+        ModelStore(store_root()),
+        *(a_model(number, created_at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
+        observation("o", 0, observation=run, recorded_at=ago(200, since=TODAY)),
+    )
+
+
+def prune(context, **parameters):
+    return PruneStoreOperator(task_id="prune", **parameters).execute(context)
+
+
+def count(store) -> int:
+    return len(list(store.all_documents()))
+
+
+def test_by_default_everything_is_kept(store, context, capsys):
+    summary = prune(context)
+    assert json.loads(json.dumps(summary)) == summary
+    assert (summary["removed"], count(store)) == ({}, 8)
+    assert "Everything is kept" in capsys.readouterr().out
+
+
+def test_the_configured_retention(store, context, monkeypatch, capsys):
+    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "90")
+    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "6")
+    summary = prune(context)
+    assert summary["removed"] == {"model": 1, "observation": 1}
+    assert summary["kept"] == {"model": 6}
+    told = capsys.readouterr().out
+    assert f"model {a_model(0).model_id} of 'pca'" in told
+    assert "as old stay: it is one of the 6 newest" in told
+    assert prune(context)["removed"] == {}, "a second time nothing is left to do"
+
+
+def test_parameters_go_before_the_configuration_and_may_be_texts(store, context, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "9000")
+    parameters = {"older_than_days": "90", "keep_models": "2"}
+    assert prune(context, **parameters, dry_run="True")["removed"] == {"model": 5, "observation": 1}
+    assert count(store) == 8
+    assert prune(context, **parameters, event_logs="False")["removed"] == {"model": 5, "observation": 1}
+    assert count(store) == 2
+    assert (folder("event_logs") / "app-1").exists()
+
+
+def test_event_logs_where_that_is_asked_for(store, context):
+    assert prune(context, older_than_days=90, event_logs=True)["event_logs"] == 1
+    assert list(folder("event_logs").iterdir()) == []
+
+
+def test_a_store_of_its_own(store, context, tmp_path):
+    other = save_all(ModelStore(tmp_path / "other"), observation("o", 500))
+    assert prune(context, older_than_days=1, store=str(tmp_path / "other"), event_logs=True)["removed"]
+    assert (count(other), count(store)) == (0, 8)
+
+
+def test_a_store_that_is_not_there_yet_is_no_failure(context):
+    assert prune(context, older_than_days=90)["removed"] == {}
+
+
+def test_what_could_not_be_removed_fails_the_task_and_may_be_tried_again(store, context, monkeypatch):
+    def refuse(self, kind, **names):
+        raise PermissionError("read only")
+
+    monkeypatch.setattr(ModelStore, "remove", refuse)
+    with pytest.raises(StoreError, match=r"3 could not be removed.*read only"):
+        prune(context, older_than_days=90)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [
+        ({"older_than_days": "soon"}, "older_than_days='soon'"),
+        ({"older_than_days": -1}, "older_than_days=-1"),
+        ({"older_than_days": 9, "keep_models": 0}, "keep_models=0"),
+        ({"older_than_days": 9, "dry_run": "maybe"}, "dry_run='maybe'"),
+    ],
+)
+def test_what_cannot_be_is_named_and_not_tried_again(store, context, parameters, named):
+    with pytest.raises(AirflowFailException, match=named):
+        prune(context, **parameters)
+    assert count(store) == 8

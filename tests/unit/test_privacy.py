@@ -1,0 +1,238 @@
+"""What documents tell of the user's system: no secrets and no data, and of the rest each field is known."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from airflow.sdk import DAG
+
+from airflow_provider_ernest.model.documents import Experiment
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.stored_documents import SHELVES
+from airflow_provider_ernest.operators.find_model import FindModelOperator
+from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
+from tests.unit.operators.decisions import choose_operator
+from tests.unit.operators.submissions import SECRET, events, handle, production
+
+PLANTED = "planted"
+"""Each secret begins so, and nothing else does."""
+
+LAKE = f"unheard-of://me:{PLANTED}-of-url@lake.example/flights?token={PLANTED}-token&part=2"
+CODE = f"unheard-of://me:{PLANTED}-of-code@code.example/job.py?X-Amz-Signature={PLANTED}-signature"
+
+CONF = {
+    "spark.hadoop.fs.s3a.secret.key": f"{PLANTED}-key",
+    "spark.executorEnv.DB_PASSWORD": f"{PLANTED}-password",
+    "spark.app.jdbc": f"jdbc:postgresql://db.example/x?user=me&password={PLANTED}-jdbc",
+}
+ARGUMENTS = ["--api-token", f"{PLANTED}-argument", "--where", f"id = '{PLANTED}-data'"]
+OPTIONS = {"env_vars": {"DB_TOKEN": f"{PLANTED}-variable"}, "principal": "me", "keytab": "/etc/me.keytab"}
+
+
+NAMES = """
+    Model.job Model.instance_type DecisionRecord.job DecisionRecord.instance_type DecisionRecord.objective
+    ProductionRun.job ProductionRun.instance_type ObservationRecord.job ObservationRecord.instance_type
+    ModelMark.job ModelMark.instance_type Observation.instance_type Origin.dag_id Origin.run_id Origin.task_id
+    TrainingCluster.instance_type Configuration.instance_type Alternative.instance_type FittedTerm.name
+    TermBelief.name Design.terms Decision.goal
+"""
+"""What the user called things."""
+
+ADDRESSES = """
+    Model.artifact Model.input_path ProductionRun.event_log Observation.event_log Observation.hosts
+    TrainingCluster.name TrainedMachine.host TrainedMachine.instance_id RunConditions.settings
+"""
+"""Where things lie, and names of settings. Credentials are taken out; an export can leave all of it out."""
+
+SENTENCES = """
+    Model.warnings DecisionRecord.reuse Decision.warnings Decision.fallback_reason ModelMark.reason
+    TrainedMachine.culled_because Alternative.extrapolates Alternative.memory_shortage
+"""
+"""Sentences of ours, which may name what the others hold."""
+
+OURS = """
+    Model.model_id Model.created_at Model.method Model.artifact_sha256 Model.base_model_id Model.learned_from
+    DecisionRecord.decision_id DecisionRecord.decided_at DecisionRecord.model_id DecisionRecord.model_ids
+    DecisionRecord.artifact_sha256 ProductionRun.production_id ProductionRun.recorded_at
+    ProductionRun.model_id ProductionRun.decision_id ProductionRun.artifact_sha256
+    ProductionRun.application_id ObservationRecord.observation_id ObservationRecord.recorded_at
+    ObservationRecord.artifact_sha256 ModelMark.mark_id ModelMark.marked_at ModelMark.model_id ModelMark.cause
+    ModelMark.artifact_sha256 FittedTerm.meaning Observation.application_id Design.criterion Design.cost_unit
+    Design.weighting TrainingCluster.kind RunConditions.spark Decision.model_id InputFingerprint.format
+    Billing.market
+"""
+"""Ids, times, hashes, versions and words from lists of ours or of Spark's."""
+
+PAGE = Path(__file__).parents[2] / "docs" / "store.md"
+
+
+def text_fields() -> set[str]:
+    """Every field of a stored document, and of what is in one, that holds text."""
+    seen: set[type] = set()
+    waiting, found = [shelf.form for shelf in SHELVES], set()
+    while waiting:
+        form = waiting.pop()
+        if form in seen:
+            continue
+        seen.add(form)
+        for name, kind in typing.get_type_hints(form).items():
+            inside = list(parts_of(kind))
+            waiting += [part for part in inside if dataclasses.is_dataclass(part)]
+            if str in inside:
+                found.add(f"{form.__name__}.{name}")
+    return found
+
+
+def parts_of(kind: Any) -> Iterator[Any]:
+    """A type's parts, such as str of tuple[str, ...]."""
+    yield kind
+    for part in typing.get_args(kind):
+        yield from parts_of(part)
+
+
+def test_of_each_field_it_is_known_what_it_tells():
+    """A new one belongs into one of these lists, into `address_free` if it is an address, and on the page."""
+    known = [field for listed in (NAMES, ADDRESSES, SENTENCES, OURS) for field in listed.split()]
+    assert sorted(known) == sorted(text_fields())
+
+
+def test_the_page_names_all_that_tells_of_the_users_system():
+    page = PAGE.read_text(encoding="utf-8")
+    fields = {field.partition(".")[2] for field in (ADDRESSES + SENTENCES + NAMES).split()}
+    assert {field for field in fields if f"`{field}`" not in page} == set()
+
+
+class Chain:
+    """The operators of a DAG, one after the other, and all that they hand on."""
+
+    def __init__(self, task_context: dict[str, Any], folder: Path, spark_submit: Any) -> None:
+        self._context, self._submissions = task_context, spark_submit
+        self.leaks: set[str] = set()
+        self.data = folder / "input"
+        self.data.mkdir()
+        for number in range(4):
+            (self.data / f"part-{number}.csv").write_text(f"name,age\n{PLANTED}-row,7\n")
+        self.job = folder / "job.py"
+        self.job.write_text(f"TOKEN = '{PLANTED}-code'\n")
+
+    def run(self, operator: Any) -> Any:
+        returned = operator.execute(self._context)
+        pushed = self._context["ti"].pushed
+        for key, value in {**pushed, "return_value": returned}.items():
+            if PLANTED in json.dumps(value):
+                self.leaks.add(key)
+        return returned
+
+    def find(self, **changes: Any) -> dict[str, Any]:
+        given = {"job": "enrich", "application": str(self.job), "input_path": str(self.data), **changes}
+        types = [{"instance_type": "local", "spark": "4.2.0", "training_tasks": [], "cluster_tasks": []}]
+        self.run(
+            FindModelOperator(
+                task_id="find_model",
+                types=types,
+                conf=CONF,
+                application_args=ARGUMENTS,
+                submit_options=OPTIONS,
+                header=True,
+                reuse={},
+                **given,
+            )
+        )
+        return dict(self._context["ti"].pushed)
+
+    def sample(self, found: dict[str, Any]) -> dict[str, Any]:
+        self._submissions.writes_log("app-1", events("app-1", machines=2))
+        with DAG("nightly", schedule=None):
+            operator = SampleRunOperator(
+                task_id="sample_run",
+                experiment=Experiment(index=9, machines=2, scale=0.5, partitions=2).to_dict(),
+                application=str(self.job),
+                application_args=ARGUMENTS,
+                input_path=str(self.data),
+                header=True,
+                spark_conn_id="lake",
+                conf=CONF,
+                job="enrich",
+                artifact_sha256=found["artifact_sha256"],
+                conditions=found["conditions"],
+            )
+        return self.run(operator)
+
+    def fit(self, runs: list[dict[str, Any]], found: dict[str, Any]) -> dict[str, Any]:
+        operator = FitModelOperator(
+            task_id="fit",
+            observations=runs,
+            job="enrich",
+            application=CODE,
+            input_path=LAKE,
+            instance_type="local",
+            artifact_sha256=found["artifact_sha256"],
+            on_inadequate="warn",
+        )
+        return self.run(operator)
+
+    def produce(self, decision: dict[str, Any]) -> None:
+        self._submissions.writes_log("app-2", events("app-2", machines=4))
+        self.run(
+            production(
+                cluster=handle(),
+                decision=decision,
+                conf=CONF,
+                application=str(self.job),
+                application_args=ARGUMENTS,
+                env_vars=OPTIONS["env_vars"],
+            )
+        )
+
+
+@pytest.fixture
+def chain(context, tmp_path, submissions, monkeypatch) -> Chain:  # noqa: F811
+    connection = {
+        "conn_type": "spark",
+        "host": "spark://lake:7077",
+        "login": "me",
+        "password": f"{PLANTED}-connection",
+        "extra": {"token": f"{PLANTED}-extra"},
+    }
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", json.dumps(connection))
+    monkeypatch.setenv("SOME_SECRET", f"{PLANTED}-environment")
+    return Chain(context, tmp_path, submissions)
+
+
+def stored_text() -> str:
+    """Every byte of the store, and every name in it."""
+    root = Path(store_root())
+    paths = sorted(root.rglob("*"))
+    content = b"\n".join(path.read_bytes() for path in paths if path.is_file())
+    return "\n".join(map(str, paths)) + content.decode("utf-8")
+
+
+def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa: F811
+    found = chain.find()
+    runs = [{**run.to_dict(), "instance_type": "local"} for run in observations]
+    model = chain.fit([*runs, {**chain.sample(found), "instance_type": "local"}], found)
+    chain.run(choose_operator(model, conf=CONF, job="enrich"))
+    decision = ti.pushed["record"]
+    chain.produce(decision)
+    chain.job.write_text("# changed")
+    chain.find()
+
+    store = ModelStore(store_root())
+    kinds = {type(document).__name__ for document in store.all_documents()}
+    assert kinds == {shelf.form.__name__ for shelf in SHELVES}, "all kinds of documents were written"
+    for secret in (PLANTED, SECRET):
+        assert secret not in stored_text()
+    stored = store.latest("enrich", "local")
+    assert stored.input_path == "unheard-of://lake.example/flights?part=2"
+    assert stored.artifact == "unheard-of://code.example/job.py"
+
+    assert chain.leaks == {"spark_conf"}, "it is the user's own conf, for operators that take no other"
