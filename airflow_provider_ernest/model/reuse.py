@@ -15,7 +15,7 @@ from airflow_provider_ernest.model.conditions import (
     not_compared,
 )
 from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.freshness import FRESH, HASH_DIGITS, State
+from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, HASH_DIGITS, State
 from airflow_provider_ernest.model.records import AGE, CODE, DATA, SETTINGS
 from airflow_provider_ernest.model.results import Model
 
@@ -91,7 +91,7 @@ def judge(
     if changed:
         reasons = "; ".join(each.reason for each in changed)
         return _refused(model, f"{reasons[0].upper()}{reasons[1:]}.", cause=changed[0].cause)
-    if state.name != FRESH and state.cause not in SEEN_DIRECTLY:
+    if state.name == DRIFTING or (state.name != FRESH and state.cause not in SEEN_DIRECTLY):
         return _refused(model, state.reason, cause=state.cause)
     if policy.max_age_days is not None and now - _trained_at(model) > timedelta(days=policy.max_age_days):
         return _refused(

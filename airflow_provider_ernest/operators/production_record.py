@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -9,57 +10,73 @@ from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.operators.learned_model import follow_up
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
+from airflow_provider_ernest.operators.production_conditions import (
+    bandwidth_of,
+    code_of,
+    conditions_of,
+)
 from airflow_provider_ernest.operators.recording import record_in_time
 from airflow_provider_ernest.operators.rendered import optional_document, optional_text
-from airflow_provider_ernest.spark.artifact import hash_where_readable
-from airflow_provider_ernest.spark.observing import MeasuredRun, measure
+from airflow_provider_ernest.operators.timed_run import TimedRun, UntimedRunError
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Callable, Mapping
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.model.results import Decision
-    from airflow_provider_ernest.operators.submitted_run import SubmittedRun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What is to be recorded, as the operators' parameters tell.
+
+    Attributes:
+        decision: the `DecisionRecord` document that the run went by.
+        application: that ran; None to take the hash that was found before the run.
+        submit_options: further arguments of `SparkSubmitHook`: py_files and jars belong to the code's hash.
+        cluster: `ClusterHandle` document of the cluster that it ran on.
+        store: root of the model store; None for the configured one.
+        learn: whether the model is to learn from it.
+        on_stale: who wants to know where the model no longer speaks for the job.
+    """
+
+    decision: Any
+    application: str | None = None
+    submit_options: Mapping[str, Any] = field(default_factory=dict)
+    cluster: Any = None
+    store: Any = None
+    learn: bool = True
+    on_stale: Any = ()
 
 
 def record_production(
-    run: SubmittedRun | None,
-    *,
-    ended_at: float,
-    decision: Any,
-    application: str,
-    store: Any,
-    context: Context,
-    log: Any,
-) -> None:
-    """Record a run that has succeeded, in the store and as XCom ``production_run``.
+    timed: Callable[[Decision], TimedRun], *, recording: Recording, context: Context, log: Any
+) -> ProductionRun | None:
+    """Record a run that has succeeded, in the store and as XCom ``production_run``, and learn from it.
 
     Nothing fails: the run is done, and what hinders its record is a warning. See `record_in_time`, too.
 
     Args:
-        run: as its task saw it.
-        ended_at: when its task saw it end, seconds since the epoch.
-        decision: the `DecisionRecord` document that it ran by.
-        application: that ran.
-        store: root of the model store; None for the configured one.
-        context: of the task that ran it.
+        timed: tells how the run went; raises an `UntimedRunError` that says why where nobody knows.
+        recording: what is to be recorded, and where.
+        context: of the task that records it.
         log: the logger that the warnings go to.
+
+    Returns:
+        The record; None where there is none.
     """
     try:
-        decided = optional_document("decision", decision)
+        decided = optional_document("decision", recording.decision)
         if decided is None:
             log.warning("This production run is not recorded: its decision has left no record to read.")
-            return
+            return None
         record = DecisionRecord.from_dict(decided)
-        untimed_because = run.untimed_because if run else "nothing was submitted"
-        if run is None or untimed_because:
-            log.warning("This production run is not recorded: %s.", untimed_because)
-            return
         production = _production(
-            run, record, ended_at=ended_at, application=application, context=context, log=log
+            timed(record.decision), record, recording=recording, context=context, log=log
         )
         _tell(production, log)
         context["ti"].xcom_push(key="production_run", value=production.to_dict())
@@ -67,52 +84,63 @@ def record_production(
             raise MissingResourceError(
                 "Its decision names no job.", remedy="Give the ChooseConfigOperator a job."
             )
+    except UntimedRunError as untimed:
+        log.warning("This production run is not recorded: %s.", untimed)
+        return None
     # XComs are anybody's, and may be kept by any backend.
     except Exception as error:
         log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
-        return
+        return None
+    saved: list[Any] = []
+    store = optional_text(recording.store)
     record_in_time(
-        lambda: ModelStore(store_root(optional_text(store))).save_production(production),
+        lambda: saved.append(ModelStore(store_root(store)).save_production(production)),
         what="This production run",
         log=log,
     )
+    if saved:
+        follow_up(
+            production,
+            record,
+            learns=recording.learn,
+            on_stale=recording.on_stale,
+            store=store,
+            context=context,
+            log=log,
+        )
+    return production
 
 
 def _production(
-    run: SubmittedRun,
-    record: DecisionRecord,
-    *,
-    ended_at: float,
-    application: str,
-    context: Context,
-    log: Any,
+    timed: TimedRun, record: DecisionRecord, *, recording: Recording, context: Context, log: Any
 ) -> ProductionRun:
-    decision, event_log = record.decision, run.event_log
-    measured = _measured(event_log, run, decision.config.machines, log)
-    machines = measured.machines if measured else decision.config.machines
-    seconds = measured.seconds if measured else ended_at - run.submitted_at
-    prediction = prediction_for(machines, decision)
+    decision = record.decision
+    prediction = prediction_for(timed.machines, decision)
     now = datetime.now(UTC)
     return ProductionRun(
         production_id=new_id(now),
         recorded_at=now.isoformat(),
         job=record.job,
         instance_type=record.instance_type,
-        machines=machines,
+        machines=timed.machines,
         scale=record.scale,
-        seconds=seconds,
-        run_seconds=measured.run_seconds if measured else None,
-        startup_seconds=measured.startup_seconds if measured else None,
+        seconds=timed.seconds,
+        run_seconds=timed.run_seconds,
+        startup_seconds=timed.startup_seconds,
         predicted_seconds=prediction.seconds,
         likely_seconds=prediction.likely,
         nearly_certain_seconds=prediction.nearly_certain,
-        cost=cost_of(decision, machines=machines, seconds=seconds),
+        cost=cost_of(decision, machines=timed.machines, seconds=timed.seconds),
         model_id=decision.model_id,
         decision_id=record.decision_id,
-        artifact_sha256=_hash(application, log),
-        application_id=(measured.application_id if measured else None) or run.application_id,
-        event_log=str(event_log) if event_log else None,
+        artifact_sha256=code_of(
+            recording.application, recording.submit_options, record=record, context=context, log=log
+        ),
+        application_id=timed.application_id,
+        event_log=timed.event_log,
         origin=origin_of(context),
+        conditions=conditions_of(record, spark=timed.spark, context=context, log=log),
+        bandwidth=bandwidth_of(recording.cluster, log=log),
     )
 
 
@@ -154,31 +182,6 @@ def prediction_for(machines: int, decision: Decision) -> Prediction:
         if is_of_type and other.machines == machines:
             return Prediction(other.seconds, other.likely_seconds, other.nearly_certain_seconds)
     return Prediction()
-
-
-def _measured(event_log: Path | None, run: SubmittedRun, machines: int, log: Any) -> MeasuredRun | None:
-    """What the event log tells; None, and why, where there is none or it tells too little."""
-    if event_log is None:
-        log.info("No event log of this run is on this host: its time is that of spark-submit.")
-        return None
-    try:
-        measured = measure(event_log, submitted_at=run.submitted_at, machines=machines)
-    # It is whatever an application wrote into the folder.
-    except Exception as error:
-        log.warning("The event log %s cannot be used, the time is that of spark-submit: %s", event_log, error)
-        return None
-    for lost in measured.lost:
-        log.warning("The run lost %s; its time is recorded all the same.", lost)
-    return measured
-
-
-def _hash(application: str, log: Any) -> str | None:
-    """Taken after the run, which it thus neither delays nor hinders."""
-    try:
-        return hash_where_readable(application, log=log)
-    except MissingResourceError as error:
-        log.warning("The hash of the application cannot be taken: %s", error)
-        return None
 
 
 def _tell(production: ProductionRun, log: Any) -> None:

@@ -10,6 +10,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.rendered import NOTHING, optional_document
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.operators.submitted_run import SubmittedRun
 
 
-class ErnestSparkSubmitOperator(SparkSubmitOperator):
+class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
     """The stock operator with two parameters more: the cluster to run on, and the decision that sized it.
 
     .. code-block:: python
@@ -46,12 +47,17 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
     else they are those decided on and the time that spark-submit took. What hinders the record is a warning:
     it fails no run.
 
+    The model that predicted it then learns from it, as long as its predictions hold, and is marked as stale
+    where they do not any more; see `RecordRunOperator`, which does the same for runs by other operators.
+
     Args:
         cluster: `ClusterHandle` document, the output of the operator that started or resized the cluster.
         decision: `DecisionRecord` document, ``choose.output["record"]`` of the `ChooseConfigOperator`, also
             as JSON text; None to record nothing. Without it, the event log is not looked for, and so
             Spark's id of the run stays unknown unless spark-submit tells it.
         store: root of the model store; None for ``[ernest] store``.
+        learn: whether the model that predicted the run learns from it.
+        on_stale: callables or Airflow notifiers, called where the model no longer speaks for the job.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
     Raises:
@@ -66,12 +72,21 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
     """Spark's id of the run, also of one that failed, where it was found out; for `SparkHistoryLink`."""
 
     def __init__(
-        self, *, cluster: Any = None, decision: Any = None, store: str | None = None, **kwargs: Any
+        self,
+        *,
+        cluster: Any = None,
+        decision: Any = None,
+        store: str | None = None,
+        learn: bool = True,
+        on_stale: Any = (),
+        **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.cluster = cluster
         self.decision = decision
         self.store = store
+        self.learn = learn
+        self.on_stale = on_stale
         self._event_logs = ""
         self._production_hook: ProductionHook | None = None
         self._submitted: SubmittedRun | None = None
@@ -87,19 +102,28 @@ class ErnestSparkSubmitOperator(SparkSubmitOperator):
         finally:
             ended_at = time.time()
             self.application_id = self._submitted.application_id if self._submitted else None
-        if self.decision in NOTHING:
-            return
-        from airflow_provider_ernest.operators.production_record import record_production
+        if self.decision not in NOTHING:
+            self._record(ended_at, context)
 
-        record_production(
-            self._submitted,
-            ended_at=ended_at,
-            decision=self.decision,
-            application=self.application,
-            store=self.store,
+    def _record(self, ended_at: float, context: Context) -> None:
+        from airflow_provider_ernest.operators.production_record import Recording, record_production
+        from airflow_provider_ernest.operators.timed_run import timed_here
+
+        production = record_production(
+            lambda decision: timed_here(self._submitted, decision, ended_at=ended_at, log=self.log),
+            recording=Recording(
+                decision=self.decision,
+                application=self.application,
+                submit_options=self._submit_options(),
+                cluster=self.cluster,
+                store=self.store,
+                learn=self.learn,
+                on_stale=self.on_stale,
+            ),
             context=context,
             log=self.log,
         )
+        self.tells_lineage(*([production] if production else ()))
 
     def _execute_on_cluster(self, context: Context) -> None:
         from airflow.providers.common.compat.sdk import AirflowException

@@ -3,7 +3,16 @@
 import pytest
 
 from airflow_provider_ernest.model.catalogue import DECISION, PRODUCTION_RUN
-from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.model.catalogue_entry import MARK
+from airflow_provider_ernest.model.freshness import (
+    DRIFTING,
+    FRESH,
+    STALE,
+    State,
+    evidence_against,
+    state_of,
+)
+from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, SETTINGS, UNEXPLAINED
 
 from .sample_records import an_entry
 
@@ -11,13 +20,14 @@ OLD, NEW = "aa" * 32, "bb" * 32
 MODEL_ENTRY = an_entry("m1", model_id="m1", at="2026-01-05T12:00:00+00:00", artifact_sha256=OLD)
 
 
-def run(day, *, artifact_sha256=OLD, model_id="m1", is_unusual=False, **fields):
+def run(day, *, name=None, artifact_sha256=OLD, model_id="m1", is_unusual=False, **fields):
     return an_entry(
-        f"p{day}",
+        name or f"p{day}",
         kind=PRODUCTION_RUN,
         at=f"2026-01-{day:02d}T12:00:00+00:00",
         model_id=model_id,
         artifact_sha256=artifact_sha256,
+        predicted_seconds=50.0,
         is_unusual=is_unusual,
         **fields,
     )
@@ -47,6 +57,7 @@ def test_a_model_of_an_application_that_was_since_changed_is_stale(newer):
     assert OLD[:12] in state.reason
     assert NEW[:12] in state.reason
     assert "Make the sample runs again" in state.reason
+    assert state.cause == CODE
 
 
 @pytest.mark.parametrize(
@@ -99,25 +110,97 @@ def test_a_time_that_says_too_little_stops_nothing(at, name):
         ([], FRESH),
         ([True, True], FRESH),
         ([True, True, True], DRIFTING),
-        ([True, False, True, False, True], DRIFTING),
-        ([True, True, True, False, False, False], FRESH),
-        ([False] * 20 + [True] * 3, DRIFTING),
-        ([True] * 20 + [False] * 3, FRESH),
+        ([True, False, True, False, True, False], FRESH),
+        ([False] * 200 + [True] * 3, DRIFTING),
+        ([True] * 20 + [False] * 3, DRIFTING),
     ],
 )
-def test_a_model_that_is_wrong_three_times_of_the_last_five_drifts(unusual, name):
-    runs = [run(6 + day, is_unusual=value) for day, value in enumerate(unusual)]
+def test_a_model_drifts_where_its_runs_say_so_however_old_it_is(unusual, name):
+    runs = [run(6, name=f"p{index:03d}", is_unusual=value) for index, value in enumerate(unusual)]
 
     state = state_of(MODEL_ENTRY, others=reversed(runs))
 
     assert state.name == name
     assert ("sample runs again" in state.reason) == (name == DRIFTING)
+    assert state.cause == (UNEXPLAINED if name == DRIFTING else "")
 
 
-def test_runs_by_other_models_do_not_count():
-    runs = [run(6 + day, is_unusual=True, model_id="m2") for day in range(5)]
+def test_runs_outside_what_is_likely_count_too_if_they_are_many():
+    runs = [run(6, name=f"p{index:03d}", is_unlikely=True) for index in range(60)]
+
+    assert state_of(MODEL_ENTRY, others=runs[:5]).name == FRESH
+    assert state_of(MODEL_ENTRY, others=runs).name == DRIFTING
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"model_id": "m2"},
+        {"instance_type": "m5.xlarge"},
+        {"job": "sort"},
+    ],
+    ids=["another lineage", "another type", "another job"],
+)
+def test_runs_that_it_did_not_predict_for_its_own_machines_do_not_count(fields):
+    runs = [run(6 + day, is_unusual=True, **fields) for day in range(5)]
 
     assert state_of(MODEL_ENTRY, others=runs) == State(FRESH)
+
+
+def test_runs_of_all_models_of_a_lineage_count_together():
+    learned = [newer_model(7, base_model_id="m1"), newer_model(8, base_model_id="m1")]
+    runs = [run(6 + day, is_unusual=True, model_id=name) for day, name in enumerate(("m1", "m7", "m8"))]
+
+    for model in (MODEL_ENTRY, *learned):
+        assert state_of(model, others=[MODEL_ENTRY, *learned, *runs]).name == DRIFTING
+    assert evidence_against(MODEL_ENTRY, others=[*learned, *runs]).unusual == 3
+
+
+def mark(name, *, model_id="m1", day=6, **fields):
+    when = f"2026-01-{day:02d}T12:00:00+00:00"
+    return an_entry(name, **{"kind": MARK, "model_id": model_id, "at": when, "cause": AGE, **fields})
+
+
+def test_a_mark_makes_the_whole_lineage_stale_for_its_reason():
+    learned = newer_model(7, base_model_id="m1", artifact_sha256=OLD)
+    sign = mark("k1", model_id="m7", cause=SETTINGS, reason="Spark is 4 and was 3.")
+
+    for model in (MODEL_ENTRY, learned):
+        state = state_of(model, others=[MODEL_ENTRY, learned, sign])
+        assert state == State(STALE, "Spark is 4 and was 3.", SETTINGS)
+
+
+@pytest.mark.parametrize("fields", [{"model_id": "m2"}, {"job": "sort"}, {"instance_type": "m5.xlarge"}])
+def test_marks_of_others_do_not_count(fields):
+    assert state_of(MODEL_ENTRY, others=[mark("k1", **fields)]) == State(FRESH)
+
+
+def test_the_newest_mark_tells_the_reason():
+    marks = [mark("k2", day=8, reason="late"), mark("k1", day=7, reason="early")]
+
+    assert state_of(MODEL_ENTRY, others=marks).reason == "late"
+
+
+def test_a_mark_of_drift_tells_its_cause():
+    runs = [run(6 + day, is_unusual=True) for day in range(3)]
+    sign = mark("k1", day=9, cause=CLUSTER, reason="The machines are slower.")
+
+    assert state_of(MODEL_ENTRY, others=[*runs, sign]) == State(DRIFTING, "The machines are slower.", CLUSTER)
+
+
+def test_a_mark_of_changed_code_is_lifted_by_a_run_of_the_models_own():
+    changed = mark("k1", day=6, cause=CODE, artifact_sha256=NEW)
+
+    assert state_of(MODEL_ENTRY, others=[changed]).name == STALE
+    assert state_of(MODEL_ENTRY, others=[changed, run(7)]).name == FRESH
+    assert state_of(MODEL_ENTRY, others=[changed, run(5)]).name == STALE
+
+
+def test_runs_of_other_code_say_nothing_of_the_model():
+    """They make it stale; once the code is changed back, they are no sign of drift either."""
+    runs = [run(6 + day, is_unusual=True, artifact_sha256=NEW) for day in range(5)]
+
+    assert state_of(MODEL_ENTRY, others=[*runs, run(12)]).name == FRESH
 
 
 def test_stale_is_the_reason_where_it_drifts_too():

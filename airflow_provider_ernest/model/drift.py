@@ -1,0 +1,162 @@
+"""A sequential test of a model's predictions: do production runs miss their intervals too often?
+
+A run lies outside the interval that is likely once in five times, and outside the one that is nearly certain
+once in 20, where the model is right. Nobody asks once whether it is: the question is asked after every run,
+for as long as the job lives, and a test for a fixed number of runs that is asked again and again says no
+sooner or later of every model. So this is a sequential one (Wald 1945), valid at any time.
+
+Each run is one of three outcomes: inside what is likely, outside of that, outside of what is nearly certain.
+An alternative is a distribution of the three that a wrong model may have; a run's likelihood ratio is its
+probability there over that under a right model. No alternative has fewer misses than a right model, and each
+ratio grows from outcome to outcome: so its mean is at most 1 for every model that misses as often as it says
+or more seldom, whatever came before (an e-value; Ville 1939). Of each alternative a Shiryaev-Roberts
+statistic is kept, (statistic + 1) times the ratio, and their mean is the evidence: an e-detector in the sense
+of Shin, Ramdas, Rinaldo (2022). Its mean after n runs is at most n, so that with a right model `THRESHOLD`
+runs or more pass on average until it says that there is drift. It forgets how long all was well: a late
+change is seen as soon as an early one. What is kept does not grow with the runs.
+
+That a right model's misses do not depend on one another needs predictions that have learned from the
+runs before, as they do here: each run is judged by what was predicted of it beforehand (Dawid 1984).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Protocol
+
+OUTCOMES = (0.80, 0.15, 0.05)
+"""How often a run of a right model is inside what is likely, outside of that, outside of nearly certain."""
+
+ALTERNATIVES = ((0.55, 0.25, 0.20), (0.25, 0.25, 0.50), (0.04, 0.06, 0.90))
+"""The same for models that are somewhat wrong, clearly wrong, and wrong nearly always."""
+
+THRESHOLD = 1000.0
+"""Production runs between two false alarms, on average at least: nearly three years of a nightly job. Three
+runs in a row outside of what is nearly certain pass it."""
+
+SUSPICION = 10.0
+"""From this evidence on a drift may have begun, and nothing is learned until it falls again or grows to
+drift. One run outside of what is nearly certain passes it, and a run inside what is likely takes it back
+below."""
+
+_RATIOS = tuple(
+    tuple(wrong / right for wrong, right in zip(alternative, OUTCOMES, strict=True))
+    for alternative in ALTERNATIVES
+)
+
+
+class Judged(Protocol):
+    """A production run, or its entry in the catalogue."""
+
+    @property
+    def predicted_seconds(self) -> float | None:
+        """None where nothing was predicted: such a run says nothing."""
+
+    @property
+    def is_unlikely(self) -> bool:
+        """Whether it was outside what was likely (80 %)."""
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether it was outside what was nearly certain (95 %)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """What production runs say against a model.
+
+    Attributes:
+        value: the evidence; where it has passed the threshold, as it was then.
+        threshold: from which on it is drift.
+        runs: that were predicted, up to the one at which it was passed.
+        unlikely: those of them outside what was likely, the unusual ones among them.
+        unusual: those outside what was nearly certain.
+    """
+
+    value: float = 0.0
+    threshold: float = THRESHOLD
+    runs: int = 0
+    unlikely: int = 0
+    unusual: int = 0
+
+    @property
+    def is_drift(self) -> bool:
+        """Whether the runs miss their intervals more often than those of a right model."""
+        return self.value >= self.threshold
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether a drift may have begun."""
+        return self.value >= SUSPICION
+
+    @property
+    def sentence(self) -> str:
+        """What was seen, in words."""
+        if not self.runs:
+            return "No production run that it predicted is known."
+        outside = (
+            f"Of {self.runs} production run{'s' if self.runs > 1 else ''}, {self.unlikely} took a time "
+            f"outside what was likely (80 %) and {self.unusual} outside what was nearly certain (95 %), "
+            f"where {0.2 * self.runs:.3g} and {0.05 * self.runs:.3g} are to be expected"
+        )
+        if not self.is_drift:
+            return f"{outside}: that is no drift (evidence {self.value:.3g} of {self.threshold:g})."
+        return (
+            f"{outside}, and the last of them more often than a model that is right would have it once in "
+            f"{self.threshold:g} runs."
+        )
+
+
+class DriftTest:
+    """The test, run by run."""
+
+    def __init__(self) -> None:
+        self._statistics = [0.0] * len(ALTERNATIVES)
+        self.evidence = Evidence()
+
+    def add(self, run: Judged) -> Evidence:
+        """Judge the next run. A test that has found drift has ended: no later run takes that back."""
+        outcome = 2 if run.is_unusual else int(run.is_unlikely)
+        if self.evidence.is_drift or (run.predicted_seconds is None and not outcome):
+            return self.evidence
+        self._statistics = [
+            (statistic + 1.0) * ratios[outcome]
+            for statistic, ratios in zip(self._statistics, _RATIOS, strict=True)
+        ]
+        before = self.evidence
+        self.evidence = Evidence(
+            value=sum(self._statistics) / len(self._statistics),
+            runs=before.runs + 1,
+            unlikely=before.unlikely + (outcome > 0),
+            unusual=before.unusual + (outcome > 1),
+        )
+        return self.evidence
+
+
+def evidence_of(runs: Iterable[Judged]) -> Evidence:
+    """What production runs say against the model that predicted them.
+
+    Args:
+        runs: of one lineage of models, oldest first; those without a prediction are passed over.
+    """
+    test = DriftTest()
+    for run in runs:
+        if test.add(run).is_drift:
+            break
+    return test.evidence
+
+
+def trusted(runs: Iterable[Judged]) -> int:
+    """How many of the runs may be learned from: all up to the last after which no drift was suspected.
+
+    What may be the beginning of a drift would teach a model to expect it, and the drift would go unnoticed.
+
+    Args:
+        runs: see `evidence_of`.
+    """
+    test, known = DriftTest(), 0
+    for position, run in enumerate(runs, start=1):
+        if not test.add(run).is_suspicious:
+            known = position
+    return known

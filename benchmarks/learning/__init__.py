@@ -1,0 +1,1 @@
+"""What learning from production is worth, and how soon drift is noticed; see `__main__`."""

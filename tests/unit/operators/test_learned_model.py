@@ -1,0 +1,197 @@
+"""After a production run its model learns from it, or is marked, once; and nothing of that fails the task."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.model.catalogue_entry import entry_of
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, STALE, state_of
+from airflow_provider_ernest.model.records import CLUSTER, CODE, UNEXPLAINED
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.operators import learned_model
+from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.operators.record_run import RecordRunOperator
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from tests.unit.operators.submissions import events, handle, production
+from tests.unit.operators.test_production_record import decided
+
+TYPE = "m5.large"
+
+
+def a_model(observations: list[Observation], **fields: Any) -> Model:
+    """A model in the store."""
+    model = replace(train(observations, job="enrich", instance_type=TYPE, method="relative"), **fields)
+    ModelStore(store_root()).save(model)
+    return model
+
+
+def decided_by(model: Model, **changes: Any) -> dict[str, Any]:
+    document = decided(**changes)
+    document["decision"]["model_id"] = model.model_id
+    return document
+
+
+def record(context: Any, model: Model, seconds: float, **changes: Any) -> None:
+    """A run of so many seconds, of which 110 were expected, 100 to 120 with 95 %."""
+    fields = {"decision": decided_by(model), "seconds": seconds, **changes}
+    RecordRunOperator(task_id="record_run", **fields).execute(context)
+
+
+def models() -> list[Model]:
+    return ModelStore(store_root()).history("enrich", TYPE)
+
+
+def marks() -> list[Any]:
+    return ModelStore(store_root()).marks("enrich", TYPE)
+
+
+def state(model: Model) -> str:
+    entries = ModelStore(store_root()).catalogue.entries()
+    return state_of(entry_of(model), others=entries).name
+
+
+def test_the_model_learns_from_each_run(context, observations):
+    model = a_model(observations)
+    record(context, model, 110.0)
+    record(context, model, 112.0)
+
+    base, first, second = models()
+    assert base == model
+    assert (first.base_model_id, second.base_model_id) == (model.model_id, model.model_id)
+    assert len(first.learned_from) == 1
+    assert len(second.learned_from) == 2
+    assert [run.seconds for run in second.observations[-2:]] == [pytest.approx(105.0), pytest.approx(107.0)]
+    assert second.origin.task_id == "ernest.step"
+    assert state(second) == FRESH
+
+
+def test_a_run_of_the_operator_that_submits_it_teaches_too(submissions, context, observations):
+    model = a_model(observations)
+    submissions.writes_log("app-7", events("app-7", machines=4))
+
+    production(cluster=handle(), decision=decided_by(model)).execute(context)
+
+    learned = models()[-1]
+    assert learned.base_model_id == model.model_id
+    assert learned.observations[-1].seconds == pytest.approx(100.0), "the work itself, by its event log"
+    assert learned.observations[-1].application_id == "app-7"
+
+
+@pytest.mark.parametrize("changes", [{"learn": False}])
+def test_nothing_is_learned_where_that_is_not_wanted(context, observations, changes):
+    model = a_model(observations)
+    record(context, model, 110.0, **changes)
+
+    assert models() == [model]
+
+
+def test_a_run_by_an_older_model_teaches_the_newest_of_its_lineage(context, observations):
+    model = a_model(observations)
+    record(context, model, 110.0)
+    newest = models()[-1]
+    record(context, newest, 111.0)
+    record(context, model, 109.0)
+
+    assert len(models()[-1].learned_from) == 3
+
+
+def test_drift_is_marked_once_and_told(context, observations, capsys):
+    model, told = a_model(observations), []
+    record(context, model, 110.0)
+    newest = models()[-1]
+    for _ in range(5):
+        record(context, newest, 200.0, on_stale=lambda context: told.append(context["ernest_mark"]))
+
+    (mark,) = marks()
+    assert (mark.cause, mark.model_id) == (UNEXPLAINED, newest.model_id)
+    assert "3 outside what was nearly certain" in mark.reason
+    assert "Make the sample runs again" in mark.reason
+    assert told == [mark]
+    assert models()[1:] == [newest], "nothing is learned from drift"
+    assert state(newest) == state(model) == DRIFTING
+    assert "STALE" in capsys.readouterr().out
+
+
+def test_the_mark_tells_what_is_known_of_the_cause(context, observations):
+    kept = [TrainedMachine(host=f"h{index}", memory_gigabytes_per_second=20.0) for index in range(4)]
+    cluster = TrainingCluster(
+        kind="ec2", name="c", instance_type=TYPE, cores_per_machine=2, machines=tuple(kept)
+    )
+    model = a_model(observations, cluster=cluster)
+    document = handle()
+    slow = Bandwidth(memory_gigabytes_per_second=12.0, network_gigabytes_per_second=None, score=1.0).to_dict()
+    for machine in document["machines"]:
+        machine["bandwidth"] = slow
+    for _ in range(3):
+        record(context, model, 200.0, cluster=document)
+
+    (mark,) = marks()
+    assert mark.cause == CLUSTER
+    assert "memory bandwidth is 12 GB/s, 40% below the 20 GB/s" in mark.reason
+
+
+def test_other_code_is_marked_with_its_hash(context, observations, tmp_path):
+    model = a_model(observations, artifact_sha256="ab" * 32)
+    job = tmp_path / "job.py"
+    job.write_text("changed")
+    for _ in range(2):
+        record(context, model, 110.0, application=str(job))
+
+    (mark,) = marks()
+    assert mark.cause == CODE
+    assert mark.artifact_sha256 not in (None, "ab" * 32)
+    assert models() == [model], "it is no run of what the model knows"
+    assert state(model) == STALE
+
+
+def test_of_an_iterative_job_the_decision_tells_the_iterations(context, observations):
+    trained = [replace(run, iterations=5) for run in observations]
+    model = a_model(trained)
+    record(context, model, 110.0, decision=decided_by(model))
+    assert models() == [model], "how much of it iterates is not known"
+
+    record(context, model, 110.0, decision=decided_by(model, decision_id="another", iterations=50))
+
+    learned = models()[-1]
+    assert len(learned.learned_from) == 1
+    assert learned.observations[-1].seconds < 50.0
+
+
+def test_a_run_by_a_model_that_is_not_in_the_store_teaches_nothing(context, capsys):
+    RecordRunOperator(task_id="record_run", decision=decided(), seconds=110).execute(context)
+
+    assert "Nothing is learned from this run" in capsys.readouterr().out
+    assert models() == []
+
+
+def test_learning_that_fails_is_a_warning(context, ti, observations, capsys, monkeypatch):
+    def fail(*_: Any) -> None:
+        raise RuntimeError("no sense")
+
+    model = a_model(observations)
+    monkeypatch.setattr(learned_model, "_learn", fail)
+    record(context, model, 110.0)
+
+    assert (
+        "What the model learns from this run is not recorded: RuntimeError: no sense"
+        in capsys.readouterr().out
+    )
+    assert ti.pushed["production_run"]["seconds"] == 110.0
+
+
+def test_a_callback_that_fails_fails_no_task(context, observations):
+    def fail(context: Any) -> None:
+        raise RuntimeError("no mail")
+
+    model = a_model(observations)
+    for _ in range(3):
+        record(context, model, 200.0, on_stale=[fail])
+
+    assert len(marks()) == 1

@@ -1,0 +1,292 @@
+"""What a RecordRunOperator takes for the time of a run that another operator made."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import Machine
+from airflow_provider_ernest.model.documents import RunConditions
+from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.operators.record_run import RecordRunOperator
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from tests.unit.operators.submissions import events, handle
+from tests.unit.operators.test_production_record import decided, recorded
+
+PRODUCTION = {
+    "task_id": "production",
+    "map_index": -1,
+    "state": "success",
+    "operator": "X",
+    "duration": 130.0,
+}
+VERSION = {"Event": "SparkListenerLogStart", "Spark Version": "4.2.0"}
+
+
+@pytest.fixture
+def breadcrumbs(ti) -> list[dict[str, Any]]:
+    """What Airflow tells of the tasks of this run."""
+    rows = [{**PRODUCTION, "task_id": "before", "duration": 1.0}, dict(PRODUCTION)]
+    ti.get_task_breadcrumbs = lambda dag_id, run_id: iter(rows)
+    return rows
+
+
+def record(context: Any, **changes: Any) -> ProductionRun | None:
+    fields = {"decision": decided(), "production_task_id": "production", **changes}
+    RecordRunOperator(task_id="record_run", **fields).execute(context)
+    return next(iter(recorded()), None)
+
+
+def write_log(path: Any, *, started: float = 1_000_000.0, version: Any = VERSION, **told: Any) -> str:
+    """An event log of a run on 4 machines: 7 s until they are there, then 100 s."""
+    lines = [version] if version else []
+    for event in events("app-7", **{"machines": 4, **told}):
+        if "Timestamp" in event:
+            event["Timestamp"] += round(started * 1000)
+        lines.append(event)
+    path.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
+    return str(path)
+
+
+def test_airflows_own_time_of_the_task_counts_where_nothing_else_tells(context, ti, breadcrumbs):
+    run = record(context)
+
+    assert (run.seconds, run.run_seconds, run.machines) == (130.0, None, 4)
+    assert (run.predicted_seconds, run.is_unusual) == (110.0, True)
+    assert (run.model_id, run.decision_id) == ("a-model", "a-decision")
+    assert ti.pushed["production_run"] == run.to_dict()
+
+
+def test_what_is_stated_counts_more(context, breadcrumbs):
+    run = record(context, seconds="118.5", machines="3")
+
+    assert (run.seconds, run.machines, run.predicted_seconds) == (118.5, 3, 140.0)
+    assert run.cost == pytest.approx(3 * 0.36 * 118.5 / 3600)
+
+
+@pytest.mark.parametrize("in_folder", [False, True])
+def test_the_event_log_tells_the_work_itself(context, breadcrumbs, tmp_path, in_folder):
+    path = write_log(tmp_path / "app-7")
+    run = record(context, event_log=str(tmp_path) if in_folder else path)
+
+    assert run.run_seconds == pytest.approx(100.0)
+    assert run.startup_seconds == pytest.approx(7.0), "the decision tells of none"
+    assert run.seconds == pytest.approx(107.0)
+    assert (run.application_id, run.event_log) == ("app-7", path)
+    assert run.conditions == RunConditions(spark="4.2.0")
+
+
+def test_the_start_up_before_the_log_begins_counts_as_decided(context, breadcrumbs, tmp_path):
+    document = decided()
+    document["decision"]["startup_seconds"] = 25.0
+    path = write_log(tmp_path / "app-7")
+
+    run = record(context, decision=document, event_log=path)
+
+    assert (run.startup_seconds, run.seconds) == (25.0, pytest.approx(125.0))
+
+
+def test_a_stated_time_and_the_log_tell_the_start_up(context, breadcrumbs, tmp_path):
+    run = record(context, event_log=write_log(tmp_path / "app-7"), seconds=120)
+
+    assert (run.seconds, run.run_seconds, run.startup_seconds) == (
+        120.0,
+        pytest.approx(100.0),
+        pytest.approx(20.0),
+    )
+
+
+def test_the_log_is_found_among_others_by_the_applications_id(context, breadcrumbs, tmp_path):
+    path = write_log(tmp_path / "app-7")
+    for other in ("app-70", "app-6", ".app-7.crc"):
+        (tmp_path / other).touch()
+
+    assert record(context, event_log=str(tmp_path), application_id="app-7").event_log == path
+
+
+def test_an_address_of_object_storage_is_read_too(context, breadcrumbs, tmp_path):
+    write_log(tmp_path / "app-7")
+
+    assert record(context, event_log=f"file://{tmp_path}").run_seconds == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("content", ["gone", "several", "garbage", "compressed", "unfinished"])
+def test_a_log_that_cannot_be_used_leaves_airflows_time(context, breadcrumbs, tmp_path, capsys, content):
+    path = tmp_path / "app-7"
+    if content == "several":
+        write_log(path)
+        write_log(tmp_path / "app-8")
+        path = tmp_path
+    elif content == "garbage":
+        path.write_bytes(b"\0\1\2")
+    elif content == "compressed":
+        path.write_bytes(gzip.compress(b"{}"))
+    elif content == "unfinished":
+        write_log(path, end_seconds=None)
+
+    run = record(context, event_log=str(path))
+
+    assert run.seconds == 130.0
+    assert "event log" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("rows", "said"),
+    [
+        ([], "has not ended in this run of the DAG"),
+        ([{**PRODUCTION, "state": "skipped"}], "has ended as skipped"),
+        ([{**PRODUCTION, "state": "failed"}], "has ended as failed"),
+        ([{**PRODUCTION, "map_index": index} for index in range(3)], "is mapped: its 3 runs"),
+        ([{**PRODUCTION, "map_index": 0}], "is mapped: its 1 runs"),
+        ([{**PRODUCTION, "duration": None}], "how long it took is not known"),
+        ([{**PRODUCTION, "duration": 0.0}], "how long it took is not known"),
+    ],
+    ids=["not there", "skipped", "failed", "mapped", "mapped once", "no duration", "no time"],
+)
+def test_a_task_that_was_no_such_run_is_not_recorded(context, ti, breadcrumbs, capsys, rows, said):
+    breadcrumbs[:] = rows
+
+    assert record(context) is None
+    assert "production_run" not in ti.pushed
+    output = capsys.readouterr().out
+    assert "This production run is not recorded: " in output
+    assert said in output
+
+
+def test_a_skipped_task_is_no_run_whatever_else_is_told_of_it(context, breadcrumbs):
+    breadcrumbs[:] = [{**PRODUCTION, "state": "skipped"}]
+
+    assert record(context, seconds=100) is None
+
+
+def test_an_airflow_that_does_not_tell_asks_for_what_does(context, capsys):
+    assert record(context) is None
+    output = capsys.readouterr().out
+    assert "Airflow does not tell how long the task production ran" in output
+    assert "give its seconds, its event_log or its production_task_id" in output
+    assert record(context, seconds=100).seconds == 100.0
+
+
+def test_nothing_told_is_nothing_recorded(context, capsys):
+    assert record(context, production_task_id=None) is None
+    assert "how long it took is not known" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"decision": "null"},
+        {"decision": "no json"},
+        {"seconds": "soon"},
+        {"seconds": -3},
+        {"machines": 2.5},
+        {"store": "/dev/null/store"},
+    ],
+)
+def test_whatever_hinders_the_record_fails_no_task(context, breadcrumbs, capsys, changes):
+    record(context, **changes)
+
+    assert "not recorded" in capsys.readouterr().out
+
+
+def test_the_code_is_hashed_with_what_it_was_submitted_with(context, breadcrumbs, tmp_path):
+    job, library = tmp_path / "job.py", tmp_path / "lib.zip"
+    job.write_text("abc")
+    library.write_text("def")
+    alone = hashlib.sha256(b"abc").hexdigest()
+
+    assert record(context, application=str(job)).artifact_sha256 == alone
+    record(context, application=str(job), submit_options={"py_files": str(library)})
+    assert recorded()[-1].artifact_sha256 not in (None, alone)
+
+
+def found_earlier(ti: Any, **found: Any) -> dict[str, Any]:
+    """A decision of this DAG run, at whose beginning this was found."""
+    asked = []
+
+    def pull(*, task_ids: str, key: str) -> Any:
+        asked.append(task_ids)
+        return found.get(key)
+
+    ti.xcom_pull = pull
+    ti.asked = asked
+    origin = {"dag_id": ti.dag_id, "run_id": ti.run_id, "task_id": "sizing.ernest.choose_config"}
+    return {**decided(), "origin": origin}
+
+
+def test_code_and_conditions_are_those_found_at_the_beginning_of_the_run(context, ti, breadcrumbs, tmp_path):
+    then = RunConditions(spark="4.1.0", settings={"spark.a": "aa"}, cores_per_machine=2)
+    document = found_earlier(ti, artifact_sha256="ab" * 32, conditions={"m5.large": then.to_dict()})
+
+    run = record(context, decision=document, event_log=write_log(tmp_path / "app-7"))
+
+    assert run.artifact_sha256 == "ab" * 32
+    assert run.conditions == RunConditions(spark="4.2.0", settings={"spark.a": "aa"}, cores_per_machine=2)
+    assert set(ti.asked) == {"sizing.ernest.find_model"}
+
+
+def test_the_release_of_a_service_is_not_taken_for_a_version(context, ti, breadcrumbs, tmp_path):
+    then = RunConditions(spark="emr-7.5.0")
+    document = found_earlier(ti, conditions={"m5.large": then.to_dict()})
+    path = write_log(tmp_path / "app-7", version={**VERSION, "Spark Version": "3.5.2-amzn-1"})
+
+    assert record(context, decision=document, event_log=path).conditions == then
+
+
+def test_a_decision_of_another_run_tells_nothing_of_this_one(context, ti, breadcrumbs):
+    document = found_earlier(ti, artifact_sha256="ab" * 32)
+    document["origin"]["run_id"] = "yesterday"
+
+    assert record(context, decision=document).artifact_sha256 is None
+
+
+def test_what_the_clusters_machines_were_measured_to_do_is_kept(context, breadcrumbs):
+    machines = tuple(
+        Machine(
+            worker_id="",
+            host=f"10.0.0.{index}",
+            cores=2,
+            memory_megabytes=900,
+            bandwidth=Bandwidth(
+                memory_gigabytes_per_second=memory, network_gigabytes_per_second=1.2, score=1.0
+            ),
+        )
+        for index, memory in enumerate((18.0, 20.0, 25.0))
+    )
+    run = record(context, cluster=json.dumps({**handle(), "machines": [each.to_dict() for each in machines]}))
+
+    assert run.bandwidth.memory_gigabytes_per_second == 20.0
+    assert run.bandwidth.network_gigabytes_per_second == 1.2
+
+
+@pytest.mark.parametrize("cluster", [None, "null", handle(), "no json"])
+def test_machines_that_were_not_measured_hinder_nothing(context, breadcrumbs, cluster):
+    assert record(context, cluster=cluster).bandwidth is None
+
+
+def test_what_is_decided_only_when_it_runs_is_a_template():
+    fields = set(RecordRunOperator.template_fields)
+    assert {"decision", "seconds", "machines", "event_log", "application_id", "cluster"} <= fields
+
+
+def test_a_dag_file_that_imports_it_loads_nothing_heavy():
+    program = (
+        "import airflow.sdk, sys; before = set(sys.modules);"
+        "import airflow_provider_ernest.operators.record_run; print(*sorted(set(sys.modules) - before))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    heavy = ("numpy", "scipy", "cvxpy", "pandas", "boto", "pyspark", "fsspec.core", "msgspec")
+    assert not [name for name in done.stdout.split() if name.startswith(heavy)]
+
+
+def test_a_decision_without_a_model_is_recorded_all_the_same(context, breadcrumbs):
+    document = DecisionRecord.from_dict(decided()).to_dict()
+    document["decision"]["model_id"] = None
+
+    assert record(context, decision=document).seconds == 130.0

@@ -1,0 +1,76 @@
+"""What a `RecordRunOperator` behind a stock operator records in a real Airflow, and what it does not."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DAGS = Path(__file__).parents[1] / "recording_dags"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """Runs of the DAGs of `recordings` on an Airflow of their own, by DAG."""
+    home = tmp_path_factory.mktemp("airflow")
+    answer = home / "answer.json"
+    environment = {
+        **os.environ,
+        "AIRFLOW_HOME": str(home),
+        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
+        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
+    }
+    for command in (["-m", "airflow", "db", "migrate"], [str(DAGS / "recordings.py"), str(answer)]):
+        ended = subprocess.run(
+            [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
+        )
+        assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+    ran: dict[str, Any] = json.loads(answer.read_text())
+    return ran
+
+
+def test_without_anything_else_the_time_is_that_of_the_task(runs):
+    (run,) = runs["by_duration"]["runs"]
+
+    assert run["seconds"] >= 2.0, "it slept as long"
+    assert run["run_seconds"] is None
+    assert (run["machines"], run["predicted_seconds"]) == (4, 3.0)
+    assert run["origin"]["task_id"] == "record_run"
+
+
+def test_what_is_stated_counts(runs):
+    (run,) = runs["stated"]["runs"]
+
+    assert (run["seconds"], run["machines"]) == (123.5, 3)
+
+
+@pytest.mark.parametrize("dag_id", ["mapped", "skipped", "failed", "unknown"])
+def test_a_task_that_was_no_such_run_is_not_recorded_and_fails_nothing(runs, dag_id):
+    assert runs[dag_id]["runs"] == []
+    assert runs[dag_id]["tasks"]["record_run"] == "success"
+
+
+def test_the_model_learns_from_the_run(runs):
+    base, learned = runs["learned"]["models"]
+    (run,) = runs["learned"]["runs"]
+
+    assert learned["base_model_id"] == base["model_id"]
+    assert learned["learned_from"] == [run["production_id"]]
+    assert learned["observations"][-1]["seconds"] == 63.0
+    assert learned["origin"]["task_id"] == "record_run"
+
+
+def test_drift_is_marked_and_told_once(runs):
+    drifted = runs["drifted"]
+
+    assert len(drifted["runs"]) == 5
+    assert len(drifted["models"]) == 2, "nothing is learned from what may be drift"
+    (mark,) = drifted["marks"]
+    assert mark["cause"] == "unexplained"
+    assert mark["model_id"] == drifted["models"][-1]["model_id"]
+    assert runs["told"] == ["learning: unexplained: record_run"]
