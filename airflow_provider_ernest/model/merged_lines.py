@@ -10,15 +10,14 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
-from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.model.daemon_threads import in_threads
 from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.stored_documents import files, safe_name
-from airflow_provider_ernest.model.whole_files import create_whole
+from airflow_provider_ernest.model.line_files import Content, content_of
+from airflow_provider_ernest.model.stored_files import files, is_settled, safe_name
+from airflow_provider_ernest.model.whole_files import create_whole, delete
 
 log = logging.getLogger(__name__)
 
@@ -37,15 +36,15 @@ ATTEMPTS = 100
 """How often a reader looks for where a merger moved what it wanted to read."""
 
 Value = TypeVar("Value")
+Value_contra = TypeVar("Value_contra", contravariant=True)
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Content(Generic[Value]):
-    """What a file holds that can be read, and whether that is all of it."""
+class Needed(Protocol[Value_contra]):
+    """Tells which lines must be kept when these are merged, and whether these are all that there are."""
 
-    lines: Sequence[str]
-    values: Sequence[Value]
-    is_whole: bool
+    def __call__(self, values: Sequence[Value_contra], /, *, are_all: bool) -> Sequence[int]:
+        """The positions of those to keep."""
+        ...
 
 
 class MergedLines(Generic[Value]):
@@ -56,12 +55,42 @@ class MergedLines(Generic[Value]):
     Args:
         folder: a `pathlib.Path`, or anything with its methods.
         read: what a line says; it raises InvalidDocumentError for a line that is none.
+        needed: which of the lines that are merged must be kept, by position; all where it is None.
     """
 
-    def __init__(self, folder: Any, read: Callable[[str], Value]) -> None:
+    def __init__(
+        self, folder: Any, read: Callable[[str], Value], *, needed: Needed[Value] | None = None
+    ) -> None:
         self.folder = folder
         self._read = read
+        self._needed = needed
         self._seen: set[str] = set()
+        self._has_begun_anew = False
+        self._torn: set[str] = set()
+
+    @property
+    def are_torn(self) -> bool:
+        """Whether lines are missing for good: files of them end too early, and nobody is writing them."""
+        return bool(self._torn)
+
+    def delete_torn(self) -> None:
+        """Delete those files. Their lines must have been written again.
+
+        Raises:
+            OSError: one cannot be deleted.
+        """
+        for name in sorted(self._torn):
+            delete(self.folder / name)
+        self._torn = set()
+
+    @property
+    def has_begun_anew(self) -> bool:
+        """Whether the latest news are all that there is: nothing that was read before is there any more."""
+        return self._has_begun_anew
+
+    def forget(self) -> None:
+        """Let everything be news again."""
+        self._seen, self._torn = set(), set()
 
     def mark(self) -> None:
         """Leave a mark beside the lines, for all objects and processes. It means what its users agree on.
@@ -78,6 +107,10 @@ class MergedLines(Generic[Value]):
     def is_marked(self) -> bool:
         """Whether there is a mark now."""
         return MARK in (str(path.name) for path in files(self.folder))
+
+    def is_new(self) -> bool:
+        """Whether there is one line, and nothing else."""
+        return len(files(self.folder)) == 1
 
     def add(self, name: str, line: str) -> None:
         """Add a line; adding it again is allowed. The name is for people who look into the folder.
@@ -125,16 +158,28 @@ class MergedLines(Generic[Value]):
             if not unread and attempt:
                 break
             for name, content in self._contents(unread):
-                if isinstance(content, _Content):
-                    seen.add(name)
+                if isinstance(content, Content):
                     found += content.values
+                    self._note(name, content, seen=seen, growing=failed)
                 elif isinstance(content, FileNotFoundError) and name not in gone:
                     gone.add(name)
                 else:
                     log.warning("Skipping %s, which cannot be read: %s", self.folder / name, content)
                     failed.add(name)
+        self._has_begun_anew = bool(self._seen and names) and self._seen.isdisjoint(names)
         self._seen = seen.intersection(names)
+        self._torn.intersection_update(names)
         return found
+
+    def _note(self, name: str, content: Content[Value], *, seen: set[str], growing: set[str]) -> None:
+        """Tell a file that was read from one that may be longer the next time."""
+        if not content.is_torn:
+            seen.add(name)
+        elif is_settled(self.folder / name):
+            seen.add(name)
+            self._torn.add(name)
+        else:
+            growing.add(name)
 
     def _merge_if_many(self) -> None:
         names = self._names()
@@ -146,19 +191,21 @@ class MergedLines(Generic[Value]):
         else:
             return
         if not (self.folder / NO_MERGING).exists():
-            self._merge(chosen, more_than=more_than)
+            self._merge(chosen, more_than=more_than, are_all=chosen is names)
 
-    def _merge(self, names: Sequence[str], *, more_than: int) -> None:
+    def _merge(self, names: Sequence[str], *, more_than: int, are_all: bool) -> None:
         """One segment of all these files; those that cannot be read are left as they are."""
         readable = {
             name: content
             for name, content in self._contents(names)
-            if isinstance(content, _Content) and content.is_whole
+            if isinstance(content, Content) and content.is_whole
         }
         # Others may have merged some in the meantime.
         if len(readable) <= more_than:
             return
-        self.write_segment(line for content in readable.values() for line in content.lines)
+        self.write_segment(
+            self._kept(list(readable.values()), are_all=are_all and len(readable) == len(names))
+        )
         for number, name in enumerate(readable):
             try:
                 (self.folder / name).unlink()
@@ -171,32 +218,21 @@ class MergedLines(Generic[Value]):
                     )
                 raise
 
+    def _kept(self, contents: Sequence[Content[Value]], *, are_all: bool) -> list[str]:
+        lines = [line for content in contents for line in content.lines]
+        if self._needed is None:
+            return lines
+        values = [value for content in contents for value in content.values]
+        return [lines[position] for position in self._needed(values, are_all=are_all)]
+
     def _names(self) -> list[str]:
         return sorted(name for path in files(self.folder) if (name := str(path.name)) != MARK)
 
-    def _contents(self, names: Sequence[str]) -> list[tuple[str, _Content[Value] | OSError]]:
+    def _contents(self, names: Sequence[str]) -> list[tuple[str, Content[Value] | OSError]]:
         return list(zip(names, in_threads(self._content, names, most=READERS), strict=True))
 
-    def _content(self, name: str) -> _Content[Value] | OSError:
-        path = self.folder / name
-        try:
-            text = path.read_text(encoding="utf-8")
-        except (UnicodeDecodeError, IsADirectoryError) as error:
-            log.warning("Skipping %s, which is no text: %s", path, error)
-            return _Content(lines=(), values=(), is_whole=False)
-        except OSError as error:
-            return error
-        if not text:
-            log.warning("Skipping %s, which is empty.", path)
-        lines, values, is_whole = [], [], bool(text)
-        for number, line in enumerate(text.split("\n")[: -1 if text.endswith("\n") else None], 1):
-            try:
-                values.append(self._read(line))
-                lines.append(line)
-            except InvalidDocumentError as error:
-                is_whole = False
-                log.warning("Skipping line %d of %s, which cannot be read: %s", number, path, error)
-        return _Content(lines=lines, values=values, is_whole=is_whole)
+    def _content(self, name: str) -> Content[Value] | OSError:
+        return content_of(self.folder / name, self._read)
 
 
 def _is_segment(name: str) -> bool:

@@ -7,33 +7,31 @@ them lists them fast.
 from __future__ import annotations
 
 import logging
-from itertools import islice
 from typing import Any
 
-from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.catalogue import FOLDER, Catalogue
+from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
+from airflow_provider_ernest.model.catalogue import FOLDER
 from airflow_provider_ernest.model.catalogue_entry import entry_of
+from airflow_provider_ernest.model.document import Document
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.store_reader import StoreReader
+from airflow_provider_ernest.model.store_removal import OBSERVATION as OBSERVATION
 from airflow_provider_ernest.model.stored_documents import (
     DECISIONS,
     MARKS,
     MODELS,
     OBSERVATIONS,
     PRODUCTION,
+    SHELVES,
     Listed,
     Shelf,
-    Stored,
-    files,
-    safe_name,
-    store_errors,
-    type_folder,
 )
 
 log = logging.getLogger(__name__)
 
 
-class ModelStore:
+class ModelStore(StoreReader):
     """Models, decisions and production runs by job and instance type.
 
     On a local file system a file appears whole or not at all, also when the machine dies; object
@@ -44,13 +42,8 @@ class ModelStore:
     """
 
     def __init__(self, root: Any) -> None:
-        self.root = root
-        self._catalogue = Catalogue(root)
-
-    @property
-    def catalogue(self) -> Catalogue:
-        """What the store holds, in a few words each."""
-        return self._catalogue
+        super().__init__(root)
+        self._has_learned_removals = False
 
     def save(self, model: Model) -> Any:
         """Write a model. Repeating it is allowed, overwriting another is not.
@@ -81,97 +74,52 @@ class ModelStore:
         """Write a mark beside a model; see `save`."""
         return self._save(MARKS, mark)
 
-    def history(self, job: str, instance_type: str) -> list[Model]:
-        """All models of a job on a type of machine, newest last.
-
-        A file that is no model of theirs is skipped with a warning in the log, which names it.
+    def save_any(self, document: Document) -> Any:
+        """Write any document that a store keeps, as `save` does, and list it even if it was removed before.
 
         Raises:
-            StoreError: the store cannot be read.
+            InvalidDocumentError: no store keeps documents of its kind.
+            StoreError: as of `save`.
         """
-        return self._newest(MODELS, job, instance_type, limit=None)
+        shelf: Shelf[Any] | None = next((one for one in SHELVES if one.form is type(document)), None)
+        if shelf is None:
+            raise InvalidDocumentError(f"A model store keeps no {type(document).__name__} documents.")
+        if shelf is OBSERVATIONS:
+            return shelf.write(self.root, document)
+        self._learn_removals()
+        return self._save(shelf, document)
 
-    def decisions(self, job: str, instance_type: str, *, limit: int | None = None) -> list[DecisionRecord]:
-        """The newest decisions for a job on a type of machine, newest last.
+    def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
+        """Delete a document for good, and list it no more. Nothing else is deleted with it.
 
-        A file that is no decision of theirs is skipped with a warning in the log, which names it.
+        Where it is deleted and the catalogue cannot be written, a warning in the log says so; removing it
+        again tries that again.
 
         Args:
+            kind: of the catalogue's, or `OBSERVATION`.
             job: the user's name of the job.
             instance_type: the machines' type.
-            limit: at most so many; None for all.
+            document_id: of the document.
+
+        Returns:
+            Whether there was anything of it.
 
         Raises:
-            StoreError: the store cannot be read.
+            InvalidParameterError: there is no such kind, or an empty name.
+            StoreError: it cannot be deleted.
         """
-        return self._newest(DECISIONS, job, instance_type, limit=limit)
+        return self._removal.remove(kind, job, instance_type, document_id)
 
-    def productions(self, job: str, instance_type: str, *, limit: int | None = None) -> list[ProductionRun]:
-        """The newest production runs of a job on a type of machine, newest last; see `decisions`."""
-        return self._newest(PRODUCTION, job, instance_type, limit=limit)
-
-    def observations(
-        self, job: str, instance_type: str, *, limit: int | None = None
-    ) -> list[ObservationRecord]:
-        """The newest sample runs of a job on a type of machine, newest last; see `decisions`."""
-        return self._newest(OBSERVATIONS, job, instance_type, limit=limit)
-
-    def marks(self, job: str, instance_type: str) -> list[ModelMark]:
-        """All marks of a job's models on a type of machine, newest last; see `decisions`."""
-        return self._newest(MARKS, job, instance_type, limit=None)
-
-    def latest(self, job: str, instance_type: str) -> Model | None:
-        """The newest model of a job on a type of machine, None where there is none.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        return next(iter(self._newest(MODELS, job, instance_type, limit=1)), None)
-
-    def latest_of_jobs(self, instance_type: str, *, limit: int, other_than: str | None = None) -> list[Model]:
-        """The newest model of each job on a type of machine, newest first.
-
-        A file that is no model on that type is skipped with a warning in the log, which names it.
-
-        Args:
-            instance_type: the machines' type.
-            limit: at most so many models.
-            other_than: a job to leave out.
-
-        Raises:
-            StoreError: the store cannot be read.
-        """
-        models: list[Model] = []
-        with store_errors(f"The models in {self.root} cannot be read"):
-            for paths in self._newest_first(safe_name("instance_type", instance_type)):
-                if len(models) >= limit:
-                    break
-                readable = (MODELS.read_wanted(path, None, instance_type) for path in paths)
-                model = next((model for model in readable if model is not None), None)
-                if model is not None and model.job != other_than:
-                    models.append(model)
-        return models
-
-    def load(self, job: str, instance_type: str, model_id: str) -> Model:
-        """One model.
-
-        Raises:
-            StoreError: it cannot be read, or is not there: then its cause is a FileNotFoundError.
-        """
-        return self._load(MODELS, job, instance_type, model_id)
-
-    def decision(self, job: str, instance_type: str, decision_id: str) -> DecisionRecord:
-        """One decision; see `load`."""
-        return self._load(DECISIONS, job, instance_type, decision_id)
-
-    def production(self, job: str, instance_type: str, production_id: str) -> ProductionRun:
-        """One production run; see `load`."""
-        return self._load(PRODUCTION, job, instance_type, production_id)
-
-    def _load(self, shelf: Shelf[Stored], job: str, instance_type: str, document_id: str) -> Stored:
-        path = shelf.path(self.root, job, instance_type, document_id)
-        with store_errors(f"There is no readable {shelf.kind} {document_id} at {path}"):
-            return shelf.decode(path.read_text(encoding="utf-8"))
+    def _learn_removals(self) -> None:
+        """Once: what is saved after that is listed whatever the clock was that it was removed by."""
+        if self._has_learned_removals:
+            return
+        try:
+            self._catalogue.entries()
+        except StoreError as error:
+            # The document can be saved nevertheless, and is listed unless clocks differ much.
+            log.info("%s", error)
+        self._has_learned_removals = True
 
     def _save(self, shelf: Shelf[Listed], document: Listed) -> Any:
         path = shelf.write(self.root, document)
@@ -187,18 +135,3 @@ class ModelStore:
                 error,
             )
         return path
-
-    def _newest(
-        self, shelf: Shelf[Stored], job: str, instance_type: str, *, limit: int | None
-    ) -> list[Stored]:
-        folder = type_folder(self.root, job, instance_type)
-        with store_errors(f"The {shelf.kind}s in {folder} cannot be read"):
-            read = (shelf.read_wanted(path, job, instance_type) for path in shelf.newest_first(folder))
-            newest = list(islice((document for document in read if document is not None), limit))
-        return newest[::-1]
-
-    def _newest_first(self, type_name: str) -> list[list[Any]]:
-        """For each job the paths of its models on a type of machine; newest first, jobs and paths alike."""
-        folders = [folder / type_name for folder in files(self.root)]
-        of_jobs = [MODELS.newest_first(folder) for folder in folders if folder.is_dir()]
-        return sorted(filter(None, of_jobs), key=lambda paths: str(paths[0].name), reverse=True)

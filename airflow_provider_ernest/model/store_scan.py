@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,15 +22,20 @@ from airflow_provider_ernest.model.stored_documents import (
     MARKS,
     MODELS,
     PRODUCTION,
+    SHELVES,
+    OnSetAside,
     Place,
     Shelf,
     files,
+    ignore,
 )
 
 log = logging.getLogger(__name__)
 
 READERS = 16
 """Folders and files read at once: an object store answers late, and many questions as late as one."""
+READ_TOGETHER = 256
+"""Documents held in memory at once by those who go through all of them."""
 
 SHELF_OF: dict[str, Shelf[Any]] = {
     MODEL: MODELS,
@@ -93,7 +98,7 @@ class StoreScan:
             OSError: the root cannot be listed.
         """
         for entry in known:
-            place = _place_of(entry)
+            place = place_of(entry)
             if place is not None:
                 self._known[place] = entry
         listed = in_threads(_listed, files(self.root), most=READERS)
@@ -116,7 +121,7 @@ def holds_only(root: Any, entry: CatalogueEntry) -> bool:
     Raises:
         OSError: it cannot be listed.
     """
-    place = _place_of(entry)
+    place = place_of(entry)
     folder = root
     for name in filter(None, place or ()):
         if [str(path.name) for path in files(folder)] != [name]:
@@ -125,7 +130,36 @@ def holds_only(root: Any, entry: CatalogueEntry) -> bool:
     return place is not None
 
 
-def _place_of(entry: CatalogueEntry) -> Place | None:
+def all_documents(root: Any, *, on_set_aside: OnSetAside = ignore) -> Iterator[Any]:
+    """Every document in a store, job by job and shelf by shelf, oldest first in each.
+
+    What cannot be read is skipped with a warning in the log, which names it.
+
+    Raises:
+        OSError: the root cannot be listed.
+    """
+
+    def read(file: _File) -> Any:
+        document = file.shelf.read_or_skip(file.path, on_set_aside=on_set_aside)
+        return None if document is None or _is_misplaced(file, document) else document
+
+    for job_folder in sorted(files(root), key=lambda folder: str(folder.name)):
+        found = sorted(_listed(job_folder, SHELVES) or (), key=lambda file: file.place)
+        for first in range(0, len(found), READ_TOGETHER):
+            documents = in_threads(read, found[first : first + READ_TOGETHER], most=READERS)
+            yield from (document for document in documents if document is not None)
+
+
+def _is_misplaced(file: _File, document: Any) -> bool:
+    """Whether the document belongs elsewhere; then a warning in the log names it."""
+    # File systems that do not tell upper from lower case keep the first name of a folder.
+    if [*map(str.casefold, file.shelf.place_of(document))] == [*map(str.casefold, file.place)]:
+        return False
+    log.warning("Skipping %s: it is a %s of another job or type of machine.", file.path, file.shelf.kind)
+    return True
+
+
+def place_of(entry: CatalogueEntry) -> Place | None:
     """Where the document lies; None for an entry that can be of none."""
     shelf = SHELF_OF.get(entry.kind)
     try:
@@ -134,24 +168,20 @@ def _place_of(entry: CatalogueEntry) -> Place | None:
         return None
 
 
-def _listed(job_folder: Any) -> list[_File] | None:
+def _listed(job_folder: Any, shelves: Sequence[Shelf[Any]] = tuple(SHELF_OF.values())) -> list[_File] | None:
     """The files of a job; None, with a warning, where they cannot be listed."""
     try:
         type_folders = files(job_folder) if job_folder.is_dir() else []
         return [
-            _File(path=path, shelf=shelf, place=_place(job_folder, type_folder, shelf, path))
+            _File(path=path, shelf=shelf, place=shelf.place_at(path))
             for type_folder in type_folders
             if type_folder.is_dir()
-            for shelf in SHELF_OF.values()
+            for shelf in shelves
             for path in shelf.newest_first(type_folder)
         ]
     except OSError as error:
         log.warning("Skipping %s, which cannot be listed: %s", job_folder, error)
         return None
-
-
-def _place(job_folder: Any, type_folder: Any, shelf: Shelf[Any], path: Any) -> Place:
-    return str(job_folder.name), str(type_folder.name), shelf.folder, str(path.name)
 
 
 def _read(file: _File) -> _Read:
@@ -164,8 +194,6 @@ def _read(file: _File) -> _Read:
         return _Read(is_read=False)
     if document is None:
         return _Read()
-    # File systems that do not tell upper from lower case keep the first name of a folder.
-    if [*map(str.casefold, file.shelf.place_of(document))] != [*map(str.casefold, file.place)]:
-        log.warning("Skipping %s: it is a %s of another job or type of machine.", file.path, file.shelf.kind)
+    if _is_misplaced(file, document):
         return _Read()
     return _Read(entry=entry_of(document))

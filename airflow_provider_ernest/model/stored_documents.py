@@ -8,22 +8,14 @@ newest.
 
 from __future__ import annotations
 
-import hashlib
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
-from urllib.parse import quote
 
 import msgspec
 
-from airflow_provider_ernest.exceptions import (
-    ErnestError,
-    InvalidDocumentError,
-    InvalidParameterError,
-    StoreError,
-)
+from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
 from airflow_provider_ernest.model.records import (
     DecisionRecord,
     ModelMark,
@@ -31,13 +23,16 @@ from airflow_provider_ernest.model.records import (
     ProductionRun,
 )
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.set_aside import set_aside_if_torn
+from airflow_provider_ernest.model.stored_files import decode_json as decode_json
+from airflow_provider_ernest.model.stored_files import files as files
+from airflow_provider_ernest.model.stored_files import safe_name as safe_name
+from airflow_provider_ernest.model.stored_files import store_errors as store_errors
 from airflow_provider_ernest.model.whole_files import create_whole
 
 log = logging.getLogger(__name__)
 
 SUFFIX = ".json"
-LONGEST_NAME = 200
-"""File systems allow 255 bytes; some are left for the suffix and for a temporary name."""
 
 Stored = TypeVar("Stored", Model, DecisionRecord, ProductionRun, ObservationRecord, ModelMark)
 
@@ -47,6 +42,13 @@ Listed = TypeVar("Listed", Model, DecisionRecord, ProductionRun, ModelMark)
 Place = tuple[str, str, str, str]
 """Where a document lies under a store's root: the names of its job's folder, of its instance type's, of its
 shelf's (empty where it has none) and of its file."""
+
+OnSetAside = Callable[["Shelf[Any]", Any], None]
+"""Told of a file of a shelf that was set aside."""
+
+
+def ignore(shelf: Shelf[Any], path: Any) -> None:
+    """Nobody keeps a list of what this file held."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +89,16 @@ class Shelf(Generic[Stored]):
         *_, name = self.place(job, instance_type, document_id)
         return self.in_folder(type_folder(root, job, instance_type)) / name
 
+    def place_at(self, path: Any) -> Place:
+        """Where a file of theirs lies."""
+        type_folder = path.parent.parent if self.folder else path.parent
+        return str(type_folder.parent.name), str(type_folder.name), self.folder, str(path.name)
+
+    def root_of(self, path: Any) -> Any:
+        """The root of the store that a file of theirs lies in."""
+        type_folder = path.parent.parent if self.folder else path.parent
+        return type_folder.parent.parent
+
     def write(self, root: Any, document: Stored) -> Any:
         """Write it, whole; repeating that is allowed, overwriting another is not. Returns its path.
 
@@ -101,9 +113,18 @@ class Shelf(Generic[Stored]):
             try:
                 create_whole(path, text)
             except FileExistsError:
-                if path.read_text(encoding="utf-8") != text:
+                if set_aside_if_torn(root, path):
+                    create_whole(path, text)
+                elif not self._is_in(path, document):
                     raise
         return path
+
+    def _is_in(self, path: Any, document: Stored) -> bool:
+        """Whether a file holds the document; its text may differ: an earlier version may have written it."""
+        try:
+            return self.decode(path.read_text(encoding="utf-8")) == document
+        except (InvalidDocumentError, UnicodeDecodeError):
+            return False
 
     def newest_first(self, type_folder: Any) -> list[Any]:
         """The paths of those that lie under the folder of an instance type."""
@@ -123,8 +144,12 @@ class Shelf(Generic[Stored]):
         """
         return self.form.from_dict(decode_json(text))
 
-    def read_document(self, path: Any) -> Stored | None:
+    def read_document(self, path: Any, *, on_set_aside: OnSetAside = ignore) -> Stored | None:
         """The document in the file; None, with a warning in the log that names it, where there is none.
+
+        Args:
+            path: the file's.
+            on_set_aside: called where the file was torn and is not there any more.
 
         Raises:
             OSError: the file cannot be read.
@@ -132,20 +157,25 @@ class Shelf(Generic[Stored]):
         try:
             return self.decode(path.read_text(encoding="utf-8"))
         except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
-            log.warning("Skipping %s, which is no %s: %s", path, self.kind, error)
+            if set_aside_if_torn(self.root_of(path), path):
+                on_set_aside(self, path)
+            else:
+                log.warning("Skipping %s, which is no %s: %s", path, self.kind, error)
             return None
 
-    def read_or_skip(self, path: Any) -> Stored | None:
+    def read_or_skip(self, path: Any, *, on_set_aside: OnSetAside = ignore) -> Stored | None:
         """The same; None, with a warning that names it, also where the file cannot be read."""
         try:
-            return self.read_document(path)
+            return self.read_document(path, on_set_aside=on_set_aside)
         except OSError as error:
             log.warning("Skipping %s, which cannot be read: %s", path, error)
             return None
 
-    def read_wanted(self, path: Any, job: str | None, instance_type: str) -> Stored | None:
+    def read_wanted(
+        self, path: Any, job: str | None, instance_type: str, *, on_set_aside: OnSetAside = ignore
+    ) -> Stored | None:
         """The same where it is one of that job (None: of any) on that type of machine."""
-        document = self.read_or_skip(path)
+        document = self.read_or_skip(path, on_set_aside=on_set_aside)
         if document is None:
             return None
         # Names that differ in case only share a folder on some file systems.
@@ -189,73 +219,3 @@ SHELVES: tuple[Shelf[Any], ...] = (MODELS, DECISIONS, PRODUCTION, OBSERVATIONS, 
 def type_folder(root: Any, job: str, instance_type: str) -> Any:
     """The folder of a job on a type of machine."""
     return root / safe_name("job", job) / safe_name("instance_type", instance_type)
-
-
-@contextmanager
-def store_errors(problem: str) -> Iterator[None]:
-    """Make store errors that begin with the problem of whatever goes wrong with files or a storage's library.
-
-    Other errors of this package pass: they tell of the user's values, and how to change them.
-    """
-    try:
-        yield
-    except (OSError, InvalidDocumentError) as error:
-        raise StoreError(
-            f"{problem}: {error}", remedy="Check the store's path, its permissions and its content."
-        ) from error
-    except ErnestError:
-        raise
-    except ImportError as error:
-        raise StoreError(
-            f"{problem}: {error}.",
-            remedy="Install the package for this kind of storage, such as s3fs for s3:// and gcsfs for gs://.",
-        ) from error
-    # The libraries behind object stores raise errors of their own.
-    except Exception as error:
-        raise StoreError(
-            f"{problem}: {type(error).__name__}: {error}",
-            remedy="Check the store's address, the connection that it names and what that may do.",
-        ) from error
-
-
-def safe_name(parameter: str, name: str) -> str:
-    """One path segment that no other name maps to, on any storage: no separators, never "." or ".."."""
-    if not name:
-        raise InvalidParameterError(parameter, name, "is empty", remedy="Give it a name.")
-    encoded = quote(name, safe="", errors="surrogatepass")
-    if encoded.startswith("."):
-        encoded = "%2E" + encoded[1:]
-    if len(encoded) > LONGEST_NAME:
-        digest = hashlib.sha256(encoded.encode("ascii")).hexdigest()
-        encoded = f"{encoded[: LONGEST_NAME - len(digest) - 1]}-{digest}"
-    return encoded
-
-
-def decode_json(text: str) -> Any:
-    """What the JSON text says.
-
-    Raises:
-        InvalidDocumentError: it is no JSON.
-    """
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
-        raise InvalidDocumentError(f"This is not JSON: {error}") from error
-
-
-def files(folder: Any) -> list[Any]:
-    """What the folder holds now, without files that are still being written; nothing where there is none."""
-    # Airflow's paths stand before those that do the work, with file systems of their own.
-    file_system = getattr(getattr(folder, "__wrapped__", folder), "fs", None)
-    if file_system is not None:
-        # Those of object stores remember listings, and so would never show what others write.
-        file_system.invalidate_cache(folder.path)
-    try:
-        return _files(folder)
-    except (FileNotFoundError, NotADirectoryError):
-        # Another process may have made the folder just now.
-        return _files(folder) if folder.exists() else []
-
-
-def _files(folder: Any) -> list[Any]:
-    return [path for path in folder.iterdir() if not str(path.name).startswith(".")]

@@ -28,5 +28,7 @@ def training_dollars(model: Model) -> float | None:
     ]
     if not prices or any(price is None for price in prices):
         return None
-    seconds = sum(run.startup_seconds + run.seconds for run in model.observations)
+    # Those that it has learned from in production come after them.
+    samples = model.observations[: len(model.observations) - len(model.learned_from)]
+    seconds = sum(run.startup_seconds + run.seconds for run in samples)
     return sum(price for price in prices if price is not None) * seconds / 3600.0

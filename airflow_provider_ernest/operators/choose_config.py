@@ -9,6 +9,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import optional_text
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.specification import BillingTerms, Number, UntrainedType
 
 
-class ChooseConfigOperator(BaseOperator):
+class ChooseConfigOperator(TellsLineage, BaseOperator):
     """Choose the cheapest configuration within a deadline, or the fastest within a budget.
 
     Over one type of machine or several, each with its own model. A configuration counts as keeping to the
@@ -202,6 +203,7 @@ class ChooseConfigOperator(BaseOperator):
             )
             question = read_question(self, has_model=any(each.model for each in types))
             record = self._decide(question, types, context)
+            self.tells_lineage(record)
             outputs = decided_outputs(
                 record,
                 question=question,

@@ -10,6 +10,7 @@ from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text
@@ -28,7 +29,7 @@ RETRAIN = "ernest_retrain"
 """The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
 
 
-class FindModelOperator(BaseOperator, SkipMixin):
+class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
     """Look for a stored model that speaks for this run; where there is one, skip the tasks of the training.
 
     A model is reused where the application has the same content, Spark and the job's settings are the same,
@@ -148,6 +149,11 @@ class FindModelOperator(BaseOperator, SkipMixin):
         # Skipping ends the task by an exception, so that a returned value would not be pushed.
         ti.xcom_push(key="return_value", value=told)
         self._keep_marks(found, context)
+        self.tells_lineage(
+            *(each.mark for each in found.values() if each.mark is not None),
+            inputs=[self.input_path],
+            found=[each.model for each in found.values() if each.model is not None],
+        )
         self._skip({name for name, each in found.items() if each.model is not None}, context)
         return told
 

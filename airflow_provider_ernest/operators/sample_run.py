@@ -12,6 +12,7 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.lineage import TellsLineage, with_lineage
 from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text, whole_number
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.specification import Number
 
 
-class SampleRunOperator(BaseOperator):
+class SampleRunOperator(TellsLineage, BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
@@ -161,7 +162,7 @@ class SampleRunOperator(BaseOperator):
                 )
                 names = cast("Context", {**context, "sample": sample})
                 arguments = self.render_template(list(self.application_args), names)
-                request = self._request(experiment, cores, arguments, event_logs(context))
+                request = self._request(experiment, cores, arguments, context)
                 observation = self._observe(experiment, sample, handle, request, origin_of(context))
         self.log.info(
             "Run %d took %.1f s on %s (start-up %.1f s, waited %.1f s for machines)",
@@ -172,6 +173,7 @@ class SampleRunOperator(BaseOperator):
             observation.waited_seconds,
         )
         self._keep(observation)
+        self.tells_lineage(observation, inputs=[self.input_path])
         return observation.to_dict()
 
     def on_kill(self) -> None:
@@ -239,7 +241,7 @@ class SampleRunOperator(BaseOperator):
         return whole_number("cores_per_machine", self.cores_per_machine)
 
     def _request(
-        self, experiment: Experiment, cores: int, arguments: list[str], directory: Path
+        self, experiment: Experiment, cores: int, arguments: list[str], context: Context
     ) -> RunRequest:
         from airflow_provider_ernest.operators.submission import RunRequest
 
@@ -248,9 +250,9 @@ class SampleRunOperator(BaseOperator):
             application_args=arguments,
             machines=experiment.machines,
             cores_per_machine=cores,
-            conf=self.conf or {},
+            conf=with_lineage(self.conf, context=context, log=self.log),
             options=self.submit_options or {},
-            directory=directory,
+            directory=event_logs(context),
             wait_seconds=number("wait_timeout_seconds", self.wait_timeout_seconds),
             run_seconds=optional_number("run_timeout_seconds", self.run_timeout_seconds),
             staging_uri=optional_text(self.staging_uri),

@@ -4,13 +4,16 @@ import multiprocessing
 import os
 import signal
 from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.model import merged_lines
+from airflow_provider_ernest.model import merged_lines, stored_files
 from airflow_provider_ernest.model.merged_lines import MergedLines
+
+from .store_samples import age
 
 FEW = 8
 """So many loose files are merged here, that little suffices to see it."""
@@ -140,6 +143,7 @@ def test_what_cannot_be_read_is_named_and_left_and_hides_nothing(root, caplog, m
 
 def test_a_damaged_file_is_warned_of_once(tmp_path, caplog):
     (tmp_path / "torn.json").write_text("l")
+    age(tmp_path / "torn.json")
     (tmp_path / "folder.json").mkdir()
     reader = lines_in(tmp_path)
 
@@ -147,6 +151,40 @@ def test_a_damaged_file_is_warned_of_once(tmp_path, caplog):
         reader.news()
 
     assert len(caplog.records) == 2
+
+
+def test_a_file_that_is_still_growing_is_read_again(tmp_path):
+    """As one that a program copies which does not write whole files."""
+    lines_in(tmp_path).write_segment(["line a", "line b"])
+    (segment,) = tmp_path.iterdir()
+    content = segment.read_text()
+    segment.write_text(content[:-4])
+    reader = lines_in(tmp_path)
+    assert reader.news() == ["line a"]
+    assert not reader.are_torn
+    segment.write_text(content)
+
+    assert reader.news() == ["line a", "line b"]
+    assert reader.news() == []
+
+
+def test_files_that_are_torn_for_good_are_told_and_can_be_deleted(root, monkeypatch):
+    monkeypatch.setattr(stored_files, "UNTOUCHED", timedelta(seconds=-60))
+    folder = root / "lines"
+    lines_in(folder).write_segment(["line a"])
+    reader = lines_in(folder)
+    reader.news()
+    assert not reader.are_torn
+    for name, content in {"torn.json": b"l", "empty.json": b"", "binary.json": b"\xff"}.items():
+        (folder / name).write_bytes(content)
+    (folder / "newer.json").write_text('{"schema": 999}')
+
+    assert reader.news() == []
+    assert reader.are_torn
+    reader.delete_torn()
+
+    assert not reader.are_torn
+    assert [name for name in names_in(folder) if not name.startswith("segment-")] == ["newer.json"]
 
 
 def test_a_link_to_nothing_is_named(tmp_path, caplog):

@@ -448,3 +448,17 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
     with pytest.raises(StoreError, match="No space left"):
         store.save(a_model())
     assert [path.name for path in folder.iterdir()] == [f"{model.model_id}.json"]
+
+
+@pytest.mark.parametrize("content", ["[]", "\N{SNOWMAN}", '{"schema": 999}'])
+def test_what_is_no_document_is_not_overwritten_either(tmp_path, content):
+    store, model = ModelStore(tmp_path), a_model()
+    path = store.save(model)
+    path.write_text(content, encoding="utf-16" if content == "\N{SNOWMAN}" else "utf-8")
+    before = path.read_bytes()
+
+    with pytest.raises(StoreError, match="exists") as refused:
+        store.save(model)
+
+    assert isinstance(refused.value.__cause__, FileExistsError)
+    assert path.read_bytes() == before

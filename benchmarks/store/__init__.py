@@ -1,0 +1,1 @@
+"""What listing, reading and writing cost in a store that holds very much."""

@@ -1,0 +1,90 @@
+"""One small document of each kind that a store keeps, and how each is written and read."""
+
+import os
+import time
+
+from airflow_provider_ernest.model.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
+from airflow_provider_ernest.model.documents import Observation, RunConditions
+from airflow_provider_ernest.model.records import CODE, ModelMark, ObservationRecord
+from airflow_provider_ernest.model.store import OBSERVATION
+
+from .sample_records import WHEN, a_decision, a_model, a_production_run
+
+
+def an_observation(number=0, **fields):
+    """A sample run of 5 s."""
+    return ObservationRecord(
+        **{
+            "observation_id": f"20251231T{number:06d}.000000Z-0b",
+            "recorded_at": WHEN,
+            "job": "pca",
+            "instance_type": "m5.large",
+            "observation": Observation(index=number, machines=2, scale=0.1, seconds=5.0),
+            "conditions": RunConditions(spark="4.0.1"),
+            **fields,
+        }
+    )
+
+
+def a_mark(number=0, **fields):
+    """A mark beside the model of number 0."""
+    return ModelMark(
+        **{
+            "mark_id": f"20260104T{number:06d}.000000Z-12",
+            "marked_at": WHEN,
+            "job": "pca",
+            "instance_type": "m5.large",
+            "model_id": a_model().model_id,
+            "cause": CODE,
+            "reason": "The application changed. Train again.",
+            **fields,
+        }
+    )
+
+
+MADE = {
+    MODEL: a_model,
+    DECISION: a_decision,
+    PRODUCTION_RUN: a_production_run,
+    MARK: a_mark,
+    OBSERVATION: an_observation,
+}
+"""How a document of each kind is made, by a number that names it."""
+
+IDS = {
+    MODEL: "model_id",
+    DECISION: "decision_id",
+    PRODUCTION_RUN: "production_id",
+    MARK: "mark_id",
+    OBSERVATION: "observation_id",
+}
+LISTED = [MODEL, DECISION, PRODUCTION_RUN, MARK]
+KINDS = [*LISTED, OBSERVATION]
+
+
+def id_of(kind, document):
+    return getattr(document, IDS[kind])
+
+
+def all_of(store, kind, job="pca", instance_type="m5.large"):
+    """All documents of a kind that are read without the catalogue, oldest first."""
+    read = {
+        MODEL: store.history,
+        DECISION: store.decisions,
+        PRODUCTION_RUN: store.productions,
+        MARK: store.marks,
+        OBSERVATION: store.observations,
+    }
+    return read[kind](job, instance_type)
+
+
+def remove(store, kind, document):
+    return store.remove(
+        kind, job=document.job, instance_type=document.instance_type, document_id=id_of(kind, document)
+    )
+
+
+def age(path, seconds=3600.0):
+    """Let a local file be as old as one that nobody is writing any more."""
+    then = time.time() - seconds
+    os.utime(path, (then, then))
