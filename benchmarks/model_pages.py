@@ -19,7 +19,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from airflow_provider_ernest.model.catalogue import CatalogueEntry
+from airflow_provider_ernest.model.catalogue import PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.documents import Experiment, Observation
 from airflow_provider_ernest.model.prediction import fitted
 from airflow_provider_ernest.model.results import Model
@@ -37,6 +37,7 @@ OBSERVATIONS = (7, 100, 1000)
 MACHINES = (1, 2, 3, 4, 6, 8, 12, 16)
 SCALES = (0.02, 0.04, 0.06, 0.08, 0.1)
 REPETITIONS = 5
+RUNS_OF_EACH = 10
 FIRST_SHOWN = 32
 """As many numbers of machines as a model page shows at first, where runs had up to 16."""
 
@@ -84,6 +85,28 @@ def _listing(root: Path) -> Iterator[Step]:
     }
     for name, parameters in asked.items():
         yield name, _seconds(partial(_list, entries, parameters))
+    runs = (run for place, model in enumerate(entries) for run in _production_runs(place, model))
+    used = [*entries, *runs]
+    yield f"first page, {RUNS_OF_EACH} production runs of each model", _seconds(partial(_list, used, {}))
+
+
+def _production_runs(place: int, model: CatalogueEntry) -> Iterator[CatalogueEntry]:
+    """As a model has them that is right: one in five outside what was likely, one in 20 of nearly certain."""
+    for index in range(RUNS_OF_EACH):
+        number = RUNS_OF_EACH * place + index
+        yield CatalogueEntry(
+            kind=PRODUCTION_RUN,
+            id=f"{model.id}-{index}",
+            job=model.job,
+            instance_type=model.instance_type,
+            at=NOW.isoformat(),
+            dag_id=model.dag_id,
+            model_id=model.id,
+            artifact_sha256=model.artifact_sha256,
+            predicted_seconds=300.0,
+            is_unlikely=number % 5 == 0,
+            is_unusual=number % 20 == 0,
+        )
 
 
 def _list(entries: list[CatalogueEntry], parameters: dict[str, Any]) -> bytes:

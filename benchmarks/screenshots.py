@@ -35,7 +35,7 @@ COLOURS = 256
 MOST_KILOBYTES = 300
 # To the element, with a little of what is above it.
 SCROLL = "node => { node.scrollIntoView({block: 'start'}); window.scrollBy(0, -20); }"
-PICTURED_JOBS = ("nightly_join", "hourly_sessions", "ad_hoc_clicks")
+PICTURED_JOBS = ("nightly_join", "hourly_sessions", "ad_hoc_clicks", "daily_report")
 LARGE_JOB = {"work_seconds": 1200.0, "deadline_seconds": 100.0}
 """Else the tasks of the DAG run would take longer to start than to do what they do."""
 
@@ -66,11 +66,13 @@ class Shot:
 def shots(run_id: str) -> list[Shot]:
     """All pictures."""
     model = address("model", job="nightly_join", instance_type="r3.xlarge")
+    learned = address("model", job="daily_report", instance_type="r3.xlarge")
     run = address("run", dag_id=RUN_DAG, run_id=run_id)
     return [
-        Shot(name="models", page="models", height=610),
+        Shot(name="models", page="models", height=660),
         Shot(name="model", page=model, height=1290),
         Shot(name="model-dark", page=model, height=1160, colours="dark", scroll_to="shares"),
+        Shot(name="life", page=learned, height=1010, scroll_to="life"),
         Shot(name="run", page=run, height=1240),
         Shot(name="phone", page=model, width=390, height=844, in_airflow=False, scroll_to="time"),
     ]

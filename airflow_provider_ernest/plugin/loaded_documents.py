@@ -9,14 +9,13 @@ from typing import TypeAlias, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.model.catalogue import CatalogueEntry
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 
 log = logging.getLogger(__name__)
 
-Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun)
-Record = TypeVar("Record", DecisionRecord, ProductionRun)
+Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun, ModelMark)
 
 Load: TypeAlias = Callable[[ModelStore, str, str, str], Kept]
 """Reads the document of a job and type of machine that has an id; raises StoreError."""
@@ -25,6 +24,7 @@ MOST_MODELS_KEPT = 64
 MOST_DECISIONS_KEPT = 256
 """A decision has all its alternatives with it, some tens of kilobytes."""
 MOST_PRODUCTION_RUNS_KEPT = 1024
+MOST_MARKS_KEPT = 256
 
 
 @lru_cache(maxsize=MOST_MODELS_KEPT)
@@ -55,6 +55,21 @@ def load_production(store: ModelStore, job: str, instance_type: str, production_
         StoreError: it is not there or cannot be read.
     """
     return store.production(job, instance_type, production_id)
+
+
+@lru_cache(maxsize=MOST_MARKS_KEPT)
+def load_mark(store: ModelStore, job: str, instance_type: str, mark_id: str) -> ModelMark:
+    """A mark of the store.
+
+    Raises:
+        StoreError: it is not there or cannot be read.
+    """
+    # There are few: one for each time that a model has become stale.
+    for mark in store.marks(job, instance_type):
+        if mark.mark_id == mark_id:
+            return mark
+    problem = f"There is no readable mark {mark_id} of {job!r} on {instance_type}."
+    raise StoreError(problem) from FileNotFoundError(problem)
 
 
 def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:

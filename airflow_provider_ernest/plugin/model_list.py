@@ -10,7 +10,9 @@ from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.model.catalogue_entry import MARK
 from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.plugin.suspects import could_be_drift
 from airflow_provider_ernest.plugin.visible import Readable, newest_models, visible_entries
 
 STATES = (FRESH, STALE, DRIFTING)
@@ -114,8 +116,17 @@ def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[R
 
 def _may_not_be_fresh(of_job: Sequence[CatalogueEntry]) -> bool:
     """Whether there is any sign against a model of the job: most have none, and there may be 10,000."""
-    artifacts = {entry.artifact_sha256 for entry in of_job if entry.artifact_sha256}
-    return len(artifacts) > 1 or any(entry.is_unusual for entry in of_job)
+    artifacts: set[str | None] = {None}
+    unlikely = unusual = 0
+    for entry in of_job:
+        if entry.kind == MARK:
+            return True
+        artifacts.add(entry.artifact_sha256)
+        if entry.is_unusual:
+            unusual += 1
+        elif entry.is_unlikely:
+            unlikely += 1
+    return len(artifacts) > 2 or could_be_drift(unlikely=unlikely, unusual=unusual)
 
 
 def _contains(model: CatalogueEntry, words: Iterable[str]) -> bool:
@@ -174,6 +185,7 @@ def _told(row: Row, now: datetime) -> dict[str, Any]:
         "dag_id": model.dag_id,
         "state": row.state.name,
         "state_reason": row.state.reason,
+        "state_cause": row.state.cause,
         "production_runs": row.production_runs,
         "versions": row.versions,
     }

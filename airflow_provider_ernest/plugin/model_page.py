@@ -5,27 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import msgspec
-
-from airflow_provider_ernest.model.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry, entry_of
 from airflow_provider_ernest.model.freshness import state_of
-from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training_cost import training_dollars
 from airflow_provider_ernest.plugin.design_page import design_facts
 from airflow_provider_ernest.plugin.kept_decisions import decisions_of, defaults_of, told_decision
-from airflow_provider_ernest.plugin.loaded_documents import load_production, read_each
+from airflow_provider_ernest.plugin.model_life import life_of
 from airflow_provider_ernest.plugin.other_types import (
     OtherType,
     known_price,
     other_types,
     price_of_cluster,
 )
+from airflow_provider_ernest.plugin.production_page import production_page
 from airflow_provider_ernest.plugin.sample_runs import ApplicationLink, application_link, sample_run
-from airflow_provider_ernest.plugin.visible import Readable, newest_of, visible_entries, visible_records
-
-MOST_PRODUCTION_RUNS = 200
+from airflow_provider_ernest.plugin.visible import Readable, visible_entries
 
 
 def model_page(
@@ -55,15 +51,13 @@ def model_page(
     of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
     of_type = [entry for entry in of_job if _is_of(entry, model)]
     decisions = decisions_of(store, model, of_job, readable)
-    # They are asked for by their ids: those that the reader may not see are not even read.
-    wanted = newest_of(of_type, PRODUCTION_RUN, MOST_PRODUCTION_RUNS)
-    runs = visible_records(read_each(load_production, store, wanted), readable)
     others = other_types(store, model, of_job, readable)
     versions = _versions(model, of_job)
     price = known_price(model, decisions[::-1])
     # What the sample runs were paid at, which production may no longer be.
     paid = price_of_cluster(model) or price
     link = application_link(history_server)
+    production = production_page(store, of_type, readable=readable, link=link)
     return {
         "model": _facts(model),
         "state": state_of(entry_of(model), others=of_job),
@@ -72,7 +66,9 @@ def model_page(
         "design": design_facts(model.design, model.observations, price_per_hour=paid),
         "cluster": model.cluster,
         "versions": versions,
-        "production_runs": [_production_run(run, link) for run in runs],
+        "life": life_of(store, model, of_job, readable),
+        "production_runs": production["runs"],
+        "production_total": production["total"],
         "decisions": [told_decision(record) for record in decisions],
         "other_types": [
             {
@@ -111,6 +107,7 @@ def _facts(model: Model) -> dict[str, Any]:
         "noise": model.noise,
         "driver_share": model.driver_share,
         "startup_seconds": model.startup_seconds,
+        "learned_from": len(model.learned_from),
         "warnings": model.warnings,
         "origin": model.origin,
         "terms": model.terms,
@@ -125,11 +122,14 @@ def _observations(model: Model, price: float | None, link: ApplicationLink) -> l
     # By all that is told of a run, for runs of several designs may share an index.
     folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
     told = []
-    for run in model.observations:
+    samples = len(model.observations) - len(model.learned_from)
+    for place, run in enumerate(model.observations):
         fold = folds.get((run.index, run.machines, run.scale, run.seconds))
         told.append(
             {
                 **sample_run(run, price_per_hour=price, link=link),
+                # The production runs that a model has learned from come after its sample runs.
+                "is_production": place >= samples,
                 "predicted_seconds": fold.predicted_seconds if fold else None,
                 "error_percent": fold.error_percent if fold else None,
             }
@@ -149,6 +149,8 @@ def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> list[dict[str, 
             "max_error_percent": entry.max_error_percent,
             "artifact_sha256": entry.artifact_sha256,
             "observations": entry.observations,
+            "learned_from": entry.learned_from,
+            "base_model_id": entry.base_model_id,
         }
         for entry in sorted(versions.values(), key=lambda entry: entry.id, reverse=True)
     ]
@@ -159,12 +161,3 @@ def _training_dollars(model: Model, others: Sequence[OtherType]) -> float | None
     models = [model, *(other.model for other in others if other.model is not None)]
     known = [cost for cost in map(training_dollars, models) if cost]
     return sum(known) if known else None
-
-
-def _production_run(run: ProductionRun, link: ApplicationLink) -> dict[str, Any]:
-    return {
-        **msgspec.to_builtins(run),
-        "error_percent": run.error_percent,
-        "is_unusual": run.is_unusual,
-        "history_url": link(run.application_id),
-    }

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from airflow_provider_ernest.plugin.responses import Answer, Interval, Origin, SampleRun, TypeMachines
+from airflow_provider_ernest.plugin.life_responses import Life, ProductionRun
+from airflow_provider_ernest.plugin.responses import Answer, Origin, SampleRun, TypeMachines
 
 
 class Term(Answer):
@@ -31,6 +32,7 @@ class ModelFacts(Answer):
     noise: float = Field(description="Relative standard deviation of a single run.")
     driver_share: float
     startup_seconds: float
+    learned_from: int = Field(description="Production runs that it has learned from.")
     warnings: list[str]
     origin: Origin | None
     terms: list[Term]
@@ -44,11 +46,13 @@ class ModelState(Answer):
 
     name: str
     reason: str
+    cause: str = Field(description="code, data, settings, cluster, unexplained or age; empty when fresh.")
 
 
 class ModelledRun(SampleRun):
     """An observation, and what the model says of it by all the others."""
 
+    is_production: bool = Field(description="A production run that the model has learned from.")
     predicted_seconds: float | None
     error_percent: float | None
 
@@ -111,6 +115,7 @@ class TrainingCluster(Answer):
     name: str
     instance_type: str
     cores_per_machine: int
+    memory_megabytes_per_machine: int | None
     price_per_hour: float | None
     machines: list[TrainedMachine]
 
@@ -124,33 +129,8 @@ class Version(Answer):
     max_error_percent: float | None
     artifact_sha256: str | None
     observations: int
-
-
-class ProductionRun(Answer):
-    """A production run beside what was predicted of it."""
-
-    production_id: str
-    recorded_at: str
-    job: str
-    instance_type: str
-    machines: int
-    scale: float
-    seconds: float
-    run_seconds: float | None
-    startup_seconds: float | None
-    predicted_seconds: float | None
-    likely_seconds: Interval | None
-    nearly_certain_seconds: Interval | None
-    cost: float | None
-    model_id: str | None
-    decision_id: str | None
-    artifact_sha256: str | None
-    application_id: str | None
-    event_log: str | None
-    origin: Origin | None
-    error_percent: float | None = Field(description="Positive where the prediction was too high.")
-    is_unusual: bool
-    history_url: str | None
+    learned_from: int = Field(description="Production runs that it has learned from.")
+    base_model_id: str | None = Field(description="The version of sample runs alone that it goes on from.")
 
 
 class PastDecision(Answer):
@@ -213,7 +193,9 @@ class ModelPage(Answer):
     design: DesignFacts | None
     cluster: TrainingCluster | None
     versions: list[Version] = Field(description="Newest first.")
+    life: Life
     production_runs: list[ProductionRun] = Field(description="Newest first, at most 200, of all versions.")
+    production_total: int
     decisions: list[PastDecision] = Field(
         description="Newest first, at most 50: for this type, or for another by a choice among several."
     )

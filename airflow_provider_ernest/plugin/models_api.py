@@ -19,14 +19,18 @@ from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.access import AccessDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
+from airflow_provider_ernest.plugin.life_responses import ProductionRuns, UntrainedRuns
 from airflow_provider_ernest.plugin.loaded_documents import is_gone, load_model
 from airflow_provider_ernest.plugin.model_list import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.plugin.model_responses import ModelPage
 from airflow_provider_ernest.plugin.prediction_parameters import prediction_request
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
 from airflow_provider_ernest.plugin.prediction_responses import Prediction, SameCost
+from airflow_provider_ernest.plugin.production_page import MOST_PRODUCTION_RUNS, production_page
 from airflow_provider_ernest.plugin.responses import Models, answers
-from airflow_provider_ernest.plugin.visible import newest_of, of_job
+from airflow_provider_ernest.plugin.sample_runs import application_link
+from airflow_provider_ernest.plugin.untrained_runs import untrained_runs
+from airflow_provider_ernest.plugin.visible import newest_of, of_job, visible_entries
 from airflow_provider_ernest.store_location import configured, store_root
 
 log = logging.getLogger(__name__)
@@ -182,6 +186,41 @@ def one(store: StoreDep, found: FoundDep) -> Response:
     history_server = configured_history_server()
     return JsonAnswer(
         model_page(store, found.model, found.entries, readable=found.readable, history_server=history_server)
+    )
+
+
+@router.get("/production", summary="Production runs beside their predictions", **answers(ProductionRuns))
+def production(
+    store: StoreDep,
+    found: FoundDep,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_PRODUCTION_RUNS)] = MOST_PRODUCTION_RUNS,
+) -> Response:
+    """The production runs of a job on a type of machine, newest first, whichever version predicted them."""
+    of_type = [entry for entry in found.entries if entry.instance_type == found.model.instance_type]
+    return JsonAnswer(
+        production_page(
+            store,
+            visible_entries(of_type, found.readable),
+            readable=found.readable,
+            link=application_link(configured_history_server()),
+            offset=offset,
+            limit=limit,
+        )
+    )
+
+
+@router.get("/untrained_runs", summary="Sample runs that are in no model", **answers(UntrainedRuns))
+def untrained(store: StoreDep, found: FoundDep) -> Response:
+    """How many of the newest sample runs no model was fitted to: their training failed, or goes on."""
+    return JsonAnswer(
+        untrained_runs(
+            store,
+            job=found.model.job,
+            instance_type=found.model.instance_type,
+            entries=found.entries,
+            readable=found.readable,
+        )
     )
 
 

@@ -12,6 +12,7 @@ from airflow_provider_ernest.model.results import Alternative, Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.considered import Considered, all_considered
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
+from airflow_provider_ernest.plugin.second_opinion import second_opinion
 from airflow_provider_ernest.plugin.visible import Readable
 
 __all__ = ["PredictionRequest", "prediction"]
@@ -69,6 +70,7 @@ def prediction(
         "out_of_reach": f"{out_of_reach} {left_out}".rstrip() if out_of_reach else "",
         "most_probable": _alternative(most_probable) if most_probable else None,
         "runners_up": _runners_up(considered, goal, decision),
+        "second_opinion": second_opinion(model, decision, scale=request.scale, iterations=request.iterations),
         "offered_types": [
             {
                 "instance_type": offer.type_name,

@@ -55,6 +55,15 @@ class SkippedType(Answer):
     reason: str
 
 
+class SecondOpinion(Answer):
+    """What another model, learned from the same runs, says of the choice."""
+
+    alpha: float | None = Field(description="The share of the work that spreads over the machines.")
+    machines: int | None = Field(description="That were chosen of the model's type; null where none were.")
+    seconds: float | None = Field(description="On these, from submission to end.")
+    problem: str = Field(description="Why it cannot tell; empty where it can.")
+
+
 class Prediction(Answer):
     """What a model predicts, and what would be chosen among all types of machines that it is offered with."""
 
@@ -77,6 +86,9 @@ class Prediction(Answer):
     out_of_reach: str = Field(description="Why there is no decision although there is a goal.")
     most_probable: Alternative | None = Field(description="What keeps to a goal out of reach most probably.")
     runners_up: list[Alternative]
+    second_opinion: SecondOpinion | None = Field(
+        description="By the extended Amdahl model; null where the model has learned from no production run."
+    )
     offered_types: list[OfferedType] = Field(description="Empty where the model's own price is not known.")
     skipped_types: list[SkippedType]
 

@@ -74,8 +74,11 @@ class ModelRow(Answer):
     artifact: str | None
     artifact_sha256: str | None
     dag_id: str | None = Field(description="Null where the command line made it.")
-    state: str = Field(description='"fresh", "stale" (the code has changed) or "drifting".')
+    state: str = Field(description='"fresh", "stale" or "drifting" (its predictions have missed too often).')
     state_reason: str = Field(description="Why, and what to do; empty when fresh.")
+    state_cause: str = Field(
+        description="code, data, settings, cluster, unexplained or age; empty when fresh."
+    )
     production_runs: int
     versions: int
 

@@ -54,12 +54,13 @@ def training_of(group: Group, documents: Documents, *, now: datetime) -> Trainin
     All machines of the cluster, its master among them, are reckoned from the start of the task that launches
     them to the end of the decision, or to that of the teardown where it came first, at their own prices, or
     at the decision's where the cluster does not tell them. Machines that were culled are reckoned until the
-    cluster was ready, when they were ended. Where no decision was made, the end of the teardown counts; where
+    cluster was ready, when they were ended. Where a stored model is reused there is no training: a cluster is
+    then production's from its start. Where no decision was made, the end of the teardown counts; where
     neither is there yet, now. What a cluster costs after the decision is not of the training. Only the last
     attempt of the cluster's task is known; one that failed before it has ended what it launched.
     """
     create = group.task(run_groups.CLUSTER)
-    if create is None or create.started_at is None or not create.has_run:
+    if documents.is_reused or create is None or create.started_at is None or not create.has_run:
         return Training()
     training = Training(begun_at=create.started_at, ended_at=_end(group, create, now))
     cluster, seconds = documents.cluster, training.seconds

@@ -16,6 +16,7 @@ from airflow_provider_ernest.plugin.run_groups import Group
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun, made_by
 from airflow_provider_ernest.plugin.run_record import (
     DESIGN,
+    MODELS,
     PRODUCTION_RUN,
     RECORD,
     RETURNED,
@@ -24,6 +25,7 @@ from airflow_provider_ernest.plugin.run_record import (
     RunRecord,
     TaskRow,
 )
+from airflow_provider_ernest.plugin.run_reuse import Reuse, reuse_of, reused_model
 
 Read = TypeVar("Read", bound=Document)
 
@@ -38,7 +40,9 @@ class Documents:
     Attributes:
         branch: id of the nested group that the training is in; empty where there is but one.
         observations: by the map index of their sample run.
-        model_name: of the model that was fitted, also where it was stored and then refused.
+        reuse: whether a stored model made the training needless; None where nobody looked for one.
+        model: that was fitted, or that is reused.
+        model_name: of that model, also where it was stored and then refused.
         productions: the records of the production run's task instances by their map index, where their
             operator makes them.
         unreadable: what cannot be read and why, a sentence for each.
@@ -49,6 +53,7 @@ class Documents:
     design: Design | None = None
     cluster: PaidCluster | None = None
     observations: dict[int, Observation] = field(default_factory=dict)
+    reuse: Reuse | None = None
     model: Model | None = None
     model_name: ModelName | None = None
     record: DecisionRecord | None = None
@@ -64,8 +69,13 @@ class Documents:
             return self.cluster.instance_type
         if self.model_name is not None:
             return self.model_name[1]
-        told = (run.instance_type for run in self.observations.values())
-        return next(filter(None, told), None)
+        told = [run.instance_type for run in self.observations.values()]
+        return next(filter(None, [*told, self.reuse.instance_type if self.reuse else None]), None)
+
+    @property
+    def is_reused(self) -> bool:
+        """Whether a stored model made the training needless."""
+        return self.reuse is not None and self.reuse.is_reused
 
     @property
     def is_decided_by(self) -> bool:
@@ -107,11 +117,43 @@ def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None
         production = _read(ProductionRun, run, task, found, PRODUCTION_RUN)
         if production is not None:
             found.productions[task.map_index] = production
+    for task in _succeeded(group, run_groups.RECORD):
+        production = _read(ProductionRun, run, task, found, PRODUCTION_RUN)
+        if production is not None:
+            found.productions.setdefault(task.map_index, production)
     if stored is not None:
         _complete(found, group, stored)
+    found.reuse = reuse_of(run, group, branch=found.branch, record=found.record)
+    if found.is_reused:
+        _read_reused(run, group, found)
     found.model_name = next(_model_names(run, group, found), None)
     found.missing = _missing(run, group, found)
     return found
+
+
+def _read_reused(run: RunRecord, group: Group, found: Documents) -> None:
+    """The model that is reused. Design, cluster and runs that it keeps are those of another run."""
+    task = group.task(run_groups.FIND)
+    if found.reuse is None or task is None:
+        return
+    try:
+        found.model = reused_model(found.reuse)
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        _tell(found, f"The result of {task.task_id} cannot be read: {_short(str(error))}")
+    if isinstance(run.value(task, MODELS), str):
+        _tell(found, _kept_elsewhere(task))
+
+
+def _kept_elsewhere(task: TaskRow) -> str:
+    return (
+        f"The result of {task.task_id} is kept elsewhere, by a custom backend for XComs ([core] "
+        "xcom_backend), which these pages do not open. They show what the model store has of it."
+    )
+
+
+def _tell(found: Documents, problem: str) -> None:
+    if problem not in found.unreadable:
+        found.unreadable.append(problem)
 
 
 def _branch(group: Group) -> str:
@@ -125,17 +167,12 @@ def _read(
     if task is None or value is None:
         return None
     if isinstance(value, str):
-        problem = (
-            f"The result of {task.task_id} is kept elsewhere, by a custom backend for XComs ([core] "
-            "xcom_backend), which these pages do not open. They show what the model store has of it."
-        )
-    else:
-        try:
-            return document.from_dict(value)
-        except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
-            problem = f"The result of {task.task_id} cannot be read: {_short(str(error))}"
-    if problem not in found.unreadable:
-        found.unreadable.append(problem)
+        _tell(found, _kept_elsewhere(task))
+        return None
+    try:
+        return document.from_dict(value)
+    except (ValueError, TypeError, ArithmeticError, RecursionError) as error:
+        _tell(found, f"The result of {task.task_id} cannot be read: {_short(str(error))}")
     return None
 
 
@@ -159,7 +196,7 @@ def _complete(found: Documents, group: Group, stored: StoredOfRun) -> None:
         found.model = made_by(stored.models, fit)
     if found.record is None and choose is not None:
         found.record = made_by(stored.decisions, choose)
-    for task in _succeeded(group, run_groups.PRODUCTION):
+    for task in [*_succeeded(group, run_groups.PRODUCTION), *_succeeded(group, run_groups.RECORD)]:
         if task.map_index not in found.productions:
             production = made_by(stored.production_runs, task)
             if production is not None:
@@ -184,6 +221,7 @@ def _complete_by_model(found: Documents, group: Group, model: Model) -> None:
 
 def _missing(run: RunRecord, group: Group, found: Documents) -> list[str]:
     known = {
+        run_groups.FIND: found.reuse if found.reuse and (found.reuse.reason or found.reuse.reasons) else None,
         run_groups.DESIGN: found.design,
         run_groups.CLUSTER: found.cluster,
         run_groups.FIT: found.model,

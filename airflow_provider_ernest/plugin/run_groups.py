@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
 
-PREFLIGHT, DESIGN, CLUSTER, SAMPLE_RUN, FIT, CHOOSE, RESIZE, PRODUCTION, TERMINATE = KINDS = (
+FIND, PREFLIGHT, DESIGN, CLUSTER, SAMPLE_RUN, FIT, CHOOSE, RESIZE, PRODUCTION, RECORD, TERMINATE = KINDS = (
+    "find",
     "preflight",
     "design",
     "cluster",
@@ -16,11 +17,13 @@ PREFLIGHT, DESIGN, CLUSTER, SAMPLE_RUN, FIT, CHOOSE, RESIZE, PRODUCTION, TERMINA
     "choose",
     "resize",
     "production",
+    "record",
     "terminate",
 )
 """The steps, in the order in which they are made."""
 
 OPERATORS = {
+    "FindModelOperator": FIND,
     "EC2PreflightOperator": PREFLIGHT,
     "ExperimentDesignOperator": DESIGN,
     "LocalClusterOperator": CLUSTER,
@@ -30,6 +33,7 @@ OPERATORS = {
     "SampleRunOperator": SAMPLE_RUN,
     "FitModelOperator": FIT,
     "ChooseConfigOperator": CHOOSE,
+    "RecordRunOperator": RECORD,
     "TerminateClusterOperator": TERMINATE,
 }
 """The database names a task's class and not its module: a subclass is known by another name."""
@@ -84,15 +88,17 @@ def groups_of(run: RunRecord) -> list[Group]:
     own: dict[str, list[Step]] = {}
     for task in run.tasks:
         kind = OPERATORS.get(task.operator)
-        if kind is not None:
+        if kind is not None and kind != RECORD:
             own.setdefault(_group_id(task.task_id), []).append(Step(kind, task))
     ours = _with_branches(own)
     _give_clusters_to_their_decisions(run, ours)
     groups = []
     for group_id, steps in sorted(ours.items()):
         told = [_with_resize(run, step, steps) for step in steps]
-        production = [Step(PRODUCTION, task) for task in _production(run, told, alone=len(ours) == 1)]
-        groups.append(Group(group_id, tuple(sorted([*told, *production], key=_place))))
+        alone = len(ours) == 1
+        told += [Step(PRODUCTION, task) for task in _production(run, told, alone=alone)]
+        told += [Step(RECORD, task) for task in _recorders(run, told, alone=alone)]
+        groups.append(Group(group_id, tuple(sorted(told, key=_place))))
     return groups
 
 
@@ -178,6 +184,18 @@ def _production(run: RunRecord, steps: Iterable[Step], *, alone: bool) -> list[T
     return _first([task for task in submits if task.task_id in after]) or _first(
         [task for task in others if task.task_id in after]
     )
+
+
+def _recorders(run: RunRecord, steps: Iterable[Step], *, alone: bool) -> list[TaskRow]:
+    """The task instances that record what production took, where its operator does not.
+
+    Those behind a step of the group; where there is but one group, anywhere.
+    """
+    recorders = [task for task in run.tasks if OPERATORS.get(task.operator) == RECORD]
+    after: set[str] = set()
+    for step in steps:
+        after |= run.downstream.get(step.task.task_id, frozenset())
+    return [task for task in recorders if alone or task.task_id in after]
 
 
 def _first(tasks: list[TaskRow]) -> list[TaskRow]:

@@ -9,13 +9,15 @@ from functools import cache, cached_property, partial
 
 from airflow_provider_ernest.exceptions import ErnestError, StoreError
 from airflow_provider_ernest.model.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.catalogue_entry import MARK
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.loaded_documents import (
     Kept,
     Load,
     load_decision,
+    load_mark,
     load_model,
     load_production,
     read_each,
@@ -37,6 +39,7 @@ class StoredOfRun:
         models: reads the models.
         decisions: reads the decisions.
         production_runs: reads the production runs.
+        marks: reads the marks of models.
     """
 
     def __init__(
@@ -45,10 +48,12 @@ class StoredOfRun:
         models: Callable[[], tuple[Model, ...]] = tuple,
         decisions: Callable[[], tuple[DecisionRecord, ...]] = tuple,
         production_runs: Callable[[], tuple[ProductionRun, ...]] = tuple,
+        marks: Callable[[], tuple[ModelMark, ...]] = tuple,
     ) -> None:
         self._models = models
         self._decisions = decisions
         self._production_runs = production_runs
+        self._marks = marks
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -65,6 +70,11 @@ class StoredOfRun:
         """The production runs that were recorded."""
         return self._production_runs()
 
+    @cached_property
+    def marks(self) -> tuple[ModelMark, ...]:
+        """What was noted against models."""
+        return self._marks()
+
 
 def stored_of(store: ModelStore | StoreError, run: RunRecord) -> StoredOfRun:
     """What is stored of a run, not read yet; nothing where that fails, for the run can be shown without.
@@ -78,12 +88,13 @@ def stored_of(store: ModelStore | StoreError, run: RunRecord) -> StoredOfRun:
             "Run %s of DAG %s is shown without the model store", run.run_id, run.dag_id, exc_info=store
         )
         return StoredOfRun()
-    # The catalogue is asked once for all three.
+    # The catalogue is asked once for all.
     entries = cache(store.catalogue.entries)
     return StoredOfRun(
         models=partial(_read, store, run, entries, MODEL, load_model),
         decisions=partial(_read, store, run, entries, DECISION, load_decision),
         production_runs=partial(_read, store, run, entries, PRODUCTION_RUN, load_production),
+        marks=partial(_read, store, run, entries, MARK, load_mark),
     )
 
 

@@ -7,14 +7,12 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import quote
 
+from airflow_provider_ernest.model.records import ModelMark
 from airflow_provider_ernest.plugin import run_groups
 from airflow_provider_ernest.plugin.fallbacks import fallback_of
 from airflow_provider_ernest.plugin.run_costs import (
     Training,
     price_per_hour,
-    production_cost,
-    production_machines,
-    production_seconds,
     share_of_production,
     together,
     training_of,
@@ -22,7 +20,8 @@ from airflow_provider_ernest.plugin.run_costs import (
 from airflow_provider_ernest.plugin.run_documents import Documents, documents_of
 from airflow_provider_ernest.plugin.run_groups import Group, groups_of
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun
-from airflow_provider_ernest.plugin.run_record import FAILED, SUCCESS, RunRecord, TaskRow
+from airflow_provider_ernest.plugin.run_production import production_against_prediction
+from airflow_provider_ernest.plugin.run_record import SUCCESS, RunRecord
 from airflow_provider_ernest.plugin.run_steps import model_reference, moment, steps_of
 from airflow_provider_ernest.plugin.sample_runs import ApplicationLink, application_link, sample_run
 
@@ -56,7 +55,27 @@ def run_page(
         "ended_at": moment(run.ended_at),
         "run_url": f"dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}",
         "groups": [_group(group, documents, now, link) for group, documents in groups],
+        "marks": [_mark(mark) for mark in _marks(groups, stored)],
         "hints": hints if groups else [NO_STEPS],
+    }
+
+
+def _marks(groups: Sequence[tuple[Group, Sequence[Documents]]], stored: StoredOfRun) -> tuple[ModelMark, ...]:
+    """What this run noted against models; the store is asked only where a task of the run may note any."""
+    noting = (run_groups.FIND, run_groups.RECORD)
+    may_note = any(group.tasks(kind) for group, _ in groups for kind in noting)
+    return stored.marks if may_note else ()
+
+
+def _mark(mark: ModelMark) -> dict[str, Any]:
+    return {
+        "job": mark.job,
+        "instance_type": mark.instance_type,
+        "model_id": mark.model_id,
+        "cause": mark.cause,
+        "reason": mark.reason,
+        "marked_at": mark.marked_at,
+        "task_id": mark.origin.task_id if mark.origin else None,
     }
 
 
@@ -102,7 +121,7 @@ def _group(
             **_training(training),
             "share_of_production_percent": share_of_production(group, documents, training),
         },
-        "production": _production(group.task(run_groups.PRODUCTION), documents),
+        "production": production_against_prediction(group.task(run_groups.PRODUCTION), documents),
     }
 
 
@@ -118,6 +137,7 @@ def _branch(documents: Documents, training: Training, link: ApplicationLink) -> 
             sample_run(each, price_per_hour=price, link=link)
             for each in sorted(documents.observations.values(), key=lambda each: each.index)
         ],
+        "reuse": _reuse(documents),
         "model": _model(documents),
         "is_decided_by": documents.is_decided_by,
         "training": _training(training),
@@ -160,11 +180,27 @@ def _model(documents: Documents) -> dict[str, Any] | None:
     name = model_reference(documents.model_name)
     if name is None:
         return None
+    # Where the XComs are gone, the decision by a model that is reused tells its errors.
+    decision = documents.decision if documents.is_reused and documents.is_decided_by else None
     validation = documents.model.validation if documents.model else None
+    median, most = (decision.error_percent, decision.max_error_percent) if decision else (None, None)
     return {
         **name,
-        "median_error_percent": validation.median_error_percent if validation else None,
-        "max_error_percent": validation.max_error_percent if validation else None,
+        "median_error_percent": validation.median_error_percent if validation else median,
+        "max_error_percent": validation.max_error_percent if validation else most,
+    }
+
+
+def _reuse(documents: Documents) -> dict[str, Any] | None:
+    """Whether the training was needed."""
+    reuse = documents.reuse
+    if reuse is None:
+        return None
+    return {
+        "is_reused": reuse.is_reused,
+        "reason": reuse.reason,
+        "growth": reuse.growth,
+        "trained_at": documents.model.created_at if reuse.is_reused and documents.model else None,
     }
 
 
@@ -191,36 +227,6 @@ def _decision(documents: Documents) -> dict[str, Any] | None:
         "machines": decision.config.machines,
         "instance_type": decision.config.instance_type,
         "fallback": fallback_of(decision),
+        "reuse": documents.record.reuse if documents.record else "",
         **{name: getattr(decision, name) for name in copied},
     }
-
-
-def _production(task: TaskRow | None, documents: Sequence[Documents]) -> dict[str, Any] | None:
-    """The production run beside its prediction; of a mapped task the first instance."""
-    if task is None:
-        return None
-    first, ended = documents[0], task.state in (SUCCESS, FAILED)
-    seconds = production_seconds(task, first) if ended else None
-    told = first.prediction_of(task)
-    predicted = told.predicted_seconds if told else None
-    likely = told.likely_seconds if told else None
-    nearly_certain = told.nearly_certain_seconds if told else None
-    # The time of a run that failed says nothing of the prediction.
-    taken = seconds if task.state == SUCCESS else None
-    return {
-        "task_id": task.task_id,
-        "state": task.state,
-        "machines": production_machines(task, first),
-        "seconds": seconds,
-        "cost": production_cost(task, documents) if ended else None,
-        "predicted_seconds": predicted,
-        "likely_seconds": likely,
-        "nearly_certain_seconds": nearly_certain,
-        "error_percent": 100.0 * (predicted - taken) / taken if predicted is not None and taken else None,
-        "held_likely": _held(taken, likely),
-        "held_nearly_certain": _held(taken, nearly_certain),
-    }
-
-
-def _held(seconds: float | None, interval: tuple[float, float] | None) -> bool | None:
-    return None if seconds is None or interval is None else interval[0] <= seconds <= interval[1]

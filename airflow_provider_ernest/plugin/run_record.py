@@ -11,11 +11,14 @@ RETURNED = "return_value"
 """Airflow's key for what a task returns."""
 DESIGN, RECORD, STORED_AT = "design", "record", "stored_at"
 """Further keys of this package: the whole design, the record of a decision, the place of a model."""
-KEYS = (RETURNED, DESIGN, RECORD, STORED_AT)
+MODELS, REASONS, GROWTH = "models", "reasons", "growth"
+"""Those of the task that looks for stored models, each a mapping by type of machine: the models that are
+reused, why or why not, and how many times the input has grown."""
+KEYS = (RETURNED, DESIGN, RECORD, STORED_AT, MODELS, REASONS, GROWTH)
 PRODUCTION_RUN = "production_run"
 """The key under which a production run is recorded, by whatever operator made it."""
 
-SUCCESS, FAILED, RUNNING = "success", "failed", "running"
+SUCCESS, FAILED, RUNNING, SKIPPED = "success", "failed", "running", "skipped"
 NOT_RUN = (None, "scheduled", "queued", "upstream_failed", "skipped", "removed")
 """States of task instances that have not begun: some have times all the same, those of an attempt that was
 cleared or those that Airflow gives to what it never starts."""

@@ -16,7 +16,7 @@ class ModelName(Answer):
 
 
 class RunModel(ModelName):
-    """The model that was fitted in this run."""
+    """The model that was fitted in this run, or that it reuses."""
 
     median_error_percent: float | None
     max_error_percent: float | None
@@ -29,7 +29,8 @@ class Step(Answer):
     map_index: int
     name: str
     kind: str = Field(
-        description="preflight, design, cluster, sample_run, fit, choose, resize, terminate or production"
+        description="find, preflight, design, cluster, sample_run, fit, choose, resize, terminate, "
+        "production or record"
     )
     branch: str = Field(description="Of several types of machine the one trained; empty for what all share.")
     instance_type: str | None = Field(description="The branch's; null where there is none, or not known yet.")
@@ -85,6 +86,7 @@ class RunDecision(Answer):
     confidence: float | None = Field(description="The probability that was asked for.")
     probability: float | None = Field(description="That the goal is kept, as foreseen.")
     fallback: str | None = Field(description='"stated", "most_probable" or null where it is none.')
+    reuse: str = Field(description="Why the model was an earlier run's; empty where it was not.")
     predicted_seconds: float | None
     run_seconds: float | None
     likely_seconds: Interval | None
@@ -128,6 +130,24 @@ class Production(Answer):
     held_nearly_certain: bool | None
 
 
+class RunReuse(Answer):
+    """Whether a stored model made the training needless."""
+
+    is_reused: bool
+    reason: str = Field(description="Why, or why not; empty where that is not kept any more.")
+    growth: float | None = Field(description="How many times as large the input is as when it was trained.")
+    trained_at: str | None
+
+
+class RunMark(ModelName):
+    """What the run noted against a model."""
+
+    cause: str = Field(description="code, data, settings, cluster, unexplained or age.")
+    reason: str
+    marked_at: str
+    task_id: str | None
+
+
 class Branch(Answer):
     """The training for one type of machine."""
 
@@ -136,6 +156,7 @@ class Branch(Answer):
     design: RunDesign | None
     cluster: RunCluster | None
     observations: list[SampleRun]
+    reuse: RunReuse | None = Field(description="Null where no task of the run looks for a stored model.")
     model: RunModel | None
     is_decided_by: bool = Field(description="Whether the decision comes of its model.")
     training: Training
@@ -162,6 +183,7 @@ class Run(Answer):
     ended_at: str | None
     run_url: str = Field(description="Relative to the root of Airflow.")
     groups: list[Group]
+    marks: list[RunMark] = Field(description="What this run noted against models, newest first.")
     hints: list[str] = Field(description="What is missing, and what to do.")
 
 

@@ -6,42 +6,26 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.plugin import run_groups
-from airflow_provider_ernest.plugin.fallbacks import MOST_PROBABLE, STATED, fallback_of
 from airflow_provider_ernest.plugin.run_costs import (
     creation_cost,
     price_per_hour,
     production_cost,
-    production_seconds,
 )
 from airflow_provider_ernest.plugin.run_documents import Documents, ModelName
 from airflow_provider_ernest.plugin.run_groups import Group, Step
-from airflow_provider_ernest.plugin.run_record import FAILED, RUNNING, SUCCESS, TaskRow
+from airflow_provider_ernest.plugin.run_sentences import says
 from airflow_provider_ernest.plugin.sample_runs import cost_of
-from airflow_provider_ernest.report.wording import dollars, duration, machines, percent, probability
 
-WITH_MODEL = (run_groups.SAMPLE_RUN, run_groups.FIT, run_groups.CHOOSE, run_groups.PRODUCTION)
+AFTER_CHOICE = (run_groups.RESIZE, run_groups.PRODUCTION, run_groups.RECORD)
+WITH_MODEL = (
+    run_groups.SAMPLE_RUN,
+    run_groups.FIT,
+    run_groups.CHOOSE,
+    run_groups.PRODUCTION,
+    run_groups.RECORD,
+)
 """The steps that a model comes of, or that come of it."""
-
-STATES = {
-    FAILED: "It failed; its log says why.",
-    "upstream_failed": "It was not run, since a task before it failed.",
-    "skipped": "It was skipped.",
-    "removed": "It is not in the DAG any more.",
-    RUNNING: "It is running.",
-    "deferred": "It waits without taking a worker's slot.",
-    "up_for_retry": "An attempt failed; it will be tried again.",
-    "up_for_reschedule": "It will look again.",
-    "restarting": "It is being started again.",
-    "queued": "It waits for a worker.",
-    "scheduled": "It waits for a free slot.",
-}
-FALLBACKS = {STATED: "the stated configuration", MOST_PROBABLE: "the most probable configuration"}
-
-NOT_YET = "It has not begun."
-NOT_KEPT = "It succeeded; what came of it cannot be read here."
-UNTELLABLE = "It succeeded; what came of it cannot be told."
 
 
 def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> list[dict[str, Any]]:
@@ -58,7 +42,7 @@ def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> 
 def documents_for(step: Step, documents: Sequence[Documents]) -> Documents:
     """Those of the step's training; for the decision and what comes after, of the training that it is by."""
     own = [each for each in documents if step.branch and each.branch == step.branch]
-    if not own and step.kind in (run_groups.CHOOSE, run_groups.RESIZE, run_groups.PRODUCTION):
+    if not own and step.kind in (run_groups.CHOOSE, *AFTER_CHOICE):
         own = [each for each in documents if each.is_decided_by]
     return own[0] if own else documents[0]
 
@@ -66,21 +50,11 @@ def documents_for(step: Step, documents: Sequence[Documents]) -> Documents:
 def model_of(step: Step, documents: Sequence[Documents]) -> ModelName | None:
     """The model that came of the step, or that it came of; None where there is none."""
     its = documents_for(step, documents)
+    if step.kind == run_groups.FIND:
+        return its.model_name if its.is_reused and len(documents) == 1 else None
     if step.kind not in WITH_MODEL or (not step.branch and its.branch and not its.is_decided_by):
         return None
     return its.model_name
-
-
-def says(step: Step, documents: Documents) -> str:
-    """What came of a step, as a sentence or two."""
-    task = step.task
-    if task.state != SUCCESS:
-        return STATES.get(task.state or "", NOT_YET)
-    try:
-        told = _RESULTS[step.kind](task, documents)
-    except (ValueError, ArithmeticError):  # documents of others may hold any numbers
-        told = UNTELLABLE
-    return f"{told} It took {task.try_number} attempts." if task.try_number > 1 else told
 
 
 def model_reference(name: ModelName | None) -> dict[str, str] | None:
@@ -125,115 +99,3 @@ def _cost(step: Step, group: Group, documents: Sequence[Documents], now: datetim
     if step.kind == run_groups.PRODUCTION:
         return production_cost(step.task, documents)
     return None
-
-
-def _preflight(_task: TaskRow, _documents: Documents) -> str:
-    return "What the cluster is to be made of exists, fits and may be had."
-
-
-def _design(_task: TaskRow, documents: Documents) -> str:
-    design = documents.design
-    if design is None:
-        return NOT_KEPT
-    return (
-        f"{_runs(len(design.experiments))} of {design.candidates} candidates, "
-        f"efficiency {percent(design.efficiency)}."
-    )
-
-
-def _cluster(_task: TaskRow, documents: Documents) -> str:
-    cluster = documents.cluster
-    if cluster is None:
-        return NOT_KEPT
-    culled = f"; {machines(len(cluster.culled))} ended as too slow or too many" if cluster.culled else ""
-    return f"{machines(len(cluster.machines))} of type {cluster.instance_type}{culled}."
-
-
-def _sample_run(task: TaskRow, documents: Documents) -> str:
-    run = documents.observations.get(task.map_index)
-    if run is None:
-        return NOT_KEPT
-    waited = f", after {duration(run.waited_seconds)} of waiting for machines" if run.waited_seconds else ""
-    return (
-        f"{machines(run.machines)}, {percent(run.scale)} of the input: {duration(run.seconds)} and a "
-        f"start-up of {duration(run.startup_seconds)}{waited}."
-    )
-
-
-def _fit(_task: TaskRow, documents: Documents) -> str:
-    model = documents.model
-    if model is None:
-        return NOT_KEPT
-    validation = model.validation
-    return (
-        f"Error of {percent(validation.median_error_percent / 100)} (median) and "
-        f"{percent(validation.max_error_percent / 100)} (largest) over {_runs(len(model.observations))}."
-    )
-
-
-def _choose(_task: TaskRow, documents: Documents) -> str:
-    decision = documents.decision
-    if decision is None:
-        return NOT_KEPT
-    chosen = _chosen_machines(decision)
-    sure = (
-        f" It keeps the goal with a probability of {probability(decision.probability)}."
-        if decision.probability is not None
-        else ""
-    )
-    if decision.fallback_reason:
-        kind = FALLBACKS[fallback_of(decision) or STATED]
-        return f"Fallback: {kind}, {chosen}. {decision.fallback_reason.rstrip('.')}.{sure}"
-    if decision.predicted_seconds is None:
-        return f"{chosen}."
-    cost = f" and {dollars(decision.predicted_cost)}" if decision.predicted_cost is not None else ""
-    return f"{chosen}: {duration(decision.predicted_seconds)}{cost} predicted.{sure}"
-
-
-def _chosen_machines(decision: Decision) -> str:
-    if decision.composition:
-        return " and ".join(
-            f"{machines(each.machines)} of type {each.instance_type}" for each in decision.composition
-        )
-    return f"{machines(decision.config.machines)} of type {decision.config.instance_type}"
-
-
-def _resize(_task: TaskRow, documents: Documents) -> str:
-    decision = documents.decision
-    if decision is None:
-        return "The cluster has the chosen size."
-    return f"The cluster has {_chosen_machines(decision)} now."
-
-
-def _production(task: TaskRow, documents: Documents) -> str:
-    taken = production_seconds(task, documents)
-    told = documents.prediction_of(task)
-    predicted = told.predicted_seconds if told else None
-    if taken is None:
-        return "It succeeded."
-    if predicted is None:
-        return f"It took {duration(taken)}."
-    return f"It took {duration(taken)}; {duration(predicted)} were predicted."
-
-
-def _terminate(_task: TaskRow, documents: Documents) -> str:
-    if documents.cluster is not None and documents.cluster.kind == "existing":
-        return "Nothing was ended: the cluster is somebody else's."
-    return "The cluster is ended."
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
-
-
-_RESULTS = {
-    run_groups.PREFLIGHT: _preflight,
-    run_groups.DESIGN: _design,
-    run_groups.CLUSTER: _cluster,
-    run_groups.SAMPLE_RUN: _sample_run,
-    run_groups.FIT: _fit,
-    run_groups.CHOOSE: _choose,
-    run_groups.RESIZE: _resize,
-    run_groups.PRODUCTION: _production,
-    run_groups.TERMINATE: _terminate,
-}

@@ -15,12 +15,12 @@ from airflow_provider_ernest.plugin.run_groups import Group, Step, groups_of
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun
 from airflow_provider_ernest.plugin.run_page import hints_of
 from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
+from airflow_provider_ernest.plugin.run_sentences import says
 from airflow_provider_ernest.plugin.run_steps import (
     WITH_MODEL,
     documents_for,
     model_of,
     model_reference,
-    says,
 )
 from airflow_provider_ernest.plugin.sample_runs import application_link, sample_run
 
@@ -54,7 +54,7 @@ def task_page(
     every = [documents_of(run, branch, stored) for branch in group.branches]
     documents, model = documents_for(step, every), model_of(step, every)
     hints = hints_of(group, every)
-    if step.kind in WITH_MODEL and model is None:
+    if step.kind in WITH_MODEL and model is None and not documents.is_reused:
         hints.append(NO_MODEL_YET)
     if step.kind == run_groups.PRODUCTION:
         hints += _where_its_log_is(documents.production_of(task))

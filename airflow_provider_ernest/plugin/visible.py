@@ -7,12 +7,12 @@ from functools import cache
 from typing import TypeAlias, TypeVar
 
 from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 
 Readable: TypeAlias = Callable[[str | None], bool]
 """Whether a DAG may be read; None stands for what was made outside of DAGs."""
 
-Record = TypeVar("Record", DecisionRecord, ProductionRun)
+Record = TypeVar("Record", DecisionRecord, ProductionRun, ModelMark)
 
 
 def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> list[CatalogueEntry]:
@@ -22,7 +22,7 @@ def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> li
 
 
 def visible_records(records: Iterable[Record], readable: Readable) -> list[Record]:
-    """The decisions or production runs of DAGs that may be read."""
+    """The decisions, production runs or marks of DAGs that may be read."""
     may_read = cache(readable)
     return [record for record in records if may_read(record.origin.dag_id if record.origin else None)]
 

@@ -8,6 +8,7 @@ from xml.etree.ElementTree import Element
 from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.report.contents import Contents, Prediction
 from airflow_provider_ernest.report.cost_chart import cost_chart
+from airflow_provider_ernest.report.life import learned_from, trained_under
 from airflow_provider_ernest.report.markup import Child, document, tag
 from airflow_provider_ernest.report.shares_chart import shares_chart
 from airflow_provider_ernest.report.tables import table
@@ -210,6 +211,8 @@ def _origin(contents: Contents) -> Element:
         "job": model.job,
         "instance type": model.instance_type,
         "runs": str(len(model.observations)),
+        "learned from": learned_from(model),
+        "trained under": trained_under(model.conditions),
         "artifact": model.artifact,
         "artifact's SHA-256": model.artifact_sha256,
         "input at scale 1": model.input_path,

@@ -43,6 +43,15 @@ def dollars(value: float) -> str:
     return f"${whole}.{cents.rstrip('0'):0<2}"
 
 
+def data_amount(value: float) -> str:
+    """An amount of data in bytes: 512 bytes, 1.50 GB."""
+    if value < 1000:
+        return f"{value:.0f} bytes"
+    units = ("kB", "MB", "GB", "TB", "PB")
+    power = min(len(units), math.floor(math.log10(value) / 3))
+    return f"{number(value / 1000**power)} {units[power - 1]}"
+
+
 def tick(value: float) -> str:
     """A round number on an axis: 0.05, 2, 1,000."""
     return f"{value:,.6g}"

@@ -7,10 +7,13 @@ the same Airflow, `behind_prefix`, answers below a path and knows a user who may
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import uvicorn
 from playwright.sync_api import Browser, StorageState, expect
 
 from airflow_provider_ernest.model.store import ModelStore
@@ -18,10 +21,14 @@ from benchmarks.browser import chromium, find_chromium, log_in
 from benchmarks.demo.airflow_server import AirflowServer
 from tests.browser.api_server import api_server
 from tests.browser.hidden_documents import add_hidden_documents
+from tests.browser.preview import PREFIX as PREVIEW_PREFIX
+from tests.browser.preview import preview_app
+from tests.browser.preview_runs import seed_runs
 from tests.browser.sample_store import DAG_ID as READABLE_DAG
 from tests.browser.sample_store import seed
 from tests.browser.site import Site, first_run
 from tests.browser.visit import Visit
+from tests.integration.conftest import wait_until
 
 DAGS = Path(__file__).parent / "dags"
 USERS = "admin:admin,viewer:viewer,nobody:"
@@ -90,6 +97,22 @@ def behind_prefix(airflow: AirflowServer, site: Site) -> Iterator[Site]:
     }
     with api_server(airflow, path=PREFIX, environment=environment) as url:
         yield site.at(url)
+
+
+@pytest.fixture(scope="package")
+def made_up(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
+    """The pages with the runs of `preview_runs`, and no Airflow around them."""
+    store = Path(tmp_path_factory.mktemp("store"))
+    seed_runs(ModelStore(store))
+    app = preview_app(store)
+    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    wait_until(lambda: server.started or None, seconds=60, what="the pages without Airflow")
+    port = server.servers[0].sockets[0].getsockname()[1]
+    yield replace(site, url=f"http://127.0.0.1:{port}{PREVIEW_PREFIX.removesuffix('/ernest')}")
+    server.should_exit = True
+    thread.join(timeout=30)
 
 
 @pytest.fixture(scope="package")

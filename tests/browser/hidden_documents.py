@@ -7,14 +7,20 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.records import CLUSTER
 from airflow_provider_ernest.model.store import ModelStore
+from tests.browser.lives import marked
 from tests.browser.sample_store import SECRET_DAG_ID, SeededModels
 
 HIDDEN_TYPE = "x1.hidden"
+HIDDEN_REASON = "The machines of the last run had 61 % of the memory bandwidth that they had in training."
 
 
 def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
-    """Add to the job "nightly_join" an old version, a type of machine, a decision and a production run."""
+    """Add to the job "nightly_join" an old version, a type of machine, a decision and a production run.
+
+    And a mark to the model that has learned.
+    """
     origin = Origin(dag_id=SECRET_DAG_ID, run_id="scheduled__1", task_id="sizing.fit_model")
     when = datetime.now(UTC) - timedelta(days=45)
     named = {"model_id": new_id(when), "created_at": when.isoformat(), "origin": origin}
@@ -25,3 +31,5 @@ def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
     store.save_production(replace(run, production_id=new_id(when), origin=origin))
     decision = store.decisions(newest.job, newest.instance_type)[-1]
     store.save_decision(replace(decision, decision_id=new_id(when), origin=origin))
+    now = datetime.now(UTC)
+    store.save_mark(marked(seeded.learned, cause=CLUSTER, reason=HIDDEN_REASON, when=now, origin=origin))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.model.results import FittedTerm, Model
 from airflow_provider_ernest.model.training import train
 from tests.browser.synthetic_jobs import R3_XLARGE, SyntheticJob
@@ -30,6 +30,11 @@ def hostile(model: Model) -> Model:
         artifact="../../<svg onload=alert(1)>.jar",
         input_path="javascript:alert(1)",
         warnings=("<img src=x onerror=alert(1)> is what a job said of itself.",),
+        conditions=RunConditions(
+            spark="<img src=x onerror=alert(1)>",
+            settings={"<b>spark.setting</b>": "00"},
+            input=InputFingerprint(partitions=4, total_bytes=4000, format="<i>csv</i>"),
+        ),
     )
 
 

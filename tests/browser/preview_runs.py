@@ -1,7 +1,8 @@
 """DAG runs for the preview, by the id that is asked for; every DAG has all of them.
 
 succeeded, retried, running, failed_design, fallback, most_probable, two_types, too_inaccurate,
-production_failed, purged, hostile, two_groups, without_ernest. Any other run does not exist.
+production_failed, purged, hostile, two_groups, without_ernest, reused, reused_purged, retrained, half_reused,
+recorded. Any other run does not exist.
 """
 
 from __future__ import annotations
@@ -10,7 +11,18 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_provider_ernest.model.records import DATA
+from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.run_record import RunRecord
+from tests.unit.plugin.reuse_examples import (
+    WHY_TRAINED,
+    half_reused_run,
+    mark,
+    recorded_run,
+    retrained_run,
+    reused_model,
+    reused_run,
+)
 from tests.unit.plugin.run_examples import (
     decision,
     downstream,
@@ -20,7 +32,7 @@ from tests.unit.plugin.run_examples import (
     rows,
     values,
 )
-from tests.unit.plugin.two_types import other_record, two_types_run
+from tests.unit.plugin.two_types import other_model, other_record, two_types_run
 
 MARKUP = "<img src=x onerror=alert(1)> \u202e名前"
 NOT_YET: dict[str, Any] = {"state": None, "started_at": None, "ended_at": None}
@@ -41,6 +53,16 @@ def preview_run(dag_id: str, run_id: str) -> RunRecord | None:
     """The run of that id."""
     made = PREVIEW_RUNS.get(run_id)
     return replace(made(), dag_id=dag_id, run_id=run_id) if made else None
+
+
+def seed_runs(store: ModelStore) -> None:
+    """Write what the runs "two_types", "retrained" and "hostile" stored, in the examples' DAG."""
+    for model in (reused_model(), other_model()):
+        store.save(model)
+    for number, (run_id, reason) in enumerate((("retrained", WHY_TRAINED), ("hostile", MARKUP))):
+        told = mark(mark_id=f"2026112011572{number}.000000Z-0badcafe", reason=reason)
+        assert told.origin is not None
+        store.save_mark(replace(told, cause=DATA, origin=replace(told.origin, run_id=run_id)))
 
 
 def _running() -> RunRecord:
@@ -71,8 +93,10 @@ def _fallback() -> RunRecord:
 
 
 def _hostile() -> RunRecord:
-    run = example_run(changed={"design": {"name": MARKUP}, "production": {"task_id": MARKUP}})
-    broken = {
+    run = retrained_run(changed={"design": {"name": MARKUP}, "production": {"task_id": MARKUP}})
+    broken: dict[tuple[str, int, str], Any] = {
+        ("ernest.find_model", -1, "reasons"): {MARKUP: MARKUP},
+        ("ernest.find_model", -1, "models"): {MARKUP: {"model_id": MARKUP}},
         ("ernest.fit_model", -1, "return_value"): {"model_id": MARKUP},
         ("ernest.sample_run", 0, "return_value"): {"index": 0, "machines": -1, "scale": 1, "seconds": MARKUP},
         ("ernest.choose_config", -1, "return_value"): decision(goal=MARKUP, warnings=(MARKUP,)).to_dict(),
@@ -125,5 +149,10 @@ PREVIEW_RUNS = {
     "purged": lambda: example_run(values={}),
     "hostile": _hostile,
     "two_groups": _two_groups,
+    "reused": reused_run,
+    "reused_purged": lambda: reused_run(values={}),
+    "retrained": retrained_run,
+    "half_reused": half_reused_run,
+    "recorded": recorded_run,
     "without_ernest": lambda: example_run(tasks=(row("hello", "BashOperator", 0, 1),), values={}),
 }

@@ -18,13 +18,15 @@ from airflow_provider_ernest.model.choice import choose
 from airflow_provider_ernest.model.documents import Experiment, Origin
 from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.learning import learn
 from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.records import DecisionRecord
+from airflow_provider_ernest.model.records import DATA, SETTINGS, DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.fallback_decisions import most_probable, stated
+from tests.browser.lives import CONDITIONS, NEW_COLUMNS, marked, untrained
 from tests.browser.odd_models import hostile, of_a_newer_version, of_the_command_line
 from tests.browser.synthetic_jobs import (
     M4_XLARGE,
@@ -61,6 +63,7 @@ class SeededModels:
         secret: of the DAG `SECRET_DAG_ID`.
         big_history: fitted to 1,000 observations.
         unknown_term: has a term that this version does not know: it cannot predict.
+        learned: the last of three versions that learned on from each other, with all that a life may hold.
     """
 
     nightly_join: Model
@@ -72,6 +75,7 @@ class SeededModels:
     secret: Model
     big_history: Model
     unknown_term: Model
+    learned: Model
 
 
 def seed(
@@ -114,7 +118,9 @@ class _Seeding:
             secret=self._save(self._trained("payroll", R3_XLARGE, days=1, seed=51, dag_id=SECRET_DAG_ID)),
             big_history=self._save(self._big_history(big)),
             unknown_term=self._save(of_a_newer_version(self._trained("from_the_future", M4_XLARGE, 12, 61))),
+            learned=self._daily_report(),
         )
+        self.store.save_mark(marked(seeded.hostile, cause=SETTINGS, reason=HOSTILE, when=self.now))
         self._produce(seeded.secret, R3_XLARGE, SyntheticJob(), days=[0.5], dag_id=SECRET_DAG_ID)
         if many:
             add_cheap_models(self.store, seeded.third_type, many, now=self.now)
@@ -131,6 +137,33 @@ class _Seeding:
         newest = self._save(self._trained("nightly_join", R3_XLARGE, days=10, seed=14))
         self._produce(newest, R3_XLARGE, job, days=[9, 8, 6, 5, 4, 2, 1])
         self._fall_back(newest, R3_XLARGE, stated_days=7, days=3)
+        return newest
+
+    def _daily_report(self) -> Model:
+        """A marked version, then one that learns from production twice, and a training that failed."""
+        old = replace(self._trained("daily_report", R3_XLARGE, days=70, seed=71), conditions=CONDITIONS)
+        self._save(old)
+        when = self.now - timedelta(days=41)
+        self.store.save_mark(
+            marked(
+                old,
+                cause=DATA,
+                when=when,
+                reason=NEW_COLUMNS,
+                origin=self._origin("sizing.find_model", when, None),
+            )
+        )
+        base = replace(self._trained("daily_report", R3_XLARGE, days=40, seed=72), conditions=CONDITIONS)
+        newest, runs = self._save(base), []
+        job = SyntheticJob(random=Random(6), noise=0.05)
+        for days in ([38, 36, 34, 33, 31], [29, 27, 26, 24, 22, 20], [18, 16, 14, 12, 9, 7, 4, 2]):
+            runs += self._produce(newest, R3_XLARGE, job, days=days)
+            learned = learn(newest, runs)
+            if learned is not None:
+                newest = self._save(_dated(learned, self.now - timedelta(days=days[-1] - 0.5)))
+        when = self.now - timedelta(days=3)
+        for record in untrained(newest, self._origin("sizing.sample_run", when, None), when=when):
+            self.store.save_observation(record)
         return newest
 
     def _trained(
@@ -190,8 +223,9 @@ class _Seeding:
         days: Sequence[float],
         artifact_sha256: str = ARTIFACT,
         dag_id: str | None = None,
-    ) -> None:
+    ) -> list[ProductionRun]:
         """Decide by the model and run what was decided, so many days ago each."""
+        runs = []
         for ago in days:
             when = self.now - timedelta(days=ago)
             scale = round(self.random.uniform(0.92, 1.08), 3)
@@ -205,7 +239,9 @@ class _Seeding:
             self.store.save_decision(record)
             run_seconds = job.measure(machine_type, machines=decision.config.machines, scale=scale)
             run = production_run(record, run_seconds, when + timedelta(minutes=8))
-            self.store.save_production(replace(run, origin=self._origin("production", when, dag_id)))
+            runs.append(replace(run, origin=self._origin("production", when, dag_id)))
+            self.store.save_production(runs[-1])
+        return runs
 
     def _fall_back(self, model: Model, machine_type: MachineType, *, stated_days: float, days: float) -> None:
         """A night without a model, and a night with a deadline out of reach, so many days ago."""

@@ -38,6 +38,7 @@ def pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
     return {
         "models": ("models", {}),
         "model": ("model", of(site.seeded.nightly_join)),
+        "model that has learned": ("model", of(site.seeded.learned)),
         "model without a DAG": ("model", of(site.seeded.without_dag)),
         "run": ("run", run),
         "task": ("task", {**run, "task_id": "ernest.sample_run", "map_index": 0}),
@@ -45,7 +46,7 @@ def pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
     }
 
 
-NAMES = ["models", "model", "model without a DAG", "run", "task", "no such model"]
+NAMES = ["models", "model", "model that has learned", "model without a DAG", "run", "task", "no such model"]
 
 
 def opened(site: Site, visit: Any, name: str, **options: Any) -> Page:

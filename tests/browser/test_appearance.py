@@ -86,6 +86,7 @@ def phone_pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
     return {
         "models": ("models", {}),
         "model": ("model", of(site.seeded.nightly_join)),
+        "learned": ("model", of(site.seeded.learned)),
         "hostile": ("model", of(site.seeded.hostile)),
         "run": ("run", run),
         "task": ("task", {**run, "task_id": "ernest.sample_run", "map_index": 0}),
@@ -93,7 +94,7 @@ def phone_pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
 
 
 @pytest.mark.parametrize("width", [390, 320])
-@pytest.mark.parametrize("name", ["models", "model", "hostile", "run", "task"])
+@pytest.mark.parametrize("name", ["models", "model", "learned", "hostile", "run", "task"])
 def test_a_phone_needs_no_scrolling_sideways(site: Site, visit, name: str, width: int):
     here = visit(site, **{**PHONE, "viewport": {"width": width, "height": 844}})
     page, parameters = phone_pages(site)[name]

@@ -7,6 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
+from tests.browser.preview_runs import MARKUP
 from tests.browser.sample_store import HOSTILE
 from tests.browser.site import Site, of
 
@@ -43,7 +44,21 @@ def test_on_the_page_of_the_model(site: Site, visit):
     for text in ("<script>alert(1)</script>", "<b>host</b>", "<svg onload=alert(1)>", model.warnings[0]):
         expect(page.get_by_text(text).first).to_be_visible()
     expect(page.locator("#observations")).to_contain_text("javascript:alert(1)")
+    expect(page.locator("#marks")).to_contain_text(HOSTILE)
+    expect(page.locator("#conditions")).to_contain_text("<b>spark.setting</b>")
+    expect(page.locator("#conditions")).to_contain_text("<i>csv</i>")
     assert_inert(page)
+
+
+def test_in_what_a_run_tells_of_stored_models(made_up: Site, visit):
+    here = visit(made_up, None)
+    here.open("run", dag_id="nightly_sizing", run_id="hostile")
+    expect(here.page.locator(".notice.warning").first).to_contain_text(MARKUP)
+    expect(here.page.locator("table.steps tbody tr").first).to_contain_text(MARKUP)
+    assert_inert(here.page)
+    here.open("task", dag_id="nightly_sizing", run_id="hostile", task_id="ernest.find_model")
+    expect(here.page.locator(".headline")).to_contain_text(MARKUP)
+    assert_inert(here.page)
 
 
 def test_in_a_tooltip_of_a_chart(site: Site, visit):

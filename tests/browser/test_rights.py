@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.hidden_documents import HIDDEN_TYPE
+from tests.browser.hidden_documents import HIDDEN_REASON, HIDDEN_TYPE
 from tests.browser.sample_store import DAG_ID as READABLE_DAG
 from tests.browser.sample_store import SECRET_DAG_ID
 from tests.browser.site import RUN_DAG, RUN_JOB, RUN_TYPE, Site, of
@@ -122,6 +122,16 @@ def test_a_models_page_shows_nothing_of_models_of_others(behind_prefix: Site):
     assert HIDDEN_TYPE not in prediction
     for part in ("versions", "decisions", "production_runs", "other_types"):
         assert len(page[part]) == len(everything[part]) - 1, part
+
+
+def test_a_mark_by_another_dag_is_no_mark(behind_prefix: Site):
+    learned = of(behind_prefix.seeded.learned)
+    with behind_prefix.client("viewer") as client, behind_prefix.client() as administrator:
+        page = client.get("api/model", params=learned).json()
+        everything = administrator.get("api/model", params=learned).json()
+    assert (everything["state"]["name"], everything["state"]["cause"]) == ("stale", "cluster")
+    assert [mark["reason"] for mark in everything["life"]["marks"]] == [HIDDEN_REASON]
+    assert (page["state"]["name"], page["life"]["marks"]) == ("fresh", [])
 
 
 @pytest.mark.parametrize("path", ["api/run", "api/task"])

@@ -3,41 +3,16 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Iterator
-from dataclasses import replace
-from pathlib import Path
 
 import pytest
-import uvicorn
 from playwright.sync_api import expect
 
-from airflow_provider_ernest.model.store import ModelStore
 from tests.browser.axe import broken_rules
-from tests.browser.preview import PREFIX, preview_app
 from tests.browser.site import Site
-from tests.integration.conftest import wait_until
-from tests.unit.plugin.two_types import other_model
 
 pytestmark = pytest.mark.airflow
 
 RUN = {"dag_id": "nightly_sizing"}
-
-
-@pytest.fixture(scope="module")
-def made_up(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    """The pages with the runs of `preview_runs`, and no Airflow around them."""
-    store = Path(tmp_path_factory.mktemp("store"))
-    ModelStore(store).save(other_model())
-    app = preview_app(store)
-    server = uvicorn.Server(uvicorn.Config(app, host="127.0.0.1", port=0, log_level="warning"))
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    wait_until(lambda: server.started or None, seconds=60, what="the pages without Airflow")
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield replace(site, url=f"http://127.0.0.1:{port}{PREFIX.removesuffix('/ernest')}")
-    server.should_exit = True
-    thread.join(timeout=30)
 
 
 def test_all_types_are_one_group_with_one_timeline(made_up: Site, visit):

@@ -94,6 +94,8 @@ class TestDescription:
             "/api/model",
             "/api/prediction",
             "/api/same_cost",
+            "/api/production",
+            "/api/untrained_runs",
             "/api/run",
             "/api/task",
         }

@@ -195,3 +195,47 @@ def test_lists_and_pages_load_no_mathematics():
         "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+class TestCauses:
+    def told(self, *entries: Any) -> tuple[str, str]:
+        (row,) = listed(*entries)["rows"]
+        return row["state"], row["state_cause"]
+
+    def test_a_mark_makes_it_stale_with_its_cause(self):
+        model = entry(days=9)
+        mark = entry("mark", days=1, model_id=model.id, cause="data", reason="It has 14 columns.")
+        assert self.told(model, mark) == ("stale", "data")
+        assert listed(model, mark)["rows"][0]["state_reason"] == "It has 14 columns."
+
+    def test_another_application_is_the_code(self):
+        model = entry(days=9, artifact_sha256="aa")
+        run = entry("production", days=1, model_id=model.id, artifact_sha256="bb")
+        assert self.told(model, run) == ("stale", "code")
+
+    def test_runs_that_miss_their_intervals_are_drift(self):
+        model = entry(days=9)
+        runs = [
+            entry(
+                "production",
+                days=days,
+                model_id=model.id,
+                predicted_seconds=1.0,
+                is_unlikely=True,
+                is_unusual=True,
+            )
+            for days in (5, 4, 3, 2)
+        ]
+        assert self.told(model, *runs) == ("drifting", "unexplained")
+
+    def test_a_mark_of_a_dag_that_may_not_be_read_says_nothing(self):
+        model = entry(days=9)
+        mark = entry("mark", days=1, model_id=model.id, cause="data", reason="secret", dag_id="secret")
+        (row,) = listed(model, mark, readable=lambda dag_id: dag_id != "secret")["rows"]
+        assert (row["state"], row["state_cause"], row["state_reason"]) == ("fresh", "", "")
+
+    def test_the_filter_knows_marked_models(self):
+        model = entry(days=9)
+        mark = entry("mark", days=1, model_id=model.id, cause="settings", reason="Spark is newer.")
+        assert listed(model, mark, state="stale")["total"] == 1
+        assert listed(model, mark, state="fresh")["total"] == 0

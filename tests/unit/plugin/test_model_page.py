@@ -14,8 +14,9 @@ from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training_cluster import TrainedMachine
 from airflow_provider_ernest.plugin.json_answer import json_ready
 from airflow_provider_ernest.plugin.kept_decisions import MOST_DECISIONS
-from airflow_provider_ernest.plugin.model_page import MOST_PRODUCTION_RUNS, model_page
+from airflow_provider_ernest.plugin.model_page import model_page
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
+from airflow_provider_ernest.plugin.production_page import MOST_PRODUCTION_RUNS
 
 from .stored import decided, everything, model, produced
 
@@ -72,7 +73,7 @@ def test_the_model_with_each_run_as_the_others_predict_it(store: ModelStore, tra
     assert shown["model"]["origin"]["dag_id"] == "sizing"
     assert [term["name"] for term in shown["model"]["terms"]] == [term.name for term in trained.terms]
     assert shown["model"]["median_error_percent"] == trained.validation.median_error_percent
-    assert shown["state"] == {"name": "fresh", "reason": ""}
+    assert shown["state"] == {"name": "fresh", "reason": "", "cause": ""}
     assert shown["is_newest"] is True
     for told, run, fold in zip(
         shown["observations"], trained.observations, trained.validation.folds, strict=True

@@ -5,6 +5,7 @@ from html.parser import HTMLParser
 import pytest
 
 from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.documents import RunConditions
 from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.training import train
@@ -202,6 +203,19 @@ def test_the_origin_is_told(model: Model):
     text = page_of(model).text
     for fact in (model.model_id, model.created_at, "ab" * 32, "m5.large"):
         assert fact in text
+
+
+def test_what_it_learned_from_and_was_trained_under_is_told(model: Model):
+    learned = replace(
+        model,
+        base_model_id="20260101T000000",
+        learned_from=("a", "b"),
+        conditions=RunConditions(spark="4.2.0 <b>"),
+    )
+    text = page_of(learned).text
+    assert "2 production runs" in text
+    assert "Spark 4.2.0 <b>" in text
+    assert "learned from" not in page_of(model).text
 
 
 def test_the_same_contents_give_the_same_page(model: Model):

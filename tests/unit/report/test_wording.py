@@ -1,6 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.report.wording import (
+    data_amount,
     dollars,
     duration,
     machines,
@@ -88,3 +89,18 @@ def test_shares_machines_and_ticks():
 )
 def test_no_probability_is_certain(value: float, words: str):
     assert probability(value) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "0 bytes"),
+        (999, "999 bytes"),
+        (1000, "1.00 kB"),
+        (128e6, "128 MB"),
+        (3.2e11, "320 GB"),
+        (2e18, "2,000 PB"),
+    ],
+)
+def test_amounts_of_data(value: float, words: str):
+    assert data_amount(value) == words

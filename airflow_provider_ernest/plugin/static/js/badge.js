@@ -8,6 +8,11 @@ const MODEL_STATES = {
   drifting: { kind: "bad", sign: "⚠", text: "Drifting" },
 };
 
+/** Why a model no longer speaks for its job, in a word; a drift that nothing explains is just a drift. */
+const CAUSES = {
+  code: "code", data: "data", settings: "settings", cluster: "cluster", age: "age", unexplained: "",
+};
+
 const TASK_STATES = {
   success: { kind: "good", sign: "✓" },
   failed: { kind: "bad", sign: "✕" },
@@ -72,9 +77,11 @@ function reasonedBadge({ kind, sign, text }, reason) {
   return node;
 }
 
-/** The state of a model ({name, reason} as the API gives it). */
-export function stateBadge({ name, reason }) {
-  const look = MODEL_STATES[name] ?? { kind: "", sign: "", text: name };
+/** The state of a model ({name, reason, cause} as the API gives it). */
+export function stateBadge({ name, reason, cause }) {
+  const known = MODEL_STATES[name] ?? { kind: "", sign: "", text: name };
+  const because = CAUSES[cause] ?? cause;
+  const look = because ? { ...known, text: `${known.text}: ${because}` } : known;
   return reason ? reasonedBadge(look, reason) : badge(look);
 }
 

@@ -100,6 +100,16 @@ export function scale(value) {
   return `${rounded.toLocaleString("en-US", { maximumFractionDigits: 12 })}${NO_BREAK}%`;
 }
 
+const BYTES = ["bytes", "kB", "MB", "GB", "TB", "PB"];
+
+/** An amount of data: 512 bytes, 1.50 GB. */
+export function bytes(value) {
+  if (!isNumber(value)) return UNKNOWN;
+  const power = value < 1000 ? 0 : Math.min(BYTES.length - 1, Math.floor(Math.log10(value) / 3));
+  const amount = value / 1000 ** power;
+  return `${power ? number(amount) : count(amount)}${NO_BREAK}${BYTES[power]}`;
+}
+
 /** A count with what is counted: 1 run, 2 runs, 1,204 runs. `many`: where the plural does not end in s. */
 export function plural(amount, one, many = `${one}s`) {
   return `${count(amount)} ${amount === 1 ? one : many}`;

@@ -8,6 +8,7 @@ const SHAPES = {
   circle: "M10 1.5a4.5 4.5 0 1 0 .01 0Z",
   rect: "M6 2h8v8h-8Z",
   triangle: "M10 1.2 15 10.6H5Z",
+  down: "M10 10.8 15 1.4H5Z",
   diamond: "M10 .8 15 6 10 11.2 5 6Z",
   arrow: "M10 .8 14.5 11 10 8.6 5.5 11Z",
   pin: "M10 11.4C6 7 6 1 10 1s4 6 0 10.4Z",

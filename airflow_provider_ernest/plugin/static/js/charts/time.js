@@ -32,7 +32,9 @@ const HALF_COLUMN = 0.01;
 export function timeFigure(shown) {
   const { curve } = shown.prediction;
   const observed = observedMachines(shown.observations);
-  const picture = { ...shown, chosen: chosenPoint(shown.prediction), observed };
+  // The runs that it has learned from are among those of production.
+  const observations = shown.observations.filter((run) => !run.is_production);
+  const picture = { ...shown, observations, chosen: chosenPoint(shown.prediction), observed };
   return {
     description: describe(picture),
     caption: caption(picture),

@@ -1,6 +1,6 @@
 /** The answer to how many machines, in words. */
 import {
-  count, dollars, isolated, machines, probability, seconds, secondsRange, unbroken,
+  count, dollars, isolated, machines, percent, probability, seconds, secondsRange, unbroken,
 } from "../format.js";
 import { BOTH, BUDGET, DEADLINE, NO_GOAL } from "./asked.js";
 
@@ -16,14 +16,26 @@ const NEARLY_AS_FAST = 1.1;
  */
 export function answer(prediction, asked) {
   const { headline, more, warnings, isOutOfReach = false } = inWords(prediction, asked);
+  const words = [...more, opinionWords(prediction.second_opinion)].filter(Boolean);
   return {
-    headline: unbroken(headline), more: more.map(unbroken), warnings: warnings.map(unbroken), isOutOfReach,
+    headline: unbroken(headline), more: words.map(unbroken), warnings: warnings.map(unbroken), isOutOfReach,
   };
 }
 
 function inWords(prediction, asked) {
   if (prediction.out_of_reach) return missed(prediction);
   return prediction.decision ? chosen(prediction, asked) : withoutGoal(prediction, asked);
+}
+
+/** What the extended Amdahl model says, which learns from each production run. */
+function opinionWords(opinion) {
+  if (!opinion) return "";
+  const { alpha, machines: number, seconds: taken, problem } = opinion;
+  const name = "the extended Amdahl model";
+  if (problem) return `A second opinion, by ${name}, cannot be had yet: ${problem}`;
+  const spread = `${percent(100 * alpha, 0)} of the work spreads over the machines`;
+  if (!Number.isFinite(taken)) return `A second opinion, by ${name}: ${spread}.`;
+  return `A second opinion, by ${name}: ${seconds(taken)} on ${machines(number)}; ${spread}.`;
 }
 
 /** Machines of a type. */

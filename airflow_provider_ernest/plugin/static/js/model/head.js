@@ -6,9 +6,6 @@ import { element } from "../dom.js";
 import { age, count, dateTime, percent, pluralRange, seconds, unbroken } from "../format.js";
 import { keyFigures, notice, pageHeader } from "../header.js";
 
-/** The API tells of so many production runs, the newest, at most. */
-const MOST_PRODUCTION_RUNS = 200;
-
 /** The head, for the answer of api/model. */
 export function head(page) {
   const { model, state } = page;
@@ -18,7 +15,7 @@ export function head(page) {
       crumbs: [{ text: "Models", href: "models" }],
       subtitle: [
         element("span", {}, "on ", element("strong", {}, model.instance_type)),
-        stateBadge({ name: state.name, reason: "" }),
+        stateBadge({ name: state.name, reason: "", cause: state.cause }),
         state.reason ? element("span", { class: "state-reason" }, state.reason) : null,
       ],
       actions: model.origin
@@ -42,7 +39,7 @@ function olderVersion({ model, is_newest: isNewest, versions }) {
   return element("div", { class: "notice" }, element("p", {}, words, link));
 }
 
-function figures({ model, observations, production_runs: runs }) {
+function figures({ model, observations, production_runs: runs, production_total: total }) {
   const held = runs.filter((run) => !run.is_unusual && run.nearly_certain_seconds).length;
   const judged = runs.filter((run) => run.nearly_certain_seconds).length;
   const counts = observations.map((run) => run.machines);
@@ -53,7 +50,11 @@ function figures({ model, observations, production_runs: runs }) {
       value: percent(model.median_error_percent),
       remark: `median of runs predicted from the others, ${percent(model.max_error_percent)} at most`,
     },
-    { label: "Observations", value: count(observations.length), remark: range },
+    {
+      label: "Observations",
+      value: count(observations.length),
+      remark: model.learned_from ? `${range}; ${count(model.learned_from)} of them in production` : range,
+    },
     {
       label: "Age",
       value: ageOf(model.created_at),
@@ -68,8 +69,10 @@ function figures({ model, observations, production_runs: runs }) {
     },
     {
       label: "Production runs",
-      value: runs.length < MOST_PRODUCTION_RUNS ? count(runs.length) : `${count(runs.length)} newest`,
-      remark: judged ? `${held} of ${judged} within the 95 % interval` : "none to judge the predictions by",
+      value: count(total),
+      remark: judged
+        ? `${held} of ${total > runs.length ? "the newest " : ""}${judged} within the 95 % interval`
+        : "none to judge the predictions by",
     },
   ];
 }

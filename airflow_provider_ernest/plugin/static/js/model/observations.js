@@ -12,6 +12,9 @@ const HOSTS_SHOWN = 2;
 
 const COLUMNS = [
   numeric("index", "Run", count),
+  { key: "is_production", title: "Of", isOptional: true, class: "nowrap",
+    value: (row) => (row.is_production ? "production" : null),
+    render: (row) => (row.is_production ? "production" : "sampling") },
   numeric("machines", "Machines", count),
   numeric("scale", "Scale", percentOf),
   numeric("seconds", "Took", number, { unit: "s" }),
@@ -56,11 +59,19 @@ function known(rows) {
   return COLUMNS.filter((column) => !column.isOptional || has(column));
 }
 
-function altogether(rows) {
+/** Of the sample runs; what production costs is no cost of the model's. */
+function altogether(all) {
+  const rows = all.filter((run) => !run.is_production);
+  const learned = all.length - rows.length;
+  const besides = learned ? ` Besides, ${plural(learned, "production run")} that it has learned from.` : "";
+  return `${ofSamples(rows, learned ? "sample run" : "run")}${besides}`;
+}
+
+function ofSamples(rows, name) {
   const total = rows.reduce((sum, run) => sum + run.seconds + (run.startup_seconds ?? 0), 0);
   const isPriced = rows.every((run) => Number.isFinite(run.cost));
   const paid = isPriced ? ` and cost ${dollars(rows.reduce((sum, run) => sum + run.cost, 0))}` : "";
-  const took = `${plural(rows.length, "run")} took ${seconds(total)}`;
+  const took = `${plural(rows.length, name)} took ${seconds(total)}`;
   if (rows.length === 1) return `${took}${paid}.`;
   return `${took} altogether${paid}. What is predicted of a run comes from all the others.`;
 }

@@ -1,8 +1,8 @@
-/** "How far to believe it": what predictions were off by, in validation and in production. */
+/** "How far to believe it": what predictions of runs by each other were off by, and what was decided. */
 import { airflowLink, taskUrl } from "../airflow.js";
 import { numeric } from "../charts/columns.js";
 import { foldsFigure } from "../charts/folds.js";
-import { productionFigure, versionsFigure } from "../charts/history.js";
+import { versionsFigure } from "../charts/history.js";
 import { radioSwitch } from "../controls.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
@@ -11,32 +11,15 @@ import { count, dateTime, dollars, isolated, machines, probability, seconds, unb
 import { dataTable } from "../table.js";
 import { card, figureOr, figureSlot, part } from "./slot.js";
 
-const NO_PRODUCTION =
-  "No production run of this job has been recorded with a prediction. Submit the production job by an " +
-  "ErnestSparkSubmitOperator with the decision: each run that succeeds is then compared with what was predicted, " +
-  "and shows up here.";
-
 /** The part of the page, for the answer of api/model. */
 export function trust(page) {
-  const { model, versions, production_runs: productionRuns } = page;
+  const { model, versions } = page;
   const name = (subject) => `${model.job}-${model.instance_type}-${subject}`;
   const errors = [folds(page, name("validation")), versionErrors(page, name("versions"))];
   return part(
     { id: "trust", title: "How far to believe it" },
     // A sentence has no use for the height of a chart beside it.
     versions.length > 1 ? element("div", { class: "pair" }, errors) : errors,
-    figureOr(
-      () => productionRuns.some((run) => run.error_percent !== null && run.error_percent !== undefined),
-      {
-        id: "production",
-        title: "Errors in production",
-        question: "Did production runs take as long as predicted?",
-        name: name("production"),
-        height: 280,
-        specification: () => productionFigure({ productionRuns }),
-      },
-      NO_PRODUCTION,
-    ),
     decisions(page, name("decisions")),
   );
 }

@@ -3,6 +3,7 @@ import { fetchJson, pageParams } from "../api.js";
 import { element } from "../dom.js";
 import { fillPage, pageHeader } from "../header.js";
 import { head } from "../model/head.js";
+import { life } from "../model/life.js";
 import { origin } from "../model/origin.js";
 import { painted } from "../model/painted.js";
 import { question } from "../model/question.js";
@@ -25,7 +26,7 @@ async function show() {
     const shown = element("div", { class: "model-page" }, head(page), question(page, params));
     fillPage(shown);
     // What was asked for is painted first; the rest is drawn while the prediction is on its way.
-    for (const part of [trust, origin]) {
+    for (const part of [trust, life, origin]) {
       await painted();
       shown.append(part(page));
     }

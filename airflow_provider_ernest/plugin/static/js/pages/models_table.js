@@ -61,7 +61,7 @@ const COLUMNS = [
   { key: "job", title: "Job", class: "words", render: (row) => element("span", {}, jobCell(row)) },
   { key: "instance_type", title: "Instance type", class: "nowrap" },
   { key: "state", title: "State",
-    render: (row) => stateBadge({ name: row.state, reason: row.state_reason }) },
+    render: (row) => stateBadge({ name: row.state, reason: row.state_reason, cause: row.state_cause }) },
   { key: "median_error_percent", title: "Error", unit: "%", align: "right",
     render: (row) => element("span", {}, errorCell(row)) },
   { key: "created_at", title: "Trained", class: "nowrap",

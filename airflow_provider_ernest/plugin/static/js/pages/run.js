@@ -5,10 +5,11 @@ import { ApiError, fetchJson, pageParams } from "../api.js";
 import { taskStateBadge } from "../badge.js";
 import { element, renew, replace, setText } from "../dom.js";
 import { follower, isGoingOn } from "../follow.js";
-import { dateTime } from "../format.js";
+import { dateTime, isolated, unbroken } from "../format.js";
 import { fillPage, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { MODELS_CRUMB, runGroup } from "./run_group.js";
+import { modelUrl } from "./run_tables.js";
 
 class RunPage {
   constructor(params) {
@@ -19,6 +20,7 @@ class RunPage {
     this.state = element("span", {});
     this.goesOn = false;
     this.hints = element("div", {});
+    this.marks = element("div", {});
     this.before = new Map();
     this.follower = follower((signal) => this.load(signal));
   }
@@ -79,13 +81,27 @@ class RunPage {
     for (const group of run.groups) this.groups.get(group.group_id).update(run, group);
     this.fill(this.hints, run.hints, () => notice({ title: "Hints", items: run.hints }));
     this.hints.hidden = !run.hints.length;
+    this.fill(this.marks, run.marks, () => marked(run.marks));
+    this.marks.hidden = !run.marks.length;
   }
 
   contentOf(run) {
     this.groups = new Map(run.groups.map((group, place) =>
       [group.group_id, runGroup(run, group, `group-${place}`)]));
-    return run.groups.length ? [this.hints, [...this.groups.values()]] : nothingOfErnest(run);
+    return run.groups.length ? [this.hints, this.marks, [...this.groups.values()]] : nothingOfErnest(run);
   }
+}
+
+/** What the run noted against models. The reasons name the model; which one it is, is a link besides. */
+function marked(marks) {
+  return notice({
+    title: marks.length === 1 ? "This run marked a model as stale" : "This run marked models as stale",
+    kind: "warning",
+    items: marks.map((mark) => element("span", {},
+      element("strong", {}, `${isolated(mark.job)} on ${isolated(mark.instance_type)}, ${mark.cause}: `),
+      element("bdi", {}, unbroken(mark.reason)), " ",
+      element("a", { href: modelUrl(mark), class: "nowrap" }, "Open the model"))),
+  });
 }
 
 function nothingOfErnest(run) {

@@ -45,11 +45,20 @@ function modelLink(model) {
   return element("a", { href: modelUrl(model) }, words);
 }
 
+/** Whether a stored model is reused, and why or why not: [name, words]. */
+function reuseFact({ reuse }, decision) {
+  const reason = reuse?.reason || decision?.reuse;
+  if (!reuse) return ["Reused", reason];
+  return reuse.is_reused ? ["Reused", reason || "A stored model is reused."] : ["Why trained", reason];
+}
+
 function factsOf({ branches, decision }) {
   const [first, ...others] = branches;
-  if (!branches.some((each) => each.design || each.cluster || each.model) && !decision) return null;
+  const isThere = ({ design, cluster, model, reuse }) => design || cluster || model || reuse;
+  if (!branches.some(isThere) && !decision) return null;
   if (!others.length) {
     return facts([
+      reuseFact(first, decision),
       ["Design", designWords(first.design)],
       ["Cluster", clusterWords(first.cluster)],
       ["Choice", choiceWords(decision)],
@@ -66,9 +75,10 @@ function factsOf({ branches, decision }) {
 }
 
 /** What came of the training on one of several types. */
-function branchFacts({ cluster, model, training }, design) {
+function branchFacts({ cluster, model, training, reuse }, design) {
   const cost = typeof training.cost === "number" ? `training cost ${dollars(training.cost)}` : null;
-  const told = [design, clusterWords(cluster), cost].filter(Boolean).join("; ");
+  const planned = reuse?.is_reused ? "no training: a stored model is reused" : design;
+  const told = [planned, clusterWords(cluster), cost].filter(Boolean).join("; ");
   const link = modelLink(model);
   if (!told && !link) return "Nothing has come of it yet.";
   return element("span", {}, told, link ? [told ? "; model " : "Model ", link] : null);

@@ -28,7 +28,7 @@ function isModelThere(step, { branches, decision }) {
 }
 
 function outcome(step, group) {
-  const isOfModel = step.model && (step.kind === "fit" || step.kind === "choose");
+  const isOfModel = step.model && ["find", "fit", "choose"].includes(step.kind) && step.state !== "skipped";
   const link = isOfModel && isModelThere(step, group)
     ? [" ", element("a", { href: modelUrl(step.model), class: "nowrap" }, "Open the model")]
     : null;

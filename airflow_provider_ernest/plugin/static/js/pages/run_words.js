@@ -2,7 +2,7 @@
 
 import { fallbackWords } from "../fallback.js";
 import {
-  dollars, isolated, machines, percent, plural, probability, seconds, secondsRange,
+  dateTime, dollars, isolated, machines, percent, plural, probability, seconds, secondsRange,
 } from "../format.js";
 
 function isKnown(value) {
@@ -33,11 +33,27 @@ export function chosenWords({ machines: number, instance_type: type, composition
   return parts.map((each) => `${machines(each.machines)} of ${isolated(each.instance_type)}`).join(" and ");
 }
 
+/** The branches that a stored model made needless to train. */
+function reused({ branches }) {
+  return branches.filter((branch) => branch.reuse?.is_reused);
+}
+
+/** Which types were not trained, where others were. */
+function ofReuse(group) {
+  const types = reused(group);
+  if (!types.length) return null;
+  if (types.length === group.branches.length) {
+    return types.length > 1 ? "stored models are reused" : "a stored model is reused";
+  }
+  return `a stored model is reused for ${types.map(branchName).join(" and ")}`;
+}
+
 function ofTraining(group) {
   const { branches, training } = group;
   const runs = branches.reduce((sum, branch) => sum + branch.observations.length, 0);
   if (!runs) return null;
-  const types = branches.length > 1 ? ` on ${branches.length} types` : "";
+  const trained = branches.length - reused(group).length;
+  const types = trained > 1 ? ` on ${trained} types` : "";
   const cost = isKnown(training.cost) ? ` for ${dollars(training.cost)}` : "";
   const share = shareWords(group);
   return `${plural(runs, "sample run")}${types}${cost}${share ? `, ${share}` : ""}`;
@@ -81,7 +97,8 @@ function nothingYet({ training }) {
 
 /** The group in a sentence: training, choice, predicted against actual; and what failed. */
 export function headline(group) {
-  const way = [ofTraining(group), ofDecision(group)].filter(Boolean).join(" → ");
+  const models = [ofTraining(group), ofReuse(group)].filter(Boolean).join("; ");
+  const way = [models, ofDecision(group)].filter(Boolean).join(" → ");
   const words = [way, ofProduction(group)].filter(Boolean).join("; ");
   const failures = ofFailures(group);
   if (!words) return failures.trim() || nothingYet(group);
@@ -96,6 +113,9 @@ export function figuresOf(group) {
   const likely = production?.likely_seconds ?? decision?.likely_seconds;
   const error = production?.error_percent;
   return [
+    reused(group).length === branches.length && {
+      label: "Training cost", value: "none", remark: `${ofReuse(group)}${trainedWords(branches)}`,
+    },
     isKnown(training.cost) && {
       label: "Training cost", value: dollars(training.cost), remark: shareWords(group),
     },
@@ -126,6 +146,12 @@ export function figuresOf(group) {
       remark: isKnown(error) ? errorWords(error) : null,
     },
   ];
+}
+
+/** When the model that is reused was trained, where there is but one. */
+function trainedWords(branches) {
+  const trainedAt = branches.length === 1 ? branches[0].reuse.trained_at : null;
+  return trainedAt ? `, trained ${dateTime(trainedAt).slice(0, 10)}` : "";
 }
 
 /** "Predicted 4.0 % too low": errors are positive where the prediction was too high. */

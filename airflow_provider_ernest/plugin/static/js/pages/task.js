@@ -12,6 +12,7 @@ import { emptyState, errorState, loadingState } from "../states.js";
 import { errorWords } from "./run_words.js";
 
 const KINDS = {
+  find: "The search for a stored model",
   preflight: "The check ahead",
   design: "The design of the sample runs",
   cluster: "The cluster of the sample runs",
@@ -21,6 +22,7 @@ const KINDS = {
   resize: "The resizing of the cluster",
   terminate: "The end of the cluster",
   production: "The production run",
+  record: "The record of the production run",
 };
 
 /** Airflow leaves {MAP_INDEX} in the address of tasks that are not mapped. */

@@ -135,6 +135,18 @@ const COLUMNS = [
   { key: "cost", title: "Cost", align: "right", render: (step) => dollars(step.cost) },
 ];
 
+/** The steps that have no bar, and why. */
+function waitingWords(waiting) {
+  const skipped = waiting.filter((step) => step.state === "skipped").length;
+  const others = waiting.length - skipped;
+  const steps = (number, one, many) => `${number === 1 ? `1 step ${one}` : `${number} steps ${many}`}`;
+  const words = [
+    skipped ? `${steps(skipped, "was", "were")} skipped.` : "",
+    others ? `${steps(others, "has", "have")} not started.` : "",
+  ];
+  return words.filter(Boolean).join(" ") || null;
+}
+
 function optionsOf(steps) {
   const bars = barsOf(steps);
   const longest = [...bars].sort((left, right) => right.end - right.start - (left.end - left.start))[0];
@@ -142,12 +154,12 @@ function optionsOf(steps) {
     ? `Bars of ${bars.length} steps over ${seconds(Math.round(spanOf(bars).length))}. The longest is ` +
       `${typedName(longest.step)} with ${seconds(longest.end - longest.start)}.`
     : "No step has started yet.";
-  const waiting = steps.length - bars.length;
+  const waiting = steps.filter((step) => moment(step.started_at) === null);
   return {
     description,
     rows: steps,
     legend: legendOf(bars),
-    caption: waiting > 0 ? `${waiting === 1 ? "1 step has" : `${waiting} steps have`} not started.` : null,
+    caption: waitingWords(waiting),
     draw: bars.length
       ? draw(bars)
       : (container) => void container.append(element("p", { class: "muted" }, description)),

@@ -1,0 +1,47 @@
+/** What, beside the code, the model was trained under: it is reused only where that is still so. */
+import { element } from "../dom.js";
+import { bytes, count, plural } from "../format.js";
+import { facts } from "../header.js";
+import { card } from "./slot.js";
+
+const UNKNOWN =
+  "What it was trained under was not kept: models trained without a search for a stored model have none of it. " +
+  "Train it by an ErnestTaskGroup to have it compared, and the model reused while nothing changes.";
+const NOT_KNOWN = "not known, so not compared";
+
+/** The card, for `life.conditions` of api/model. */
+export function conditions(known) {
+  const titled = { id: "conditions", title: "What it was trained under" };
+  if (!known) return card(titled, element("p", { class: "muted" }, UNKNOWN));
+  return card(
+    { ...titled, text: "A stored model is reused while these, and the application, are the same. More data of the " +
+      "same shape is no difference." },
+    facts([
+      ["Spark", known.spark ?? NOT_KNOWN],
+      ["Settings", settings(known)],
+      ["Input", input(known)],
+      ["Columns", known.columns === null ? NOT_KNOWN : count(known.columns)],
+      ["Cores of a machine", known.cores_per_machine === null ? NOT_KNOWN : count(known.cores_per_machine)],
+    ]),
+  );
+}
+
+function settings({ settings: number, setting_names: names }) {
+  if (number === null) return NOT_KNOWN;
+  if (!number) return "none are set";
+  const more = number > names.length ? ` and ${count(number - names.length)} more` : "";
+  return element("details", { class: "settings" },
+    element("summary", {}, `${count(number)} compared`),
+    element("ul", {}, names.map((name) => element("li", {}, element("code", {}, name)))),
+    more ? element("p", { class: "muted" }, more) : null);
+}
+
+function input({ partitions, bytes_per_partition: each, total_bytes: all, format }) {
+  const words = [
+    partitions === null ? "" : plural(partitions, "partition"),
+    each === null ? "" : `${bytes(each)} each`,
+    all === null ? "" : `${bytes(all)} in all`,
+    format ?? "",
+  ];
+  return words.filter(Boolean).join(", ") || NOT_KNOWN;
+}

@@ -1,0 +1,103 @@
+/** "What has become of it": do the predictions hold, what was noted against it, what it goes on from. */
+import { airflowLink, taskUrl } from "../airflow.js";
+import { fetchJson, pageUrl } from "../api.js";
+import { stateBadge } from "../badge.js";
+import { numeric } from "../charts/columns.js";
+import { element } from "../dom.js";
+import { count, dateTime, isolated, percent, plural, unbroken } from "../format.js";
+import { dataTable } from "../table.js";
+import { conditions } from "./conditions.js";
+import { evidence } from "./evidence.js";
+import { production } from "./production.js";
+import { card, part } from "./slot.js";
+
+/** The part of the page, for the answer of api/model. */
+export function life(page) {
+  return part(
+    { id: "life", title: "What has become of it" },
+    production(page),
+    element("div", { class: "pair" }, evidence(page.life.evidence), conditions(page.life.conditions)),
+    marks(page),
+    lineage(page),
+    untrained(page.model),
+  );
+}
+
+const MARK_COLUMNS = [
+  { key: "marked_at", title: "Noted", class: "nowrap", render: (row) => dateTime(row.marked_at) },
+  { key: "cause", title: "Cause" },
+  { key: "reason", title: "Why", class: "wide", render: (row) => element("bdi", {}, unbroken(row.reason)) },
+  { key: "task", title: "By", class: "nowrap", sortable: false,
+    value: (row) => (row.origin ? taskUrl(row.origin) : null),
+    render: (row) => (row.origin ? airflowLink(taskUrl(row.origin), row.origin.task_id) : null) },
+];
+
+function marks({ life: { marks: rows }, state, model }) {
+  const titled = { id: "marks", title: "What was noted against it" };
+  const badge = element("p", {}, stateBadge({ name: state.name, reason: "", cause: state.cause }));
+  if (!rows.length) {
+    const words = state.name === "fresh"
+      ? "Nothing. The search for a stored model notes here when the application, the settings or the input have " +
+        "changed, and production runs note when they no longer go as predicted."
+      : unbroken(state.reason);
+    return card(titled, badge, element("p", { class: "muted" }, words));
+  }
+  const ofOthers = rows.some((row) => row.model_id !== model.model_id);
+  const version = { key: "model_id", title: "Version", class: "nowrap",
+    render: (row) => (row.model_id === model.model_id ? "this one" : row.model_id) };
+  return card(titled, badge, dataTable({
+    caption: "Marks, newest first", captionHidden: true, limit: 5, class: "cards-on-phones",
+    columns: ofOthers ? [...MARK_COLUMNS, version] : MARK_COLUMNS, rows,
+  }));
+}
+
+function versionLink(model, id) {
+  const { job, instance_type } = model;
+  return element("a", { href: pageUrl("model", { job, instance_type, model_id: id }) }, id);
+}
+
+function lineageColumns(model) {
+  return [
+    { key: "model_id", title: "Version", class: "nowrap",
+      render: (row) => (row.model_id === model.model_id ? "this one" : versionLink(model, row.model_id)) },
+    { key: "created_at", title: "Made", class: "nowrap", render: (row) => dateTime(row.created_at) },
+    numeric("learned_from", "Learned from", (value) => (value ? plural(value, "production run") : "sample runs alone")),
+    numeric("observations", "Runs", count),
+    numeric("median_error_percent", "Median error", percent),
+  ];
+}
+
+function lineage({ life: { lineage: versions, base_model_id: base }, model }) {
+  const titled = { id: "lineage", title: "What it goes on from" };
+  const isBaseThere = versions.some((each) => each.model_id === base);
+  const learned = model.learned_from
+    ? ["Fitted to sample runs and, since, ", plural(model.learned_from, "production run"), ". "]
+    : ["Fitted to its sample runs alone: it has learned from no production run. "];
+  const gone = isBaseThere ? null : ["The version of the sample runs alone, ", element("code", {}, base),
+    ", is no longer in the store, or of a DAG that you may not read."];
+  const text = element("p", { class: "muted" }, learned, gone);
+  if (versions.length < 2) return card(titled, text);
+  return card(titled, text, dataTable({
+    caption: "Versions that learn on from each other, newest first", captionHidden: true, limit: 8, class: "cards-on-phones",
+    columns: lineageColumns(model), rows: [...versions].reverse(),
+    highlight: (row) => row.model_id === model.model_id,
+  }));
+}
+
+/** Sample runs whose training failed: a line, which comes later, for each of them is a file of the store. */
+function untrained({ job, instance_type, model_id }) {
+  const line = element("p", { class: "muted", id: "untrained", hidden: true });
+  const say = ({ count: number, looked_at: looked, newest_at: newest }) => {
+    if (!number) return;
+    line.textContent =
+      `${plural(number, "sample run")} of this job on ${isolated(instance_type)} ${number === 1 ? "is" : "are"} in no ` +
+      `model (of the newest ${count(looked)} that were kept): their training failed, or goes on. The last was ` +
+      `observed on ${dateTime(newest)}.`;
+    line.hidden = false;
+  };
+  fetchJson("api/untrained_runs", { job, instance_type, model_id }).then(say, () => {
+    line.textContent = "Whether there are sample runs in no model could not be found out: reload the page.";
+    line.hidden = false;
+  });
+  return line;
+}

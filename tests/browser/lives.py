@@ -1,0 +1,59 @@
+"""What models live through: conditions, marks, and trainings of which no model comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from airflow_provider_ernest.model.documents import InputFingerprint, Origin, RunConditions
+from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.records import ModelMark, ObservationRecord
+from airflow_provider_ernest.model.results import Model
+from tests.browser.synthetic_jobs import PARTITIONS
+
+NEW_COLUMNS = "The model of 70 days ago is not reused. A record of the input has 14 columns and had 12."
+CONDITIONS = RunConditions(
+    spark="4.2.0",
+    settings={
+        "spark.sql.shuffle.partitions": "5f" * 32,
+        "spark.executor.memory": "a0" * 32,
+        "--depth": "7c" * 32,
+    },
+    input=InputFingerprint(partitions=PARTITIONS, total_bytes=320_000_000_000, columns=14, format="parquet"),
+    cores_per_machine=4,
+)
+
+
+def marked(
+    model: Model, *, cause: str, reason: str, when: datetime, origin: Origin | None = None
+) -> ModelMark:
+    """A mark of a model; by the task that fitted it where no other is named."""
+    return ModelMark(
+        mark_id=new_id(when),
+        marked_at=when.isoformat(),
+        job=model.job,
+        instance_type=model.instance_type,
+        model_id=model.model_id,
+        cause=cause,
+        reason=reason,
+        origin=origin or model.origin,
+    )
+
+
+def untrained(like: Model, origin: Origin, *, when: datetime) -> list[ObservationRecord]:
+    """Three sample runs that ended one after the other, and of which no model came."""
+    return [
+        ObservationRecord(
+            observation_id=new_id(when + timedelta(minutes=run.index)),
+            recorded_at=when.isoformat(),
+            job=like.job,
+            instance_type=like.instance_type,
+            observation=replace(
+                run,
+                seconds=1.5 * run.seconds,
+                application_id=None,
+                origin=replace(origin, map_index=run.index),
+            ),
+        )
+        for run in like.observations[:3]
+    ]
