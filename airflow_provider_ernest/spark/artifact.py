@@ -1,16 +1,53 @@
-"""The identity of a job's code: a hash of the file that is submitted."""
+"""The identity of a job's code: a hash of the file that is submitted, and of those that it needs."""
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.spark.file_systems import filesystem_of
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.spark.artifact_file import OpenS3, artifact_file
 
-_CHUNK_BYTES = 1 << 20
+DEPENDENCY_OPTIONS = ("py_files", "jars")
+"""The arguments of `SparkSubmitHook` that name further code of the application."""
+
+CHUNK_BYTES = 1 << 20
 _OF_THE_MACHINES = "local:/"
+
+
+def artifact_paths(application: str, submit_options: Mapping[str, Any]) -> tuple[str, ...]:
+    """The files that make an application: its own, and then its dependencies, each of them once.
+
+    Args:
+        application: path of its JAR or .py file.
+        submit_options: further arguments of `SparkSubmitHook`, of which `DEPENDENCY_OPTIONS` count: texts
+            with commas between, as Spark takes them, or lists.
+
+    Raises:
+        InvalidParameterError: one of these options is neither.
+    """
+    dependencies = [
+        path for name in DEPENDENCY_OPTIONS for path in listed_paths(name, submit_options.get(name))
+    ]
+    return tuple(dict.fromkeys([application, *dependencies]))
+
+
+def listed_paths(option: str, value: Any) -> list[str]:
+    """The paths in a list, or in a text with commas between; none of None.
+
+    Raises:
+        InvalidParameterError: it is neither.
+    """
+    if value is None:
+        return []
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
+        raise InvalidParameterError(
+            option, value, "names no files", remedy="Give a list of paths, or a text with commas between."
+        )
+    return [part.strip() for part in parts if part.strip()]
 
 
 def require_application(application: str) -> None:
@@ -28,19 +65,22 @@ def require_application(application: str) -> None:
         )
 
 
-def sha256_of(path: str) -> str:
+def sha256_of(path: str, *, open_s3: OpenS3 | None = None) -> str:
     """SHA-256 of a file's content, read in pieces; local or of any fsspec scheme.
+
+    Args:
+        path: of the file.
+        open_s3: what reads from S3; None for fsspec.
 
     Raises:
         MissingResourceError: it cannot be read.
     """
     digest = hashlib.sha256()
     try:
-        filesystem, place = filesystem_of(path)
-        with filesystem.open(place, "rb") as content:
-            while piece := content.read(_CHUNK_BYTES):
+        with artifact_file(path, open_s3=open_s3).open() as content:
+            while piece := content.read(CHUNK_BYTES):
                 digest.update(piece)
-    except (OSError, ValueError) as error:
+    except OSError as error:
         raise MissingResourceError(
             f"Cannot read the application {path!r}: {error}.",
             remedy="Give the path of a JAR or .py file that the Airflow worker can read.",
@@ -48,37 +88,86 @@ def sha256_of(path: str) -> str:
     return digest.hexdigest()
 
 
-def hash_where_readable(application: str, *, log: Any) -> str | None:
-    """SHA-256 of an application's file where this process can read it; otherwise None, and a warning.
+def sha256_of_all(paths: Sequence[str]) -> str:
+    """The hash of several files, the application's first; see `combined_sha256`.
+
+    Raises:
+        MissingResourceError: one of them cannot be read.
+    """
+    return combined_sha256([sha256_of(path) for path in paths])
+
+
+def combined_sha256(hashes: Sequence[str]) -> str:
+    """One hash for an application and its dependencies.
+
+    Args:
+        hashes: of their contents, the application's first. The order of the others does not matter.
+
+    Returns:
+        That of the application itself where it has no dependencies.
+    """
+    application, *dependencies = hashes
+    if not dependencies:
+        return application
+    return hashlib.sha256("\n".join([application, *sorted(dependencies)]).encode("ascii")).hexdigest()
+
+
+def hash_where_readable(
+    application: str, *, log: Any, dependencies: Sequence[str] = (), open_s3: OpenS3 | None = None
+) -> str | None:
+    """The hash of an application where this process can read all of it; otherwise None, and a warning.
 
     Args:
         application: as it is submitted: a path, or an address that Spark fetches.
         log: the logger that the warning goes to.
+        dependencies: further files of it; see `artifact_paths`. Of one that the cluster's machines have
+            themselves (``local:/``) the address counts, for lack of the content.
+        open_s3: what reads from S3; None for fsspec.
+
+    Returns:
+        SHA-256 of the application's file, or of all together; see `combined_sha256`.
 
     Raises:
         MissingResourceError: a local path that cannot be read.
     """
-    if _is_local(application):
-        return sha256_of(application)
-    if application.startswith(_OF_THE_MACHINES):
+    others = [path for path in dict.fromkeys(dependencies) if path != application]
+    hashes: list[str] = []
+    for path in (application, *others):
+        content, problem = _sha256_or_problem(path, is_dependency=bool(hashes), open_s3=open_s3)
+        if problem:
+            log.warning("A change of %r will not be noticed, for its hash cannot be taken: %s", path, problem)
+        if content is None:
+            return None
+        hashes.append(content)
+    return combined_sha256(hashes)
+
+
+def _sha256_or_problem(path: str, *, is_dependency: bool, open_s3: OpenS3 | None) -> tuple[str | None, str]:
+    """The hash of a file, None where it has none; and what is the problem with it, if any."""
+    if _is_local(path):
+        return sha256_of(path), ""
+    if is_of_the_machines(path):
         # This process may have a file of the same name; it need not be the one that ran.
-        problem = "only the cluster's machines can read it"
-    else:
-        try:
-            return sha256_of(application)
-        # The libraries behind fsspec raise errors of their own. None is worth the runs that are paid for.
-        except Exception as error:
-            problem = str(error).partition("\n")[0] or type(error).__name__
-    log.warning(
-        "A change of the application %r will not be noticed, for its hash cannot be taken: %s",
-        application,
-        problem,
-    )
-    return None
+        return hash_of_address(path) if is_dependency else None, "only the cluster's machines can read it"
+    try:
+        return sha256_of(path, open_s3=open_s3), ""
+    # The libraries behind fsspec raise errors of their own. None is worth the runs that are paid for.
+    except Exception as error:
+        return None, str(error).partition("\n")[0] or type(error).__name__
+
+
+def is_of_the_machines(path: str) -> bool:
+    """Whether the machines of the cluster have the file themselves, so that no other process can read it."""
+    return path.startswith(_OF_THE_MACHINES)
+
+
+def hash_of_address(path: str) -> str:
+    """What stands for the content of a file that this process cannot read."""
+    return hashlib.sha256(path.encode("utf-8")).hexdigest()
 
 
 def _is_local(application: str) -> bool:
     """Whether it is a file of this process's machine, rather than one that Spark fetches or has."""
-    if application.startswith(_OF_THE_MACHINES):
+    if is_of_the_machines(application):
         return False
     return "://" not in application or application.startswith("file://")

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 
 import fsspec
 import pytest
 
-from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.spark.artifact import hash_where_readable, require_application
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.spark.artifact import (
+    artifact_paths,
+    hash_where_readable,
+    require_application,
+    sha256_of_all,
+)
 
 LOG = logging.getLogger("task")
 
@@ -74,3 +81,61 @@ def test_a_local_file_that_does_not_exist_is_an_error(scheme, tmp_path: Path):
 @pytest.mark.parametrize("application", ["local:///opt/absent.py", "local:/opt/absent.py", "s3://b/job.py"])
 def test_what_spark_fetches_itself_is_not_looked_for_here(application):
     require_application(application)
+
+
+def test_the_files_of_an_application_are_those_it_is_submitted_with():
+    options = {"py_files": "a.py, b.zip,", "jars": ["c.jar", "a.py"], "java_class": "Main", "files": "d.csv"}
+    assert artifact_paths("job.py", options) == ("job.py", "a.py", "b.zip", "c.jar")
+    assert artifact_paths("job.jar", {}) == ("job.jar",)
+    assert artifact_paths("job.jar", {"jars": None, "py_files": ""}) == ("job.jar",)
+
+
+@pytest.mark.parametrize("value", [7, {"a.jar": 1}, [1]])
+def test_dependencies_that_name_no_files_are_refused(value):
+    with pytest.raises(InvalidParameterError, match=r"jars=.*names no files"):
+        artifact_paths("job.jar", {"jars": value})
+
+
+def test_the_hash_of_several_files_is_that_of_each_content_in_any_order_of_dependencies(tmp_path):
+    for name in ("job.py", "a.py", "b.py"):
+        (tmp_path / name).write_text(name)
+    job, a, b = (f"{tmp_path}/{name}" for name in ("job.py", "a.py", "b.py"))
+
+    together = sha256_of_all([job, a, b])
+    assert together == sha256_of_all([job, b, a])
+    assert together == hash_where_readable(job, log=LOG, dependencies=[b, a])
+    assert together not in (sha256_of_all([a, job, b]), sha256_of_all([job, a]), sha256_of_all([job]))
+    assert sha256_of_all([job]) == hashlib.sha256(b"job.py").hexdigest(), "one file: its plain hash"
+
+    (tmp_path / "b.py").write_text("changed")
+    assert sha256_of_all([job, a, b]) != together
+
+
+def test_a_dependency_that_cannot_be_read_leaves_the_hash_open(tmp_path, caplog):
+    (tmp_path / "job.py").write_text("job")
+    assert hash_where_readable(f"{tmp_path}/job.py", log=LOG, dependencies=["memory://absent.jar"]) is None
+    (warning,) = caplog.records
+    assert "memory://absent.jar" in warning.getMessage()
+
+    with pytest.raises(MissingResourceError, match=r"absent\.jar"):
+        hash_where_readable(f"{tmp_path}/job.py", log=LOG, dependencies=[f"{tmp_path}/absent.jar"])
+
+
+def test_of_a_dependency_that_the_machines_have_the_address_counts(tmp_path, caplog):
+    (tmp_path / "job.py").write_text("job")
+
+    def taken(*dependencies: str) -> str | None:
+        return hash_where_readable(f"{tmp_path}/job.py", log=LOG, dependencies=dependencies)
+
+    assert taken("local:/opt/lib-1.jar") == taken("local:/opt/lib-1.jar") is not None
+    assert len({taken(), taken("local:/opt/lib-1.jar"), taken("local:/opt/lib-2.jar")}) == 3
+    assert "local:/opt/lib-1.jar" in caplog.text
+
+
+def test_s3_is_read_by_whatever_means_are_given(caplog):
+    other = io.BytesIO(b"abc")
+    found = hash_where_readable(
+        "s3://code/job.jar", log=LOG, open_s3=lambda _: SimpleNamespace(open=lambda: other)
+    )
+    assert found == hashlib.sha256(b"abc").hexdigest()
+    assert caplog.records == []

@@ -1,0 +1,70 @@
+"""Assets that change with a job's code, for DAGs that are to run when it does."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from urllib.parse import quote
+
+from airflow.sdk import Asset, AssetWatcher
+
+from airflow_provider_ernest.triggers.jar_hash import (
+    DEFAULT_POLL_SECONDS,
+    DEFAULT_SETTLE_SECONDS,
+    JarHashTrigger,
+)
+
+_DIGITS = 12
+
+
+def application_changed(
+    job: str,
+    application: str,
+    *,
+    dependencies: str | Sequence[str] = (),
+    store: str | None = None,
+    poll_seconds: float = DEFAULT_POLL_SECONDS,
+    settle_seconds: float = DEFAULT_SETTLE_SECONDS,
+) -> Asset:
+    """An asset with an event for each change of a job's application; see `JarHashTrigger` for what it tells.
+
+    ``DAG("retrain", schedule=[application_changed("my_job", "/opt/jobs/my_job.jar")])`` runs when the file's
+    content changes. The same arguments make the same asset. Where several DAGs use it, make it once, in a
+    module that all of them import: files that name the asset with other arguments, or without the watch,
+    contradict each other.
+
+    Args:
+        job: the job's name in the store. Its newest model tells what the application was, when the watch
+            begins.
+        application: path or address of the JAR or .py file.
+        dependencies: further files of it, in a list or a text with commas. They must be those that the job
+            is submitted with as ``py_files`` and ``jars``: the model's hash is one of all of them.
+        store: root of the model store; None for ``[ernest] store``.
+        poll_seconds: between two looks.
+        settle_seconds: for how long files must stay as they are before they are read.
+
+    Raises:
+        InvalidParameterError: the application is one of the cluster's machines, which Airflow cannot watch.
+    """
+    from airflow_provider_ernest.triggers.looking import watched_paths
+
+    own, *others = watched_paths(application, dependencies)
+    # What tells the asset from others, without addresses, for they may hold credentials.
+    identity = hashlib.sha256(json.dumps([job, own, sorted(others), store]).encode("ascii")).hexdigest()
+    name = f"ernest-application-{quote(job, safe='')}-{identity[:_DIGITS]}"
+    trigger = JarHashTrigger(
+        application=own,
+        job=job,
+        dependencies=others,
+        store=store,
+        watch=name,
+        poll_seconds=poll_seconds,
+        settle_seconds=settle_seconds,
+    )
+    return Asset(
+        # And no URI of its own: for one with a scheme each parse of the DAG file would load all providers.
+        name=name,
+        extra={"job": job},
+        watchers=[AssetWatcher(name=name, trigger=trigger)],
+    )

@@ -1,0 +1,188 @@
+"""Waiting until a job's code has changed."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow.sdk import BaseSensorOperator, PokeReturnValue
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.operators.rendered import optional_text
+
+if TYPE_CHECKING:
+    from airflow.sdk import Context
+
+    from airflow_provider_ernest.triggers.hash_comparison import Found, HashComparison
+
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_LOOKS = 5
+"""Files that do not settle within so many looks of a poke are left to the next."""
+
+
+class JarHashSensor(BaseSensorOperator):
+    """Wait until an application is another than the newest model of its job was trained with.
+
+    Files are read only where their storage tells that they may have changed, and only when they have
+    settled. A file that is not there is waited for. Where the job has no model yet, or one that does not
+    know its application, there is nothing to compare with: the sensor succeeds at once, and says why.
+
+    Returns ``{"sha256", "known_sha256", "changed", "model_id", "reason"}``: the hash found, the one compared
+    with, which of the files changed (None where that is not known), the model, and a sentence.
+
+    Args:
+        application: path or address of the JAR or .py file: local, ``s3://[connection@]bucket/key``, http or
+            of any other scheme that fsspec reads.
+        dependencies: further files of it, in a list or a text with commas. They must be those that the job
+            is submitted with as ``py_files`` and ``jars``: the model's hash is one of all of them.
+        job: the job's name in the store; needless where `known_sha256` is given.
+        instance_type: the type of machine that the model must be of; None for the newest of any.
+        known_sha256: the hash to compare with; None for that of the newest model.
+        store: root of the model store; None for ``[ernest] store``.
+        settle_seconds: for how long files must stay as they are before they are read.
+        deferrable: wait in the triggerer instead of a worker's slot; None for
+            ``[operators] default_deferrable``.
+
+    Raises:
+        InvalidParameterError: a value cannot be, such as an application of the cluster's machines.
+        MissingResourceError: nothing installed reads one of the addresses.
+    """
+
+    template_fields: Sequence[str] = (
+        "application",
+        "dependencies",
+        "job",
+        "instance_type",
+        "known_sha256",
+        "store",
+    )
+    ui_color = "#dfe6d0"
+
+    def __init__(
+        self,
+        *,
+        application: str,
+        dependencies: str | Sequence[str] = (),
+        job: str | None = None,
+        instance_type: str | None = None,
+        known_sha256: str | None = None,
+        store: str | None = None,
+        settle_seconds: float = 5.0,
+        deferrable: bool | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        if job is None and known_sha256 is None:
+            raise InvalidParameterError(
+                "job",
+                None,
+                "leaves open what to compare the application with",
+                remedy="Name the job whose newest model counts, or give known_sha256.",
+            )
+        self.application = application
+        self.dependencies = dependencies
+        self.job = job
+        self.instance_type = instance_type
+        self.known_sha256 = known_sha256
+        self.store = store
+        self.settle_seconds = settle_seconds
+        self.deferrable = deferrable
+        self._comparison: HashComparison | None = None
+
+    def execute(self, context: Context) -> Any:
+        """Wait, here or in the triggerer."""
+        if not self._is_deferrable():
+            return super().execute(context)
+        found = self._first_look()
+        if found.result is not None:
+            return self._told(found.result)
+        from airflow_provider_ernest.triggers.jar_hash_changed import JarHashChangedTrigger
+
+        self.defer(
+            trigger=JarHashChangedTrigger(
+                **self._compared(), poll_seconds=self.poke_interval, settle_seconds=self.settle_seconds
+            ),
+            method_name="execute_complete",
+            timeout=timedelta(seconds=self.timeout),
+        )
+        return None
+
+    def execute_complete(self, context: Context, event: Mapping[str, Any]) -> Any:
+        """Return what the trigger has found."""
+        from airflow.providers.common.compat.sdk import AirflowFailException
+
+        from airflow_provider_ernest.triggers.jar_hash_changed import CHANGED
+
+        if event["status"] != CHANGED:
+            raise AirflowFailException(event["reason"])
+        return self._told(event["result"])
+
+    def poke(self, context: Context) -> PokeReturnValue:
+        """Look at the application until its files have settled, and compare it."""
+        with no_vain_retries():
+            if self._comparison is None:
+                self._comparison = self._make_comparison()
+            found = self._comparison.compare()
+            for _ in range(_LOOKS - 1):
+                if found.wait_seconds is None:
+                    break
+                time.sleep(found.wait_seconds)
+                found = self._comparison.compare()
+        if found.result is None:
+            return PokeReturnValue(is_done=False)
+        return PokeReturnValue(is_done=True, xcom_value=self._told(found.result))
+
+    def _first_look(self) -> Found:
+        """A look before the triggerer takes over: often there is nothing to wait for."""
+        from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
+
+        try:
+            with no_vain_retries():
+                return self._make_comparison().compare()
+        except AirflowFailException as error:
+            if self.soft_fail or self.never_fail:
+                raise AirflowSkipException(str(error)) from error
+            raise
+
+    def _told(self, result: dict[str, Any]) -> dict[str, Any]:
+        self.log.info("%s", result["reason"])
+        return result
+
+    def _make_comparison(self) -> HashComparison:
+        from airflow_provider_ernest.model.store import ModelStore
+        from airflow_provider_ernest.triggers.hash_comparison import HashComparison
+
+        compared = self._compared()
+        store = ModelStore(store_root(compared.pop("store")))
+        return HashComparison(**compared, store=store, settle_seconds=self.settle_seconds, log=self.log)
+
+    def _compared(self) -> dict[str, Any]:
+        """What to compare, rendered."""
+        known_sha256 = optional_text(self.known_sha256)
+        if known_sha256 is not None and not _SHA256.fullmatch(known_sha256):
+            raise InvalidParameterError(
+                "known_sha256",
+                known_sha256,
+                "is no SHA-256",
+                remedy="Give 64 hexadecimal digits in lower case, such as a model's artifact_sha256.",
+            )
+        return {
+            "application": self.application,
+            "dependencies": self.dependencies,
+            "job": optional_text(self.job),
+            "instance_type": optional_text(self.instance_type),
+            "known_sha256": known_sha256,
+            "store": optional_text(self.store),
+        }
+
+    def _is_deferrable(self) -> bool:
+        if self.deferrable is not None:
+            return self.deferrable
+        from airflow.providers.common.compat.sdk import conf
+
+        return bool(conf.getboolean("operators", "default_deferrable", fallback=False))

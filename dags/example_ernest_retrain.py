@@ -1,0 +1,86 @@
+"""Trains a job's model anew when its code has changed: the change itself starts the run.
+
+The triggerer watches the application's file (``jobs/enrich_flights.py``, as in the example of one machine).
+When its content is another, the run that this starts finds that the stored model is of the earlier code,
+marks it, and takes new sample runs. The DAG of the nightly production then finds a fresh model and takes
+none.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from airflow.sdk import DAG, Param, task
+
+from airflow_provider_ernest.assets import application_changed
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+JOBS = Path(__file__).parent / "jobs"
+DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "~/ernest-example")).expanduser()
+INPUT_FILES = 336
+
+# [START ernest]
+job = SparkJob(
+    name="enrich_flights",
+    application=str(JOBS / "enrich_flights.py"),
+    application_args=[
+        "{{ sample.input }}",
+        f"{DATA}/samples/{{{{ ti.map_index }}}}",
+        "--weather-csv",
+        f"{DATA}/weather.csv",
+    ],
+    conf={
+        "spark.ui.enabled": "false",
+        "spark.executor.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    },
+)
+# Where several DAGs use it, put it into a module that all of them import.
+new_code = application_changed(job.name, job.application, poll_seconds=10)
+
+with DAG(
+    "example_ernest_retrain",
+    schedule=[new_code],
+    max_active_runs=1,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={
+        "deadline_seconds": Param(900, type="number", description="The production run must end within."),
+        "price_per_hour": Param(0.35, type="number", description="Dollars for one machine and hour."),
+    },
+) as dag:
+
+    @task
+    def prepare_input() -> None:
+        """Write the flights as one file for each partition."""
+        import runpy
+
+        runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=INPUT_FILES)
+
+    @task
+    def tell(machines: int, triggering_asset_events: Any = None) -> None:
+        """Say what started the run, and what the new model makes of it."""
+        for event in (triggering_asset_events or {}).get(new_code, ()):
+            change = event.extra["payload"]
+            print(f"{change['application']}: {change['previous_sha256']} -> {change['sha256']}")
+        print(f"The next run of production takes {machines} machines.")
+
+    ernest = ErnestTaskGroup(
+        job=job,
+        input=SampledInput(path=f"{DATA}/flights"),
+        bounds=DesignBounds(max_machines=3, max_scale=0.1, min_scale=0.02, max_runs=4),
+        cluster=LocalClusterSpec(machines=3),
+        goal=SizingGoal(
+            deadline_seconds="{{ params.deadline_seconds }}",
+            price_per_hour="{{ params.price_per_hour }}",
+            max_machines=3,
+            on_failure="most_probable",
+            # Runs on a laptop disturb each other more than machines of their own would.
+            on_inadequate="warn",
+        ),
+    )
+    prepare_input() >> ernest >> tell(ernest.config["machines"])
+# [END ernest]

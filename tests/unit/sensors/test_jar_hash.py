@@ -1,0 +1,166 @@
+"""The sensor in its three modes."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import (
+    AirflowFailException,
+    AirflowSensorTimeout,
+    AirflowSkipException,
+    TaskDeferred,
+)
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.sensors import jar_hash
+from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
+from airflow_provider_ernest.triggers.jar_hash_changed import CHANGED, FAILED, JarHashChangedTrigger
+from tests.unit.triggers.applications import JOB, deploy, sha256, trained
+
+try:
+    from airflow.sdk.exceptions import AirflowRescheduleException
+except ImportError:  # before Airflow 3.2
+    from airflow.exceptions import AirflowRescheduleException
+
+
+@pytest.fixture
+def jar(tmp_path: Path) -> Path:
+    path = tmp_path / "job.jar"
+    path.write_bytes(b"first")
+    return path
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> ModelStore:
+    return ModelStore(tmp_path / "store")
+
+
+@pytest.fixture
+def sensor(jar, store):
+    def sensor(**changes: Any) -> JarHashSensor:
+        arguments = {
+            "task_id": "wait",
+            "application": str(jar),
+            "job": JOB,
+            "store": str(store.root),
+            "poke_interval": 0.01,
+            "settle_seconds": 0.0,
+            "deferrable": False,
+        }
+        return JarHashSensor(**{**arguments, **changes})
+
+    return sensor
+
+
+@pytest.fixture
+def context() -> dict[str, Any]:
+    return {"ti": SimpleNamespace(get_first_reschedule_date=lambda _: None)}
+
+
+def test_poking_it_waits_until_the_application_is_another(sensor, store, jar, context, monkeypatch):
+    trained(store, b"first")
+    pokes = []
+    poke = JarHashSensor.poke
+
+    def counted(self: JarHashSensor, context: Any) -> Any:
+        pokes.append(1)
+        if len(pokes) == 3:
+            deploy(jar, b"second")
+        return poke(self, context)
+
+    monkeypatch.setattr(JarHashSensor, "poke", counted)
+    result = sensor().execute(context)
+    assert (result["sha256"], result["changed"]) == (sha256(b"second"), [str(jar)])
+    assert len(pokes) == 3
+
+
+def test_without_a_model_it_succeeds_at_once_and_says_why(sensor, context, caplog):
+    result = sensor().execute(context)
+    assert result["model_id"] is None
+    assert "no model" in result["reason"]
+
+
+def test_rescheduled_it_knows_what_an_earlier_poke_has_read(sensor, store, jar, context, monkeypatch):
+    trained(store, b"first")
+    waits: list[float] = []
+    monkeypatch.setattr(jar_hash.time, "sleep", waits.append)
+    with pytest.raises(AirflowRescheduleException):
+        sensor(mode="reschedule").execute(context)
+    assert waits == [0.0], "new files have to settle"
+    with pytest.raises(AirflowRescheduleException):
+        sensor(mode="reschedule").execute(context)
+    assert waits == [0.0], "these it knows"
+
+    deploy(jar, b"second")
+    assert sensor(mode="reschedule").execute(context)["sha256"] == sha256(b"second")
+
+
+def test_a_file_that_does_not_settle_is_left_to_the_next_poke(sensor, store, context, monkeypatch):
+    trained(store, b"first")
+    waits: list[float] = []
+    monkeypatch.setattr(jar_hash.time, "sleep", waits.append)
+    assert not sensor(settle_seconds=3600.0).poke(context)
+    assert waits == [3600.0] * 4
+
+
+def test_deferred_it_hands_the_waiting_to_the_triggerer(sensor, store, jar, context):
+    trained(store, b"first")
+    waiting = sensor(deferrable=True, poke_interval=30, timeout=3600, instance_type="m5.large")
+    with pytest.raises(TaskDeferred) as deferral:
+        waiting.execute(context)
+    trigger = deferral.value.trigger
+    assert isinstance(trigger, JarHashChangedTrigger)
+    assert (trigger.application, trigger.job, trigger.instance_type) == (str(jar), JOB, "m5.large")
+    assert (trigger.poll_seconds, trigger.settle_seconds) == (30.0, 0.0)
+    assert deferral.value.method_name == "execute_complete"
+    assert deferral.value.timeout == timedelta(hours=1)
+
+    told = {"sha256": "x", "reason": "It changed."}
+    assert waiting.execute_complete(context, {"status": CHANGED, "result": told}) == told
+    with pytest.raises(AirflowFailException, match=r"nothing reads it"):
+        waiting.execute_complete(context, {"status": FAILED, "reason": "nothing reads it"})
+
+
+def test_deferrable_is_airflows_default(sensor, store, context, monkeypatch):
+    trained(store, b"first")
+    monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
+    with pytest.raises(TaskDeferred):
+        sensor(deferrable=None).execute(context)
+
+
+def test_it_times_out_as_all_sensors_do(sensor, store, context):
+    trained(store, b"first")
+    with pytest.raises(AirflowSensorTimeout):
+        sensor(timeout=0).execute(context)
+    with pytest.raises(AirflowSkipException):
+        sensor(timeout=0, soft_fail=True).execute(context)
+
+
+@pytest.mark.parametrize("deferrable", [True, False])
+def test_what_waiting_cannot_mend_fails_at_once(sensor, context, deferrable):
+    with pytest.raises(AirflowFailException, match=r"cluster's machines"):
+        sensor(application="local:/opt/job.jar", deferrable=deferrable).execute(context)
+    with pytest.raises(AirflowFailException, match=r"known_sha256='abc' is no SHA-256"):
+        sensor(known_sha256="abc", deferrable=deferrable).execute(context)
+    with pytest.raises(AirflowSkipException):
+        sensor(known_sha256="abc", soft_fail=True, deferrable=deferrable).execute(context)
+
+
+def test_what_to_compare_with_must_be_stated(sensor):
+    with pytest.raises(InvalidParameterError, match=r"job=None leaves open"):
+        sensor(job=None)
+
+
+def test_fields_that_jinja_renders_to_texts_count_for_what_they_mean(sensor, jar, context):
+    library = jar.with_name("library.jar")
+    library.write_bytes(b"1")
+    waiting = sensor(
+        dependencies=f"{library},", instance_type="None", known_sha256=sha256(b"other"), job="None"
+    )
+    assert set(waiting.template_fields) >= {"application", "dependencies", "known_sha256", "store"}
+    assert waiting.execute(context)["changed"] is None, "two files, and not known how they were"
