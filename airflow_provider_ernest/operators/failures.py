@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.model.addresses import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -39,5 +40,6 @@ def failure_told(context: Context) -> Iterator[None]:
         ti = context["ti"]
         unexpected = f"{type(error).__name__} (see the log of the task {ti.task_id})."
         told = error.message if isinstance(error, ErnestError) else unexpected
-        ti.xcom_push(key="failure", value=told)
+        # Our messages name the user's paths and addresses.
+        ti.xcom_push(key="failure", value=without_credentials(told))
         raise

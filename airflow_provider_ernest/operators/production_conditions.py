@@ -10,7 +10,7 @@ from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.model.documents import RunConditions
 from airflow_provider_ernest.model.records import ClusterBandwidth
 from airflow_provider_ernest.operators.rendered import optional_document
-from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
+from airflow_provider_ernest.operators.run_identity import artifact_hash
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -45,8 +45,7 @@ def code_of(
         found = _found(record, "artifact_sha256", context, log)
         return str(found) if found else None
     try:
-        own, *dependencies = artifact_paths(application, submit_options)
-        return hash_where_readable(own, dependencies=dependencies, log=log)
+        return artifact_hash(application, submit_options, log=log)
     except MissingResourceError as error:
         log.warning("The hash of the application cannot be taken: %s", error)
         return None

@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.model.addresses import without_credentials
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.store import ModelStore
@@ -137,7 +138,7 @@ def _production(
             recording.application, recording.submit_options, record=record, context=context, log=log
         ),
         application_id=timed.application_id,
-        event_log=timed.event_log,
+        event_log=without_credentials(timed.event_log) if timed.event_log else None,
         origin=origin_of(context),
         conditions=conditions_of(record, spark=timed.spark, context=context, log=log),
         bandwidth=bandwidth_of(recording.cluster, log=log),

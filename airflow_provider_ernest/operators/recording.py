@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from contextvars import copy_context
-from threading import Thread
 from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.operators.in_time import in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,11 +31,9 @@ def record_in_time(write: Callable[[], object], *, what: str, log: Any) -> None:
         except Exception as error:
             log.warning("%s is not recorded: %s: %s", what, type(error).__name__, error)
 
-    # A daemon, so that the process can end before it does.
-    thread = Thread(target=copy_context().run, args=(run,), name="ernest-record", daemon=True)
-    thread.start()
-    thread.join(MOST_SECONDS)
-    if thread.is_alive():
+    try:
+        in_time(run, most_seconds=MOST_SECONDS)
+    except TimeoutError:
         log.warning(
             "%s is not recorded yet: the model store has not answered for %g s. The task goes on without it.",
             what,

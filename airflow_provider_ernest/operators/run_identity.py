@@ -10,6 +10,7 @@ from airflow_provider_ernest.model.run_settings import settings_digests
 from airflow_provider_ernest.operators.rendered import optional_document, optional_whole_number
 from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
 from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
+from airflow_provider_ernest.triggers.s3_files import s3_opener
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,7 +28,7 @@ def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: A
         MissingResourceError: a local path that cannot be read.
     """
     own, *dependencies = artifact_paths(application, submit_options)
-    return hash_where_readable(own, dependencies=dependencies, log=log)
+    return hash_where_readable(own, dependencies=dependencies, log=log, open_s3=s3_opener())
 
 
 def hash_of_training(

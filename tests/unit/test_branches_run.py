@@ -1,4 +1,4 @@
-"""What Airflow makes of trainings that fail or are not needed: who runs, what ends, whether production does."""
+"""What Airflow makes of trainings that fail or are not needed: who runs, what ends, if production does."""
 
 from __future__ import annotations
 
