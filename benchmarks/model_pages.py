@@ -19,10 +19,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from airflow_provider_ernest.model.catalogue import PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.documents import Experiment, Observation
 from airflow_provider_ernest.model.prediction import fitted
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer

@@ -38,7 +38,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> None:
-    from airflow_provider_ernest.model.store_archive import export_documents
+    from airflow_provider_ernest.model.archive.store_archive import export_documents
 
     refuse_to_overwrite(args.file, force=args.force)
     store = open_store(args)

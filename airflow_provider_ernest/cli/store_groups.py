@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.model.catalogue_entry import MODEL, CatalogueEntry
-from airflow_provider_ernest.model.freshness import State, state_of
-from airflow_provider_ernest.model.stored_documents import OBSERVATIONS, type_folder
-from airflow_provider_ernest.model.stored_files import files, store_errors
+from airflow_provider_ernest.model.life.freshness import State, state_of
+from airflow_provider_ernest.model.storage.catalogue_entry import MODEL, CatalogueEntry
+from airflow_provider_ernest.model.storage.stored_documents import OBSERVATIONS, type_folder
+from airflow_provider_ernest.model.storage.stored_files import files, store_errors
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.store import ModelStore

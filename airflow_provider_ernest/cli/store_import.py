@@ -17,7 +17,7 @@ from airflow_provider_ernest.cli.store_text import Progress, counted
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.model.store_archive import Imported, Refused
+    from airflow_provider_ernest.model.archive.store_archive import Imported, Refused
 
 MOST_LINES = 20
 """So many conflicts, and so many lines that are no documents, are named."""
@@ -34,7 +34,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> None:
-    from airflow_provider_ernest.model.store_archive import import_archive
+    from airflow_provider_ernest.model.archive.store_archive import import_archive
 
     with _opened(args.file) as source:
         store = open_store(args, must_exist=False)

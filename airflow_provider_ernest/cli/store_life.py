@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.store_document import condition_lines
 from airflow_provider_ernest.cli.store_text import UNKNOWN, aligned, number, when
-from airflow_provider_ernest.model.catalogue_entry import MARK, MODEL, CatalogueEntry
-from airflow_provider_ernest.model.drift import Evidence
-from airflow_provider_ernest.model.freshness import State, evidence_against
+from airflow_provider_ernest.model.life.drift import Evidence
+from airflow_provider_ernest.model.life.freshness import State, evidence_against
+from airflow_provider_ernest.model.storage.catalogue_entry import MARK, MODEL, CatalogueEntry
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_groups import Group

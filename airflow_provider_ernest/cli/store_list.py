@@ -20,9 +20,9 @@ from airflow_provider_ernest.cli.store_text import PLURALS, UNKNOWN, age, aligne
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_groups import Group
-    from airflow_provider_ernest.model.catalogue_entry import CatalogueEntry
     from airflow_provider_ernest.model.records import ObservationRecord
-    from airflow_provider_ernest.model.set_aside import SetAside
+    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
+    from airflow_provider_ernest.model.storage.set_aside import SetAside
     from airflow_provider_ernest.model.store import ModelStore
 
 STATES = ("fresh", "stale", "drifting")
@@ -46,7 +46,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.cli.store_groups import groups_of
-    from airflow_provider_ernest.model.set_aside import list_set_aside
+    from airflow_provider_ernest.model.storage.set_aside import list_set_aside
 
     store = open_store(args)
     groups = [

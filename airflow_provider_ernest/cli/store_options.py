@@ -90,8 +90,8 @@ def open_store(args: Namespace, *, must_exist: bool = True) -> ModelStore:
         StoreError: no storage is known by this address, or the package for it is missing.
         MissingResourceError: there is no such folder.
     """
+    from airflow_provider_ernest.model.storage.stored_files import store_errors
     from airflow_provider_ernest.model.store import ModelStore
-    from airflow_provider_ernest.model.stored_files import store_errors
 
     address = args.store or configured("store") or str(airflow_home() / SECTION / "store")
     with store_errors(f"The model store {address!r} cannot be opened"):

@@ -21,7 +21,7 @@ from airflow_provider_ernest.cli.store_text import Progress
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.model.pruning import Prune
+    from airflow_provider_ernest.model.retention.pruning import Prune
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -54,8 +54,8 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 
 def _run(args: Namespace) -> None:
-    from airflow_provider_ernest.model.pruning import Prune
-    from airflow_provider_ernest.model.retention_removal import EventLogs
+    from airflow_provider_ernest.model.retention.pruning import Prune
+    from airflow_provider_ernest.model.retention.removal import EventLogs
 
     prune = Prune(
         store=open_store(args),
@@ -89,7 +89,7 @@ def _confirm(args: Namespace, prune: Prune) -> None:
 
 
 def _days(args: Namespace) -> float:
-    from airflow_provider_ernest.model.pruning import retention_days
+    from airflow_provider_ernest.model.retention.pruning import retention_days
 
     days = args.older_than
     if days is None:
@@ -105,8 +105,8 @@ def _days(args: Namespace) -> float:
 
 
 def _keep_models(args: Namespace) -> int:
-    from airflow_provider_ernest.model.pruning import retention_models
-    from airflow_provider_ernest.model.retention import KEEP_MODELS
+    from airflow_provider_ernest.model.retention.plan import KEEP_MODELS
+    from airflow_provider_ernest.model.retention.pruning import retention_models
 
     if args.keep_models:
         return int(args.keep_models)

@@ -74,9 +74,9 @@ def _say_documents(documents: Sequence[Any], args: Namespace) -> None:
 
 def _documents(store: ModelStore, groups: Sequence[Group], name: str) -> list[Any]:
     """The documents of that id: usually one."""
-    from airflow_provider_ernest.model.archive_lines import SHELVES_BY_KIND
-    from airflow_provider_ernest.model.stored_documents import OBSERVATIONS
-    from airflow_provider_ernest.model.stored_files import store_errors
+    from airflow_provider_ernest.model.archive.archive_lines import SHELVES_BY_KIND
+    from airflow_provider_ernest.model.storage.stored_documents import OBSERVATIONS
+    from airflow_provider_ernest.model.storage.stored_files import store_errors
 
     places = [(entry.kind, group) for group in groups for entry in group.entries if entry.id == name]
     shelves = [(SHELVES_BY_KIND[kind], group) for kind, group in places]

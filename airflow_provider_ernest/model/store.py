@@ -10,14 +10,14 @@ import logging
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
-from airflow_provider_ernest.model.catalogue import FOLDER
-from airflow_provider_ernest.model.catalogue_entry import entry_of
 from airflow_provider_ernest.model.document import Document
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store_reader import StoreReader
-from airflow_provider_ernest.model.store_removal import OBSERVATION as OBSERVATION
-from airflow_provider_ernest.model.stored_documents import (
+from airflow_provider_ernest.model.storage.catalogue import FOLDER
+from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
+from airflow_provider_ernest.model.storage.store_reader import StoreReader
+from airflow_provider_ernest.model.storage.store_removal import OBSERVATION as OBSERVATION
+from airflow_provider_ernest.model.storage.stored_documents import (
     DECISIONS,
     MARKS,
     MODELS,

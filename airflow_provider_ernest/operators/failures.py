@@ -5,8 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.model.addresses import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

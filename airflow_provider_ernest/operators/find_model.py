@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.model.documents import RunConditions
-    from airflow_provider_ernest.model.reuse import ReusePolicy
+    from airflow_provider_ernest.model.life.reuse import ReusePolicy
     from airflow_provider_ernest.operators.stored_models import Found
     from airflow_provider_ernest.specification import Number, Reuse
 
@@ -159,7 +159,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
 
     def _policy(self, context: Context) -> ReusePolicy | None:
         """How long models are good for; None where a training is wanted in any case."""
-        from airflow_provider_ernest.model.reuse import ReusePolicy
+        from airflow_provider_ernest.model.life.reuse import ReusePolicy
 
         dag_run = context.get("dag_run")
         if self.reuse is None or str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":

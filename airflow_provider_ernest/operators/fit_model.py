@@ -204,7 +204,7 @@ class FitModelOperator(TellsLineage, BaseOperator):
         cluster: TrainingCluster | None,
         origin: Origin,
     ) -> Model:
-        from airflow_provider_ernest.model.addresses import without_credentials
+        from airflow_provider_ernest.addresses import without_credentials
         from airflow_provider_ernest.model.predictors import AVERAGING, check_method
         from airflow_provider_ernest.model.training import train
         from airflow_provider_ernest.operators.learned_prior import learned_prior

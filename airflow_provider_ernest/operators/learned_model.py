@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.model.catalogue_entry import MARK, MODEL, CatalogueEntry, entry_of
-from airflow_provider_ernest.model.freshness import (
+from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.life.freshness import (
     DRIFTING,
     FRESH,
     State,
@@ -15,8 +15,8 @@ from airflow_provider_ernest.model.freshness import (
     lineage_of,
     state_of,
 )
-from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.records import CODE, DecisionRecord, ModelMark, ProductionRun
+from airflow_provider_ernest.model.storage.catalogue_entry import MARK, MODEL, CatalogueEntry, entry_of
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.marking import keep_marks
@@ -125,7 +125,7 @@ def _lineage(store: ModelStore, production: ProductionRun) -> _Lineage | None:
 
 
 def _learn(lineage: _Lineage, production: ProductionRun, record: DecisionRecord, log: Any) -> None:
-    from airflow_provider_ernest.model.learning import learn
+    from airflow_provider_ernest.model.life.learning import learn
 
     model, runs = lineage.model(), lineage.runs()
     iterations = {}
@@ -184,7 +184,7 @@ def _marks(lineage: _Lineage, production: ProductionRun) -> list[ModelMark]:
 
 
 def _cause(lineage: _Lineage, production: ProductionRun) -> tuple[str, str]:
-    from airflow_provider_ernest.model.drift_cause import cause_of
+    from airflow_provider_ernest.model.life.drift_cause import cause_of
 
     if lineage.state.name != DRIFTING:
         return lineage.state.cause, lineage.state.reason

@@ -105,7 +105,7 @@ def _mask_secrets(injected: Mapping[str, str]) -> None:
     """Keep the transport's key out of the log, where spark-submit's command line is written."""
     from airflow.sdk.log import mask_secret
 
-    from airflow_provider_ernest.model.addresses import names_a_secret
+    from airflow_provider_ernest.addresses import names_a_secret
 
     for key, value in injected.items():
         # Headers may be called anything, and are there to authenticate.

@@ -13,7 +13,7 @@ from openlineage.client.event_v2 import Dataset
 from openlineage.client.facet_v2 import dataset_version_dataset
 
 from airflow_provider_ernest import __version__
-from airflow_provider_ernest.model.addresses import without_credentials
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model

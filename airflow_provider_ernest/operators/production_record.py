@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.model.addresses import without_credentials
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.store import ModelStore

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.retention_removal import EventLogs
+    from airflow_provider_ernest.model.retention.removal import EventLogs
     from airflow_provider_ernest.specification import Number
 
 
@@ -73,7 +73,7 @@ class PruneStoreOperator(BaseOperator):
         """Plan, remove, tell."""
         from datetime import UTC, datetime
 
-        from airflow_provider_ernest.model.pruning import Prune
+        from airflow_provider_ernest.model.retention.pruning import Prune
         from airflow_provider_ernest.model.store import ModelStore
         from airflow_provider_ernest.operators.rendered_spec import truth
 
@@ -107,14 +107,14 @@ class PruneStoreOperator(BaseOperator):
         }
 
     def _days(self) -> float:
-        from airflow_provider_ernest.model.pruning import retention_days
+        from airflow_provider_ernest.model.retention.pruning import retention_days
 
         given = optional_number("older_than_days", self.older_than_days)
         return retention_days(_configured("retention_days")) if given is None else given
 
     def _keep_models(self) -> int:
-        from airflow_provider_ernest.model.pruning import retention_models
-        from airflow_provider_ernest.model.retention import KEEP_MODELS
+        from airflow_provider_ernest.model.retention.plan import KEEP_MODELS
+        from airflow_provider_ernest.model.retention.pruning import retention_models
 
         given = optional_whole_number("keep_models", self.keep_models)
         if given is not None:
@@ -123,7 +123,7 @@ class PruneStoreOperator(BaseOperator):
 
     def _event_logs(self, is_wanted: bool) -> EventLogs | None:
         """The folder of event logs, where they are to go and where it is."""
-        from airflow_provider_ernest.model.retention_removal import EventLogs
+        from airflow_provider_ernest.model.retention.removal import EventLogs
 
         place = folder("event_logs")
         if not is_wanted:

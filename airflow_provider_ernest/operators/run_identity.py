@@ -6,7 +6,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.run_settings import settings_digests
+from airflow_provider_ernest.model.life.run_settings import settings_digests
 from airflow_provider_ernest.operators.rendered import optional_document, optional_whole_number
 from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
 from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint

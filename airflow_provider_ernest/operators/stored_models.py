@@ -8,17 +8,17 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.catalogue_entry import entry_of
-from airflow_provider_ernest.model.freshness import state_of
 from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.life.freshness import state_of
+from airflow_provider_ernest.model.life.reuse import ReusePolicy, Verdict, judge
 from airflow_provider_ernest.model.records import CODE, ModelMark
-from airflow_provider_ernest.model.reuse import ReusePolicy, Verdict, judge
+from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
 from airflow_provider_ernest.operators.in_time import in_time
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.model.catalogue_entry import CatalogueEntry
     from airflow_provider_ernest.model.documents import Origin, RunConditions
     from airflow_provider_ernest.model.results import Model
+    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
     from airflow_provider_ernest.model.store import ModelStore
 
 MOST_MODELS = 20

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.model.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.pareto import on_pareto_front
 from airflow_provider_ernest.model.results import Alternative, Model
+from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.computable import cannot_predict, computing
 from airflow_provider_ernest.plugin.other_types import OtherType, other_types

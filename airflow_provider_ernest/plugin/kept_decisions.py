@@ -8,10 +8,10 @@ from typing import Any
 
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.catalogue import DECISION, MODEL, CatalogueEntry
 from airflow_provider_ernest.model.goals import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.model.records import DecisionRecord
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import DECISION, MODEL, CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.fallbacks import fallback_of
 from airflow_provider_ernest.plugin.loaded_documents import load_decision, read_each

@@ -8,9 +8,9 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
-from airflow_provider_ernest.model.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 
 log = logging.getLogger(__name__)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry, entry_of
-from airflow_provider_ernest.model.catalogue_entry import MARK
 from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.freshness import evidence_against, lineage_of
+from airflow_provider_ernest.model.life.freshness import evidence_against, lineage_of
 from airflow_provider_ernest.model.records import ModelMark
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.storage.catalogue_entry import MARK
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.loaded_documents import load_mark, read_each
 from airflow_provider_ernest.plugin.visible import Readable, newest_of, visible_records

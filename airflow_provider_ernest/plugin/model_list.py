@@ -9,9 +9,9 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
-from airflow_provider_ernest.model.catalogue_entry import MARK
-from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.model.storage.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.model.storage.catalogue_entry import MARK
 from airflow_provider_ernest.plugin.suspects import could_be_drift
 from airflow_provider_ernest.plugin.visible import Readable, newest_models, visible_entries
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry, entry_of
-from airflow_provider_ernest.model.freshness import state_of
+from airflow_provider_ernest.model.life.freshness import state_of
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry, entry_of
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training_cost import training_dollars
 from airflow_provider_ernest.plugin.design_page import design_facts

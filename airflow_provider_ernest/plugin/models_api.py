@@ -14,8 +14,8 @@ from starlette.responses import Response
 
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_history_server
-from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.access import AccessDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.catalogue import DECISION, CatalogueEntry
 from airflow_provider_ernest.model.records import DecisionRecord
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import DECISION, CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.loaded_documents import load_decision, load_model, read_each
 from airflow_provider_ernest.plugin.visible import (

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InfeasibleGoalError
-from airflow_provider_ernest.model.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.results import Alternative, Decision, Model
+from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.considered import Considered, all_considered
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.model.catalogue import PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.records import ProductionRun
+from airflow_provider_ernest.model.storage.catalogue import PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.loaded_documents import load_production, read_each
 from airflow_provider_ernest.plugin.sample_runs import ApplicationLink

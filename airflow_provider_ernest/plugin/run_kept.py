@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
 
 from airflow_provider_ernest.exceptions import ErnestError, StoreError
-from airflow_provider_ernest.model.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
-from airflow_provider_ernest.model.catalogue_entry import MARK
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.model.storage.catalogue_entry import MARK
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.loaded_documents import (
     Kept,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from airflow_provider_ernest.model.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.considered import all_considered
 from airflow_provider_ernest.plugin.prediction_request import PredictionRequest

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from airflow_provider_ernest.model.drift import ALTERNATIVES, OUTCOMES, THRESHOLD
+from airflow_provider_ernest.model.life.drift import ALTERNATIVES, OUTCOMES, THRESHOLD
 
 
 @lru_cache(maxsize=4096)

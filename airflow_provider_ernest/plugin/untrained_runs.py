@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, TypeAlias
 
-from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.loaded_documents import MOST_MODELS_KEPT, load_model, read_each
 from airflow_provider_ernest.plugin.visible import Readable, newest_of

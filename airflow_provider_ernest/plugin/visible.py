@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias, TypeVar
 
-from airflow_provider_ernest.model.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
+from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry
 
 Readable: TypeAlias = Callable[[str | None], bool]
 """Whether a DAG may be read; None stands for what was made outside of DAGs."""

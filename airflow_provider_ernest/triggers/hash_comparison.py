@@ -10,7 +10,7 @@ from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.triggers.looking import Looking, watched_paths
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.model.catalogue_entry import CatalogueEntry
+    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
 
 _SHOWN = 12
 """Digits of a hash in a sentence."""

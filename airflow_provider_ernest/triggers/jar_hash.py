@@ -93,7 +93,7 @@ class JarHashTrigger(BaseEventTrigger):
             await in_thread(partial(self._confirm, step.tell))
 
     def _step(self) -> Step:
-        from airflow_provider_ernest.model.addresses import without_credentials
+        from airflow_provider_ernest.addresses import without_credentials
         from airflow_provider_ernest.triggers.change_watch import Step
 
         try:
@@ -132,7 +132,7 @@ class JarHashTrigger(BaseEventTrigger):
         )
 
     def _payload(self, change: Change) -> dict[str, Any]:
-        from airflow_provider_ernest.model.addresses import without_credentials
+        from airflow_provider_ernest.addresses import without_credentials
 
         return {
             "sha256": change.sha256,

@@ -76,7 +76,7 @@ class JarHashChangedTrigger(BaseTrigger):
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look again and again until the application is another."""
-        from airflow_provider_ernest.model.addresses import without_credentials
+        from airflow_provider_ernest.addresses import without_credentials
 
         try:
             event = {"status": CHANGED, "result": await self._wait()}

@@ -52,8 +52,8 @@ class KnownHashes:
     def keep(self, watch: ArtifactWatch, look: Look) -> None:
         """Keep what a watch has found. Where that is not possible, a warning says so, once."""
         from airflow_provider_ernest.model.identity import new_id
-        from airflow_provider_ernest.model.stored_files import store_errors
-        from airflow_provider_ernest.model.whole_files import create_whole
+        from airflow_provider_ernest.model.storage.stored_files import store_errors
+        from airflow_provider_ernest.model.storage.whole_files import create_whole
 
         document = {
             "sha256": look.sha256,
@@ -89,7 +89,7 @@ class KnownHashes:
         return None
 
     def _looks(self) -> list[dict[str, Any]]:
-        from airflow_provider_ernest.model.stored_files import store_errors
+        from airflow_provider_ernest.model.storage.stored_files import store_errors
 
         try:
             with store_errors(f"The hashes in {self._folder} cannot be read"):
@@ -101,14 +101,14 @@ class KnownHashes:
         return [look for look in looks if look is not None]
 
     def _paths(self) -> list[Any]:
-        from airflow_provider_ernest.model.stored_files import files
+        from airflow_provider_ernest.model.storage.stored_files import files
 
         return sorted(files(self._folder), key=lambda path: str(path.name))
 
 
 def _read(path: Any) -> dict[str, Any] | None:
     """The look in a file, None where there is none: another process may have deleted it just now."""
-    from airflow_provider_ernest.model.stored_files import decode_json, store_errors
+    from airflow_provider_ernest.model.storage.stored_files import decode_json, store_errors
 
     try:
         with store_errors(f"The hashes in {path} cannot be read"):

@@ -64,7 +64,7 @@ class Looking:
             MissingResourceError: nothing installed reads one of the addresses.
             InvalidParameterError: one of them names no file.
         """
-        from airflow_provider_ernest.model.addresses import without_credentials
+        from airflow_provider_ernest.addresses import without_credentials
 
         if self._is_first:
             self._known.recall(self._watch)
@@ -80,13 +80,13 @@ class Looking:
 
     def changed(self, known_sha256: str | None, look: Look) -> list[str] | None:
         """Which files changed since the application had another hash; None where that is not known."""
-        from airflow_provider_ernest.model.addresses import without_credentials
+        from airflow_provider_ernest.addresses import without_credentials
 
         changed = self._known.changed(known_sha256, look.hashes)
         return None if changed is None else [without_credentials(path) for path in changed]
 
     def _tell(self, look: Look) -> None:
-        from airflow_provider_ernest.model.addresses import without_credentials
+        from airflow_provider_ernest.addresses import without_credentials
         from airflow_provider_ernest.spark.artifact_watch import MISSING, SETTLED, SETTLING, TROUBLE
 
         state = (look.state, look.path, type(look.problem).__name__)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.model.catalogue_entry import CatalogueEntry
+    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
     from airflow_provider_ernest.model.store import ModelStore
 
 
@@ -20,7 +20,7 @@ def newest_model(store: ModelStore, job: str, instance_type: str | None = None) 
     Raises:
         StoreError: the store cannot be read.
     """
-    from airflow_provider_ernest.model.catalogue_entry import MODEL
+    from airflow_provider_ernest.model.storage.catalogue_entry import MODEL
 
     models = (
         entry

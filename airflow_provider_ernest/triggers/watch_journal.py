@@ -87,7 +87,7 @@ class WatchJournal:
         Raises:
             StoreError: the folder cannot be read.
         """
-        from airflow_provider_ernest.model.stored_files import files, store_errors
+        from airflow_provider_ernest.model.storage.stored_files import files, store_errors
 
         with store_errors(f"The watch's state in {self.folder} cannot be read"):
             for path in sorted(files(self.folder), key=lambda path: str(path.name)):
@@ -168,8 +168,8 @@ class WatchJournal:
 
     def _write(self, name: str, text: str) -> bool:
         """Create a file, after those that could not be created earlier; False where there is one already."""
-        from airflow_provider_ernest.model.stored_files import store_errors
-        from airflow_provider_ernest.model.whole_files import create_whole
+        from airflow_provider_ernest.model.storage.stored_files import store_errors
+        from airflow_provider_ernest.model.storage.whole_files import create_whole
 
         self._unwritten[name] = text
         is_created = True
@@ -197,7 +197,7 @@ class WatchJournal:
 
 def _read(path: Any, sequence: int) -> Change:
     """The change in a file; one of no hash, which whatever comes is another than, where there is none."""
-    from airflow_provider_ernest.model.stored_files import decode_json
+    from airflow_provider_ernest.model.storage.stored_files import decode_json
 
     try:
         document = decode_json(path.read_text(encoding="utf-8"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.learning import MOST_RUNS, learn
+from airflow_provider_ernest.model.life.learning import MOST_RUNS, learn
 from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.model.training import train
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.drift import DriftTest
+from airflow_provider_ernest.model.life.drift import DriftTest
 from airflow_provider_ernest.model.results import Model
 from benchmarks.learning.rivals import Forecast, forecast, learned
 from benchmarks.learning.sequences import Production

@@ -9,9 +9,9 @@ from statistics import fmean, median
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.learning import with_runs
+from airflow_provider_ernest.model.life.learning import with_runs
+from airflow_provider_ernest.model.life.production_prior import with_production
 from airflow_provider_ernest.model.prediction import predict_interval, predict_seconds
-from airflow_provider_ernest.model.production_prior import with_production
 from airflow_provider_ernest.model.results import Model
 from benchmarks.learning.sequences import Production
 

@@ -18,9 +18,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from airflow_provider_ernest.model.catalogue import FOLDER
-from airflow_provider_ernest.model.catalogue_entry import PRODUCTION_RUN
-from airflow_provider_ernest.model.merged_lines import MOST_LOOSE
+from airflow_provider_ernest.model.storage.catalogue import FOLDER
+from airflow_provider_ernest.model.storage.catalogue_entry import PRODUCTION_RUN
+from airflow_provider_ernest.model.storage.merged_lines import MOST_LOOSE
 from airflow_provider_ernest.model.store import ModelStore
 from benchmarks.store.synthetic import (
     INSTANCE_TYPE,

@@ -10,14 +10,14 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.model.catalogue import FOLDER, entry_of
-from airflow_provider_ernest.model.catalogue_lines import Line, line_text
 from airflow_provider_ernest.model.documents import Configuration, Observation, Origin
 from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.merged_lines import MARK, MOST_LOOSE, SEGMENT, SEGMENT_SUFFIX
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, FittedTerm, Model, Validation
-from airflow_provider_ernest.model.stored_documents import DECISIONS, MODELS, PRODUCTION, Shelf
+from airflow_provider_ernest.model.storage.catalogue import FOLDER, entry_of
+from airflow_provider_ernest.model.storage.catalogue_lines import Line, line_text
+from airflow_provider_ernest.model.storage.merged_lines import MARK, MOST_LOOSE, SEGMENT, SEGMENT_SUFFIX
+from airflow_provider_ernest.model.storage.stored_documents import DECISIONS, MODELS, PRODUCTION, Shelf
 
 JOBS = 200
 INSTANCE_TYPE = "m5.large"

@@ -8,12 +8,12 @@ from random import Random
 
 import msgspec
 
-from airflow_provider_ernest.model.catalogue import FOLDER, CatalogueEntry, entry_of
 from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import FOLDER, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.storage.stored_documents import MODELS
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.stored_documents import MODELS
 
 DAGS = 50
 

@@ -18,7 +18,7 @@ from airflow_provider_ernest.model.choice import choose
 from airflow_provider_ernest.model.documents import Experiment, Origin
 from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.learning import learn
+from airflow_provider_ernest.model.life.learning import learn
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.records import DATA, SETTINGS, DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, Model

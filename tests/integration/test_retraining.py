@@ -18,7 +18,7 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.freshness import STALE, state_of
+from airflow_provider_ernest.model.life.freshness import STALE, state_of
 from airflow_provider_ernest.model.records import CODE
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore

@@ -13,8 +13,8 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.model.documents import Experiment
+from airflow_provider_ernest.model.storage.stored_documents import SHELVES
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.stored_documents import SHELVES
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.locations import store_root

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.drift import evidence_of
+from airflow_provider_ernest.model.life.drift import evidence_of
 from benchmarks.learning import __main__ as program
 from benchmarks.learning import fit_time, measured_drift, simulated_drift
 from benchmarks.learning.prediction import Predicted, prediction_table, unfavourable
@@ -14,7 +14,7 @@ from benchmarks.learning.tests_of_drift import (
     three_of_five,
 )
 from tests.unit.benchmarks.decision_situations import write_two_types
-from tests.unit.model.test_drift import INSIDE, UNLIKELY, UNUSUAL
+from tests.unit.model.life.test_drift import INSIDE, UNLIKELY, UNUSUAL
 
 
 @pytest.fixture

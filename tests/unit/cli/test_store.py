@@ -12,7 +12,7 @@ import pytest
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
-from airflow_provider_ernest.model.set_aside import list_set_aside
+from airflow_provider_ernest.model.storage.set_aside import list_set_aside
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.cli.test_airflow_commands import airflow_parser
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run

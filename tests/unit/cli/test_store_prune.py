@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.set_aside import list_set_aside
+from airflow_provider_ernest.model.storage.set_aside import list_set_aside
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import ago, observation, save_all

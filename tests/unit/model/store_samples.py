@@ -3,9 +3,9 @@
 import os
 import time
 
-from airflow_provider_ernest.model.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.model.documents import Observation, RunConditions
 from airflow_provider_ernest.model.records import CODE, ModelMark, ObservationRecord
+from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.model.store import OBSERVATION
 
 from .sample_records import WHEN, a_decision, a_model, a_production_run

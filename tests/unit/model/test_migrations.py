@@ -12,9 +12,9 @@ from airflow_provider_ernest.model import migrations
 from airflow_provider_ernest.model.document import Document
 from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
 from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.set_aside import list_set_aside
+from airflow_provider_ernest.model.storage.set_aside import list_set_aside
+from airflow_provider_ernest.model.storage.stored_documents import MODELS
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.stored_documents import MODELS
 
 from .sample_records import a_model
 from .store_samples import age

@@ -11,9 +11,9 @@ from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.catalogue import Catalogue
 from airflow_provider_ernest.model.documents import RunConditions
 from airflow_provider_ernest.model.records import CODE, DATA
+from airflow_provider_ernest.model.storage.catalogue import Catalogue
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators import stored_models

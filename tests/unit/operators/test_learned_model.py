@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.catalogue_entry import entry_of
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.freshness import DRIFTING, FRESH, STALE, state_of
+from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, state_of
 from airflow_provider_ernest.model.records import CLUSTER, CODE, UNEXPLAINED
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster

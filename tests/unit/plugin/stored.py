@@ -8,10 +8,10 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from airflow_provider_ernest.model.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.documents import Configuration, Observation, Origin
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, Model
+from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.model.training_cluster import TrainingCluster
 

@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
 from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
-from airflow_provider_ernest.model.learning import learn
+from airflow_provider_ernest.model.life.learning import learn
 from airflow_provider_ernest.model.records import CODE, ModelMark, ObservationRecord
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore

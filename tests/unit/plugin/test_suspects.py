@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from airflow_provider_ernest.model.drift import THRESHOLD, evidence_of
+from airflow_provider_ernest.model.life.drift import THRESHOLD, evidence_of
 from airflow_provider_ernest.plugin.suspects import could_be_drift
 from tests.unit.plugin.stored import entry
 

@@ -1,0 +1,99 @@
+"""Stored documents without addresses: what of a model can be sent to somebody else.
+
+Times, sizes, machines' types, hashes and the names of jobs, DAGs and tasks stay. Hosts get numbers, for it
+counts whether they are known. Of settings not even names stay: buckets and hosts stand in them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+from typing import Any
+
+from airflow_provider_ernest.addresses import without_addresses
+from airflow_provider_ernest.model.documents import Observation, RunConditions
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.training_cluster import TrainingCluster
+
+
+@singledispatch
+def address_free(document: Any) -> Any:
+    """A copy of a stored document without addresses.
+
+    Raises:
+        TypeError: it is of a kind whose addresses are not known.
+    """
+    raise TypeError(f"No addresses are known of a {type(document).__name__}.")
+
+
+@address_free.register
+def _(model: Model) -> Model:
+    return replace(
+        model,
+        artifact=None,
+        input_path=None,
+        observations=tuple(_observation(run) for run in model.observations),
+        warnings=tuple(without_addresses(warning) for warning in model.warnings),
+        cluster=_cluster(model.cluster) if model.cluster else None,
+        conditions=_conditions(model.conditions),
+    )
+
+
+@address_free.register
+def _(record: DecisionRecord) -> DecisionRecord:
+    decision = record.decision
+    reason = decision.fallback_reason
+    return replace(
+        record,
+        reuse=without_addresses(record.reuse),
+        decision=replace(
+            decision,
+            warnings=tuple(without_addresses(warning) for warning in decision.warnings),
+            fallback_reason=None if reason is None else without_addresses(reason),
+        ),
+    )
+
+
+@address_free.register
+def _(run: ProductionRun) -> ProductionRun:
+    return replace(run, event_log=None, conditions=_conditions(run.conditions))
+
+
+@address_free.register
+def _(record: ObservationRecord) -> ObservationRecord:
+    return replace(
+        record,
+        observation=_observation(record.observation),
+        conditions=_conditions(record.conditions),
+    )
+
+
+@address_free.register
+def _(mark: ModelMark) -> ModelMark:
+    return replace(mark, reason=without_addresses(mark.reason))
+
+
+def _observation(run: Observation) -> Observation:
+    return replace(run, event_log=None, hosts=tuple(_host(number) for number, _ in enumerate(run.hosts)))
+
+
+def _cluster(cluster: TrainingCluster) -> TrainingCluster:
+    machines = (
+        replace(
+            machine,
+            host=_host(number),
+            instance_id=None,
+            culled_because=without_addresses(machine.culled_because),
+        )
+        for number, machine in enumerate(cluster.machines)
+    )
+    return replace(cluster, name=cluster.kind, machines=tuple(machines))
+
+
+def _conditions(conditions: RunConditions | None) -> RunConditions | None:
+    return None if conditions is None else replace(conditions, settings=None)
+
+
+def _host(number: int) -> str:
+    return f"machine-{number + 1}"

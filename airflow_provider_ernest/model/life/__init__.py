@@ -1,0 +1,1 @@
+"""Whether a model still speaks for its job, and what it learns of production."""

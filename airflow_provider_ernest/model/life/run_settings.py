@@ -1,0 +1,179 @@
+"""The settings that a job's run time may depend on, as digests: enough to see that one has changed.
+
+Left out is what sizes a run (Ernest chooses it), what tells where the cluster, its logs and its pages are,
+what names a run, and whatever tells of a secret: a digest of a short secret can be guessed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.addresses import names_a_secret, without_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+DIGEST_CHARACTERS = 16
+
+KEPT_OPTIONS = (
+    "java_class",
+    "packages",
+    "exclude_packages",
+    "driver_class_path",
+    "files",
+    "archives",
+    "properties_file",
+    "deploy_mode",
+    "spark_binary",
+)
+"""Of the arguments of `SparkSubmitHook` those that may change how long a run takes, beside `env_vars`.
+
+`jars` and `py_files` are not among them: their content counts, and is in the artifact's hash."""
+
+_SIZING = (
+    "spark.cores.max",
+    "spark.executor.instances",
+    "spark.executor.cores",
+    "spark.executor.memory",
+    "spark.driver.cores",
+    "spark.driver.memory",
+    "spark.dynamicAllocation.",
+    "spark.kubernetes.executor.request.cores",
+    "spark.kubernetes.executor.limit.cores",
+    "spark.locality.wait",
+    "spark.scheduler.minRegisteredResourcesRatio",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime",
+)
+_PLACES_AND_NAMES = (
+    "spark.acls.",
+    "spark.admin.acls",
+    "spark.app.",
+    "spark.authenticate",
+    "spark.blockManager.port",
+    "spark.driver.bindAddress",
+    "spark.driver.blockManager.port",
+    "spark.driver.host",
+    "spark.driver.port",
+    "spark.eventLog.",
+    "spark.history.",
+    "spark.jars.ivy",
+    "spark.jars.repositories",
+    "spark.kubernetes.authenticate.",
+    "spark.kubernetes.driver.annotation.",
+    "spark.kubernetes.driver.label.",
+    "spark.kubernetes.driver.pod.name",
+    "spark.kubernetes.executor.annotation.",
+    "spark.kubernetes.executor.label.",
+    "spark.kubernetes.executor.podNamePrefix",
+    "spark.kubernetes.namespace",
+    "spark.kubernetes.submission.",
+    "spark.local.ip",
+    "spark.log.",
+    "spark.logConf",
+    "spark.master",
+    "spark.metrics.",
+    "spark.modify.acls",
+    "spark.network.crypto.",
+    "spark.openlineage.",
+    "spark.port.maxRetries",
+    "spark.redaction.",
+    "spark.submit.",
+    "spark.ui.",
+    "spark.yarn.am.",
+    "spark.yarn.keytab",
+    "spark.yarn.maxAppAttempts",
+    "spark.yarn.principal",
+    "spark.yarn.queue",
+    "spark.yarn.stagingDir",
+    "spark.yarn.submit.",
+    "spark.yarn.tags",
+)
+_LEFT_OUT = _SIZING + _PLACES_AND_NAMES
+_UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINEAGE__")
+
+# A part of a text such as "password=…" or '"api_key": "…"'. Possessive: a long word is gone through once.
+_NAMED_VALUE = re.compile(
+    r"(?<![\w.-])(?P<name>[\w.-]++)(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s&,;]+)"
+)
+
+
+def settings_digests(
+    *,
+    conf: Mapping[Any, Any] | None,
+    arguments: Sequence[Any] | None,
+    options: Mapping[str, Any] | None,
+) -> dict[str, str]:
+    """Digests of what may change a run's time, by name: "conf spark.…", "argument 0", "option java_class".
+
+    Args:
+        conf: Spark properties, as the user gives them.
+        arguments: of the application, as the user gives them: templates unrendered, so that they are the same
+            in each run.
+        options: further arguments of `SparkSubmitHook`, see `KEPT_OPTIONS`.
+
+    Returns:
+        Of each setting that counts the first hexadecimal characters of its SHA-256; nothing of those whose
+        name tells of a secret, and none of the secrets within a text.
+    """
+    settings = [*_of_conf(conf or {}), *_of_arguments(arguments or ()), *_of_options(options or {})]
+    return {name: _digest(name, value) for name, value in settings}
+
+
+def changed_settings(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Names of the settings that were added, removed or changed, sorted.
+
+    Args:
+        then: digests by name.
+        now: the same, later.
+    """
+    return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+
+
+def _of_conf(conf: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    for key in map(str, conf):
+        if not key.startswith(_LEFT_OUT) and not _is_secret(key):
+            yield f"conf {key}", conf[key]
+
+
+def _of_arguments(arguments: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    follows_secret_flag = False
+    for position, argument in enumerate(arguments):
+        if not follows_secret_flag:
+            yield f"argument {position}", argument
+        flag = str(argument)
+        follows_secret_flag = flag.startswith("-") and "=" not in flag and _is_secret(flag)
+
+
+def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in KEPT_OPTIONS:
+        if options.get(name) not in (None, ""):
+            yield f"option {name}", options[name]
+    variables = options.get("env_vars")
+    for name, value in (variables if isinstance(variables, dict) else {}).items():
+        if not str(name).startswith(_UNIMPORTANT_VARIABLES) and not _is_secret(str(name)):
+            yield f"option env_vars {name}", value
+
+
+def _is_secret(name: str) -> bool:
+    """By its whole, such as "spark.hadoop.fs.s3a.access.key", or by its last word, as in "DB_PASS"."""
+    return names_a_secret(name) or names_a_secret(re.split(r"[._-]", name)[-1])
+
+
+def _digest(name: str, value: Any) -> str:
+    """With the name: equal values of different settings are not to be seen as such."""
+    text = _as_text(value)
+    if "://" in text or "jdbc:" in text:
+        text = without_credentials(text)
+    text = _NAMED_VALUE.sub(_without_secret, text)
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def _without_secret(found: re.Match[str]) -> str:
+    return found["name"] + found["between"] if _is_secret(found["name"]) else found[0]
+
+
+def _as_text(value: Any) -> str:
+    """As Spark reads it: JSON's and Python's "true" are the same."""
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,0 +1,1 @@
+"""What of a store may go, and its removal."""

@@ -1,0 +1,188 @@
+"""Reading from a model store: documents by job and type of machine, newest first, or by their ids."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.model.document import Document
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.storage.catalogue import Catalogue
+from airflow_provider_ernest.model.storage.set_aside import set_aside_if_torn
+from airflow_provider_ernest.model.storage.store_removal import Removal
+from airflow_provider_ernest.model.storage.store_scan import all_documents
+from airflow_provider_ernest.model.storage.stored_documents import (
+    DECISIONS,
+    MARKS,
+    MODELS,
+    OBSERVATIONS,
+    PRODUCTION,
+    Shelf,
+    Stored,
+    type_folder,
+)
+from airflow_provider_ernest.model.storage.stored_files import files, forget_listing, safe_name, store_errors
+
+
+class StoreReader:
+    """What can be read from a store; see `store.ModelStore`.
+
+    Args:
+        root: a `pathlib.Path`, or anything with its methods, such as Airflow's `ObjectStoragePath`.
+    """
+
+    def __init__(self, root: Any) -> None:
+        self.root = root
+        self._catalogue = Catalogue(root)
+        self._removal = Removal(root, self._catalogue)
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """What the store holds, in a few words each."""
+        return self._catalogue
+
+    def all_documents(self) -> Iterator[Document]:
+        """Every document of all kinds, observations too, job by job; read as they are asked for.
+
+        What cannot be read is skipped with a warning in the log, which names it.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        with store_errors(f"The documents in {self.root} cannot be read"):
+            yield from all_documents(self.root, on_set_aside=self._removal.unlist_file)
+
+    def history(self, job: str, instance_type: str) -> list[Model]:
+        """All models of a job on a type of machine, newest last.
+
+        A file that is no model of theirs is skipped with a warning in the log, which names it.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._newest(MODELS, job, instance_type, limit=None)
+
+    def decisions(self, job: str, instance_type: str, *, limit: int | None = None) -> list[DecisionRecord]:
+        """The newest decisions for a job on a type of machine, newest last.
+
+        A file that is no decision of theirs is skipped with a warning in the log, which names it.
+
+        Args:
+            job: the user's name of the job.
+            instance_type: the machines' type.
+            limit: at most so many; None for all.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return self._newest(DECISIONS, job, instance_type, limit=limit)
+
+    def productions(self, job: str, instance_type: str, *, limit: int | None = None) -> list[ProductionRun]:
+        """The newest production runs of a job on a type of machine, newest last; see `decisions`."""
+        return self._newest(PRODUCTION, job, instance_type, limit=limit)
+
+    def observations(
+        self, job: str, instance_type: str, *, limit: int | None = None
+    ) -> list[ObservationRecord]:
+        """The newest sample runs of a job on a type of machine, newest last; see `decisions`."""
+        return self._newest(OBSERVATIONS, job, instance_type, limit=limit)
+
+    def marks(self, job: str, instance_type: str) -> list[ModelMark]:
+        """All marks of a job's models on a type of machine, newest last; see `decisions`."""
+        return self._newest(MARKS, job, instance_type, limit=None)
+
+    def latest(self, job: str, instance_type: str) -> Model | None:
+        """The newest model of a job on a type of machine, None where there is none.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return next(iter(self._newest(MODELS, job, instance_type, limit=1)), None)
+
+    def newest_models(self, job: str, instance_type: str, *, limit: int | None = None) -> Iterator[Model]:
+        """The models of a job on a type of machine, newest first, read as they are asked for.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        return islice(self._each_newest(MODELS, job, instance_type), limit)
+
+    def latest_of_jobs(self, instance_type: str, *, limit: int, other_than: str | None = None) -> list[Model]:
+        """The newest model of each job on a type of machine, newest first.
+
+        A file that is no model on that type is skipped with a warning in the log, which names it.
+
+        Args:
+            instance_type: the machines' type.
+            limit: at most so many models.
+            other_than: a job to leave out.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        models: list[Model] = []
+        with store_errors(f"The models in {self.root} cannot be read"):
+            for paths in self._newest_first(safe_name("instance_type", instance_type)):
+                if len(models) >= limit:
+                    break
+                readable = (
+                    MODELS.read_wanted(path, None, instance_type, on_set_aside=self._removal.unlist_file)
+                    for path in paths
+                )
+                model = next((model for model in readable if model is not None), None)
+                if model is not None and model.job != other_than:
+                    models.append(model)
+        return models
+
+    def load(self, job: str, instance_type: str, model_id: str) -> Model:
+        """One model.
+
+        Raises:
+            StoreError: it cannot be read, or is not there: then its cause is a FileNotFoundError.
+        """
+        return self._load(MODELS, job, instance_type, model_id)
+
+    def decision(self, job: str, instance_type: str, decision_id: str) -> DecisionRecord:
+        """One decision; see `load`."""
+        return self._load(DECISIONS, job, instance_type, decision_id)
+
+    def production(self, job: str, instance_type: str, production_id: str) -> ProductionRun:
+        """One production run; see `load`."""
+        return self._load(PRODUCTION, job, instance_type, production_id)
+
+    def mark(self, job: str, instance_type: str, mark_id: str) -> ModelMark:
+        """One mark; see `load`."""
+        return self._load(MARKS, job, instance_type, mark_id)
+
+    def _load(self, shelf: Shelf[Stored], job: str, instance_type: str, document_id: str) -> Stored:
+        path = shelf.path(self.root, job, instance_type, document_id)
+        with store_errors(f"There is no readable {shelf.kind} {document_id} at {path}"):
+            forget_listing(path.parent)
+            try:
+                return shelf.decode(path.read_text(encoding="utf-8"))
+            except (InvalidDocumentError, UnicodeDecodeError):
+                if set_aside_if_torn(self.root, path):
+                    self._removal.unlist_file(shelf, path)
+                raise
+
+    def _newest(
+        self, shelf: Shelf[Stored], job: str, instance_type: str, *, limit: int | None
+    ) -> list[Stored]:
+        return list(islice(self._each_newest(shelf, job, instance_type), limit))[::-1]
+
+    def _each_newest(self, shelf: Shelf[Stored], job: str, instance_type: str) -> Iterator[Stored]:
+        folder = type_folder(self.root, job, instance_type)
+        with store_errors(f"The {shelf.kind}s in {folder} cannot be read"):
+            for path in shelf.newest_first(folder):
+                document = shelf.read_wanted(path, job, instance_type, on_set_aside=self._removal.unlist_file)
+                if document is not None:
+                    yield document
+
+    def _newest_first(self, type_name: str) -> list[list[Any]]:
+        """For each job the paths of its models on a type of machine; newest first, jobs and paths alike."""
+        folders = [folder / type_name for folder in files(self.root)]
+        of_jobs = [MODELS.newest_first(folder) for folder in folders if folder.is_dir()]
+        return sorted(filter(None, of_jobs), key=lambda paths: str(paths[0].name), reverse=True)

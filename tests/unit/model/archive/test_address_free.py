@@ -1,0 +1,70 @@
+import json
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.model.archive.address_free import address_free
+from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+from tests.unit.model.sample_records import a_decision, a_model, a_production_run
+from tests.unit.model.stored_examples import mark, observation
+
+HOST, BUCKET, FOLDER = "10.3.2.1", "s3://planted-bucket/x", "/planted/folder/x"
+TOLD = f"{BUCKET} on {HOST} was {FOLDER}."
+
+CONDITIONS = RunConditions(
+    spark="4.2.0",
+    settings={"spark.hadoop.fs.s3a.bucket.planted.endpoint": "ab"},
+    input=InputFingerprint(partitions=8),
+)
+RUN = Observation(index=0, machines=2, scale=0.1, seconds=5.0, event_log=FOLDER, hosts=(HOST, "planted-2"))
+CLUSTER = TrainingCluster(
+    kind="ec2",
+    name="planted-cluster",
+    instance_type="m5.large",
+    cores_per_machine=2,
+    machines=(TrainedMachine(host=HOST, instance_id="i-planted", culled_because=TOLD, score=1.0),),
+)
+
+DOCUMENTS = [
+    a_model(
+        artifact=BUCKET,
+        input_path=FOLDER,
+        observations=(RUN,),
+        warnings=(TOLD,),
+        cluster=CLUSTER,
+        conditions=CONDITIONS,
+    ),
+    a_decision(
+        reuse=TOLD,
+        decision=replace(a_decision().decision, warnings=(TOLD,), fallback_reason=TOLD),
+    ),
+    a_production_run(event_log=BUCKET, conditions=CONDITIONS),
+    observation("o", 1, observation=RUN, conditions=CONDITIONS),
+    mark("k", 1, model_id="m", reason=TOLD),
+]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda document: type(document).__name__)
+def test_no_address_is_left(document):
+    assert "planted" in json.dumps(document.to_dict())
+    told = json.dumps(address_free(document).to_dict())
+    for address in ("planted", HOST):
+        assert address not in told
+
+
+def test_what_a_model_predicts_with_is_left():
+    model = address_free(DOCUMENTS[0])
+    assert (model.terms, model.artifact_sha256, model.origin) == (
+        DOCUMENTS[0].terms,
+        DOCUMENTS[0].artifact_sha256,
+        DOCUMENTS[0].origin,
+    )
+    assert (model.observations[0].seconds, len(set(model.observations[0].hosts))) == (5.0, 2)
+    assert model.conditions == replace(CONDITIONS, settings=None)
+    assert model.cluster.machines[0].score == 1.0
+
+
+def test_an_unknown_kind_is_not_let_through():
+    with pytest.raises(TypeError, match="RunConditions"):
+        address_free(CONDITIONS)

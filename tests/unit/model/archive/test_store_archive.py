@@ -1,0 +1,195 @@
+import gzip
+import io
+import json
+import tracemalloc
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
+from airflow_provider_ernest.model.archive import archive_lines
+from airflow_provider_ernest.model.archive.store_archive import export_documents, import_archive
+from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.model.sample_records import a_model
+from tests.unit.model.stored_examples import decision, mark, model, observation, production, save_all
+
+DOCUMENTS = [model(0, 3), decision(0, 2), production(0, 1), mark("k", 1, model_id="m"), observation("o", 1)]
+
+
+@pytest.fixture
+def store(tmp_path) -> ModelStore:
+    return save_all(ModelStore(tmp_path / "store"), *DOCUMENTS)
+
+
+@pytest.fixture
+def other(tmp_path) -> ModelStore:
+    return ModelStore(tmp_path / "other")
+
+
+def exported(documents, *, is_compressed=False, **options) -> bytes:
+    target = io.BytesIO()
+    export_documents(documents, target, is_compressed=is_compressed, **options)
+    return target.getvalue()
+
+
+def imported(store, archive: bytes):
+    return import_archive(store, io.BytesIO(archive))
+
+
+def ids(store) -> list[str]:
+    return sorted(str(document) for document in store.all_documents())
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_a_store_arrives_as_it_was(store, other, is_compressed):
+    archive = exported(store.all_documents(), is_compressed=is_compressed)
+    assert archive.startswith(b"\x1f\x8b") is is_compressed
+    result = imported(other, archive)
+    assert result.is_complete
+    assert dict(result.stored) == dict.fromkeys(archive_lines.SHELVES_BY_KIND, 1)
+    assert ids(other) == ids(store)
+    assert [entry.key for entry in other.catalogue.entries()] == [
+        entry.key for entry in store.catalogue.entries()
+    ]
+
+
+def test_the_first_line_counts_what_follows():
+    header, *lines = exported(DOCUMENTS).splitlines()
+    told = json.loads(header)
+    assert (told["format"], told["version"]) == ("airflow-provider-ernest store", 1)
+    assert told["documents"] == {"model": 1, "decision": 1, "production": 1, "observation": 1, "mark": 1}
+    assert [json.loads(line)["kind"] for line in lines] == [
+        "model",
+        "decision",
+        "production",
+        "mark",
+        "observation",
+    ]
+
+
+def test_importing_again_changes_nothing(store):
+    result = imported(store, exported(DOCUMENTS))
+    assert result.is_complete
+    assert (sum(result.stored.values()), sum(result.present.values())) == (0, 5)
+
+
+def test_another_document_of_the_same_id_is_left_out_and_named_and_the_rest_goes_on(store):
+    unlike = replace(DOCUMENTS[0], noise=0.5)
+    result = imported(store, exported([unlike, model(7, 1)]))
+    (conflict,) = result.conflicts
+    assert (conflict.line, conflict.name) == (2, f"model {a_model().model_id}")
+    assert "another one of that id for 'pca' on m5.large" in conflict.problem
+    assert store.load("pca", "m5.large", a_model().model_id) == DOCUMENTS[0]
+    assert store.load("pca", "m5.large", a_model(7).model_id)
+    assert not result.is_complete
+
+
+def test_names_lead_nowhere_else(tmp_path, other):
+    hostile = replace(a_model(), job="../../x", instance_type="..", model_id="../../../etc/passwd")
+    before = set(tmp_path.rglob("*"))
+    assert imported(other, exported([hostile])).is_complete
+    assert other.load("../../x", "..", "../../../etc/passwd") == hostile
+    assert all(path.is_relative_to(other.root) for path in set(tmp_path.rglob("*")) - before)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        (b'{"kind":"pickle","document":{}}', "'pickle' is no kind"),
+        (b'{"kind":"model","document":{"schema":1}}', "no Model document"),
+        (b'{"kind":"model","document":{"schema":99}}', "schema 99"),
+        (b'{"kind":"model","document":[1]}', "must be a mapping"),
+        (b'{"kind":["model"],"document":{}}', "no kind"),
+        (b"[1]", "no JSON object"),
+        (b"{" * 100_000, "no JSON object"),
+        (b"\xff\xfe", "no JSON object"),
+        (b"", "no JSON object"),
+    ],
+)
+def test_a_line_that_is_no_document_is_named_and_the_rest_goes_on(other, line, problem):
+    header, first, *rest = exported(DOCUMENTS).splitlines()
+    result = imported(other, b"\n".join([header, line, first, *rest, b""]))
+    (refused,) = result.refused
+    assert refused.line == 2
+    assert problem in refused.problem
+    assert sum(result.stored.values()) == 5
+
+
+def test_a_document_without_a_name_is_refused(other):
+    result = imported(other, exported([replace(a_model(), job="")]))
+    assert "job='' is empty" in result.refused[0].problem
+
+
+@pytest.mark.parametrize("is_compressed", [False, True])
+def test_cut_off_anywhere_what_is_whole_is_imported_and_the_rest_is_told(tmp_path, is_compressed):
+    archive = exported(DOCUMENTS, is_compressed=is_compressed)
+    header_ends = len(gzip.compress(archive)) if is_compressed else archive.index(b"\n")
+    for number, end in enumerate(range(len(archive) - 1, 0, -max(1, len(archive) // 40))):
+        into = ModelStore(tmp_path / f"cut-{number}")
+        try:
+            result = imported(into, archive[:end])
+        except InvalidDocumentError:
+            assert end <= header_ends, "only a file without its header is none at all"
+            continue
+        assert len(list(into.all_documents())) == sum(result.stored.values())
+        assert result.missing == 5 - sum(result.stored.values())
+        if result.missing:
+            assert result.damage or archive[end - 1 : end] == b"\n"
+
+
+def test_a_damaged_byte_in_a_compressed_file_is_told(other):
+    archive = bytearray(exported(DOCUMENTS, is_compressed=True))
+    archive[len(archive) // 2] ^= 0xFF
+    result = imported(other, bytes(archive))
+    assert not result.is_complete
+    assert result.damage
+
+
+@pytest.mark.parametrize(
+    ("archive", "problem"),
+    [
+        (b"", "no archive"),
+        (b"{}", "no archive"),
+        (b"hello\n", "no archive"),
+        (b"\x1f\x8b broken", "no archive"),
+        (b'{"format":"airflow-provider-ernest store","version":2}\n', "version 2.*reads 1"),
+    ],
+)
+def test_a_file_that_is_no_archive_is_refused(other, archive, problem):
+    with pytest.raises(InvalidDocumentError, match=problem):
+        imported(other, archive)
+
+
+def test_a_single_document_is_imported_as_one(other):
+    for document in DOCUMENTS:
+        assert imported(other, json.dumps(document.to_dict(), indent=2).encode()).is_complete
+    assert len(list(other.all_documents())) == 5
+
+
+def test_a_line_without_an_end_is_not_read_into_memory(other, monkeypatch):
+    monkeypatch.setattr(archive_lines, "MOST_BYTES_OF_A_LINE", 10_000)
+    header = exported(DOCUMENTS).splitlines()[0]
+    result = imported(other, gzip.compress(header + b"\n" + b" " * 1_000_000))
+    assert (result.missing, "longer than 10,000 bytes" in result.damage) == (5, True)
+
+
+def test_a_store_that_cannot_be_written_ends_the_import(other):
+    other.root.write_text("no folder")
+    with pytest.raises(StoreError):
+        imported(other, exported(DOCUMENTS))
+
+
+def test_memory_does_not_grow_with_the_documents(tmp_path):
+    def peak(count: int) -> int:
+        path = tmp_path / f"{count}.jsonl.gz"
+        tracemalloc.start()
+        with path.open("wb") as target:
+            export_documents((observation(str(n), 1) for n in range(count)), target, is_compressed=True)
+        with path.open("rb") as source:
+            assert sum(line.document is not None for line in archive_lines.ArchiveReader(source)) == count
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    few = peak(100)
+    assert peak(3_000) < few + 100_000

@@ -1,0 +1,208 @@
+"""A model is judged by what came after it."""
+
+import pytest
+
+from airflow_provider_ernest.model.life.freshness import (
+    DRIFTING,
+    FRESH,
+    STALE,
+    State,
+    evidence_against,
+    state_of,
+)
+from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.model.storage.catalogue import DECISION, PRODUCTION_RUN
+from airflow_provider_ernest.model.storage.catalogue_entry import MARK
+from tests.unit.model.sample_records import an_entry
+
+OLD, NEW = "aa" * 32, "bb" * 32
+MODEL_ENTRY = an_entry("m1", model_id="m1", at="2026-01-05T12:00:00+00:00", artifact_sha256=OLD)
+
+
+def run(day, *, name=None, artifact_sha256=OLD, model_id="m1", is_unusual=False, **fields):
+    return an_entry(
+        name or f"p{day}",
+        kind=PRODUCTION_RUN,
+        at=f"2026-01-{day:02d}T12:00:00+00:00",
+        model_id=model_id,
+        artifact_sha256=artifact_sha256,
+        predicted_seconds=50.0,
+        is_unusual=is_unusual,
+        **fields,
+    )
+
+
+def newer_model(day, **fields):
+    return an_entry(f"m{day}", at=f"2026-01-{day:02d}T12:00:00+00:00", **fields)
+
+
+def test_a_model_alone_is_fresh():
+    assert state_of(MODEL_ENTRY, others=[MODEL_ENTRY]) == State(FRESH, "")
+
+
+@pytest.mark.parametrize(
+    "newer",
+    [
+        run(6, artifact_sha256=NEW),
+        run(6, artifact_sha256=NEW, model_id="another", instance_type="m5.xlarge"),
+        newer_model(6, artifact_sha256=NEW),
+        newer_model(6, artifact_sha256=NEW, instance_type="m5.xlarge"),
+    ],
+)
+def test_a_model_of_an_application_that_was_since_changed_is_stale(newer):
+    state = state_of(MODEL_ENTRY, others=[MODEL_ENTRY, newer])
+
+    assert state.name == STALE
+    assert OLD[:12] in state.reason
+    assert NEW[:12] in state.reason
+    assert "Make the sample runs again" in state.reason
+    assert state.cause == CODE
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        run(4, artifact_sha256=NEW),
+        newer_model(4, artifact_sha256=NEW),
+        run(6),
+        run(6, artifact_sha256=None),
+        newer_model(6),
+        run(6, artifact_sha256=NEW, job="sort"),
+        an_entry("d", kind=DECISION, at="2026-01-06T12:00:00+00:00", artifact_sha256=NEW),
+    ],
+    ids=["older run", "older model", "same", "unknown", "unknown model", "another job", "a decision"],
+)
+def test_what_is_older_unknown_or_of_another_job_makes_nothing_stale(other):
+    assert state_of(MODEL_ENTRY, others=[other]) == State(FRESH)
+
+
+def test_a_model_of_an_unknown_application_is_never_stale():
+    model = an_entry("m1", at="2026-01-05T12:00:00+00:00")
+
+    assert state_of(model, others=[run(6, artifact_sha256=NEW)]).name == FRESH
+
+
+def test_an_application_that_was_changed_back_is_the_models_again():
+    assert state_of(MODEL_ENTRY, others=[run(6, artifact_sha256=NEW), run(7)]).name == FRESH
+    assert state_of(MODEL_ENTRY, others=[run(7, artifact_sha256=NEW), run(6)]).name == STALE
+
+
+def test_times_are_compared_as_times():
+    """Six in the evening in Tokyo is before noon in London."""
+    earlier = an_entry("x", at="2026-01-05T18:00:00+09:00", artifact_sha256=NEW)
+    later = an_entry("x", at="2026-01-05T11:00:00-05:00", artifact_sha256=NEW)
+
+    assert state_of(MODEL_ENTRY, others=[earlier]).name == FRESH
+    assert state_of(MODEL_ENTRY, others=[later]).name == STALE
+
+
+@pytest.mark.parametrize(("at", "name"), [("2026-01-06T12:00:00", STALE), ("yesterday", FRESH), ("", FRESH)])
+def test_a_time_that_says_too_little_stops_nothing(at, name):
+    other = an_entry("x", at=at, artifact_sha256=NEW)
+
+    assert state_of(MODEL_ENTRY, others=[other, MODEL_ENTRY]).name == name
+
+
+@pytest.mark.parametrize(
+    ("unusual", "name"),
+    [
+        ([], FRESH),
+        ([True, True], FRESH),
+        ([True, True, True], DRIFTING),
+        ([True, False, True, False, True, False], FRESH),
+        ([False] * 200 + [True] * 3, DRIFTING),
+        ([True] * 20 + [False] * 3, DRIFTING),
+    ],
+)
+def test_a_model_drifts_where_its_runs_say_so_however_old_it_is(unusual, name):
+    runs = [run(6, name=f"p{index:03d}", is_unusual=value) for index, value in enumerate(unusual)]
+
+    state = state_of(MODEL_ENTRY, others=reversed(runs))
+
+    assert state.name == name
+    assert ("sample runs again" in state.reason) == (name == DRIFTING)
+    assert state.cause == (UNEXPLAINED if name == DRIFTING else "")
+
+
+def test_runs_outside_what_is_likely_count_too_if_they_are_many():
+    runs = [run(6, name=f"p{index:03d}", is_unlikely=True) for index in range(60)]
+
+    assert state_of(MODEL_ENTRY, others=runs[:5]).name == FRESH
+    assert state_of(MODEL_ENTRY, others=runs).name == DRIFTING
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"model_id": "m2"},
+        {"instance_type": "m5.xlarge"},
+        {"job": "sort"},
+    ],
+    ids=["another lineage", "another type", "another job"],
+)
+def test_runs_that_it_did_not_predict_for_its_own_machines_do_not_count(fields):
+    runs = [run(6 + day, is_unusual=True, **fields) for day in range(5)]
+
+    assert state_of(MODEL_ENTRY, others=runs) == State(FRESH)
+
+
+def test_runs_of_all_models_of_a_lineage_count_together():
+    learned = [newer_model(7, base_model_id="m1"), newer_model(8, base_model_id="m1")]
+    runs = [run(6 + day, is_unusual=True, model_id=name) for day, name in enumerate(("m1", "m7", "m8"))]
+
+    for model in (MODEL_ENTRY, *learned):
+        assert state_of(model, others=[MODEL_ENTRY, *learned, *runs]).name == DRIFTING
+    assert evidence_against(MODEL_ENTRY, others=[*learned, *runs]).unusual == 3
+
+
+def mark(name, *, model_id="m1", day=6, **fields):
+    when = f"2026-01-{day:02d}T12:00:00+00:00"
+    return an_entry(name, **{"kind": MARK, "model_id": model_id, "at": when, "cause": AGE, **fields})
+
+
+def test_a_mark_makes_the_whole_lineage_stale_for_its_reason():
+    learned = newer_model(7, base_model_id="m1", artifact_sha256=OLD)
+    sign = mark("k1", model_id="m7", cause=SETTINGS, reason="Spark is 4 and was 3.")
+
+    for model in (MODEL_ENTRY, learned):
+        state = state_of(model, others=[MODEL_ENTRY, learned, sign])
+        assert state == State(STALE, "Spark is 4 and was 3.", SETTINGS)
+
+
+@pytest.mark.parametrize("fields", [{"model_id": "m2"}, {"job": "sort"}, {"instance_type": "m5.xlarge"}])
+def test_marks_of_others_do_not_count(fields):
+    assert state_of(MODEL_ENTRY, others=[mark("k1", **fields)]) == State(FRESH)
+
+
+def test_the_newest_mark_tells_the_reason():
+    marks = [mark("k2", day=8, reason="late"), mark("k1", day=7, reason="early")]
+
+    assert state_of(MODEL_ENTRY, others=marks).reason == "late"
+
+
+def test_a_mark_of_drift_tells_its_cause():
+    runs = [run(6 + day, is_unusual=True) for day in range(3)]
+    sign = mark("k1", day=9, cause=CLUSTER, reason="The machines are slower.")
+
+    assert state_of(MODEL_ENTRY, others=[*runs, sign]) == State(DRIFTING, "The machines are slower.", CLUSTER)
+
+
+def test_a_mark_of_changed_code_is_lifted_by_a_run_of_the_models_own():
+    changed = mark("k1", day=6, cause=CODE, artifact_sha256=NEW)
+
+    assert state_of(MODEL_ENTRY, others=[changed]).name == STALE
+    assert state_of(MODEL_ENTRY, others=[changed, run(7)]).name == FRESH
+    assert state_of(MODEL_ENTRY, others=[changed, run(5)]).name == STALE
+
+
+def test_runs_of_other_code_say_nothing_of_the_model():
+    """They make it stale; once the code is changed back, they are no sign of drift either."""
+    runs = [run(6 + day, is_unusual=True, artifact_sha256=NEW) for day in range(5)]
+
+    assert state_of(MODEL_ENTRY, others=[*runs, run(12)]).name == FRESH
+
+
+def test_stale_is_the_reason_where_it_drifts_too():
+    runs = [run(6 + day, is_unusual=True, artifact_sha256=NEW) for day in range(5)]
+
+    assert state_of(MODEL_ENTRY, others=runs).name == STALE

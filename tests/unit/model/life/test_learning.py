@@ -1,0 +1,252 @@
+"""A model goes on learning from production, and not from what it should not learn from."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
+from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.model.life.learning import MOST_REPEATED, MOST_RUNS, learn, with_runs
+from airflow_provider_ernest.model.prediction import predict_interval, predict_seconds
+from airflow_provider_ernest.model.training import train
+from tests.unit.model.sample_records import a_production_run
+
+CODE = "ab" * 32
+TRAINED_ON = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (4, 0.05), (4, 0.1), (3, 0.08)]
+CONDITIONS = RunConditions(
+    spark="4.2.0", input=InputFingerprint(partitions=10, total_bytes=10**9, columns=4, format="csv")
+)
+MORE = replace(CONDITIONS.input, partitions=90, total_bytes=9 * 10**9)
+
+
+def samples(*, iterations=None, startup=12.0):
+    return [
+        Observation(
+            index=index,
+            machines=machines,
+            scale=scale,
+            seconds=10.0 + 400.0 * scale / machines,
+            startup_seconds=startup,
+            iterations=iterations,
+        )
+        for index, (machines, scale) in enumerate(TRAINED_ON)
+    ]
+
+
+@pytest.fixture(scope="module")
+def model():
+    return train(samples(), job="pca", instance_type="m5.large", artifact_sha256=CODE, conditions=CONDITIONS)
+
+
+def production(number, *, machines=8, seconds=100.0, outside=False, **fields):
+    """A run that took so long after a start-up of 15 s, as it was predicted or not."""
+    whole = seconds + 15.0
+    interval = (0.5 * whole, 0.6 * whole) if outside else (0.9 * whole, 1.1 * whole)
+    return a_production_run(
+        number,
+        **{
+            "machines": machines,
+            "seconds": whole,
+            "run_seconds": seconds,
+            "startup_seconds": 15.0,
+            "predicted_seconds": 60.0,
+            "likely_seconds": interval,
+            "nearly_certain_seconds": interval,
+            "artifact_sha256": CODE,
+            **fields,
+        },
+    )
+
+
+def test_it_learns_what_production_takes(model):
+    """Production has work that no sample run showed: 30 s on whatever machines."""
+    runs = [production(number, seconds=90.0) for number in range(3)]
+    learned = learn(model, runs)
+
+    before, after = (float(predict_seconds(each, machines=8)[0]) for each in (model, learned))
+    assert abs(after - 90.0) < 0.3 * abs(before - 90.0)
+    assert float(predict_seconds(learned, machines=1, scale=0.1)[0]) == pytest.approx(50.0, rel=0.05)
+
+
+def test_what_it_has_learned_from_is_told(model):
+    runs = [production(number) for number in range(2)]
+    learned = learn(model, runs)
+
+    assert learned.base_model_id == model.model_id
+    assert learned.learned_from == tuple(run.production_id for run in runs)
+    assert learned.model_id > model.model_id
+    assert learned.observations[: len(TRAINED_ON)] == model.observations
+    assert [(run.machines, run.scale, run.seconds) for run in learned.observations[-2:]] == [
+        (8, 1.0, 100.0)
+    ] * 2
+    assert [run.index for run in learned.observations] == list(range(len(TRAINED_ON) + 2))
+    assert len(learned.validation.folds) == len(learned.observations)
+    kept = ("job", "instance_type", "artifact_sha256", "conditions", "method", "trained_iterations")
+    assert all(getattr(learned, name) == getattr(model, name) for name in kept)
+
+
+def test_it_goes_on_from_where_it_was(model):
+    first = learn(model, [production(0)])
+    second = learn(first, [production(0), production(1)])
+
+    assert second.base_model_id == model.model_id
+    assert second.learned_from == (production(0).production_id, production(1).production_id)
+    at_once = learn(model, [production(0), production(1)])
+    assert second.observations == at_once.observations
+    assert second.amdahl == at_once.amdahl
+    assert second.prior.noise == at_once.prior.noise
+    assert second.prior.noise_weights == pytest.approx(at_once.prior.noise_weights)
+
+
+def test_where_there_is_nothing_new_there_is_no_model(model):
+    learned = learn(model, [production(0)])
+
+    assert learn(model, []) is None
+    assert learn(learned, [production(0)]) is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"artifact_sha256": "cd" * 32},
+        {"instance_type": "m5.xlarge"},
+        {"job": "sort"},
+        {"conditions": RunConditions(spark="4.3.0")},
+        {"conditions": replace(CONDITIONS, input=replace(CONDITIONS.input, columns=9))},
+        {"run_seconds": None, "seconds": 8.0},
+    ],
+    ids=["other code", "other machines", "other job", "other Spark", "other shape", "mostly start-up"],
+)
+def test_from_other_runs_nothing_is_learned(model, fields):
+    assert learn(model, [production(0, **fields)]) is None
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"artifact_sha256": None},
+        {"conditions": CONDITIONS},
+        {
+            "conditions": replace(
+                CONDITIONS, input=replace(CONDITIONS.input, partitions=90, total_bytes=9 * 10**9)
+            )
+        },
+    ],
+    ids=["unknown code", "same conditions", "much more of the same data"],
+)
+def test_what_is_not_known_to_differ_is_learned_from(model, fields):
+    assert learn(model, [production(0, **fields)]) is not None
+
+
+def test_nothing_is_learned_while_it_drifts(model):
+    runs = [production(number) for number in range(5)]
+    drifting = [production(number, seconds=200.0, outside=True) for number in range(5, 8)]
+
+    assert learn(model, [*runs, *drifting]) is None
+
+
+def test_nothing_is_learned_from_what_may_be_the_beginning_of_a_drift(model):
+    runs = [production(number) for number in range(3)]
+    odd = production(3, seconds=200.0, outside=True)
+
+    assert learn(model, [*runs, odd]).learned_from == tuple(run.production_id for run in runs)
+    assert len(learn(model, [*runs, odd, production(4)]).learned_from) == 5, "it was none"
+
+
+def test_only_so_many_are_remembered_the_newest(model):
+    model = replace(model, method="relative", prior=None, terms=model.terms[:2])
+    runs = [production(number, machines=2 + number) for number in range(MOST_RUNS + 3)]
+    learned = learn(model, runs[:-3])
+    later = learn(learned, runs)
+
+    assert later.learned_from == tuple(run.production_id for run in runs[3:])
+    assert len(later.observations) == len(TRAINED_ON) + MOST_RUNS
+    assert learn(later, runs) is None, "what was forgotten is not learned again"
+
+
+def test_where_each_run_counts_repetitions_are_few(model):
+    relative = replace(model, method="relative", prior=None, terms=model.terms[:2])
+    runs = [production(number) for number in range(10)]
+    learned = learn(relative, runs)
+
+    assert learned.learned_from == tuple(run.production_id for run in runs[-MOST_REPEATED:])
+    assert learn(learned, runs) is None
+
+
+def test_one_configuration_again_and_again_says_little_of_others(model):
+    """The interval where nothing ran must not become narrow by runs elsewhere."""
+    learned = learn(model, [production(number, seconds=60.0 + 0.1 * (number % 5)) for number in range(40)])
+
+    def width(of, machines):
+        low, high = predict_interval(of, machines=machines, level=0.8)
+        return float(np.log(high / low)[0])
+
+    assert width(learned, 8) < width(model, 8)
+    assert width(learned, 64) > 2.0 * width(learned, 8)
+
+
+def test_intervals_grow_as_wide_as_production_scatters(model):
+    quiet = learn(model, [production(number, seconds=60.0 + 0.1 * number) for number in range(8)])
+    noisy = learn(
+        model, [production(number, seconds=60.0 * (1.5 if number % 2 else 0.75)) for number in range(8)]
+    )
+
+    low, high = predict_interval(noisy, machines=8, level=0.8)
+    assert low < 47.0
+    assert high > 85.0
+    assert noisy.noise > 4.0 * quiet.noise
+
+
+def test_the_start_up_becomes_productions_own(model):
+    assert learn(model, [production(0)]).startup_seconds == 12.0, "one run may be an exception"
+    assert learn(model, [production(number) for number in range(3)]).startup_seconds == 15.0
+
+
+def test_a_run_whose_start_up_is_not_known_counts_less_the_usual_one(model):
+    learned = learn(model, [production(0, seconds=100.0, run_seconds=None, startup_seconds=None)])
+
+    assert learned.observations[-1].seconds == pytest.approx(103.0), "115 s less 12 s"
+    assert learned.observations[-1].startup_seconds == 12.0
+
+
+def test_of_an_iterative_job_runs_count_by_the_iterations_trained_with():
+    model = train(samples(iterations=5), job="pca", instance_type="m5.large", artifact_sha256=CODE)
+    predicted = float(predict_seconds(model, machines=8, iterations=50)[0])
+    run = production(0, seconds=1.2 * predicted)
+
+    learned = learn(model, [run], iterations={run.production_id: 50})
+
+    assert learn(model, [run]) is None
+    assert learned.observations[-1].iterations == 5
+    trained = float(predict_seconds(model, machines=8)[0])
+    assert learned.observations[-1].seconds == pytest.approx(1.2 * trained)
+
+
+def test_warnings_of_others_are_kept_and_those_about_the_runs_are_made_anew(model):
+    warned = replace(model, warnings=("Mind the gap.", *model.warnings))
+    learned = learn(warned, [production(0)])
+
+    assert learned.warnings[0] == "Mind the gap."
+    assert not [
+        warning
+        for warning in learned.warnings[1:]
+        if warning in model.warnings and "configurations" in warning
+    ]
+
+
+def test_the_sums_are_those_of_all_runs(model):
+    learned = learn(model, [production(0), production(1, machines=16, seconds=70.0)])
+    online = ExtendedAmdahl(degree=1)
+    for run in learned.observations:
+        online.update(run)
+
+    assert learned.amdahl == online.state
+    assert with_runs(learned.amdahl, []) == learned.amdahl
+
+
+def test_it_learns_from_whatever_goes_into_a_store(model):
+    """A model that has learned is read back as it was written."""
+    learned = learn(model, [production(0)])
+
+    assert type(learned).from_dict(learned.to_dict()) == learned

@@ -1,0 +1,81 @@
+"""Production tells how much runs scatter, and is not explained away."""
+
+import math
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.model.averaging.predictor import TermAveraging
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.life.production_prior import (
+    FURTHER_LEVELS,
+    with_production,
+    without_production,
+)
+
+
+def runs_of(seconds, machines=8):
+    return [
+        Observation(index=index, machines=machines, scale=1.0, seconds=each)
+        for index, each in enumerate(seconds)
+    ]
+
+
+@pytest.mark.parametrize("scatter", [0.001, 0.02, 0.1, 0.5])
+def test_what_scatter_did_to_a_prior_can_be_taken_back(scatter):
+    generator = np.random.default_rng(0)
+    runs = runs_of(60.0 * np.exp(scatter * generator.standard_normal(50)))
+    prior = AveragingPrior()
+    changed = with_production(prior, runs)
+
+    back = without_production(changed, runs)
+    assert back.noise == prior.noise
+    assert back.disturbed_run == pytest.approx(prior.disturbed_run)
+    assert back.noise_weights == pytest.approx(prior.noise_weights)
+    most = max(zip(changed.noise_weights, changed.noise, strict=True))[1]
+    assert most == min(changed.noise, key=lambda level: abs(math.log(level / scatter)))
+
+
+def test_configurations_that_ran_once_say_nothing_of_the_noise():
+    prior = AveragingPrior()
+    once = [*runs_of([60.0]), *runs_of([90.0], machines=4)]
+
+    changed = with_production(prior, once)
+    assert (changed.noise, changed.noise_weights) == (prior.noise, prior.noise_weights)
+    assert without_production(changed, once).noise_weights == prior.noise_weights
+    assert not set(FURTHER_LEVELS) & set(prior.noise)
+
+
+def test_no_runs_change_nothing():
+    prior = AveragingPrior()
+
+    assert with_production(prior, []) is prior
+    assert without_production(prior, []) is prior
+
+
+@pytest.mark.parametrize("factor", [0.7, 1.5, 3.0])
+def test_production_that_contradicts_all_samples_is_believed_when_it_comes_again(factor):
+    """Full inputs may be another regime: that is no reason to go on predicting as if they were samples."""
+    grid = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (4, 0.05), (4, 0.1), (3, 0.08)]
+    generator = np.random.default_rng(1)
+
+    def noisy(seconds):
+        return seconds * math.exp(0.03 * generator.standard_normal())
+
+    sampled = [
+        Observation(index=index, machines=machines, scale=scale, seconds=noisy(10 + 400 * scale / machines))
+        for index, (machines, scale) in enumerate(grid)
+    ]
+    repeated = runs_of([noisy(60.0 * factor) for _ in range(3)])
+
+    def predicted(prior):
+        every = [*sampled, *repeated]
+        predictor = TermAveraging(prior=prior).fit(
+            machines=[run.machines for run in every],
+            scale=[run.scale for run in every],
+            seconds=[run.seconds for run in every],
+        )
+        return float(predictor.predict(machines=8, scale=1.0)[0])
+
+    assert predicted(with_production(AveragingPrior(), repeated)) == pytest.approx(60.0 * factor, rel=0.1)

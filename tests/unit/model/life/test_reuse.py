@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, State
+from airflow_provider_ernest.model.life.reuse import ReusePolicy, judge
+from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.model.training import train
+
+HASH, OTHER_HASH = "ab" * 32, "cd" * 32
+CONDITIONS = RunConditions(
+    spark="4.2.0",
+    settings={"argument 0": "aa"},
+    input=InputFingerprint(partitions=10, total_bytes=10**9, columns=3, format="csv"),
+)
+FRESH_STATE = State(FRESH)
+RUNS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
+
+
+@pytest.fixture(scope="module")
+def model():
+    observations = [
+        Observation(
+            index=index, machines=machines, scale=scale, seconds=2 + 120 * scale / machines + machines
+        )
+        for index, (machines, scale) in enumerate(RUNS)
+    ]
+    return train(observations, job="enrich", method="relative", artifact_sha256=HASH, conditions=CONDITIONS)
+
+
+def verdict(model, *, sha=HASH, conditions=CONDITIONS, state=FRESH_STATE, days=0.0, **policy):
+    return judge(
+        model,
+        artifact_sha256=sha,
+        conditions=conditions,
+        state=state,
+        policy=ReusePolicy(**policy),
+        now=datetime.now(UTC) + timedelta(days=days),
+    )
+
+
+def test_a_model_is_reused_where_nothing_has_changed(model):
+    found = verdict(model)
+
+    assert found.is_reused
+    assert (found.cause, found.growth) == ("", 1.0)
+    assert model.model_id in found.reason
+    assert "nothing that it depends on has changed" in found.reason
+
+
+def test_more_data_is_told_with_the_reason(model):
+    grown = replace(
+        CONDITIONS, input=InputFingerprint(partitions=13, total_bytes=13 * 10**8, columns=3, format="csv")
+    )
+    found = verdict(model, conditions=grown)
+
+    assert found.is_reused
+    assert found.growth == pytest.approx(1.3)
+    assert "The input is 1.3 times as large as then." in found.reason
+
+
+def test_another_application_is_another_job(model):
+    found = verdict(model, sha=OTHER_HASH)
+
+    assert (found.is_reused, found.cause) == (False, CODE)
+    assert f"it is {OTHER_HASH[:12]} and was {HASH[:12]}" in found.reason
+
+
+def test_an_application_that_nobody_can_read_is_not_taken_for_the_same_unless_asked(model):
+    found = verdict(model, sha=None)
+
+    assert (found.is_reused, found.cause) == (False, ""), "nothing speaks against the model for good"
+    assert "accept_unknown_application" in found.reason
+    assert verdict(model, sha=None, accept_unknown_application=True).is_reused
+    assert not verdict(model, sha=OTHER_HASH, accept_unknown_application=True).is_reused
+
+
+def test_changed_conditions_are_the_cause(model):
+    assert verdict(model, conditions=replace(CONDITIONS, spark="4.3.0")).cause == SETTINGS
+    other = InputFingerprint(partitions=10, total_bytes=10**9, columns=4, format="csv")
+    found = verdict(model, conditions=replace(CONDITIONS, input=other))
+    assert (found.is_reused, found.cause) == (False, DATA)
+    assert "A record of the input has 4 columns and had 3." in found.reason
+
+
+def test_what_could_not_be_compared_is_said(model):
+    found = verdict(model, conditions=RunConditions(spark="4.2.0", settings={"argument 0": "aa"}))
+
+    assert found.is_reused
+    assert "not compared: the size of the input, the columns of the input." in found.reason
+
+
+@pytest.mark.parametrize(
+    ("state", "cause"),
+    [
+        (State(DRIFTING, "Its last runs were too slow.", cause=UNEXPLAINED), UNEXPLAINED),
+        (State(STALE, "The machines are slower.", cause=CLUSTER), CLUSTER),
+    ],
+)
+def test_what_production_says_against_it_counts(model, state, cause):
+    found = verdict(model, state=state)
+
+    assert (found.is_reused, found.cause) == (False, cause)
+    assert state.reason in found.reason
+
+
+@pytest.mark.parametrize("cause", [CODE, DATA, SETTINGS])
+def test_what_was_changed_and_changed_back_does_not_count(model, cause):
+    """It is looked at anew, and is as it was."""
+    assert verdict(model, state=State(STALE, "It had changed.", cause=cause)).is_reused
+
+
+def test_models_grow_old_where_that_is_wanted(model):
+    assert verdict(model, days=1000).is_reused
+    assert verdict(model, days=29, max_age_days=30).is_reused
+    found = verdict(model, days=31, max_age_days=30)
+    assert (found.is_reused, found.cause) == (False, AGE)
+
+
+def test_an_inadequate_model_is_not_reused(model):
+    doubtful = replace(model, validation=replace(model.validation, median_error_percent=40.0))
+
+    found = verdict(doubtful, max_error_percent=25.0)
+    assert not found.is_reused
+    assert "40.0 %" in found.reason
+    assert verdict(doubtful).is_reused, "where any error is accepted"

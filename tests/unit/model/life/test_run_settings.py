@@ -1,0 +1,136 @@
+"""Which settings are noticed to have changed, and that no secret leaves a trace."""
+
+import re
+
+import pytest
+
+from airflow_provider_ernest.model.life.run_settings import changed_settings, settings_digests
+from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, event_log_conf, sizing_conf
+
+
+def digests(*, conf=None, arguments=None, options=None):
+    return settings_digests(conf=conf, arguments=arguments, options=options)
+
+
+def test_settings_are_named_and_only_their_digests_are_kept():
+    found = digests(
+        conf={"spark.sql.shuffle.partitions": 200},
+        arguments=["--input", "{{ sample.input }}"],
+        options={"java_class": "com.example.Main", "env_vars": {"OMP_NUM_THREADS": "1"}},
+    )
+
+    assert sorted(found) == [
+        "argument 0",
+        "argument 1",
+        "conf spark.sql.shuffle.partitions",
+        "option env_vars OMP_NUM_THREADS",
+        "option java_class",
+    ]
+    assert all(re.fullmatch(r"[0-9a-f]{16}", digest) for digest in found.values())
+
+
+def test_nothing_given_is_nothing_found():
+    assert digests() == digests(conf={}, arguments=(), options={"java_class": None, "packages": ""}) == {}
+
+
+def test_a_number_is_the_same_as_its_text():
+    assert digests(conf={"spark.sql.shuffle.partitions": 200, "spark.speculation": True}) == digests(
+        conf={"spark.sql.shuffle.partitions": "200", "spark.speculation": "true"}
+    )
+
+
+def test_equal_values_of_different_settings_are_not_seen_to_be_equal():
+    assert len(set(digests(conf={"spark.a": "7", "spark.b": "7"}, arguments=["7"]).values())) == 3
+
+
+@pytest.mark.parametrize(
+    "conf",
+    [
+        sizing_conf(machines=3, cores_per_machine=4),
+        bounded_allocation_conf(machines=3),
+        event_log_conf("/logs"),
+        {"spark.executor.memory": "4g", "spark.executor.memoryOverhead": "1g", "spark.driver.memory": "2g"},
+        {"spark.master": "spark://10.0.0.7:7077", "spark.driver.host": "10.0.0.1", "spark.app.name": "a"},
+        {"spark.openlineage.parentRunId": "7", "spark.openlineage.transport.auth.apiKey": "k"},
+        {"spark.ui.port": "4041", "spark.yarn.queue": "night", "spark.yarn.tags": "run-7"},
+    ],
+    ids=lambda conf: next(iter(conf)),
+)
+def test_what_sizes_names_or_places_a_run_is_no_setting_of_the_job(conf):
+    assert digests(conf=conf) == {}
+
+
+def test_what_changes_how_long_a_run_takes_is_kept():
+    conf = {
+        "spark.sql.adaptive.enabled": "true",
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.executor.extraJavaOptions": "-XX:+UseG1GC",
+        "spark.memory.fraction": "0.8",
+        "spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0",
+    }
+    assert sorted(digests(conf=conf)) == sorted(f"conf {name}" for name in conf)
+
+
+def test_files_whose_content_is_hashed_are_not_told_by_their_names():
+    assert (
+        digests(options={"jars": "/builds/7/a.jar", "py_files": "/builds/7/b.zip", "num_executors": 3}) == {}
+    )
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "spark.hadoop.fs.s3a.secret.key",
+        "spark.hadoop.fs.s3a.access.key",
+        "spark.hadoop.fs.azure.account.key.lake",
+        "spark.ssl.keyPassword",
+        "spark.myApp.apiKey",
+        "spark.sessionToken",
+        "spark.service.CREDENTIALS",
+    ],
+)
+def test_a_property_whose_name_tells_of_a_secret_leaves_nothing(name):
+    assert digests(conf={name: "1234"}, options={"env_vars": {name: "1234"}}) == {}
+
+
+@pytest.mark.parametrize(
+    ("with_secret", "with_another"),
+    [
+        ("--password=1234", "--password=5678"),
+        ("jdbc:postgresql://db/lake?user=a&password=1234&ssl=true", "jdbc:postgresql://db/lake?user=a&password=5678&ssl=true"),
+        ("https://anna:1234@lake/data", "https://anna:5678@lake/data"),
+        ('{"api_key": "12 34", "rows": 7}', '{"api_key": "56 78", "rows": 7}'),
+        ("-Djavax.net.ssl.trustStorePassword=1234 -Xss4m", "-Djavax.net.ssl.trustStorePassword=5678 -Xss4m"),
+    ],
+)  # fmt: skip
+def test_secrets_within_a_text_are_not_part_of_its_digest(with_secret, with_another):
+    assert digests(arguments=[with_secret]) == digests(arguments=[with_another])
+    assert digests(conf={"spark.x": with_secret}) == digests(conf={"spark.x": with_another})
+
+
+def test_what_stands_beside_a_secret_is_part_of_the_digest():
+    one = "jdbc:postgresql://db/lake?password=1234&fetch_size=10"
+    other = "jdbc:postgresql://db/lake?password=1234&fetch_size=1000"
+    assert digests(arguments=[one]) != digests(arguments=[other])
+
+
+def test_the_argument_after_a_flag_for_a_secret_leaves_nothing():
+    found = digests(arguments=["--db-password", "1234", "--mode", "full"])
+    assert sorted(found) == ["argument 0", "argument 2", "argument 3"]
+
+
+def test_long_arguments_take_no_time():
+    """A pattern that goes over them again and again would take hours."""
+    assert list(digests(arguments=["a" * 1_000_000, "=" * 1_000_000, '"a":' * 100_000])) == [
+        "argument 0",
+        "argument 1",
+        "argument 2",
+    ]
+
+
+def test_changes_are_told_by_name():
+    then = digests(conf={"spark.a": "1", "spark.b": "1"}, arguments=["full"])
+    now = digests(conf={"spark.b": "2", "spark.c": "1"}, arguments=["full"])
+
+    assert changed_settings(then, now) == ["conf spark.a", "conf spark.b", "conf spark.c"]
+    assert changed_settings(then, then) == []

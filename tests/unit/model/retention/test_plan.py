@@ -1,0 +1,143 @@
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.retention.items import items_of
+from airflow_provider_ernest.model.retention.plan import plan_retention
+from tests.unit.model.sample_records import a_decision, a_model, a_production_run
+from tests.unit.model.stored_examples import NOW, decision, mark, model, observation, production
+
+
+def plan(*documents, older_than_days=90, keep_models=1):
+    return plan_retention(
+        items_of(documents), now=NOW, older_than_days=older_than_days, keep_models=keep_models
+    )
+
+
+def gone(*documents, **limits):
+    """Kinds and numbers of what goes, in order."""
+    return [(item.kind, item.id) for item in plan(*documents, **limits).removed]
+
+
+def id_of(number):
+    return a_model(number).model_id
+
+
+def test_what_is_old_goes_and_what_is_young_stays():
+    assert gone(model(0, 200), model(1, 10), decision(0, 200), production(0, 200), observation("o", 91)) == [
+        ("production", a_production_run(0).production_id),
+        ("decision", a_decision(0).decision_id),
+        ("model", id_of(0)),
+        ("observation", "o"),
+    ]
+    assert not gone(
+        model(1, 10), decision(0, 89), production(0, 89), observation("o", 89), older_than_days=90
+    )
+
+
+@pytest.mark.parametrize(("keep", "left"), [(1, [9]), (3, [7, 8, 9]), (99, range(10))])
+def test_the_newest_models_of_each_job_and_type_stay_however_old(keep, left):
+    kinds = [{"job": "pca"}, {"job": "sums"}, {"instance_type": "c5.large"}]
+    models = [
+        replace(model(number, 400 - number), model_id=f"{index}-{number}", **fields)
+        for index, fields in enumerate(kinds)
+        for number in range(10)
+    ]
+    removed = {name for _, name in gone(*models, keep_models=keep)}
+    assert {each.model_id for each in models} - removed == {f"{i}-{n}" for i in range(3) for n in left}
+
+
+def test_a_decision_that_stays_keeps_all_models_that_it_considered():
+    considered = (id_of(0), id_of(1))
+    kept = plan(
+        *(model(number, 300 - number) for number in range(4)),
+        decision(0, 10, model_id=id_of(0), model_ids=considered),
+    )
+    assert [item.id for item in kept.removed] == [id_of(2)]
+    assert "refers to it" in kept.kept_because["model", id_of(1)]
+
+
+def test_a_production_run_that_stays_keeps_its_decision_and_that_its_model():
+    assert not gone(
+        model(0, 300), model(1, 200), decision(0, 100, model_id=id_of(0)), production(0, 89, model_id=None)
+    )[1:]
+
+
+def test_a_learned_model_keeps_the_one_that_it_goes_on_from_but_not_the_runs_that_are_in_it():
+    run = production(0, 200, model_id=None, decision_id=None)
+    learned = model(2, 150, base_model_id=id_of(0), learned_from=(run.production_id,))
+    assert gone(model(0, 300), model(1, 250), run, learned) == [
+        ("production", run.production_id),
+        ("model", id_of(1)),
+    ]
+
+
+def test_learned_models_go_before_the_ones_that_they_go_on_from():
+    learned = model(1, 250, base_model_id=id_of(0))
+    assert gone(model(0, 300), learned, model(2, 10)) == [("model", id_of(1)), ("model", id_of(0))]
+
+
+def test_a_mark_stays_and_goes_with_its_model():
+    documents = [model(0, 300), model(1, 200)]
+    marks = [mark("of-old", 5, model_id=id_of(0)), mark("of-newest", 150, model_id=id_of(1))]
+    assert gone(*documents, *marks) == [("model", id_of(0)), ("mark", "of-old")]
+
+
+def test_a_mark_of_no_model_goes_by_its_own_age():
+    marks = [mark("old", 91, model_id="gone"), mark("young", 89, model_id="gone")]
+    assert gone(model(0, 10), *marks) == [("mark", "old")]
+
+
+def test_a_mark_against_another_model_of_a_lineage_that_stays_stays_with_that():
+    """Without it the lineage would be fresh again: see freshness.state_of."""
+    first = model(1, 250, base_model_id=id_of(0))
+    second = model(2, 200, base_model_id=id_of(0))
+    assert not gone(model(0, 300), first, second, mark("of-first", 240, model_id=id_of(1)))
+
+
+def test_a_run_that_tells_of_other_code_than_the_newest_models_stays():
+    unlike = {"artifact_sha256": "cd" * 32, "model_id": None, "decision_id": None}
+    runs = [production(0, 250, **unlike), production(1, 200, **unlike)]
+    assert gone(model(0, 300), *runs) == [("production", runs[0].production_id)]
+    alike = [replace(run, artifact_sha256=model(0, 0).artifact_sha256) for run in runs]
+    assert len(gone(model(0, 300), *alike)) == 2
+
+
+def test_what_does_not_say_when_it_was_made_stays():
+    assert not gone(model(1, 10), replace(model(0, 300), created_at="some day"))
+
+
+def test_documents_of_one_id_stay_if_any_of_them_does():
+    old = decision(0, 300, job="sums", model_id=None)
+    assert not gone(old, decision(0, 10, model_id=id_of(0)), model(0, 300), model(1, 200))
+
+
+@pytest.mark.parametrize(
+    ("limits", "named"),
+    [
+        ({"older_than_days": -1}, "older_than_days=-1"),
+        ({"older_than_days": float("nan")}, "older_than_days=nan"),
+        ({"keep_models": 0}, r"keep_models=0 would leave jobs without their newest model"),
+    ],
+)
+def test_limits_that_cannot_be_are_named(limits, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        plan(model(0, 10), **limits)
+
+
+def test_event_logs_go_that_only_removed_documents_name():
+    def run(log):
+        return Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=log)
+
+    kept = plan(
+        model(0, 300, observations=(run("/logs/of-both-old"), run("/logs/of-newest-too"))),
+        model(1, 200, observations=(run("/logs/of-newest-too"),)),
+        observation("o", 300, observation=run("/logs/of-both-old")),
+        production(0, 300, event_log="/logs/of-production"),
+    )
+    assert kept.event_logs == {
+        ("observation", "o"): ("/logs/of-both-old",),
+        ("production", a_production_run(0).production_id): ("/logs/of-production",),
+    }

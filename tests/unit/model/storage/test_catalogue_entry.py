@@ -1,0 +1,71 @@
+"""What is said of each thing in the store."""
+
+from airflow_provider_ernest.model.storage.catalogue import entry_of
+from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
+from tests.unit.model.sample_records import WHEN, a_decision, a_model, a_production_run
+
+
+def test_a_model_in_a_few_words():
+    model = a_model()
+
+    assert entry_of(model) == CatalogueEntry(
+        kind="model",
+        id=model.model_id,
+        job="pca",
+        instance_type="m5.large",
+        at=WHEN,
+        dag_id="nightly",
+        model_id=model.model_id,
+        method="relative",
+        terms=("1",),
+        median_error_percent=3.0,
+        max_error_percent=9.0,
+        observations=1,
+        warnings=1,
+        artifact="s3://jars/pca.jar",
+        artifact_sha256="ab" * 32,
+    )
+
+
+def test_a_decision_in_a_few_words():
+    record = a_decision()
+
+    assert entry_of(record) == CatalogueEntry(
+        kind="decision",
+        id=record.decision_id,
+        job="pca",
+        instance_type="m5.large",
+        at=WHEN,
+        dag_id="nightly",
+        model_id=record.model_id,
+        warnings=1,
+        artifact_sha256="ab" * 32,
+        machines=8,
+        predicted_seconds=50.0,
+    )
+
+
+def test_a_production_run_in_a_few_words():
+    run = a_production_run(seconds=60.0)
+
+    assert entry_of(run) == CatalogueEntry(
+        kind="production",
+        id=run.production_id,
+        job="pca",
+        instance_type="m5.large",
+        at=WHEN,
+        dag_id="nightly",
+        model_id=run.model_id,
+        artifact_sha256="ab" * 32,
+        machines=8,
+        seconds=60.0,
+        predicted_seconds=50.0,
+        is_unusual=True,
+        is_unlikely=True,
+    )
+
+
+def test_what_no_dag_made_has_none():
+    documents = [a_model(origin=None), a_decision(origin=None), a_production_run(origin=None)]
+
+    assert [entry_of(document).dag_id for document in documents] == [None, None, None]

@@ -1,0 +1,334 @@
+"""Torn files go out of the way, and nothing else does."""
+
+import json
+import logging
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.model.storage import set_aside as set_aside_module
+from airflow_provider_ernest.model.storage import stored_files
+from airflow_provider_ernest.model.storage.catalogue_entry import MODEL
+from airflow_provider_ernest.model.storage.set_aside import (
+    FOLDER,
+    list_set_aside,
+    set_aside,
+    set_aside_if_torn,
+)
+from airflow_provider_ernest.model.storage.stored_documents import MODELS
+from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.model.sample_records import a_model
+from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of, id_of
+
+TORN = {
+    "empty": b"",
+    "in the middle": b'{"schema": 2, "model_id": ',
+    "not UTF-8": b'{"job": "\xff\xfe"}',
+    "zeros": b"\0" * 64,
+    "two documents": b'{"schema": 1}{"schema": 1}',
+}
+
+
+@pytest.fixture
+def _at_once(monkeypatch):
+    """As if every file had been left alone for long: not all storages let a test change its times."""
+    monkeypatch.setattr(stored_files, "UNTOUCHED", timedelta(seconds=-60))
+
+
+def tear(path, content=b'{"schema"'):
+    path.write_bytes(content)
+
+
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.parametrize("content", TORN.values(), ids=TORN)
+def test_a_torn_file_is_moved_with_its_folders_and_named_with_the_remedy(root, content, caplog):
+    store = ModelStore(root)
+    old, new = a_model(), a_model(1)
+    store.save(old)
+    path = store.save(new)
+    tear(path, content)
+
+    assert store.latest("pca", "m5.large") == old
+
+    moved = root / FOLDER / "pca" / "m5.large" / path.name
+    assert not path.exists()
+    assert moved.read_bytes() == content
+    (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
+    for said in (str(path), str(moved), "ernest store"):
+        assert said in record.getMessage()
+
+
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_was_set_aside_is_listed_with_problem_and_time(root, kind):
+    store = ModelStore(root)
+    torn, whole = MADE[kind](1), MADE[kind]()
+    store.save_any(whole)
+    path = store.save_any(torn)
+    tear(path)
+
+    assert all_of(store, kind) == [whole]
+
+    (found,) = list_set_aside(root)
+    assert str(found.original) == str(path)
+    assert found.path.name == path.name
+    assert "9 bytes" in found.problem
+    assert "Import" in found.problem
+    since = datetime.now(UTC) - datetime.fromisoformat(found.at)
+    assert timedelta(seconds=-5) < since < timedelta(minutes=5)
+
+
+def test_nothing_was_set_aside_in_a_store_that_is_well(root):
+    assert list_set_aside(root) == []
+    store = ModelStore(root)
+    for kind in KINDS:
+        store.save_any(MADE[kind]())
+
+    for kind in KINDS:
+        assert all_of(store, kind) == [MADE[kind]()]
+    assert list_set_aside(root) == []
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_newer_foreign_and_misplaced_files_stay_where_they_are(root, caplog):
+    store, model = ModelStore(root), a_model()
+    folder = store.save(model).parent
+    contents = {
+        "99991231T000000.000000Z-newer.json": json.dumps({**model.to_dict(), "schema": 999}),
+        "99991231T000001.000000Z-foreign.json": "[]",
+        "99991231T000002.000000Z-other.json": json.dumps(a_model(job="sort").to_dict()),
+        "99991231T000003.000000Z-deep.json": "[" * 100_000 + "]" * 100_000,
+        "notes.txt": "not JSON",
+    }
+    for name, content in contents.items():
+        (folder / name).write_text(content)
+
+    assert store.history("pca", "m5.large") == [model]
+
+    assert list_set_aside(root) == []
+    for name, content in contents.items():
+        assert (folder / name).read_text() == content
+        assert any(name in record.getMessage() for record in caplog.records)
+
+
+def test_a_file_that_may_still_be_growing_is_left_to_its_writer(tmp_path, caplog):
+    """A program that copies a store writes under the final names, and not whole."""
+    source, target = ModelStore(tmp_path / "one"), ModelStore(tmp_path / "two")
+    content = source.save(a_model()).read_bytes()
+    path = MODELS.path(tmp_path / "two", "pca", "m5.large", a_model().model_id)
+    path.parent.mkdir(parents=True)
+    with path.open("wb") as file:
+        file.write(content[:100])
+        file.flush()
+
+        assert target.latest("pca", "m5.large") is None
+        assert list_set_aside(tmp_path / "two") == []
+        assert str(path) in caplog.text
+        file.write(content[100:])
+
+    assert target.latest("pca", "m5.large") == a_model()
+
+
+def test_a_file_from_the_future_is_left_alone(tmp_path):
+    """The clock of whoever writes it may be ahead."""
+    path = ModelStore(tmp_path).save(a_model())
+    tear(path)
+    age(path, seconds=-7200.0)
+
+    assert ModelStore(tmp_path).latest("pca", "m5.large") is None
+    assert path.exists()
+
+
+def test_a_torn_file_is_no_obstacle_to_saving_the_document(tmp_path):
+    store = ModelStore(tmp_path)
+    path = store.save(a_model())
+    tear(path)
+    age(path)
+
+    store.save(a_model())
+
+    assert store.latest("pca", "m5.large") == a_model()
+    assert [entry.id for entry in store.catalogue.entries()] == [a_model().model_id]
+    assert len(list_set_aside(tmp_path)) == 1
+
+
+@pytest.mark.usefixtures("_at_once")
+@pytest.mark.parametrize("kind", LISTED)
+@pytest.mark.parametrize("found_by", ["its id", "the listing", "whoever reads all"])
+def test_what_was_set_aside_is_listed_no_more(root, kind, found_by):
+    store, reader = ModelStore(root), ModelStore(root)
+    torn, whole = MADE[kind](1), MADE[kind]()
+    store.save_any(whole)
+    tear(store.save_any(torn))
+    assert len(reader.catalogue.entries()) == 2
+
+    if found_by == "its id":
+        read = {"model": store.load, "decision": store.decision, "production": store.production}
+        with pytest.raises(StoreError, match=r"not JSON|no readable"):
+            read.get(kind, store.mark)("pca", "m5.large", id_of(kind, torn))
+    elif found_by == "the listing":
+        assert all_of(store, kind) == [whole]
+    else:
+        assert list(store.all_documents()) == [whole]
+
+    for catalogue in (store.catalogue, reader.catalogue, ModelStore(root).catalogue):
+        assert [entry.id for entry in catalogue.entries()] == [id_of(kind, whole)]
+    # Put right again, as an import does.
+    ModelStore(root).save_any(torn)
+    assert len(reader.catalogue.entries()) == 2
+    assert all_of(store, kind) == [whole, torn]
+
+
+def test_a_long_name_is_listed_no_more_either(tmp_path):
+    """Its folder's name does not tell the job's."""
+    model = a_model(job="x" * 5000)
+    path = ModelStore(tmp_path).save(model)
+    tear(path)
+    age(path)
+
+    assert ModelStore(tmp_path).latest(model.job, "m5.large") is None
+    assert ModelStore(tmp_path).catalogue.entries() == []
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_a_first_scan_sets_aside_what_is_torn(root):
+    store = ModelStore(root)
+    store.save(a_model())
+    torn = MODELS.write(root, a_model(1))
+    tear(torn)
+    for path in (root / ".catalogue").iterdir():
+        path.unlink()
+
+    assert len(ModelStore(root).catalogue.entries()) == 1
+    assert len(list_set_aside(root)) == 1
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_nothing_that_was_set_aside_is_overwritten(root):
+    store = ModelStore(root)
+    for number in range(3):
+        tear(store.save(a_model()), f'{{"torn": {number}'.encode())
+        assert store.latest("pca", "m5.large") is None
+
+    found = list_set_aside(root)
+    assert sorted(each.path.read_bytes()[-1:] for each in found) == [b"0", b"1", b"2"]
+    assert {str(each.original) for each in found} == {
+        str(MODELS.path(root, "pca", "m5.large", a_model().model_id))
+    }
+
+
+@pytest.mark.usefixtures("_at_once")
+def test_two_readers_at_once_set_it_aside_once(root, monkeypatch):
+    store = ModelStore(root)
+    path = store.save(a_model())
+    tear(path)
+    real = set_aside_module.move_whole
+
+    def another_was_faster(source, target):
+        monkeypatch.setattr(set_aside_module, "move_whole", real)
+        assert ModelStore(root).latest("pca", "m5.large") is None
+        real(source, target)
+
+    monkeypatch.setattr(set_aside_module, "move_whole", another_was_faster)
+
+    assert store.latest("pca", "m5.large") is None
+    assert len(list_set_aside(root)) == 1
+
+
+def test_a_mover_that_is_killed_between_both_names_leaves_it_to_the_next(tmp_path):
+    path = ModelStore(tmp_path).save(a_model())
+    tear(path)
+    age(path)
+    target = tmp_path / FOLDER / "pca" / "m5.large" / path.name
+    target.parent.mkdir(parents=True)
+    target.hardlink_to(path)
+
+    assert ModelStore(tmp_path).latest("pca", "m5.large") is None
+    assert not path.exists()
+    assert [each.path for each in list_set_aside(tmp_path)] == [target]
+
+
+def test_a_whole_file_that_somebody_puts_there_meanwhile_stays(tmp_path, monkeypatch):
+    path = ModelStore(tmp_path).save(a_model())
+    whole = path.read_bytes()
+    tear(path)
+    age(path)
+    real = set_aside_module.move_whole
+
+    def repaired(source, target):
+        if source == path:
+            source.write_bytes(whole)
+        real(source, target)
+
+    monkeypatch.setattr(set_aside_module, "move_whole", repaired)
+
+    assert not set_aside_if_torn(tmp_path, path)
+    assert ModelStore(tmp_path).latest("pca", "m5.large") == a_model()
+
+
+def test_where_nothing_may_be_moved_it_is_named_only(tmp_path, monkeypatch, caplog):
+    """As for a process that may only read."""
+    store = ModelStore(tmp_path)
+    store.save(a_model())
+    path = store.save(a_model(1))
+    tear(path)
+    age(path)
+
+    def refuse(self, *arguments, **options):
+        raise OSError(30, "Read-only file system", str(self))
+
+    for method in ("mkdir", "unlink", "hardlink_to"):
+        monkeypatch.setattr(Path, method, refuse)
+
+    assert store.latest("pca", "m5.large") == a_model()
+    assert str(path) in caplog.text
+    assert path.exists()
+
+
+def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
+    path = ModelStore(tmp_path).save(a_model())
+    tear(path)
+    age(path)
+
+    def refuse(self, target):
+        raise PermissionError(1, "Operation not permitted", str(self))
+
+    monkeypatch.setattr(Path, "hardlink_to", refuse)
+
+    assert ModelStore(tmp_path).latest("pca", "m5.large") is None
+    assert len(list_set_aside(tmp_path)) == 1
+
+
+def test_what_a_slow_copier_made_whole_after_all_is_told(tmp_path):
+    path = ModelStore(tmp_path).save(a_model())
+    whole = path.read_bytes()
+    tear(path)
+    moved = set_aside(tmp_path, path, "It is torn.")
+    moved.write_bytes(whole)
+
+    (found,) = list_set_aside(tmp_path)
+    assert "whole now" in found.problem
+
+
+def test_a_file_that_cannot_be_read_is_told_from_a_torn_one(tmp_path):
+    path = ModelStore(tmp_path).save(a_model())
+    tear(path)
+    moved = set_aside(tmp_path, path, "It is torn.")
+    moved.unlink()
+    moved.symlink_to(tmp_path / "nowhere")
+
+    (found,) = list_set_aside(tmp_path)
+    assert "cannot be read" in found.problem
+    assert found.at == ""
+
+
+def test_no_job_lies_where_torn_files_lie(tmp_path):
+    store = ModelStore(tmp_path)
+    model = a_model(job=FOLDER)
+    store.save(model)
+
+    assert list_set_aside(tmp_path) == []
+    assert not (tmp_path / FOLDER).exists()
+    assert store.remove(MODEL, job=FOLDER, instance_type="m5.large", document_id=model.model_id)
