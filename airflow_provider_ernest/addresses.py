@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-_URL = re.compile(r"(?:[A-Za-z][\w+.-]*://|jdbc:)[^\s'\"<>]*")
+_URL = re.compile(r"(?<![\w+.-])(?:[A-Za-z][\w+.-]*://|jdbc:)[^\s'\"<>]*")
 """An address in a text that may hold more than that."""
 
 _COLON = r"(?::|%3[Aa])"

@@ -25,9 +25,13 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from airflow_provider_ernest.addresses import without_credentials
+
 
 class ErnestError(Exception):
     """Base of all errors of this package.
+
+    Credentials in addresses are left out of its text, which logs, XComs and pages show.
 
     Args:
         message: what is wrong, with the offending value.
@@ -37,8 +41,8 @@ class ErnestError(Exception):
     retryable: ClassVar[bool] = False
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
-        super().__init__(f"{message} {remedy}".rstrip())
-        self.message = message
+        self.message = without_credentials(message)
+        super().__init__(f"{self.message} {remedy}".rstrip())
         self.remedy = remedy
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.exceptions import ErnestError
 
 if TYPE_CHECKING:
@@ -40,6 +39,5 @@ def failure_told(context: Context) -> Iterator[None]:
         ti = context["ti"]
         unexpected = f"{type(error).__name__} (see the log of the task {ti.task_id})."
         told = error.message if isinstance(error, ErnestError) else unexpected
-        # Our messages name the user's paths and addresses.
-        ti.xcom_push(key="failure", value=without_credentials(told))
+        ti.xcom_push(key="failure", value=told)
         raise

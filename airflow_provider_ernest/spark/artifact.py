@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.spark.artifact_file import OpenS3, artifact_file
 
@@ -135,7 +136,11 @@ def hash_where_readable(
     for path in (application, *others):
         content, problem = _sha256_or_problem(path, is_dependency=bool(hashes), open_s3=open_s3)
         if problem:
-            log.warning("A change of %r will not be noticed, for its hash cannot be taken: %s", path, problem)
+            log.warning(
+                "A change of %r will not be noticed, for its hash cannot be taken: %s",
+                without_credentials(path),
+                without_credentials(problem),
+            )
         if content is None:
             return None
         hashes.append(content)

@@ -1,6 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.addresses import names_a_secret, without_addresses, without_credentials
+from airflow_provider_ernest.exceptions import InvalidParameterError
 
 
 @pytest.mark.parametrize(
@@ -99,3 +100,18 @@ def test_a_sentence_without_its_addresses():
         assert gone not in shown
     assert "4.5 times; scale/machines and (a)/b/c stay." in shown
     assert shown.count("(address left out)") >= 4
+
+
+def test_errors_do_not_tell_what_is_secret_in_addresses():
+    error = InvalidParameterError("input_path", "s3://key:secret/part@bucket/data", "does not exist")
+
+    assert "secret" not in str(error)
+    assert "s3://bucket/data" in str(error)
+    assert "secret" not in error.message
+
+
+def test_a_long_word_does_not_hold_it_up():
+    """Each letter of it could begin a scheme; a regular expression that tries them all takes minutes."""
+    word = "a" * 1_000_000
+
+    assert without_credentials(f"{word} http://user:secret@host/") == f"{word} http://host/"
