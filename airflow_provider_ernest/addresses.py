@@ -39,7 +39,7 @@ _SECRET_NAMES = {"auth", "jwt", "key", "pass", "pw", "sas", "sig"}
 LEFT_OUT = "(address left out)"
 
 _PLACE = re.compile(
-    r"(?:[A-Za-z][\w+.-]*://|jdbc:)[^\s'\"<>]*"  # a URL
+    r"(?:[A-Za-z][\w+.-]{0,30}://|jdbc:)[^\s'\"<>]*"  # a URL; schemes of any length would take very long
     r"|(?<![\w.~)/])~?/[^\s'\"<>,;:()/]+(?:/[^\s'\"<>,;:()]*)+"  # /a/path
     r"|(?<![\w\\])[A-Za-z]:\\[^\s'\"<>]*"  # C:\a\path
     r"|(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?![\w.]*\w)(?::\d+)?"  # 10.0.0.1

@@ -6,7 +6,7 @@ import os
 import secrets
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -16,7 +16,7 @@ from airflow_provider_ernest.cli.files import STANDARD, refuse_to_overwrite
 from airflow_provider_ernest.cli.output import say
 from airflow_provider_ernest.cli.store_options import add_store_argument, open_store
 from airflow_provider_ernest.cli.store_text import Progress, counted
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 
 GZIP = ".gz"
 
@@ -42,10 +42,8 @@ def _run(args: Namespace) -> None:
 
     refuse_to_overwrite(args.file, force=args.force)
     store = open_store(args)
-    jobs = set(args.job or ())
-    documents: Iterator[Any] = (
-        each for each in store.all_documents() if not jobs or getattr(each, "job", None) in jobs
-    )
+    skipped: list[Any] = []
+    documents = _Documents(store.all_documents(on_skip=skipped.append), jobs=args.job or ())
     with _whole_file(args.file) as target:
         header = export_documents(
             documents,
@@ -54,7 +52,55 @@ def _run(args: Namespace) -> None:
             without_addresses=args.without_addresses,
             progress=Progress("exported"),
         )
+        documents.check()
     say([f"Exported {counted(header.documents)} from {store.root}"], beside=args.file)
+    _refuse_gaps(skipped, jobs=args.job or ())
+
+
+def _refuse_gaps(skipped: list[Any], *, jobs: Collection[str]) -> None:
+    """Let nobody delete a store after an export that could not read all of it."""
+    from airflow_provider_ernest.model.storage.stored_files import forget_listing, safe_name
+
+    folders = {safe_name("job", job) for job in jobs}
+    left_out = []
+    for path in skipped:
+        if not folders or folders.intersection(str(path).split("/")):
+            # Somebody may have removed it a moment ago.
+            forget_listing(path.parent)
+            if path.exists():
+                left_out.append(path)
+    if left_out:
+        raise InvalidDocumentError(
+            f"The export lacks {len(left_out):,} of the store's files, which cannot be read; the first is "
+            f"{left_out[0]}.",
+            remedy="What could be read is in it. The warnings above say what is wrong with the others.",
+        )
+
+
+class _Documents:
+    """Those that are asked for.
+
+    Args:
+        documents: of a store.
+        jobs: only of these; of all where there are none.
+    """
+
+    def __init__(self, documents: Iterable[Any], *, jobs: Collection[str]) -> None:
+        self._documents, self._jobs = documents, jobs
+        self._missing = set(jobs)
+
+    def __iter__(self) -> Iterator[Any]:
+        for document in self._documents:
+            if not self._jobs or document.job in self._jobs:
+                self._missing.discard(document.job)
+                yield document
+
+    def check(self) -> None:
+        """Refuse names that no document has borne: a file without them would be taken for whole."""
+        for name in sorted(self._missing):
+            raise InvalidParameterError(
+                "job", name, "is not in the store", remedy="See what is with `ernest store list`."
+            )
 
 
 @contextmanager

@@ -66,23 +66,23 @@ def _opened(name: str) -> Iterator[BinaryIO]:
 
 
 def _problems(result: Imported) -> Iterator[str]:
-    yield from _named(result.conflicts)
-    yield from _named(result.refused)
+    yield from _named(result.conflicts, result.conflict_count)
+    yield from _named(result.refused, result.refused_count)
 
 
-def _named(refused: list[Refused]) -> Iterator[str]:
+def _named(refused: list[Refused], count: int) -> Iterator[str]:
     for each in refused[:MOST_LINES]:
         yield f"line {each.line}: {each.name + ': ' if each.name else ''}{each.problem}"
-    if len(refused) > MOST_LINES:
-        yield f"and {len(refused) - MOST_LINES:,} more like that"
+    if count > MOST_LINES:
+        yield f"and {count - MOST_LINES:,} more like that"
 
 
 def _summary(result: Imported) -> str:
     parts = []
     if result.conflicts:
-        parts.append(f"{len(result.conflicts):,} would have replaced other documents of the same id")
+        parts.append(f"{result.conflict_count:,} would have replaced other documents of the same id")
     if result.refused:
-        parts.append(f"{len(result.refused):,} could not be read")
+        parts.append(f"{result.refused_count:,} could not be read")
     if result.missing:
         counted_of = sum(result.header.documents.values())
         parts.append(f"{result.missing:,} of {counted_of:,} are missing from the file")

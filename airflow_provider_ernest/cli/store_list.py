@@ -57,7 +57,8 @@ def _run(args: Namespace) -> None:
     rows = _documents(store, groups, args) if args.kind else [_told(group) for group in groups]
     newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
     if args.limit is not None:
-        rows = [row for row in rows if any(row is chosen for chosen in newest_first[: args.limit])]
+        chosen = {id(row) for row in newest_first[: args.limit]}
+        rows = [row for row in rows if id(row) in chosen]
     torn = list_set_aside(store.root)
     if args.json:
         set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]

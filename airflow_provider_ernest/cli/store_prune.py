@@ -30,15 +30,16 @@ def _add_arguments(parser: ArgumentParser) -> None:
         "--older-than",
         metavar="AGE",
         type=age_in_days,
-        help="such as 90d, 12h or 4w: what is younger stays; default: [ernest] retention_days of Airflow's "
-        "configuration",
+        help="such as 90d, 12h or 4w: what is younger stays, at 0 nothing but what must; default: [ernest] "
+        "retention_days of Airflow's configuration",
     )
     parser.add_argument(
         "--keep-models",
         metavar="N",
         type=at_least_one,
-        help="the newest models of each job and type of machine, which stay however old they are; default: "
-        "[ernest] retention_models of Airflow's configuration, or 5",
+        help="the newest models of each job and type of machine, which stay however old they are; those that "
+        "have learned count as one with the model that they go on from; default: [ernest] retention_models "
+        "of Airflow's configuration, or 5",
     )
     parser.add_argument(
         "--event-logs",
@@ -66,8 +67,9 @@ def _run(args: Namespace) -> None:
         is_for_set_aside=args.set_aside,
         progress=Progress("looked through"),
     )
-    if not args.dry_run and prune.has_work:
-        _confirm(args, prune)
+    if not args.dry_run:
+        if prune.has_work:
+            _confirm(args, prune)
         prune.carry_out(progress=Progress("removed"))
     say([as_json(prune.summary()).rstrip()] if args.json else prune.lines())
     prune.raise_failures()

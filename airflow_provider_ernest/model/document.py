@@ -44,7 +44,8 @@ class Document:
         data = _of_current_schema(cls, data)
         try:
             return msgspec.convert(data, cls, strict=False)
-        except msgspec.ValidationError as error:
+        # Whole numbers beyond all floats are told by those who compare them.
+        except (msgspec.ValidationError, ArithmeticError) as error:
             raise InvalidDocumentError(f"This is no {cls.__name__} document: {error}.") from error
 
 

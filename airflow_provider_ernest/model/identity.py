@@ -5,6 +5,8 @@ from __future__ import annotations
 import secrets
 from datetime import UTC, datetime
 
+_TIME = "%Y%m%dT%H%M%S.%fZ"
+
 
 def new_id(now: datetime) -> str:
     """A name that nothing else has, and that sorts by time as text.
@@ -12,4 +14,12 @@ def new_id(now: datetime) -> str:
     Args:
         now: with its time zone; the name is in UTC.
     """
-    return f"{now.astimezone(UTC):%Y%m%dT%H%M%S.%fZ}-{secrets.token_hex(4)}"
+    return f"{now.astimezone(UTC):{_TIME}}-{secrets.token_hex(4)}"
+
+
+def moment_of(name: str) -> datetime | None:
+    """When something got its name from `new_id`; None of another name."""
+    try:
+        return datetime.strptime(name.partition("-")[0], _TIME).replace(tzinfo=UTC)
+    except ValueError:
+        return None

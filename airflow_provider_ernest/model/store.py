@@ -89,6 +89,21 @@ class ModelStore(StoreReader):
         self._learn_removals()
         return self._save(shelf, document)
 
+    def list_again(self, document: Document) -> None:
+        """List a stored document that its writer, killed meanwhile, has not listed; nothing where it is.
+
+        Nor of a sample run: the catalogue lists none.
+
+        Raises:
+            StoreError: the catalogue cannot be read or written.
+        """
+        if not isinstance(document, Model | DecisionRecord | ProductionRun | ModelMark):
+            return
+        self._learn_removals()
+        entry = entry_of(document)
+        if not self._catalogue.is_listed(entry.key):
+            self._catalogue.add_found([entry])
+
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
         """Delete a document for good, and list it no more. Nothing else is deleted with it.
 

@@ -36,8 +36,9 @@ class PruneStoreOperator(BaseOperator):
     Args:
         older_than_days: younger documents stay; 0 keeps everything; None for ``[ernest] retention_days``,
             by default 0.
-        keep_models: so many newest models of each job and type of machine stay, however old; None for
-            ``[ernest] retention_models``, by default 5.
+        keep_models: so many newest models of each job and type of machine stay, however old; those that have
+            learned count as one with the model that they go on from. None for ``[ernest] retention_models``,
+            by default 5.
         event_logs: whether event logs go as well that only removed documents name, where they lie below
             ``[ernest] event_logs`` on this worker.
         dry_run: remove nothing, only log what would be removed.

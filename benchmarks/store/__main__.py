@@ -19,8 +19,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from airflow_provider_ernest.model.storage.catalogue import FOLDER
-from airflow_provider_ernest.model.storage.catalogue_entry import PRODUCTION_RUN
-from airflow_provider_ernest.model.storage.merged_lines import MOST_LOOSE
+from airflow_provider_ernest.model.storage.catalogue_entry import PRODUCTION_RUN, entry_of
+from airflow_provider_ernest.model.storage.catalogue_lines import Line, line_text, read_line
+from airflow_provider_ernest.model.storage.merged_lines import MOST_LOOSE, MOST_SEGMENTS, MergedLines
 from airflow_provider_ernest.model.store import ModelStore
 from benchmarks.store.synthetic import (
     INSTANCE_TYPE,
@@ -89,6 +90,7 @@ def _single(root: Path) -> Iterator[Step]:
     times = [_seconds(save) for _ in range(MOST_LOOSE + 1)]
     yield "saving one more, in a process of its own, median", statistics.median(times)
     yield "saving one more, the slowest: it merges 256 others", max(times)
+    yield "saving one more, which merges all lines", _seconds(_save_that_merges_all(root))
     yield "the newest model of a job", _least(lambda: ModelStore(root).latest("job_00042", INSTANCE_TYPE))
     yield "20 production runs of a job", _least(_last_runs(root))
     store = ModelStore(root)
@@ -103,6 +105,14 @@ def _single(root: Path) -> Iterator[Step]:
             )
         ),
     )
+
+
+def _save_that_merges_all(root: Path) -> Callable[[], object]:
+    entry = entry_of(a_production_run("job_00042", datetime.now(UTC)))
+    lines = MergedLines(root / FOLDER, read_line)
+    for number in range(MOST_SEGMENTS + 1):
+        lines.write_segment([line_text(Line(entry.key, f"{number:03d}", entry))])
+    return lambda: ModelStore(root).save_production(a_production_run("job_00042", datetime.now(UTC)))
 
 
 def _last_runs(root: Path) -> Callable[[], object]:

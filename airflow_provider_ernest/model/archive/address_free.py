@@ -13,7 +13,7 @@ from typing import Any
 from airflow_provider_ernest.addresses import without_addresses
 from airflow_provider_ernest.model.documents import Observation, RunConditions
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
-from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.results import Alternative, Model
 from airflow_provider_ernest.model.training_cluster import TrainingCluster
 
 
@@ -51,6 +51,7 @@ def _(record: DecisionRecord) -> DecisionRecord:
             decision,
             warnings=tuple(without_addresses(warning) for warning in decision.warnings),
             fallback_reason=None if reason is None else without_addresses(reason),
+            alternatives=tuple(_alternative(each) for each in decision.alternatives),
         ),
     )
 
@@ -72,6 +73,14 @@ def _(record: ObservationRecord) -> ObservationRecord:
 @address_free.register
 def _(mark: ModelMark) -> ModelMark:
     return replace(mark, reason=without_addresses(mark.reason))
+
+
+def _alternative(alternative: Alternative) -> Alternative:
+    return replace(
+        alternative,
+        extrapolates=without_addresses(alternative.extrapolates),
+        memory_shortage=without_addresses(alternative.memory_shortage),
+    )
 
 
 def _observation(run: Observation) -> Observation:

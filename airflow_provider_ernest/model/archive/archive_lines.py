@@ -35,6 +35,9 @@ VERSION = 1
 MOST_BYTES_OF_A_LINE = 16 * 1024 * 1024
 """A longer line is no document, and would fill the memory."""
 
+MOST_LETTERS = 300
+"""Of a problem that is told: it may name what a line holds."""
+
 GZIP_MAGIC = b"\x1f\x8b"
 
 SHELVES_BY_KIND: Mapping[str, Shelf[Any]] = {
@@ -210,12 +213,16 @@ def _parsed(number: int, text: bytes) -> Line:
 def _decoded(number: int, data: dict[str, Any]) -> Line:
     shelf = SHELVES_BY_KIND.get(str(data.get("kind")))
     if shelf is None:
-        return Line(number=number, problem=f"{data.get('kind')!r} is no kind of document.")
+        return Line(number=number, problem=_short(f"{data.get('kind')!r} is no kind of document."))
     try:
         document = shelf.form.from_dict(data.get("document", {}))
     except InvalidDocumentError as error:
-        return Line(number=number, problem=str(error))
+        return Line(number=number, problem=_short(str(error)))
     return Line(number=number, kind=str(data["kind"]), document=document)
+
+
+def _short(problem: str) -> str:
+    return problem if len(problem) <= MOST_LETTERS else f"{problem[:MOST_LETTERS]}..."
 
 
 def _json(text: bytes) -> Any:

@@ -36,6 +36,10 @@ BATCH, WRITERS = 32, 4
 the catalogue, with threads of its own: many more of them take much memory and help little."""
 
 
+MOST_NAMED = 1_000
+"""So many conflicts, and so many lines that are no documents, are kept in memory; all are counted."""
+
+
 class _Verdict(Enum):
     """What becomes of a line of an archive."""
 
@@ -68,8 +72,10 @@ class Imported:
         header: of the archive.
         stored: how many were written, by kind.
         present: how many were there already, by kind.
-        conflicts: those whose id the store has with other content, which was left as it is.
-        refused: lines that are no documents of the store.
+        conflicts: the first of those whose id the store has with other content, which was left as it is.
+        conflict_count: how many there are.
+        refused: the first of the lines that are no documents of the store.
+        refused_count: how many there are.
         missing: how many documents the header counts that the file does not hold.
         damage: why the rest of the file cannot be read; empty where it ends as it should.
     """
@@ -78,7 +84,9 @@ class Imported:
     stored: Counter[str] = field(default_factory=Counter)
     present: Counter[str] = field(default_factory=Counter)
     conflicts: list[Refused] = field(default_factory=list)
+    conflict_count: int = 0
     refused: list[Refused] = field(default_factory=list)
+    refused_count: int = 0
     missing: int = 0
     damage: str = ""
 
@@ -173,10 +181,14 @@ def _take_in(store: ModelStore, line: Line) -> tuple[_Verdict, str]:
     except InvalidParameterError as error:
         return _Verdict.REFUSED, str(error)
     except StoreError as error:
+        if isinstance(error.__cause__, InvalidDocumentError):
+            return _Verdict.REFUSED, str(error)
         if not isinstance(error.__cause__, FileExistsError):
             raise
         present = None
     if present == document:
+        # An import that was killed may have left it unlisted.
+        store.list_again(document)
         return _Verdict.PRESENT, ""
     where = f"{document.job!r} on {document.instance_type}"
     return _Verdict.CONFLICT, f"The store has another one of that id for {where}."
@@ -191,8 +203,14 @@ def _count(line: Line, verdict: _Verdict, problem: str, result: Imported) -> Non
         name = ""
         if line.document is not None:
             name = f"{line.kind} {getattr(line.document, SHELVES_BY_KIND[line.kind].id_field)}"
-        listed = result.conflicts if verdict is _Verdict.CONFLICT else result.refused
-        listed.append(Refused(line=line.number, name=name, problem=problem))
+        if verdict is _Verdict.CONFLICT:
+            result.conflict_count += 1
+            named = result.conflicts
+        else:
+            result.refused_count += 1
+            named = result.refused
+        if len(named) < MOST_NAMED:
+            named.append(Refused(line=line.number, name=name, problem=problem))
 
 
 def _present(store: ModelStore, line: Line) -> Any:

@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from airflow_provider_ernest.model.life.drift import Evidence, evidence_of
-from airflow_provider_ernest.model.records import CODE, UNEXPLAINED
-from airflow_provider_ernest.model.storage.catalogue_entry import MARK, MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.model.records import AGE, CODE, DATA, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.model.storage.catalogue_entry import (
+    DECISION,
+    MARK,
+    MODEL,
+    PRODUCTION_RUN,
+    CatalogueEntry,
+)
 
 FRESH, STALE, DRIFTING = "fresh", "stale", "drifting"
 
 HASH_DIGITS = 12
+
+SEEN_DIRECTLY = frozenset({AGE, CODE, DATA, SETTINGS})
+"""Causes that are looked at anew before each reuse: what was marked for one may have been taken back."""
+
+_NEVER = datetime.min.replace(tzinfo=UTC)
 
 WHAT_TO_DO = "Make the sample runs again: the data, the machines or the job have changed."
 
@@ -32,7 +43,9 @@ class State:
     cause: str = ""
 
 
-def state_of(model: CatalogueEntry, *, others: Iterable[CatalogueEntry]) -> State:
+def state_of(
+    model: CatalogueEntry, *, others: Iterable[CatalogueEntry], passed_over: Collection[str] = ()
+) -> State:
     """The state of a model.
 
     It is stale where the newest model or production run since of the same job, on any type of machine,
@@ -43,18 +56,22 @@ def state_of(model: CatalogueEntry, *, others: Iterable[CatalogueEntry]) -> Stat
     Args:
         model: its entry in the catalogue.
         others: the entries of the same job, of all kinds; others are passed over.
+        passed_over: causes that the caller looks at himself. They make nothing stale, and hide no other
+            cause; a drift counts whatever its cause.
     """
     of_job = [entry for entry in others if entry.job == model.job]
     newest = _newest_of_known_artifact(model, of_job)
-    if newest is not None and model.artifact_sha256 and newest.artifact_sha256 != model.artifact_sha256:
+    if newest is not None and _is_other_code(model, newest) and CODE not in passed_over:
         return State(STALE, _why_stale(model, newest), CODE)
+    marks = marks_of(model, of_job)
     lineage = lineage_of(model, of_job)
-    mark = _newest_mark(model, of_job, lineage=lineage, newest=newest)
     evidence = evidence_of(_judged_runs(model, of_job, lineage))
     if evidence.is_drift:
+        mark = max(marks, key=_order, default=None)
         if mark is not None:
             return State(DRIFTING, mark.reason, mark.cause)
         return State(DRIFTING, f"{evidence.sentence} {WHAT_TO_DO}", UNEXPLAINED)
+    mark = max((mark for mark in marks if mark.cause not in passed_over), key=_order, default=None)
     return State(FRESH) if mark is None else State(STALE, mark.reason, mark.cause)
 
 
@@ -85,6 +102,38 @@ def lineage_of(model: CatalogueEntry, of_job: Iterable[CatalogueEntry]) -> froze
     return frozenset((model.id, base, *learned))
 
 
+def marks_of(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> list[CatalogueEntry]:
+    """The marks of a model's lineage but for those of what was changed back since.
+
+    A sign of its own code tells that of the code; a decision by the lineage tells it of all that is looked at
+    before a model is reused.
+
+    Args:
+        model: its entry in the catalogue.
+        of_job: entries of its job.
+    """
+    lineage = lineage_of(model, of_job)
+    newest = _newest_of_known_artifact(model, of_job)
+    own_code_at = _NEVER if newest is None or _is_other_code(model, newest) else _moment(newest.at)
+    decided_at = max(
+        (_moment(each.at) for each in of_job if each.kind == DECISION and each.model_id in lineage),
+        default=_NEVER,
+    )
+    return [
+        entry
+        for entry in of_job
+        if entry.kind == MARK
+        and entry.model_id in lineage
+        and entry.instance_type == model.instance_type
+        and not (entry.cause in SEEN_DIRECTLY and decided_at > _moment(entry.at))
+        and not (entry.cause == CODE and own_code_at > _moment(entry.at))
+    ]
+
+
+def _is_other_code(model: CatalogueEntry, newest: CatalogueEntry) -> bool:
+    return bool(model.artifact_sha256) and newest.artifact_sha256 != model.artifact_sha256
+
+
 def _judged_runs(
     model: CatalogueEntry, of_job: Sequence[CatalogueEntry], lineage: frozenset[str]
 ) -> list[CatalogueEntry]:
@@ -101,25 +150,6 @@ def _judged_runs(
         )
     ]
     return sorted(runs, key=_order) if len(runs) > 1 else runs
-
-
-def _newest_mark(
-    model: CatalogueEntry,
-    of_job: Iterable[CatalogueEntry],
-    *,
-    lineage: frozenset[str],
-    newest: CatalogueEntry | None,
-) -> CatalogueEntry | None:
-    """The last mark of a lineage; one of a change of the code does not count where that was changed back."""
-    marks = [
-        entry
-        for entry in of_job
-        if entry.kind == MARK
-        and entry.model_id in lineage
-        and entry.instance_type == model.instance_type
-        and not (entry.cause == CODE and newest is not None and _moment(newest.at) > _moment(entry.at))
-    ]
-    return max(marks, key=_order, default=None)
 
 
 def _newest_of_known_artifact(
@@ -156,5 +186,5 @@ def _moment(at: str) -> datetime:
     try:
         moment = datetime.fromisoformat(at)
     except ValueError:
-        return datetime.min.replace(tzinfo=UTC)
+        return _NEVER
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)

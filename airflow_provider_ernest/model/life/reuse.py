@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from airflow_provider_ernest.exceptions import InadequateModelError
 from airflow_provider_ernest.model.adequacy import check_adequacy
 from airflow_provider_ernest.model.documents import RunConditions
+from airflow_provider_ernest.model.identity import moment_of
 from airflow_provider_ernest.model.life.conditions import (
     MOST_GROWTH,
     SHAPE_TOLERANCE,
@@ -15,12 +16,15 @@ from airflow_provider_ernest.model.life.conditions import (
     growth,
     not_compared,
 )
-from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, HASH_DIGITS, State
-from airflow_provider_ernest.model.records import AGE, CODE, DATA, SETTINGS
+from airflow_provider_ernest.model.life.freshness import (
+    DRIFTING,
+    FRESH,
+    HASH_DIGITS,
+    SEEN_DIRECTLY,
+    State,
+)
+from airflow_provider_ernest.model.records import AGE, CODE
 from airflow_provider_ernest.model.results import Model
-
-SEEN_DIRECTLY = {CODE, DATA, SETTINGS}
-"""Causes that are looked at anew: what was marked for one of them may have been taken back since."""
 
 SAME_SIZE = 0.01
 """A growth of less is not worth a word."""
@@ -31,7 +35,7 @@ class ReusePolicy:
     """How long a model is good for.
 
     Attributes:
-        max_age_days: days after its runs; None for no limit.
+        max_age_days: days after its sample runs; None for no limit.
         shape_tolerance: by how much a partition of the input may have grown or shrunk; 0.25 is 25 %.
         max_growth: to how many times its size the input may have grown.
         accept_unknown_application: take an application whose hash cannot be taken for unchanged.
@@ -78,7 +82,8 @@ def judge(
         model: the model.
         artifact_sha256: of the application as it is now; None where it cannot be taken.
         conditions: of the run.
-        state: of the model by what was recorded since, see `freshness.state_of`.
+        state: of the model by what was recorded since, see `freshness.state_of`; those of
+            `SEEN_DIRECTLY` may be passed over in it.
         policy: how long models are good for.
         now: with its time zone.
     """
@@ -93,9 +98,9 @@ def judge(
         return _refused(model, f"{reasons[0].upper()}{reasons[1:]}.", cause=changed[0].cause)
     if state.name == DRIFTING or (state.name != FRESH and state.cause not in SEEN_DIRECTLY):
         return _refused(model, state.reason, cause=state.cause)
-    if policy.max_age_days is not None and now - _trained_at(model) > timedelta(days=policy.max_age_days):
+    if policy.max_age_days is not None and now - _sampled_at(model) > timedelta(days=policy.max_age_days):
         return _refused(
-            model, f"Its runs are older than the {policy.max_age_days:g} days that are allowed.", cause=AGE
+            model, f"Its sample runs are older than the {policy.max_age_days:g} days allowed.", cause=AGE
         )
     try:
         if policy.max_error_percent is not None:
@@ -142,6 +147,11 @@ def _reused(model: Model, conditions: RunConditions) -> Verdict:
 
 def _named(model: Model) -> str:
     return f"The model of {_trained_at(model):%Y-%m-%d %H:%M} UTC ({model.model_id})"
+
+
+def _sampled_at(model: Model) -> datetime:
+    """When its sample runs were made: those of the model that it has learned on from."""
+    return (moment_of(model.base_model_id) if model.base_model_id else None) or _trained_at(model)
 
 
 def _trained_at(model: Model) -> datetime:

@@ -79,7 +79,6 @@ _PLACES_AND_NAMES = (
     "spark.openlineage.",
     "spark.port.maxRetries",
     "spark.redaction.",
-    "spark.submit.",
     "spark.ui.",
     "spark.yarn.am.",
     "spark.yarn.keytab",
@@ -97,6 +96,7 @@ _UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINE
 _NAMED_VALUE = re.compile(
     r"(?<![\w.-])(?P<name>[\w.-]++)(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s&,;]+)"
 )
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 
 
 def settings_digests(
@@ -104,6 +104,7 @@ def settings_digests(
     conf: Mapping[Any, Any] | None,
     arguments: Sequence[Any] | None,
     options: Mapping[str, Any] | None,
+    further: Mapping[str, Any] | None = None,
 ) -> dict[str, str]:
     """Digests of what may change a run's time, by name: "conf spark.…", "argument 0", "option java_class".
 
@@ -112,12 +113,19 @@ def settings_digests(
         arguments: of the application, as the user gives them: templates unrendered, so that they are the same
             in each run.
         options: further arguments of `SparkSubmitHook`, see `KEPT_OPTIONS`.
+        further: settings of other kinds, by the names that they are to have; those that are None count as
+            not there.
 
     Returns:
         Of each setting that counts the first hexadecimal characters of its SHA-256; nothing of those whose
         name tells of a secret, and none of the secrets within a text.
     """
-    settings = [*_of_conf(conf or {}), *_of_arguments(arguments or ()), *_of_options(options or {})]
+    settings = [
+        *_of_conf(conf or {}),
+        *_of_arguments(arguments or ()),
+        *_of_options(options or {}),
+        *((name, value) for name, value in (further or {}).items() if value is not None),
+    ]
     return {name: _digest(name, value) for name, value in settings}
 
 
@@ -175,5 +183,10 @@ def _without_secret(found: re.Match[str]) -> str:
 
 
 def _as_text(value: Any) -> str:
-    """As Spark reads it: JSON's and Python's "true" are the same."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    """As Spark reads it: JSON's and Python's "true" are the same. And the same for each parse of a DAG."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (set, frozenset)):
+        value = sorted(map(str, value))
+    # What an object without a text of its own shows is where it lies in memory.
+    return value if isinstance(value, str) else _ADDRESS.sub("", str(value))

@@ -31,6 +31,7 @@ class Item:
         lineage: of a model, the id of the model of sample runs alone that it goes on from, or its own.
         artifact_sha256: the application that it is of.
         event_logs: where the event logs lie that it names.
+        cause: of a mark.
     """
 
     kind: str
@@ -42,6 +43,7 @@ class Item:
     lineage: str = ""
     artifact_sha256: str | None = None
     event_logs: tuple[str, ...] = ()
+    cause: str = ""
 
     @property
     def key(self) -> Key:
@@ -109,6 +111,7 @@ def _(mark: ModelMark) -> Item:
         instance_type=mark.instance_type,
         at=_moment(mark.marked_at),
         needs=_keys(MODEL, mark.model_id),
+        cause=mark.cause,
     )
 
 

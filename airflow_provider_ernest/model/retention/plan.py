@@ -11,13 +11,16 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.model.records import CODE
 from airflow_provider_ernest.model.retention.items import OBSERVATION, Item, Key
 from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
 
 KEEP_MODELS = 5
-"""So many newest models of each job and type of machine stay, unless another number is asked for."""
+"""So many newest models of each job and type of machine stay, unless another number is asked for. Models that
+have learned count as one with the model that they go on from."""
 
 SECONDS_PER_DAY = 86_400.0
 
@@ -60,7 +63,8 @@ def plan_retention(
         items: all that is in it.
         now: with its time zone.
         older_than_days: younger documents stay.
-        keep_models: so many newest models of each job and type of machine stay, however old.
+        keep_models: so many newest models of each job and type of machine stay, however old; see
+            `KEEP_MODELS`.
 
     Raises:
         InvalidParameterError: an age below 0, or no model of a job were to stay.
@@ -77,7 +81,7 @@ def plan_retention(
     }
     kept: dict[Key, str] = {key: YOUNG for key in by_key if key not in old and key[0] != MARK}
     _keep(kept, _newest_models(all_items, keep_models), by_key)
-    _keep(kept, _signs_of_other_code(all_items, kept), by_key)
+    _keep(kept, _signs_of_code(all_items, kept), by_key)
     _keep(kept, _marks(by_key, kept, old), by_key)
     removed = sorted(
         (item for item in all_items if item.key not in kept),
@@ -130,23 +134,31 @@ def _newest_models(items: Iterable[Item], keep_models: int) -> Iterator[tuple[Ke
             models[item.job, item.instance_type].append(item)
     why = "it is the newest" if keep_models == 1 else f"it is one of the {keep_models} newest"
     for of_type in models.values():
-        newest = sorted(of_type, key=lambda item: (item.at, item.id), reverse=True)
-        yield from ((item.key, f"{why} of its job and type of machine") for item in newest[:keep_models])
+        newest: dict[str, Item] = {}
+        # A model that learns from each run has made a hundred others soon: of a lineage only the last counts.
+        for item in sorted(of_type, key=lambda item: (item.at, item.id), reverse=True):
+            newest.setdefault(item.lineage, item)
+        yield from (
+            (item.key, f"{why} of its job and type of machine")
+            for item in islice(newest.values(), keep_models)
+        )
 
 
-def _signs_of_other_code(items: Iterable[Item], kept: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
-    """The last sign of each job's code where it makes a model stale that stays; see `freshness.state_of`."""
-    signs: dict[str, list[Item]] = defaultdict(list)
+def _signs_of_code(items: Sequence[Item], kept: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
+    """The last sign of each job's code, where it makes a model stale that stays, or a marked one fresh again.
+
+    See `freshness.state_of`.
+    """
+    last: dict[str, Item] = {}
     for item in items:
         if item.kind in (MODEL, PRODUCTION_RUN) and item.artifact_sha256:
-            signs[item.job].append(item)
-    for of_job in signs.values():
-        last = max(of_job, key=lambda item: (item.at, item.id))
-        if any(
-            item.kind == MODEL and item.key in kept and item.artifact_sha256 != last.artifact_sha256
-            for item in of_job
-        ):
-            yield last.key, "it tells that the code has changed since a model that stays"
+            last[item.job] = max(last.get(item.job, item), item, key=lambda item: (item.at, item.id))
+    told = {item.job for item in items if item.cause == CODE}
+    for item in items:
+        sign = last.get(item.job)
+        if sign and item.kind == MODEL and item.key in kept and item.artifact_sha256 != sign.artifact_sha256:
+            told.add(item.job)
+    yield from ((last[job].key, "it tells what the job's code was last") for job in told if job in last)
 
 
 def _marks(

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.model.retention.items import Item, items_of
 from airflow_provider_ernest.model.retention.plan import ORDER, REFERS, plan_retention
+from airflow_provider_ernest.model.retention.relisting import Relisting
 from airflow_provider_ernest.model.retention.removal import EventLogs, Removed, carry_out
 from airflow_provider_ernest.model.storage.leftovers import leftovers
 from airflow_provider_ernest.model.storage.set_aside import list_set_aside
@@ -55,8 +56,10 @@ class Prune:
     ) -> None:
         self._store, self._event_logs = store, event_logs
         self._days = older_than_days
+        self._relisting = Relisting(store)
+        self._relisted = (0, 0)
         self.plan = plan_retention(
-            items_of(_counted(store.all_documents(), progress)),
+            items_of(self._relisting.watch(_counted(store.all_documents(), progress))),
             now=now,
             older_than_days=older_than_days,
             keep_models=keep_models,
@@ -74,7 +77,7 @@ class Prune:
         return bool(self.plan.removed or self._set_aside or self._leftovers)
 
     def carry_out(self, *, progress: Callable[[int], None] = lambda done: None) -> None:
-        """Remove what is planned; see `retention_removal.carry_out`.
+        """Remove what is planned, see `removal.carry_out`, and list what is there, see `relisting`.
 
         Args:
             progress: is told how many documents have been gone through.
@@ -87,6 +90,10 @@ class Prune:
             except StoreError as error:
                 if not isinstance(error.__cause__, FileNotFoundError):
                     self._file_failures.append(error.message)
+        try:
+            self._relisted = self._relisting.carry_out()
+        except StoreError as error:
+            self._file_failures.append(error.message)
 
     def summary(self) -> dict[str, Any]:
         """What was removed, or would be, as JSON can hold it."""
@@ -103,6 +110,8 @@ class Prune:
             "event_logs": self._event_log_names(),
             "set_aside": [str(path) for path in self._set_aside],
             "leftovers": [str(path) for path in self._leftovers],
+            "listed": self._relisted[0],
+            "listed_no_more": self._relisted[1],
             "spared": [_named(item) for item in (done.spared if done else ())],
             "failed": self._failures(),
         }
@@ -125,6 +134,8 @@ class Prune:
         lines += _counted_line(
             f"{verb} {{}} temporary files of writers that were killed", len(self._leftovers)
         )
+        lines += _counted_line("Listed {} documents whose writers were killed before", self._relisted[0])
+        lines += _counted_line("Listed {} documents no more that are gone", self._relisted[1])
         reasons = Counter(_in_general(why) for why in self.plan.kept_because.values())
         lines += [f"{count:,} as old stay: {why}" for why, count in reasons.most_common()]
         lines += _counted_line("{} stay, since something new needs them", len(done.spared) if done else 0)

@@ -76,6 +76,22 @@ class Catalogue:
         self._write(Line(entry.key, time_after(self._latest.get(entry.key)), entry))
         self._mark_if_new(entry)
 
+    def add_found(self, entries: Iterable[CatalogueEntry]) -> None:
+        """List documents that were found in the store and are not listed: their writers were killed.
+
+        Raises:
+            StoreError: it cannot be read or written.
+        """
+        with self._lock, self._read_errors():
+            self._take_news()
+            missing = [entry for entry in entries if not self.is_listed(entry.key)]
+            # Without a time: who removes one at this moment writes what counts more.
+            known = ((entry, self._latest.get(entry.key)) for entry in missing)
+            lines = [Line(entry.key, time_after(line) if line else "", entry) for entry, line in known]
+        if lines:
+            with store_errors(f"The catalogue in {self._lines.folder} cannot be written"):
+                self._lines.write_segment(map(line_text, lines))
+
     def time_to_remove(self, key: Key) -> str:
         """The moment at which what is listed of a thing now ends. To be asked for before it is deleted.
 

@@ -31,7 +31,7 @@ MARK = "complete"
 NO_MERGING = ".no-merging"
 """A file of this name says that files may not be deleted here: merging them would only make more of them."""
 READERS = 16
-"""Files read at once: an object store answers late, and many questions as late as one."""
+"""Files read or deleted at once: an object store answers late, and many questions as late as one."""
 ATTEMPTS = 100
 """How often a reader looks for where a merger moved what it wanted to read."""
 
@@ -206,17 +206,19 @@ class MergedLines(Generic[Value]):
         self.write_segment(
             self._kept(list(readable.values()), are_all=are_all and len(readable) == len(names))
         )
-        for number, name in enumerate(readable):
-            try:
-                (self.folder / name).unlink()
-            except FileNotFoundError:
-                log.debug("Another process merged %s as well", name)
-            except OSError:
-                if not number:
-                    create_whole(
-                        self.folder / NO_MERGING, "Delete this file when files may be deleted here.\n"
-                    )
-                raise
+        first, *others = readable
+        try:
+            self._unlink(first)
+        except OSError:
+            create_whole(self.folder / NO_MERGING, "Delete this file when files may be deleted here.\n")
+            raise
+        in_threads(self._unlink, others, most=READERS)
+
+    def _unlink(self, name: str) -> None:
+        try:
+            (self.folder / name).unlink()
+        except FileNotFoundError:
+            log.debug("Another process merged %s as well", name)
 
     def _kept(self, contents: Sequence[Content[Value]], *, are_all: bool) -> list[str]:
         lines = [line for content in contents for line in content.lines]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import Any
 
@@ -11,9 +11,10 @@ from airflow_provider_ernest.model.document import Document
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import Catalogue
+from airflow_provider_ernest.model.storage.daemon_threads import in_threads
 from airflow_provider_ernest.model.storage.set_aside import set_aside_if_torn
 from airflow_provider_ernest.model.storage.store_removal import Removal
-from airflow_provider_ernest.model.storage.store_scan import all_documents
+from airflow_provider_ernest.model.storage.store_scan import READERS, all_documents
 from airflow_provider_ernest.model.storage.stored_documents import (
     DECISIONS,
     MARKS,
@@ -44,16 +45,19 @@ class StoreReader:
         """What the store holds, in a few words each."""
         return self._catalogue
 
-    def all_documents(self) -> Iterator[Document]:
+    def all_documents(self, *, on_skip: Callable[[Any], object] = lambda path: None) -> Iterator[Document]:
         """Every document of all kinds, observations too, job by job; read as they are asked for.
 
         What cannot be read is skipped with a warning in the log, which names it.
+
+        Args:
+            on_skip: told, on any thread, the path of what is skipped.
 
         Raises:
             StoreError: the store cannot be read.
         """
         with store_errors(f"The documents in {self.root} cannot be read"):
-            yield from all_documents(self.root, on_set_aside=self._removal.unlist_file)
+            yield from all_documents(self.root, on_set_aside=self._removal.unlist_file, on_skip=on_skip)
 
     def history(self, job: str, instance_type: str) -> list[Model]:
         """All models of a job on a type of machine, newest last.
@@ -183,6 +187,10 @@ class StoreReader:
 
     def _newest_first(self, type_name: str) -> list[list[Any]]:
         """For each job the paths of its models on a type of machine; newest first, jobs and paths alike."""
-        folders = [folder / type_name for folder in files(self.root)]
-        of_jobs = [MODELS.newest_first(folder) for folder in folders if folder.is_dir()]
+
+        def models_in(job_folder: Any) -> list[Any]:
+            folder = job_folder / type_name
+            return MODELS.newest_first(folder) if folder.is_dir() else []
+
+        of_jobs = in_threads(models_in, files(self.root), most=READERS)
         return sorted(filter(None, of_jobs), key=lambda paths: str(paths[0].name), reverse=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,10 +130,17 @@ def holds_only(root: Any, entry: CatalogueEntry) -> bool:
     return place is not None
 
 
-def all_documents(root: Any, *, on_set_aside: OnSetAside = ignore) -> Iterator[Any]:
+def all_documents(
+    root: Any, *, on_set_aside: OnSetAside = ignore, on_skip: Callable[[Any], object] = lambda path: None
+) -> Iterator[Any]:
     """Every document in a store, job by job and shelf by shelf, oldest first in each.
 
     What cannot be read is skipped with a warning in the log, which names it.
+
+    Args:
+        root: the store's.
+        on_set_aside: told of files that were torn.
+        on_skip: told, on any thread, the path of each file or folder that is skipped.
 
     Raises:
         OSError: the root cannot be listed.
@@ -141,10 +148,17 @@ def all_documents(root: Any, *, on_set_aside: OnSetAside = ignore) -> Iterator[A
 
     def read(file: _File) -> Any:
         document = file.shelf.read_or_skip(file.path, on_set_aside=on_set_aside)
-        return None if document is None or _is_misplaced(file, document) else document
+        if document is None or _is_misplaced(file, document):
+            on_skip(file.path)
+            return None
+        return document
 
     for job_folder in sorted(files(root), key=lambda folder: str(folder.name)):
-        found = sorted(_listed(job_folder, SHELVES) or (), key=lambda file: file.place)
+        listed = _listed(job_folder, SHELVES)
+        if listed is None:
+            on_skip(job_folder)
+            continue
+        found = sorted(listed, key=lambda file: file.place)
         for first in range(0, len(found), READ_TOGETHER):
             documents = in_threads(read, found[first : first + READ_TOGETHER], most=READERS)
             yield from (document for document in documents if document is not None)
@@ -152,9 +166,13 @@ def all_documents(root: Any, *, on_set_aside: OnSetAside = ignore) -> Iterator[A
 
 def _is_misplaced(file: _File, document: Any) -> bool:
     """Whether the document belongs elsewhere; then a warning in the log names it."""
-    # File systems that do not tell upper from lower case keep the first name of a folder.
-    if [*map(str.casefold, file.shelf.place_of(document))] == [*map(str.casefold, file.place)]:
-        return False
+    try:
+        # File systems that do not tell upper from lower case keep the first name of a folder.
+        if [*map(str.casefold, file.shelf.place_of(document))] == [*map(str.casefold, file.place)]:
+            return False
+    except InvalidParameterError as error:
+        log.warning("Skipping %s, which belongs nowhere: %s", file.path, error)
+        return True
     log.warning("Skipping %s: it is a %s of another job or type of machine.", file.path, file.shelf.kind)
     return True
 

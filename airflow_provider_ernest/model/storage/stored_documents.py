@@ -26,6 +26,7 @@ from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.set_aside import set_aside_if_torn
 from airflow_provider_ernest.model.storage.stored_files import decode_json as decode_json
 from airflow_provider_ernest.model.storage.stored_files import files as files
+from airflow_provider_ernest.model.storage.stored_files import forget_listing
 from airflow_provider_ernest.model.storage.stored_files import safe_name as safe_name
 from airflow_provider_ernest.model.storage.stored_files import store_errors as store_errors
 from airflow_provider_ernest.model.storage.whole_files import create_whole
@@ -110,6 +111,8 @@ class Shelf(Generic[Stored]):
         path = self.path(root, document.job, document.instance_type, getattr(document, self.id_field))
         with store_errors(f"{name} cannot be written to {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
+            # What others have written since it was listed is not to be overwritten.
+            forget_listing(path.parent)
             try:
                 create_whole(path, text)
             except FileExistsError:
@@ -196,13 +199,12 @@ class Shelf(Generic[Stored]):
         """The document as indented JSON that has been read back."""
         try:
             text = msgspec.json.format(msgspec.json.encode(document.to_dict()), indent=2).decode("utf-8")
-            readable = self.decode(text) == document
-        except (InvalidDocumentError, ValueError) as error:
-            raise StoreError(f"{name} could not be read back: {error}") from error
-        if not readable:
+            if self.decode(text) != document:
+                raise InvalidDocumentError("It would not be the same.")
+        except ValueError as error:
             raise StoreError(
-                f"{name} could not be read back unchanged.", remedy="Check it for values such as NaN."
-            )
+                f"{name} could not be read back unchanged: {error}", remedy="Check it for values such as NaN."
+            ) from error
         return text + "\n"
 
 

@@ -31,7 +31,7 @@ def test_there_and_back(root, tmp_path, capsys):
 
 def test_only_some_jobs_and_without_addresses(root, tmp_path, capsys):
     archive = tmp_path / "sums.jsonl"
-    run(capsys, "export", archive, "--store", root, "--job", "sums", "--job", "gone", "--without-addresses")
+    run(capsys, "export", archive, "--store", root, "--job", "sums", "--without-addresses")
     header, line = map(json.loads, archive.read_text().splitlines())
     assert (header["without_addresses"], line["document"]["job"]) == (True, "sums")
     assert "planted" not in archive.read_text()
@@ -88,3 +88,23 @@ def test_a_file_that_is_none(tmp_path, capsys):
     (tmp_path / "x").write_text("hello")
     assert "This is no archive" in run(capsys, "import", tmp_path / "x", "--store", tmp_path / "new", code=1)
     assert not (tmp_path / "new").exists()
+
+
+def test_a_job_that_is_not_there_is_named_and_no_file_is_made(root, tmp_path, capsys):
+    file = tmp_path / "store.jsonl"
+    assert main(["store", "export", str(file), "--store", str(root), "--job", "pac"]) == 1
+    assert "job='pac' is not in the store" in capsys.readouterr().err
+    assert not file.exists()
+
+
+def test_what_cannot_be_read_is_told_and_the_exit_code_says_so(root, tmp_path, capsys):
+    newer = next((root / "sums" / "m5.large").glob("*.json"))
+    newer.write_text('{"schema": 99}')
+    file = tmp_path / "store.jsonl"
+    assert main(["store", "export", str(file), "--store", str(root)]) == 1
+    told = capsys.readouterr()
+    assert "Exported 1 model, 1 decision" in told.out
+    assert f"lacks 1 of the store's files, which cannot be read; the first is {newer}" in told.err
+    assert len(file.read_text().splitlines()) == 3
+    # What other jobs lack is no matter.
+    assert main(["store", "export", str(tmp_path / "pca.jsonl"), "--store", str(root), "--job", "pca"]) == 0

@@ -5,6 +5,7 @@ import pytest
 
 from airflow_provider_ernest.model.archive.address_free import address_free
 from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.model.results import Alternative
 from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 from tests.unit.model.stored_examples import mark, observation
@@ -26,6 +27,8 @@ CLUSTER = TrainingCluster(
     machines=(TrainedMachine(host=HOST, instance_id="i-planted", culled_because=TOLD, score=1.0),),
 )
 
+ALTERNATIVE = Alternative(machines=2, instance_type="m5.large", seconds=1.0, cost=1.0, feasible=True)
+
 DOCUMENTS = [
     a_model(
         artifact=BUCKET,
@@ -37,7 +40,15 @@ DOCUMENTS = [
     ),
     a_decision(
         reuse=TOLD,
-        decision=replace(a_decision().decision, warnings=(TOLD,), fallback_reason=TOLD),
+        decision=replace(
+            a_decision().decision,
+            warnings=(TOLD,),
+            fallback_reason=TOLD,
+            alternatives=(
+                replace(ALTERNATIVE, extrapolates=TOLD),
+                replace(ALTERNATIVE, memory_shortage=TOLD),
+            ),
+        ),
     ),
     a_production_run(event_log=BUCKET, conditions=CONDITIONS),
     observation("o", 1, observation=RUN, conditions=CONDITIONS),

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
-from airflow_provider_ernest.model.archive import archive_lines
+from airflow_provider_ernest.model.archive import archive_lines, store_archive
 from airflow_provider_ernest.model.archive.store_archive import export_documents, import_archive
+from airflow_provider_ernest.model.storage.catalogue import Catalogue
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import decision, mark, model, observation, production, save_all
@@ -193,3 +194,42 @@ def test_memory_does_not_grow_with_the_documents(tmp_path):
 
     few = peak(100)
     assert peak(3_000) < few + 100_000
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [("seconds", "nan"), ("scale", "-inf"), ("machines", 10**400)],
+    ids=["no number", "infinite", "huge"],
+)
+def test_numbers_that_cannot_be_stop_nothing(other, field, value):
+    data = {"kind": "model", "document": model(1, 3).to_dict()}
+    data["document"]["observations"][0][field] = value
+    header, _, *lines = exported([model(0, 3), model(2, 3)]).splitlines()
+    result = imported(other, b"\n".join([header, json.dumps(data).encode(), *lines]) + b"\n")
+    assert [each.line for each in result.refused] == [2]
+    assert [each.model_id for each in other.all_documents()] == [model(2, 3).model_id]
+
+
+def test_a_file_of_nothing_but_rubbish_fills_neither_the_memory_nor_the_terminal(other, monkeypatch):
+    monkeypatch.setattr(store_archive, "MOST_NAMED", 10)
+    header = exported([])
+    long = json.dumps({"kind": "model", "document": ["x" * 100_000]}).encode()
+    strange = json.dumps({"kind": "y" * 100_000, "document": {}}).encode()
+    result = imported(other, header + b"\n".join([long, strange, *[b""] * 500]) + b"\n")
+    assert (len(result.refused), result.refused_count) == (10, 502)
+    assert max(len(each.problem) for each in result.refused) < 1_000
+
+
+def test_what_a_killed_import_did_not_list_is_listed_by_the_next(other, monkeypatch):
+    archive = exported(DOCUMENTS)
+    # So that there is a catalogue already, which is taken for whole.
+    other.save(model(1, 3))
+    with monkeypatch.context() as patch:
+        patch.setattr(Catalogue, "add", lambda self, entry: None)
+        imported(other, archive)
+    assert len(ModelStore(other.root).catalogue.entries()) == 1
+    assert sum(imported(ModelStore(other.root), archive).present.values()) == len(DOCUMENTS)
+    assert {entry.id for entry in ModelStore(other.root).catalogue.entries()} >= {"k", model(0, 3).model_id}
+    catalogue = sorted((other.root / ".catalogue").iterdir())
+    imported(ModelStore(other.root), archive)
+    assert sorted((other.root / ".catalogue").iterdir()) == catalogue

@@ -10,7 +10,7 @@ from airflow_provider_ernest.model.life.freshness import (
     evidence_against,
     state_of,
 )
-from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
 from airflow_provider_ernest.model.storage.catalogue import DECISION, PRODUCTION_RUN
 from airflow_provider_ernest.model.storage.catalogue_entry import MARK
 from tests.unit.model.sample_records import an_entry
@@ -193,6 +193,49 @@ def test_a_mark_of_changed_code_is_lifted_by_a_run_of_the_models_own():
     assert state_of(MODEL_ENTRY, others=[changed]).name == STALE
     assert state_of(MODEL_ENTRY, others=[changed, run(7)]).name == FRESH
     assert state_of(MODEL_ENTRY, others=[changed, run(5)]).name == STALE
+
+
+@pytest.mark.parametrize(
+    ("day", "model_id", "cause", "name"),
+    [
+        (8, "m1", DATA, FRESH),
+        (8, "m1", SETTINGS, FRESH),
+        (8, "m7", DATA, FRESH),
+        (6, "m1", DATA, STALE),
+        (8, "m2", DATA, STALE),
+        (8, "m1", UNEXPLAINED, STALE),
+    ],
+    ids=["data", "settings", "lineage", "before", "another", "unexplained"],
+)
+def test_a_mark_of_what_was_changed_back_is_lifted_by_a_decision(day, model_id, cause, name):
+    """Who decides by a marked model has found that it is as it was."""
+    learned = newer_model(7, base_model_id="m1")
+    decision = an_entry(
+        "d", kind=DECISION, model_id=model_id, at=f"2026-01-{day:02d}T12:00:00+00:00", artifact_sha256=OLD
+    )
+    others = [learned, mark("k1", day=7, cause=cause, reason="It changed."), decision]
+
+    assert state_of(MODEL_ENTRY, others=others).name == name
+
+
+def test_who_looks_at_causes_himself_learns_of_the_others():
+    others = [
+        run(7, artifact_sha256=NEW),
+        mark("k1", day=6, cause=CLUSTER, reason="The machines are slower."),
+        mark("k2", day=8, cause=SETTINGS, reason="Spark is 4 and was 3."),
+    ]
+
+    state = state_of(MODEL_ENTRY, others=others, passed_over={CODE, SETTINGS})
+    assert state == State(STALE, "The machines are slower.", CLUSTER)
+    assert state_of(MODEL_ENTRY, others=others, passed_over={CODE, SETTINGS, CLUSTER}) == State(FRESH)
+
+
+def test_drift_is_never_passed_over():
+    runs = [run(6 + day, is_unusual=True) for day in range(3)]
+    sign = mark("k1", day=9, cause=SETTINGS, reason="Spark is 4 and was 3.")
+
+    state = state_of(MODEL_ENTRY, others=[*runs, sign], passed_over={SETTINGS})
+    assert state == State(DRIFTING, "Spark is 4 and was 3.", SETTINGS)
 
 
 def test_runs_of_other_code_say_nothing_of_the_model():

@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, State
 from airflow_provider_ernest.model.life.reuse import ReusePolicy, judge
 from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
@@ -119,6 +120,20 @@ def test_models_grow_old_where_that_is_wanted(model):
     assert verdict(model, days=29, max_age_days=30).is_reused
     found = verdict(model, days=31, max_age_days=30)
     assert (found.is_reused, found.cause) == (False, AGE)
+
+
+def test_what_a_model_has_learned_does_not_make_it_younger(model):
+    """Production says nothing of configurations that only the sample runs had."""
+    learned = replace(model, base_model_id=new_id(datetime.now(UTC) - timedelta(days=31)))
+
+    found = verdict(learned, max_age_days=30)
+    assert (found.is_reused, found.cause) == (False, AGE)
+    assert verdict(learned, max_age_days=32).is_reused
+    assert verdict(replace(model, base_model_id="imported"), max_age_days=30).is_reused
+
+
+def test_an_age_that_is_allowed_now_does_not_count(model):
+    assert verdict(model, state=State(STALE, "It was too old.", cause=AGE)).is_reused
 
 
 def test_an_inadequate_model_is_not_reused(model):

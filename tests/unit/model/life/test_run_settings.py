@@ -39,6 +39,33 @@ def test_a_number_is_the_same_as_its_text():
     )
 
 
+def test_objects_are_told_by_what_they_are_and_not_by_where_they_lie():
+    """Each parse of a DAG file makes them anew."""
+
+    class Path:
+        pass
+
+    assert digests(arguments=[Path()]) == digests(arguments=[Path()])
+
+
+def test_the_order_of_a_set_is_nothing():
+    assert digests(options={"packages": {"a:b:1", "c:d:2", "e:f:3"}}) == digests(
+        options={"packages": {"e:f:3", "c:d:2", "a:b:1"}}
+    )
+    assert digests(options={"packages": {"a:b:1"}}) != digests(options={"packages": {"a:b:2"}})
+
+
+def test_code_that_properties_name_counts():
+    assert list(digests(conf={"spark.submit.pyFiles": "/opt/a.zip"})) == ["conf spark.submit.pyFiles"]
+
+
+def test_what_else_the_runs_depend_on_has_names_of_its_own():
+    found = settings_digests(
+        conf=None, arguments=None, options=None, further={"sampling": "files", "the model's terms": None}
+    )
+    assert list(found) == ["sampling"]
+
+
 def test_equal_values_of_different_settings_are_not_seen_to_be_equal():
     assert len(set(digests(conf={"spark.a": "7", "spark.b": "7"}, arguments=["7"]).values())) == 3
 

@@ -4,8 +4,10 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.life.freshness import state_of
 from airflow_provider_ernest.model.retention.items import items_of
 from airflow_provider_ernest.model.retention.plan import plan_retention
+from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 from tests.unit.model.stored_examples import NOW, decision, mark, model, observation, production
 
@@ -141,3 +143,19 @@ def test_event_logs_go_that_only_removed_documents_name():
         ("observation", "o"): ("/logs/of-both-old",),
         ("production", a_production_run(0).production_id): ("/logs/of-production",),
     }
+
+
+def test_a_model_that_learns_from_each_run_does_not_drive_the_others_out():
+    """After a change back of the application its model of last year is wanted again."""
+    last_year = model(0, 400)
+    learned = [model(number, 200 - number, base_model_id=id_of(1)) for number in range(2, 50)]
+    removed = {name for _, name in gone(last_year, model(1, 300), *learned, keep_models=2)}
+    assert removed == {each.model_id for each in learned[:-1]}
+
+
+def test_a_run_that_tells_of_a_change_back_stays_with_the_mark():
+    changed = mark("k", 250, model_id=id_of(0), cause="code", artifact_sha256="cd" * 32)
+    back = production(0, 200, decision_id=None, artifact_sha256=model(0, 0).artifact_sha256)
+    documents = [model(0, 300), changed, back]
+    assert not gone(*documents)
+    assert state_of(entry_of(model(0, 300)), others=map(entry_of, documents)).name == "fresh"
