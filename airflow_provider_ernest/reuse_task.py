@@ -13,6 +13,26 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.specification import Reuse
     from airflow_provider_ernest.training_branch import Training, TrainingBranch
 
+MACHINE_SETTINGS = (
+    "memory_megabytes_per_machine",
+    "cpu_share",
+    "type_of_master",
+    "launch_template",
+    "launch_template_version",
+    "setup_script",
+    "java_home",
+    "python",
+    "network_encryption",
+    "volume_gigabytes",
+    "volume_type",
+    "ebs_gigabytes",
+    "ebs_volume_type",
+    "security_configuration",
+    "configurations",
+    "bootstrap_actions",
+)
+"""Of the specifications of all kinds of clusters: what may change how long a run takes on one machine."""
+
 
 def find_task(
     training: Training,
@@ -41,6 +61,7 @@ def find_task(
         application_args=list(job.application_args),
         conf=dict(job.conf),
         submit_options=dict(job.submit_options),
+        training_settings=_training_settings(training),
         input_path=sampled.path,
         partitions=sampled.partitions,
         header=sampled.header,
@@ -56,12 +77,30 @@ def find_task(
     return find
 
 
+def _training_settings(training: Training) -> Mapping[str, Any]:
+    """What a change of makes other sample runs, or another model of them, and is not asked for in vain."""
+    sampled, settings = training.input, training.model
+    return {
+        "sampling": sampled.sampling,
+        "the input's header": sampled.header,
+        "the sample runs' iterations": training.job.sample_iterations,
+        "the model's method": settings.method,
+        "the model's terms": settings.terms and list(settings.terms),
+        "the model's further terms": list(settings.extension_terms) or None,
+    }
+
+
 def _type(branch: TrainingBranch) -> Mapping[str, Any]:
     cluster = branch.cluster
     return {
         "instance_type": branch.instance_type,
         "spark": spark_release(cluster),
         "cores_per_machine": cluster.cores_per_machine,
+        "settings": {
+            f"the cluster's {name}": getattr(cluster, name)
+            for name in MACHINE_SETTINGS
+            if getattr(cluster, name, None) not in (None, "", False, ())
+        },
         "training_tasks": list(branch.training_tasks),
         "cluster_tasks": list(branch.cluster_tasks),
         "teardown": branch.terminate.task_id,

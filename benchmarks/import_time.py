@@ -22,7 +22,11 @@ MODULES = {
     "airflow_provider_ernest.specification": "what the user states",
     "airflow_provider_ernest.operators.sample_run": "one operator",
     "airflow_provider_ernest.task_group": "the task group with all operators",
-    "airflow_provider_ernest.dag": "the DAG factory, and so everything",
+    "airflow_provider_ernest.dag": "the DAG factory, and so all of that",
+    "airflow_provider_ernest.operators.record_run": "the record behind a stock operator",
+    "airflow_provider_ernest.sensors.jar_hash": "waiting for new code",
+    "airflow_provider_ernest.assets": "runs that new code starts",
+    "airflow_provider_ernest.notifications.model_stale": "messages",
     "airflow.providers.apache.spark.operators.spark_submit": "for comparison: the stock operator",
 }
 

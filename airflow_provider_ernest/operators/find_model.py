@@ -14,6 +14,7 @@ from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text
+from airflow_provider_ernest.spark.artifact import dependency_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -49,6 +50,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         job: the job's name in the store.
         types: for each type of machine a mapping: ``instance_type``; ``spark``, Spark's version there, None
             where it is not known, or "installed" for that of this worker's PySpark; ``cores_per_machine``;
+            ``settings`` of the machines by name, which must be the same;
             ``training_tasks``, ids of the tasks that a reused model makes needless; ``cluster_tasks``, those
             that check, start and end the cluster, needless likewise unless production runs on it: where a
             task outside the training comes before ``teardown``, or where ``keeps_cluster``.
@@ -56,7 +58,9 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         application: path of the JAR or .py file.
         application_args: its arguments, as they are stated: templates in them are not rendered.
         conf: Spark properties, likewise.
-        submit_options: further arguments of `SparkSubmitHook`, likewise; py_files and jars count by content.
+        submit_options: further arguments of `SparkSubmitHook`, likewise; py_files and jars, which may be
+            templates, count by content.
+        training_settings: what else sample runs and model depend on, by name, likewise.
         input_path: the production input.
         partitions: of it; None for its number of files.
         header: its files begin with a header line.
@@ -73,6 +77,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
     template_fields: Sequence[str] = (
         "job",
         "application",
+        "dependencies",
         "input_path",
         "partitions",
         "reuse",
@@ -93,6 +98,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         application_args: Sequence[str] = (),
         conf: Mapping[str, str] | None = None,
         submit_options: Mapping[str, Any] | None = None,
+        training_settings: Mapping[str, Any] | None = None,
         partitions: Number | None = None,
         header: bool = False,
         reuse: Reuse | Mapping[str, Any] | None = None,
@@ -110,6 +116,9 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         self.application_args = application_args
         self.conf = conf
         self.submit_options = submit_options
+        # A field of their own: they are rendered, and the other options are compared as they are stated.
+        self.dependencies = dependency_options(submit_options or {})
+        self.training_settings = training_settings
         self.partitions = partitions
         self.header = header
         self.reuse: Any = asdict(reuse) if is_dataclass(reuse) and not isinstance(reuse, type) else reuse
@@ -123,7 +132,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
 
         with no_vain_retries():
             policy = self._policy(context)
-            artifact_sha256 = artifact_hash(self.application, self.submit_options or {}, log=self.log)
+            artifact_sha256 = artifact_hash(self.application, self.dependencies, log=self.log)
             conditions = run_conditions(self, log=self.log)
             found = self._found(policy, artifact_sha256, conditions, context)
         told = {

@@ -12,6 +12,7 @@ from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_document, optional_text
+from airflow_provider_ernest.spark.artifact import dependency_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -76,6 +77,7 @@ class FitModelOperator(TellsLineage, BaseOperator):
         "job",
         "application",
         "input_path",
+        "dependencies",
         "artifact_sha256",
         "conditions",
         "design",
@@ -119,6 +121,8 @@ class FitModelOperator(TellsLineage, BaseOperator):
         self.application = application
         self.input_path = input_path
         self.submit_options = submit_options
+        # Other options may be templates of the sample runs' own.
+        self.dependencies = dependency_options(submit_options or {})
         self.artifact_sha256 = artifact_sha256
         self.conditions = conditions
         self.design = design
@@ -215,7 +219,7 @@ class FitModelOperator(TellsLineage, BaseOperator):
         types = sorted({observation.instance_type for observation in observations})
         instance_type = self.instance_type or ", ".join(types) or "local"
         artifact_sha256, warnings = hash_of_training(
-            optional_text(self.artifact_sha256), self.application, self.submit_options or {}, log=self.log
+            optional_text(self.artifact_sha256), self.application, self.dependencies, log=self.log
         )
         prior = None
         if self.learn_from_other_jobs and method == AVERAGING:

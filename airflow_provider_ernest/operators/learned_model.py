@@ -13,10 +13,11 @@ from airflow_provider_ernest.model.life.freshness import (
     State,
     evidence_against,
     lineage_of,
+    marks_of,
     state_of,
 )
 from airflow_provider_ernest.model.records import CODE, DecisionRecord, ModelMark, ProductionRun
-from airflow_provider_ernest.model.storage.catalogue_entry import MARK, MODEL, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.storage.catalogue_entry import MODEL, CatalogueEntry, entry_of
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.marking import keep_marks
@@ -160,11 +161,7 @@ def _marks(lineage: _Lineage, production: ProductionRun) -> list[ModelMark]:
     """The mark of the newest model, unless its lineage has one of that cause already."""
     cause, reason = _cause(lineage, production)
     seen = production.artifact_sha256 if cause == CODE else None
-    known = {
-        (entry.cause, entry.artifact_sha256)
-        for entry in lineage.of_job
-        if entry.kind == MARK and entry.model_id in lineage.members
-    }
+    known = {(entry.cause, entry.artifact_sha256) for entry in marks_of(lineage.newest, lineage.of_job)}
     if not cause or (cause, seen) in known:
         return []
     now = datetime.now(UTC)

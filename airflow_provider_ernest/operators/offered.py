@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.clusters.base import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.training_cost import training_dollars
@@ -89,6 +90,8 @@ def machines_for(
     """
     handle, machines = trained.handle, question.machines
     if handle is None or not handle.limits_production or machines[-1] <= len(handle.machines):
+        return machines
+    if handle.kind == LOCAL and not handle.master_url:  # it has ended; the next one may be larger
         return machines
     most = len(handle.machines)
     if len(among) > 1:

@@ -15,7 +15,10 @@ from airflow_provider_ernest.operators.training_cluster import remembered_handle
 def with_stored_models(
     types: Sequence[TrainedType], *, models: Any, growth: Any, reasons: Any
 ) -> list[TrainedType]:
-    """The types, with stored models where none was trained now.
+    """The types, with stored models where none was trained since.
+
+    The newer model counts. A task that is skipped keeps what an earlier attempt of the DAG run has returned,
+    and one that somebody has cleared by itself has trained since the stored model was found.
 
     Args:
         types: what came of each training.
@@ -29,17 +32,22 @@ def with_stored_models(
     stored = optional_document("stored_models", models) or {}
     grown = optional_document("input_growth", growth) or {}
     why = optional_document("reuse_reasons", reasons) or {}
+    found = {name: Model.from_dict(document) for name, document in stored.items()}
     return [
         _reused(
             each,
-            Model.from_dict(stored[each.instance_type]),
+            found[each.instance_type],
             growth=number("input_growth", grown.get(each.instance_type, 1.0)),
             reason=str(why.get(each.instance_type, "")),
         )
-        if each.model is None and each.instance_type in stored
+        if each.instance_type in found and not _is_newer(each, found[each.instance_type])
         else each
         for each in types
     ]
+
+
+def _is_newer(each: TrainedType, stored: Model) -> bool:
+    return each.model is not None and each.model.model_id > stored.model_id
 
 
 def _reused(each: TrainedType, model: Model, *, growth: float, reason: str) -> TrainedType:

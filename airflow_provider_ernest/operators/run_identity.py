@@ -25,7 +25,7 @@ def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: A
     """The hash of an application and what it is submitted with; None, with a warning, where there is none.
 
     Raises:
-        MissingResourceError: a local path that cannot be read.
+        MissingResourceError: the application's path is local, and cannot be read.
     """
     own, *dependencies = artifact_paths(application, submit_options)
     return hash_where_readable(own, dependencies=dependencies, log=log, open_s3=s3_opener())
@@ -43,7 +43,7 @@ def hash_of_training(
         log: the logger that tells why the hash cannot be taken.
 
     Raises:
-        MissingResourceError: a local path that cannot be read.
+        MissingResourceError: the application's path is local, and cannot be read.
     """
     after = artifact_hash(application, submit_options, log=log)
     if before is None or after is None or before == after:
@@ -62,6 +62,7 @@ def run_conditions(asker: FindModelOperator, *, log: Any) -> dict[str, RunCondit
         conf=asker.conf or {},
         arguments=asker.application_args or (),
         options=asker.submit_options or {},
+        further=asker.training_settings,
     )
     shape = input_fingerprint(
         asker.input_path,
@@ -72,12 +73,16 @@ def run_conditions(asker: FindModelOperator, *, log: Any) -> dict[str, RunCondit
     return {
         each["instance_type"]: RunConditions(
             spark=spark_release(each.get("spark")),
-            settings=settings,
+            settings={**settings, **_of_machines(each)},
             input=shape,
             cores_per_machine=each.get("cores_per_machine"),
         )
         for each in asker.types
     }
+
+
+def _of_machines(each: Mapping[str, Any]) -> dict[str, str]:
+    return settings_digests(conf=None, arguments=None, options=None, further=each.get("settings"))
 
 
 def told_conditions(value: Any, instance_type: str) -> RunConditions | None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.life.freshness import state_of
+from airflow_provider_ernest.model.life.freshness import SEEN_DIRECTLY, marks_of, state_of
 from airflow_provider_ernest.model.life.reuse import ReusePolicy, Verdict, judge
 from airflow_provider_ernest.model.records import CODE, ModelMark
-from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
+from airflow_provider_ernest.model.storage.catalogue_entry import MODEL, entry_of
 from airflow_provider_ernest.operators.in_time import in_time
 
 if TYPE_CHECKING:
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.model.store import ModelStore
 
 MOST_MODELS = 20
-"""So many of a job's models are looked at: after a change back, an older one speaks for the job again."""
+"""So many of a job's models are looked at, and so many earlier lineages: after a change back, an older one
+speaks for the job again."""
 
 MOST_SECONDS = 120.0
 """So long the store may take to answer before a training is made without it."""
@@ -37,7 +38,7 @@ class Found:
     Attributes:
         model: to be reused; None where a training is needed.
         verdict: on that one, or on the newest.
-        mark: that the newest no longer speaks for the job, where that was not noted before.
+        mark: that the newest no longer speaks for the job, where that was not noted of its lineage before.
     """
 
     model: Model | None
@@ -96,12 +97,13 @@ def _find(
     of_job: Sequence[CatalogueEntry],
 ) -> Found:
     newest: tuple[Model, Verdict] | None = None
-    for model in store.newest_models(run.job, instance_type, limit=MOST_MODELS):
+    for model in _candidates(store, run, instance_type, of_job):
         verdict = judge(
             model,
             artifact_sha256=run.artifact_sha256,
             conditions=conditions,
-            state=state_of(entry_of(model), others=of_job),
+            # What is compared here anew must not cover what is not.
+            state=state_of(entry_of(model), others=of_job, passed_over=SEEN_DIRECTLY),
             policy=run.policy,
             now=datetime.now(UTC),
         )
@@ -111,17 +113,43 @@ def _find(
         newest = newest or (model, verdict)
     if newest is None:
         return Found(model=None, verdict=Verdict(is_reused=False, reason=NO_MODEL))
-    return Found(model=None, verdict=newest[1], mark=_mark(store, run, *newest))
+    return Found(model=None, verdict=newest[1], mark=_mark(run, *newest, of_job))
 
 
-def _mark(store: ModelStore, run: Run, model: Model, verdict: Verdict) -> ModelMark | None:
-    """The mark of a model that was fresh until now; None where it is marked already, or not for good."""
+def _candidates(
+    store: ModelStore, run: Run, instance_type: str, of_job: Sequence[CatalogueEntry]
+) -> Iterator[Model]:
+    """The newest models, and then the newest of each earlier lineage, newest first; read as asked for.
+
+    Each production run may add a model to its lineage, so that the newest may all be of one.
+    """
+    known: set[str] = set()
+    for model in store.newest_models(run.job, instance_type, limit=MOST_MODELS):
+        known.add(model.base_model_id or model.model_id)
+        yield model
+    models = [entry for entry in of_job if entry.kind == MODEL and entry.instance_type == instance_type]
+    left = MOST_MODELS
+    for entry in sorted(models, key=lambda entry: entry.id, reverse=True):
+        lineage = entry.base_model_id or entry.id
+        is_other_code = entry.artifact_sha256 and run.artifact_sha256 not in (None, entry.artifact_sha256)
+        if lineage in known or is_other_code or not left:
+            continue
+        known.add(lineage)
+        left -= 1
+        try:
+            yield store.load(run.job, instance_type, entry.id)
+        except StoreError:  # such as one that was removed meanwhile
+            continue
+
+
+def _mark(run: Run, model: Model, verdict: Verdict, of_job: Sequence[CatalogueEntry]) -> ModelMark | None:
+    """The mark of a lineage that was fresh until now; None where it is marked already, or not for good."""
     if not verdict.cause:
         return None
     seen = run.artifact_sha256 if verdict.cause == CODE else None
-    for mark in store.marks(model.job, model.instance_type):
-        if (mark.model_id, mark.cause, mark.artifact_sha256) == (model.model_id, verdict.cause, seen):
-            return None
+    known = {(mark.cause, mark.artifact_sha256) for mark in marks_of(entry_of(model), of_job)}
+    if (verdict.cause, seen) in known:
+        return None
     now = datetime.now(UTC)
     return ModelMark(
         mark_id=new_id(now),

@@ -18,6 +18,11 @@ CHUNK_BYTES = 1 << 20
 _OF_THE_MACHINES = "local:/"
 
 
+def dependency_options(submit_options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of an application's options that name further code of it."""
+    return {name: value for name, value in submit_options.items() if name in DEPENDENCY_OPTIONS}
+
+
 def artifact_paths(application: str, submit_options: Mapping[str, Any]) -> tuple[str, ...]:
     """The files that make an application: its own, and then its dependencies, each of them once.
 
@@ -129,7 +134,8 @@ def hash_where_readable(
         SHA-256 of the application's file, or of all together; see `combined_sha256`.
 
     Raises:
-        MissingResourceError: a local path that cannot be read.
+        MissingResourceError: the application has a local path that cannot be read. Of a dependency that is
+            no failure: Spark may find it, by a pattern or from a folder of its own.
     """
     others = [path for path in dict.fromkeys(dependencies) if path != application]
     hashes: list[str] = []
@@ -149,7 +155,7 @@ def hash_where_readable(
 
 def _sha256_or_problem(path: str, *, is_dependency: bool, open_s3: OpenS3 | None) -> tuple[str | None, str]:
     """The hash of a file, None where it has none; and what is the problem with it, if any."""
-    if _is_local(path):
+    if _is_local(path) and not is_dependency:
         return sha256_of(path), ""
     if is_of_the_machines(path):
         # This process may have a file of the same name; it need not be the one that ran.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.triggers.threads import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
@@ -120,7 +121,7 @@ class EC2ClusterReadyTrigger(BaseTrigger):
 
     async def on_kill(self) -> None:
         """End this attempt's machines. Airflow 3.3 and later call it when a user ends the deferred task."""
-        await self._in_thread(self._end)
+        await in_thread(self._end)
 
     async def _wait(self) -> str | None:
         """Returns why the start has failed, None where it has not."""
@@ -141,7 +142,7 @@ class EC2ClusterReadyTrigger(BaseTrigger):
     async def _seen(self, *, timeout_seconds: float) -> tuple[Readiness | None, str]:
         """How far the cluster is, None where that cannot be told now, and the same in words."""
         try:
-            seen: Readiness = await asyncio.wait_for(self._in_thread(self._look), timeout_seconds)
+            seen: Readiness = await asyncio.wait_for(in_thread(self._look), timeout_seconds)
         except TimeoutError:
             return None, "AWS does not answer"
         except ErnestError as error:
@@ -172,14 +173,3 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         if self._clients is None:
             self._clients = aws_clients(self.aws_conn_id, self.region_name)
         return self._clients(service)
-
-    @staticmethod
-    async def _in_thread(call: Callable[[], Any]) -> Any:
-        """Call what blocks."""
-        # Not by asyncio.to_thread: connections come by way of the triggerer's event loop, and in all versions
-        # of Airflow it is asgiref's threads that know it.
-        from asgiref.sync import sync_to_async
-
-        # Shielded, since asgiref answers a cancellation with one of its own, without the message by which
-        # Airflow tells that a user has ended the task.
-        return await asyncio.shield(asyncio.ensure_future(sync_to_async(call, thread_sensitive=False)()))

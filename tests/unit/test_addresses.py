@@ -1,6 +1,11 @@
 import pytest
 
-from airflow_provider_ernest.addresses import names_a_secret, without_addresses, without_credentials
+from airflow_provider_ernest.addresses import (
+    LEFT_OUT,
+    names_a_secret,
+    without_addresses,
+    without_credentials,
+)
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 
@@ -115,3 +120,4 @@ def test_a_long_word_does_not_hold_it_up():
     word = "a" * 1_000_000
 
     assert without_credentials(f"{word} http://user:secret@host/") == f"{word} http://host/"
+    assert without_addresses(f"{word} http://host/") == f"{word} {LEFT_OUT}"

@@ -27,7 +27,15 @@ from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.find_model import FindModelOperator
+from airflow_provider_ernest.operators.record_run import RecordRunOperator
+from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
+from airflow_provider_ernest.triggers.jar_hash import JarHashTrigger
+from airflow_provider_ernest.assets import application_changed
+from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
+application_changed("job", "s3://bucket/job.jar")
 print(*sorted(set(sys.modules) - before))
 """
 
@@ -63,4 +71,5 @@ def test_the_example_on_ec2_is_parsed_without_aws():
 
 def test_a_dag_file_loads_the_operators(loaded_by_us: set[str]):
     assert "airflow_provider_ernest.operators.sample_run" in loaded_by_us
+    assert "airflow_provider_ernest.triggers.jar_hash" in loaded_by_us
     assert "airflow_provider_ernest.links.spark_history" in loaded_by_us, "and their links"

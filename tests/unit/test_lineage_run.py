@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.unit.airflow_homes import run_in_home
 
 DAGS = Path(__file__).parents[1] / "lineage_dags"
 
@@ -38,24 +37,18 @@ class Ran:
 
 def run(home: Path, *, times: int, **environment: str) -> Ran:
     events, answer = home / "events.jsonl", home / "answer.json"
-    around = {
-        **{name: value for name, value in os.environ.items() if not name.startswith("OPENLINEAGE")},
-        "AIRFLOW_HOME": str(home),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-        "AIRFLOW__OPENLINEAGE__NAMESPACE": "our-airflow",
-        "AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO": "True",
-        "AIRFLOW__OPENLINEAGE__TRANSPORT": json.dumps(
+    run_in_home(
+        home,
+        DAGS / "sized.py",
+        str(answer),
+        str(times),
+        AIRFLOW__OPENLINEAGE__NAMESPACE="our-airflow",
+        AIRFLOW__OPENLINEAGE__SPARK_INJECT_PARENT_JOB_INFO="True",
+        AIRFLOW__OPENLINEAGE__TRANSPORT=json.dumps(
             {"type": "file", "log_file_path": str(events), "append": True}
         ),
         **environment,
-    }
-    program = [str(DAGS / "sized.py"), str(answer), str(times)]
-    for command in (["-m", "airflow", "db", "migrate"], program):
-        ended = subprocess.run(
-            [sys.executable, *command], env=around, capture_output=True, text=True, check=False
-        )
-        assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+    )
     return Ran(
         home=home,
         tasks=json.loads(answer.read_text()),

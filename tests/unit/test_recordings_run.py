@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.unit.airflow_homes import run_in_home
 
 DAGS = Path(__file__).parents[1] / "recording_dags"
 
@@ -19,17 +18,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Runs of the DAGs of `recordings` on an Airflow of their own, by DAG."""
     home = tmp_path_factory.mktemp("airflow")
     answer = home / "answer.json"
-    environment = {
-        **os.environ,
-        "AIRFLOW_HOME": str(home),
-        "AIRFLOW__CORE__DAGS_FOLDER": str(DAGS),
-        "AIRFLOW__CORE__LOAD_EXAMPLES": "False",
-    }
-    for command in (["-m", "airflow", "db", "migrate"], [str(DAGS / "recordings.py"), str(answer)]):
-        ended = subprocess.run(
-            [sys.executable, *command], env=environment, capture_output=True, text=True, check=False
-        )
-        assert ended.returncode == 0, ended.stdout[-3000:] + ended.stderr[-3000:]
+    run_in_home(home, DAGS / "recordings.py", str(answer))
     ran: dict[str, Any] = json.loads(answer.read_text())
     return ran
 

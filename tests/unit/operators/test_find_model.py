@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,13 +13,22 @@ from airflow.sdk import DAG
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.records import CODE, DATA
+from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.records import CODE, DATA, UNEXPLAINED, ModelMark
 from airflow_provider_ernest.model.storage.catalogue import Catalogue
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators import stored_models
-from airflow_provider_ernest.specification import DesignBounds, Reuse, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.specification import (
+    DesignBounds,
+    ModelSettings,
+    Reuse,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
 from airflow_provider_ernest.task_group import ErnestTaskGroup
+from tests.unit.model.sample_records import a_decision
 
 TRAINING = {"ernest.design", "ernest.sample_run", "ernest.fit_model"}
 CLUSTER = {"ernest.create_cluster", "ernest.terminate_cluster"}
@@ -148,6 +158,160 @@ def test_an_application_that_was_changed_back_has_its_model_again(site, trained,
     site.application.write_text(first)
     assert site.find(context) == TRAINING | CLUSTER
     assert ti.pushed["return_value"]["local"]["model_id"] == trained.model_id
+
+
+def mark(model: Any, cause: str) -> ModelMark:
+    return ModelMark(
+        mark_id=new_id(datetime.now(UTC)),
+        marked_at=datetime.now(UTC).isoformat(),
+        job=model.job,
+        instance_type=model.instance_type,
+        model_id=model.model_id,
+        cause=cause,
+        reason="It is as it is.",
+    )
+
+
+def test_what_production_said_against_a_model_counts_when_its_code_comes_back(
+    site, trained, context, ti, observations
+):
+    first = site.application.read_text()
+    site.store.save_mark(mark(trained, UNEXPLAINED))
+    site.application.write_text("print('second')\n")
+    site.find(context)
+    site.train(ti, observations)
+
+    site.application.write_text(first)
+    assert site.find(context) == set()
+
+
+def test_a_change_that_was_taken_back_does_not_cover_what_production_said(site, trained, context):
+    site.store.save_mark(mark(trained, UNEXPLAINED))
+    site.store.save_mark(mark(trained, DATA))
+
+    assert site.find(context) == set()
+
+
+def test_a_model_is_found_again_behind_however_much_another_has_learned(
+    site, trained, context, ti, observations
+):
+    first = site.application.read_text()
+    site.application.write_text("print('second')\n")
+    site.find(context)
+    base = site.train(ti, observations)
+    for number in range(25):
+        later = datetime.now(UTC) + timedelta(seconds=number)
+        learned = replace(
+            base, model_id=new_id(later), created_at=later.isoformat(), base_model_id=base.model_id
+        )
+        site.store.save(learned)
+
+    site.application.write_text(first)
+    assert site.find(context) == TRAINING | CLUSTER
+    assert ti.pushed["return_value"]["local"]["model_id"] == trained.model_id
+
+
+def test_a_lineage_is_marked_once(site, trained, context):
+    site.application.write_text("print('second')\n")
+    site.find(context)
+    now = datetime.now(UTC)
+    site.store.save(
+        replace(trained, model_id=new_id(now), created_at=now.isoformat(), base_model_id=trained.model_id)
+    )
+    site.find(context)
+
+    assert len(site.store.marks("enrich", "local")) == 1
+
+
+def test_what_changes_again_is_marked_again(site, trained, context):
+    site.write_input(files=4, columns=5)
+    site.find(context)
+    site.write_input(files=4)
+    assert site.find(context) != set()
+    now = datetime.now(UTC)
+    site.store.save_decision(
+        a_decision(
+            decision_id=new_id(now),
+            decided_at=now.isoformat(),
+            job="enrich",
+            instance_type="local",
+            model_id=trained.model_id,
+        )
+    )
+    site.write_input(files=4, columns=5)
+    site.find(context)
+
+    assert [mark.cause for mark in site.store.marks("enrich", "local")] == [DATA, DATA]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"input": {"sampling": "first_rows"}},
+        {"input": {"header": True}},
+        {"job": {"iterations": 100, "sample_iterations": 5}},
+        {"model": ModelSettings(method="classic")},
+        {"model": ModelSettings(terms=["1", "scale/machines"])},
+        {"model": ModelSettings(method="relative", extension_terms=["machines^2"])},
+    ],
+    ids=["sampling", "header", "iterations", "method", "terms", "extension terms"],
+)
+def test_samples_and_models_of_another_kind_are_made_anew(site, context, ti, observations, changes):
+    # libsvm records, which have no header and so no other number of columns with one
+    for path in site.input.iterdir():
+        path.rename(path.with_suffix(".txt"))
+        path.with_suffix(".txt").write_text("words\n" * 100)
+    site.find(context)
+    site.train(ti, observations)
+    assert site.find(context) != set()
+    given = {
+        "job": SparkJob(name="enrich", application=str(site.application), **changes.get("job", {})),
+        "input": SampledInput(path=str(site.input), **changes.get("input", {})),
+        **({"model": changes["model"]} if "model" in changes else {}),
+    }
+
+    assert site.find(context, **given) == set()
+    assert "changed" in ti.pushed["reasons"]["local"]
+
+
+@pytest.mark.parametrize(
+    "cluster",
+    [
+        LocalClusterSpec(machines=4, memory_megabytes_per_machine=2048),
+        LocalClusterSpec(machines=4, cpu_share=0.5),
+    ],
+    ids=["memory", "share"],
+)
+def test_machines_of_another_kind_are_trained_on(site, trained, context, ti, cluster):
+    assert site.find(context, cluster=cluster) == set()
+    assert "changed" in ti.pushed["reasons"]["local"]
+
+
+def test_more_machines_of_the_same_kind_are_no_difference(site, trained, context):
+    assert site.find(context, cluster=LocalClusterSpec(machines=8)) != set()
+
+
+@pytest.mark.parametrize("jars", ["/nowhere/*.jar", "/nowhere/lib.jar"])
+def test_a_dependency_that_only_spark_finds_is_no_failure(site, context, ti, jars):
+    job = SparkJob(name="enrich", application=str(site.application), submit_options={"jars": jars})
+
+    assert site.find(context, job=job) == set()
+    assert ti.pushed["artifact_sha256"] is None
+
+
+def test_dependencies_may_be_templates(site, context, ti):
+    helper = site.folder / "helper.py"
+    helper.write_text("x = 1\n")
+    hashes = []
+    for py_files in (str(helper), "{{ params.helper }}"):
+        options = {"py_files": py_files}
+        job = SparkJob(name="enrich", application=str(site.application), submit_options=options)
+        task = site.task(job=job)
+        task.render_template_fields({**context, "params": {"helper": str(helper)}})
+        task.execute(context)
+        hashes.append(ti.pushed["artifact_sha256"])
+
+    assert hashes[0] == hashes[1] is not None
 
 
 @pytest.mark.parametrize(

@@ -313,3 +313,19 @@ def test_an_error_that_nobody_foresaw_is_told_too(context, ti, observations, app
 def test_a_model_is_no_failure(context, ti, observations, application):
     fit_operator(observations, application).execute(context)
     assert "failure" not in ti.pushed
+
+
+def test_dependencies_may_be_templates_and_other_options_of_the_sample_runs_stay_theirs(
+    observations, application, context, tmp_path
+):
+    (tmp_path / "helper.py").write_text("x = 1")
+    options = {
+        "py_files": "{{ params.helper }}",
+        "env_vars": {"MACHINES": "{{ task.experiment['machines'] }}"},
+    }
+    task = fit_operator(observations, application, submit_options=options)
+    task.render_template_fields({**context, "params": {"helper": str(tmp_path / "helper.py")}})
+    fitted = task.execute(context)
+
+    plain = fit_operator(observations, application).execute(context)
+    assert fitted["artifact_sha256"] not in (None, plain["artifact_sha256"])

@@ -2,16 +2,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
+from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.reused_models import with_stored_models
 from airflow_provider_ernest.operators.trained_types import trained_types
 from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
+
+MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def machine(price: float, *, memory: int = 8000) -> Machine:
@@ -84,6 +88,13 @@ def context_store():
     return store_root()
 
 
+def test_a_cluster_that_has_ended_limits_no_local_one_that_comes(stored, context):
+    """It had two machines; the next one has as many as are asked for then."""
+    local = replace(stored, cluster=training_cluster(replace(HANDLE, kind="local")))
+
+    assert choose(local).execute(context)["model_id"] == stored.model_id
+
+
 def test_grown_input_is_another_scale(stored, context, ti):
     choose(stored).execute(context)
     then = {each["machines"]: each["seconds"] for each in ti.pushed["record"]["decision"]["alternatives"]}
@@ -98,13 +109,28 @@ def test_grown_input_is_another_scale(stored, context, ti):
 
 
 def test_a_model_that_was_trained_now_wins_over_a_stored_one(model, stored):
+    earlier = replace(stored, model_id=new_id(MOMENT - timedelta(days=1)))
+    now = {**model, "model_id": new_id(MOMENT)}
     (each,) = with_stored_models(
-        trained_types(models=model, clusters=None, failures=None),
-        models={"local": stored.to_dict()},
+        trained_types(models=now, clusters=None, failures=None),
+        models={"local": earlier.to_dict()},
         growth=None,
         reasons={"local": "It is reused."},
     )
-    assert (each.model.model_id, each.reuse, each.input_growth) == (model["model_id"], "", 1.0)
+    assert (each.model.model_id, each.reuse, each.input_growth) == (now["model_id"], "", 1.0)
+
+
+def test_what_an_earlier_attempt_of_the_run_has_trained_gives_way_to_the_model_that_is_found(model, stored):
+    """A task that is skipped after a clear keeps what it returned before."""
+    before = {**model, "model_id": new_id(MOMENT)}
+    learned = replace(stored, model_id=new_id(MOMENT + timedelta(hours=1)))
+    (each,) = with_stored_models(
+        trained_types(models=before, clusters=None, failures=None),
+        models={"local": learned.to_dict()},
+        growth={"local": 1.5},
+        reasons={"local": "It is reused."},
+    )
+    assert (each.model.model_id, each.reuse, each.input_growth) == (learned.model_id, "It is reused.", 1.5)
 
 
 def test_nothing_is_reused_where_nobody_looked():
