@@ -63,20 +63,35 @@ class Access:
         """Which of these DAGs he may read. A DAG that Airflow has forgotten is asked for by its name.
 
         Args:
-            dag_ids: of the DAGs; None stands for what no DAG made.
+            dag_ids: of the DAGs, which are asked about at once; None stands for what no DAG made.
 
         Returns:
-            Tells it of each of them; no other is readable.
+            Tells it of each of them; any other is asked about when it comes up, such as one that is named
+            in a document only.
         """
-        wanted = set(dag_ids)
-        allowed: set[str | None] = set()
-        for team, of_team in self._teams({dag_id for dag_id in wanted if dag_id is not None}).items():
+        known: dict[str | None, bool] = {}
+
+        def ask(wanted: set[str | None]) -> None:
+            allowed = self._allowed({dag_id for dag_id in wanted if dag_id is not None})
+            known.update({dag_id: dag_id in allowed for dag_id in wanted if dag_id is not None})
+            if None in wanted:
+                known[None] = self.may_read_all()
+
+        def may_read(dag_id: str | None) -> bool:
+            if dag_id not in known:
+                ask({dag_id})
+            return known[dag_id]
+
+        ask(set(dag_ids))
+        return may_read
+
+    def _allowed(self, dag_ids: set[str]) -> set[str]:
+        allowed: set[str] = set()
+        for team, of_team in self._teams(dag_ids).items():
             allowed |= self._manager.filter_authorized_dag_ids(
                 dag_ids=of_team, user=self._user, method="GET", **_of_team(team)
             )
-        if None in wanted and self.may_read_all():
-            allowed.add(None)
-        return allowed.__contains__
+        return allowed
 
     def require_run(self, dag_id: str) -> None:
         """Refuse him unless he may read the DAG's runs, task instances and XComs.

@@ -64,12 +64,7 @@ def load_mark(store: ModelStore, job: str, instance_type: str, mark_id: str) -> 
     Raises:
         StoreError: it is not there or cannot be read.
     """
-    # There are few: one for each time that a model has become stale.
-    for mark in store.marks(job, instance_type):
-        if mark.mark_id == mark_id:
-            return mark
-    problem = f"There is no readable mark {mark_id} of {job!r} on {instance_type}."
-    raise StoreError(problem) from FileNotFoundError(problem)
+    return store.mark(job, instance_type, mark_id)
 
 
 def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:

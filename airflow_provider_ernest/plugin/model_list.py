@@ -9,9 +9,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, State
 from airflow_provider_ernest.model.storage.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.model.storage.catalogue_entry import MARK
+from airflow_provider_ernest.plugin.remembered_states import remembered_state
 from airflow_provider_ernest.plugin.suspects import could_be_drift
 from airflow_provider_ernest.plugin.visible import Readable, newest_models, visible_entries
 
@@ -108,7 +109,7 @@ def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[R
         if not words or _contains(model, words):
             yield Row(
                 model=model,
-                state=state_of(model, others=of_job[job]) if job in suspect else State(FRESH),
+                state=remembered_state(model, of_job[job]) if job in suspect else State(FRESH),
                 production_runs=numbers[job, instance_type, PRODUCTION_RUN],
                 versions=numbers[job, instance_type, MODEL],
             )

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
 from typing import Any
 
+from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.life.freshness import state_of
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry, entry_of
@@ -62,7 +65,7 @@ def model_page(
         "model": _facts(model),
         "state": state_of(entry_of(model), others=of_job),
         "is_newest": versions[0]["model_id"] == model.model_id,
-        "observations": _observations(model, paid, link),
+        "observations": _observations(model, paid, link, readable),
         "design": design_facts(model.design, model.observations, price_per_hour=paid),
         "cluster": model.cluster,
         "versions": versions,
@@ -117,8 +120,15 @@ def _facts(model: Model) -> dict[str, Any]:
     }
 
 
-def _observations(model: Model, price: float | None, link: ApplicationLink) -> list[dict[str, Any]]:
-    """The runs, each with what the others predict of it."""
+def _observations(
+    model: Model, price: float | None, link: ApplicationLink, readable: Readable
+) -> list[dict[str, Any]]:
+    """The runs, each with what the others predict of it.
+
+    A model may have learned from production runs of other DAGs. Their numbers are the model's; which runs
+    they were is for those who may read the DAG.
+    """
+    may_read = cache(readable)
     # By all that is told of a run, for runs of several designs may share an index.
     folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
     told = []
@@ -127,7 +137,7 @@ def _observations(model: Model, price: float | None, link: ApplicationLink) -> l
         fold = folds.get((run.index, run.machines, run.scale, run.seconds))
         told.append(
             {
-                **sample_run(run, price_per_hour=price, link=link),
+                **sample_run(_without_source(run, may_read), price_per_hour=price, link=link),
                 # The production runs that a model has learned from come after its sample runs.
                 "is_production": place >= samples,
                 "predicted_seconds": fold.predicted_seconds if fold else None,
@@ -135,6 +145,12 @@ def _observations(model: Model, price: float | None, link: ApplicationLink) -> l
             }
         )
     return told
+
+
+def _without_source(run: Observation, readable: Readable) -> Observation:
+    if run.origin is None or readable(run.origin.dag_id):
+        return run
+    return replace(run, origin=None, application_id=None, event_log=None, hosts=())
 
 
 def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> list[dict[str, Any]]:

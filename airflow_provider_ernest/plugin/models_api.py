@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Annotated
 
-from fastapi import APIRouter, Depends, HTTPException, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
-from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_history_server
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry
-from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.access import AccessDep
+from airflow_provider_ernest.plugin.configured_store import StoreDep
+from airflow_provider_ernest.plugin.found_model import FoundDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
 from airflow_provider_ernest.plugin.life_responses import ProductionRuns, UntrainedRuns
-from airflow_provider_ernest.plugin.loaded_documents import is_gone, load_model
 from airflow_provider_ernest.plugin.model_list import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.plugin.model_responses import ModelPage
 from airflow_provider_ernest.plugin.prediction_parameters import prediction_request
@@ -30,110 +23,9 @@ from airflow_provider_ernest.plugin.production_page import MOST_PRODUCTION_RUNS,
 from airflow_provider_ernest.plugin.responses import Models, answers
 from airflow_provider_ernest.plugin.sample_runs import application_link
 from airflow_provider_ernest.plugin.untrained_runs import untrained_runs
-from airflow_provider_ernest.plugin.visible import newest_of, of_job, visible_entries
-from airflow_provider_ernest.store_location import configured, store_root
-
-log = logging.getLogger(__name__)
+from airflow_provider_ernest.plugin.visible import visible_entries
 
 router = APIRouter(prefix="/api", tags=["Models"])
-
-NO_MODEL = (
-    "There is no such model in the store that these pages show, [ernest] store of Airflow's configuration. "
-    "Choose one on the page of all models."
-)
-NO_MODEL_TO_READ = (
-    "There is no such model that you may read. Choose one on the page of all models, or ask your Airflow "
-    "administrator for the right to read the DAG that made it."
-)
-
-
-@lru_cache(maxsize=4)
-def _store_at(root: str) -> ModelStore:
-    return ModelStore(store_root(root))
-
-
-def model_store() -> ModelStore | StoreError:
-    """The configured store, or why there is none.
-
-    Always the same object, since it remembers what it has read.
-    """
-    try:
-        return _store_at(configured("store"))
-    # The libraries behind object stores raise errors of their own, if they are there at all.
-    except Exception as error:
-        problem = StoreError(f"The model store cannot be opened: {type(error).__name__}: {error}")
-        problem.__cause__ = error
-        return problem
-
-
-def readable_store(store: Annotated[ModelStore | StoreError, Depends(model_store)]) -> ModelStore:
-    """The configured store.
-
-    Raises:
-        StoreError: there is none.
-    """
-    if isinstance(store, StoreError):
-        raise store
-    return store
-
-
-StoreDep = Annotated[ModelStore, Depends(readable_store)]
-Job = Annotated[str, Query(min_length=1, description="The job's name.")]
-InstanceType = Annotated[str, Query(min_length=1, description="The machines' type.")]
-ModelId = Annotated[
-    str | None, Query(min_length=1, description="A version; without it, the newest that the user may read.")
-]
-
-
-@dataclass(frozen=True, kw_only=True)
-class FoundModel:
-    """The model that a request is about.
-
-    Attributes:
-        model: the model.
-        entries: what the store holds of its job, without models whose files are gone.
-        readable: tells of each DAG in them whether the user may read it.
-    """
-
-    model: Model
-    entries: Sequence[CatalogueEntry]
-    readable: Callable[[str | None], bool]
-
-
-def found_model(
-    store: StoreDep, access: AccessDep, job: Job, instance_type: InstanceType, model_id: ModelId = None
-) -> FoundModel:
-    """The model that was asked for, the newest that the user may read where no version was named.
-
-    Who may read all DAGs is told that there is none. Others are told the same of a model that they may not
-    read and of one that does not exist, so that nobody learns by guessing what there is.
-
-    Raises:
-        HTTPException: 404 or 403, see above.
-    """
-    entries = of_job(store.catalogue.entries(), job)
-    readable = access.readable({entry.dag_id for entry in entries})
-    wanted = [
-        entry
-        for entry in newest_of(entries, MODEL, limit=len(entries))
-        if entry.instance_type == instance_type and model_id in (None, entry.id) and readable(entry.dag_id)
-    ]
-    gone = []
-    for entry in wanted:
-        try:
-            model = load_model(store, job, instance_type, entry.id)
-        except StoreError as error:
-            if not is_gone(error):
-                raise
-            log.warning("Model %s of %r on %s is listed and gone", entry.id, job, instance_type)
-            gone.append(entry)
-        else:
-            left = [each for each in entries if each not in gone]
-            return FoundModel(model=model, entries=left, readable=readable)
-    raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)
-
-
-FoundDep = Annotated[FoundModel, Depends(found_model)]
 
 
 @router.get("/models", summary="The newest model of each job and instance type", **answers(Models))

@@ -14,8 +14,8 @@ from airflow_provider_ernest.links.spark_history import configured_history_serve
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin import run_responses
 from airflow_provider_ernest.plugin.access import AccessDep
+from airflow_provider_ernest.plugin.configured_store import model_store
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
-from airflow_provider_ernest.plugin.models_api import model_store
 from airflow_provider_ernest.plugin.responses import answers
 from airflow_provider_ernest.plugin.run_database import RunReader, run_reader
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun, stored_of

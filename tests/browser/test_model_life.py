@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, Route, expect
 
 from tests.browser.hidden_documents import HIDDEN_REASON
 from tests.browser.site import Site, of
+from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.airflow
 
@@ -103,16 +106,25 @@ def test_a_second_opinion_stands_with_the_answer(page: Page):
     expect(page.locator("#answer")).to_contain_text("extended Amdahl model")
 
 
+def change(here: Visit, changed: Callable[[dict[str, Any]], None]) -> None:
+    """Let the page of a model be answered with something else."""
+
+    def answer(route: Route) -> None:
+        response = route.fetch()
+        told = response.json()
+        changed(told)
+        route.fulfill(response=response, body=json.dumps(told))
+
+    here.page.route("**/api/model?*", answer)
+
+
 def test_older_production_runs_come_when_asked_for(site: Site, visit):
     here = visit(site)
 
-    def shorten(route: Route) -> None:
-        answer = route.fetch()
-        told = answer.json()
+    def shorten(told: dict[str, Any]) -> None:
         told["production_runs"] = told["production_runs"][:5]
-        route.fulfill(response=answer, body=json.dumps(told))
 
-    here.page.route("**/api/model?*", shorten)
+    change(here, shorten)
     here.open("model", **of(site.seeded.learned))
     production = here.page.locator(".production")
     expect(production.locator("figcaption")).to_contain_text("These are the newest 5 of 19 runs.")
@@ -121,3 +133,56 @@ def test_older_production_runs_come_when_asked_for(site: Site, visit):
     expect(button).to_be_hidden()
     chart = here.page.locator("#production-chart")
     expect(chart).to_have_attribute("aria-label", re.compile("19 production"))
+
+
+def test_behind_runs_that_nothing_was_predicted_of_lie_older_ones(site: Site, visit):
+    here = visit(site)
+
+    def forget(told: dict[str, Any]) -> None:
+        told["production_runs"] = told["production_runs"][:2]
+        for run in told["production_runs"]:
+            nothing = ("predicted_seconds", "likely_seconds", "nearly_certain_seconds", "error_percent")
+            run.update(dict.fromkeys(nothing), is_unlikely=False, is_unusual=False)
+
+    change(here, forget)
+    here.open("model", **of(site.seeded.learned))
+    production = here.page.locator(".production")
+    expect(production).to_contain_text("Of 2 production runs nothing was predicted")
+    expect(production).to_contain_text("These are the newest 2 of 19 runs.")
+    production.get_by_role("button", name="Show older runs (17)").click()
+    chart = here.page.locator("#production-chart")
+    expect(chart).to_have_attribute("aria-label", re.compile("17 production"))
+
+
+def test_a_job_without_production_is_told_how_runs_are_recorded(site: Site, visit):
+    here = visit(site)
+    here.open("model", **of(site.seeded.third_type))
+    production = here.page.locator(".production")
+    expect(production).to_contain_text("No production run of this job has been recorded")
+    expect(production.get_by_role("button", name="Show older runs")).to_be_hidden()
+
+
+def test_of_a_drift_the_runs_up_to_it_are_told(site: Site, visit):
+    found = site.answer("api/model", **of(site.seeded.drifting))["life"]["evidence"]
+    here = visit(site)
+    here.open("model", **of(site.seeded.drifting))
+    words = f"Of the first {found['runs']} production runs that it predicted, "
+    expect(here.page.locator("#evidence")).to_contain_text(words)
+
+
+def test_moments_in_reasons_are_those_of_the_reader(site: Site, visit):
+    reason = site.answer("api/model", **of(site.seeded.stale))["state"]["reason"]
+    assert re.search(r"\dT\d", reason)
+    here = visit(site)
+    here.open("model", **of(site.seeded.stale))
+    told = here.page.locator(".state-reason")
+    expect(told).to_contain_text(re.compile(r"a production run of \d{4}-\d\d-\d\d\s\d\d:\d\d:\d\d is of"))
+    expect(here.page.locator("#marks")).not_to_contain_text(re.compile(r"\dT\d"))
+    here.open("models", search="hourly_sessions")
+    expect(here.page.locator("tbody .reason")).not_to_contain_text(re.compile(r"\dT\d"))
+
+
+def test_a_marked_model_says_what_comes_next(page: Page):
+    words = "The next run of its DAG trains a new model"
+    expect(page.locator(".state-reason")).to_contain_text(words)
+    expect(page.locator("#marks")).to_contain_text(words)

@@ -12,8 +12,8 @@ from fastapi.testclient import TestClient
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.access import auth_manager
 from airflow_provider_ernest.plugin.app import create_app
+from airflow_provider_ernest.plugin.configured_store import model_store
 from airflow_provider_ernest.plugin.dag_teams import dag_teams
-from airflow_provider_ernest.plugin.models_api import model_store
 from airflow_provider_ernest.plugin.run_database import run_reader
 from airflow_provider_ernest.plugin.run_record import RunRecord
 

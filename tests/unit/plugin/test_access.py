@@ -29,8 +29,12 @@ class TestReadable:
         # Although auth managers answer yes where the question names no DAG.
         assert not access(StubAuthManager(dags={"mine"})).readable({None, "mine"})(None)
 
-    def test_a_dag_that_was_not_asked_for_is_not_readable(self):
-        assert not access(StubAuthManager()).readable({"a"})("b")
+    def test_a_dag_that_comes_up_later_is_asked_about_then(self):
+        may_read = access(StubAuthManager(dags={"mine", "mine too"})).readable({"mine"})
+        assert may_read("mine too")
+        assert not may_read("theirs")
+        assert not may_read(None)
+        assert access(StubAuthManager()).readable(set())(None)
 
     def test_a_dag_that_airflow_has_forgotten_is_asked_for_by_its_name(self):
         may_read = access(StubAuthManager(dags={"deleted"})).readable({"deleted", "deleted too"})
@@ -86,6 +90,8 @@ ROUTES = (
     "/api/models",
     "/api/model?job=a&instance_type=b",
     "/api/prediction?job=a&instance_type=b",
+    "/api/production?job=a&instance_type=b",
+    "/api/untrained_runs?job=a&instance_type=b",
     "/api/run?dag_id=a&run_id=b",
     "/api/task?dag_id=a&run_id=b&task_id=c",
 )

@@ -123,6 +123,18 @@ class TestEvidence:
         assert told["is_drift"]
         assert told["value"] >= told["threshold"]
 
+    def test_runs_of_dags_that_may_not_be_read_are_no_evidence(self, store: ModelStore):
+        shown = model(days=20)
+        store.save(shown)
+        for days in (5, 4, 3, 2):
+            store.save_production(produced(shown, days=days, dag_id="secret", seconds=900.0))
+        store.save_production(produced(shown, days=1))
+        told = life(store, shown, not_secret)["evidence"]
+        assert (told["runs"], told["unlikely"], told["is_drift"]) == (1, 0, False)
+        page = model_page(store, shown, store.catalogue.entries(), readable=not_secret, history_server=None)
+        assert (page["state"].name, page["production_total"]) == ("fresh", 1)
+        assert life(store, shown)["evidence"]["is_drift"]
+
     def test_no_run(self, store: ModelStore):
         assert life(store, model())["evidence"]["runs"] == 0
 
@@ -188,6 +200,22 @@ class TestProduction:
         assert page["model"]["learned_from"] == 1
         before = model_page(store, shown, [], readable=everything, history_server=None)
         assert page["defaults"]["training_dollars"] == before["defaults"]["training_dollars"]
+
+    def test_which_runs_of_other_dags_a_model_has_learned_from_is_not_told(self, store: ModelStore):
+        shown = model(days=20, method="averaging")
+        run = produced(shown, days=5, dag_id="secret", run_seconds=280.0, startup_seconds=10.0)
+        learned = learn(shown, [run])
+        assert learned is not None
+        store.save(learned)
+        entries = store.catalogue.entries()
+        told = model_page(store, learned, entries, readable=not_secret, history_server="http://history")
+        *samples, last = told["observations"]
+        hidden = ("origin", "application_id", "event_log", "history_url")
+        assert [last[name] for name in hidden] == [None] * 4
+        assert (last["machines"], last["is_production"]) == (run.machines, True)
+        assert all(sample["application_id"] for sample in samples)
+        everything_told = model_page(store, learned, entries, readable=everything, history_server=None)
+        assert everything_told["observations"][-1]["origin"].dag_id == "secret"
 
 
 class TestUntrainedRuns:

@@ -7,11 +7,12 @@ from urllib.parse import quote
 import pytest
 
 from airflow_provider_ernest.model.documents import Origin
+from airflow_provider_ernest.model.records import ObservationRecord
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin import models_api
+from airflow_provider_ernest.plugin import configured_store
+from airflow_provider_ernest.plugin.configured_store import model_store
 from airflow_provider_ernest.plugin.model_list import SORTS
 from airflow_provider_ernest.plugin.model_responses import ModelPage
-from airflow_provider_ernest.plugin.models_api import model_store
 from airflow_provider_ernest.plugin.prediction_responses import Prediction
 from airflow_provider_ernest.plugin.responses import Models
 from tests.unit.plugin.pages_app import StubAuthManager, pages
@@ -33,6 +34,24 @@ def store(tmp_path: Path) -> ModelStore:
     store.save(replace(model(), job="by hand", origin=None))
     store.save_decision(record())
     return store
+
+
+def test_sample_runs_of_a_dag_that_has_made_nothing_else_are_counted(store):
+    run = ObservationRecord(
+        observation_id="20261121T000000.000000Z-00000000",
+        recorded_at="2026-11-21T00:00:00+00:00",
+        job=JOB,
+        instance_type=TYPE,
+        observation=replace(
+            model().observations[0],
+            application_id="another",
+            origin=Origin(dag_id="new_dag", run_id="r", task_id="t"),
+        ),
+    )
+    store.save_observation(run)
+    assert pages(store=store).get("/api/untrained_runs", params=ONE).json()["count"] == 1
+    viewer = StubAuthManager(dags={DAG_ID})
+    assert pages(viewer, store=store).get("/api/untrained_runs", params=ONE).json()["count"] == 0
 
 
 class TestModels:
@@ -169,7 +188,7 @@ class TestAStoreThatCannotBeOpened:
             raise problem
 
         monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "s3://another-store-of-this-test")
-        monkeypatch.setattr(models_api, "store_root", unopenable)
+        monkeypatch.setattr(configured_store, "store_root", unopenable)
         answer = pages().get(path, params=ONE)
         assert answer.status_code == 503
         assert "model store cannot be read" in answer.json()["detail"]

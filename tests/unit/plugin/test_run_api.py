@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin import models_api, run_responses
+from airflow_provider_ernest.plugin import configured_store, run_responses
 from airflow_provider_ernest.plugin.run_record import RunRecord
 from tests.browser.preview_runs import PREVIEW_RUNS, preview_run
 from tests.unit.plugin.pages_app import StubAuthManager, pages
@@ -123,7 +123,7 @@ def test_a_store_that_cannot_be_opened_does_not_hide_the_run(
         raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "s3://a-store-of-this-test")
-    monkeypatch.setattr(models_api, "store_root", unopenable)
+    monkeypatch.setattr(configured_store, "store_root", unopenable)
     answer = pages(runs=example).get("/api/run", params=RUN)
     assert answer.status_code == 200
     assert answer.json()["groups"][0]["decision"]["machines"] == 8

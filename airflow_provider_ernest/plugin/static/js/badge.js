@@ -1,6 +1,7 @@
 /** Badges: a state in a word and a sign, with its reason. Colour never says anything alone. */
 
 import { element, uniqueId } from "./dom.js";
+import { inReadersTime } from "./format.js";
 
 const MODEL_STATES = {
   fresh: { kind: "good", sign: "✓", text: "Fresh" },
@@ -52,7 +53,7 @@ function place(tip, button) {
 /** A badge whose reason shows while it is pointed at, focused or pressed; screen readers read it always. */
 function reasonedBadge({ kind, sign, text }, reason) {
   const id = uniqueId("reason");
-  const tip = element("span", { class: "reason", id, role: "tooltip", hidden: true }, reason);
+  const tip = element("span", { class: "reason", id, role: "tooltip", hidden: true }, inReadersTime(reason));
   const button = element(
     "button",
     { type: "button", class: `badge ${kind}`.trim(), "aria-describedby": id },

@@ -138,6 +138,16 @@ export function dateTime(iso) {
   return `${day} ${two(moment.getHours())}:${two(moment.getMinutes())}:${two(moment.getSeconds())}`;
 }
 
+const MOMENT = /\b\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)/g;
+
+/** The text with its moments (ISO 8601) as they are written elsewhere on the page. */
+export function inReadersTime(text) {
+  return text.replace(MOMENT, (iso) => {
+    const words = dateTime(iso);
+    return words === UNKNOWN ? iso : words;
+  });
+}
+
 /** The first characters of a hash, as people compare them. */
 export function shortHash(sha) {
   return sha ? String(sha).slice(0, 10) : UNKNOWN;

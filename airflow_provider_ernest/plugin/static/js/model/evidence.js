@@ -32,10 +32,12 @@ function verdict({ is_drift: isDrift, is_suspicious: isSuspicious, runs }) {
   return runs < 5 ? "Nothing speaks against it so far." : "Yes.";
 }
 
-function outside({ runs, unlikely, unusual }) {
+function outside({ is_drift: isDrift, runs, unlikely, unusual }) {
   const expected = (share) => (runs * share < 1 ? "less than one" : (runs * share).toFixed(1));
+  // A drift is found once and for all: what came after is not weighed any more.
+  const those = isDrift ? `the first ${plural(runs, "production run")}` : plural(runs, "production run");
   return (
-    `Of ${plural(runs, "production run")} that it predicted, ${count(unlikely)} lay outside the 80 % interval, where ` +
+    `Of ${those} that it predicted, ${count(unlikely)} lay outside the 80 % interval, where ` +
     `${expected(UNLIKELY)} should, and ${count(unusual)} outside the 95 % interval, where ${expected(UNUSUAL)} should.`
   );
 }

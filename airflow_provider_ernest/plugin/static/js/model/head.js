@@ -3,7 +3,7 @@ import { airflowLink, taskUrl } from "../airflow.js";
 import { pageUrl } from "../api.js";
 import { stateBadge } from "../badge.js";
 import { element } from "../dom.js";
-import { age, count, dateTime, percent, pluralRange, seconds, unbroken } from "../format.js";
+import { age, count, dateTime, inReadersTime, percent, pluralRange, seconds, unbroken } from "../format.js";
 import { keyFigures, notice, pageHeader } from "../header.js";
 
 /** The head, for the answer of api/model. */
@@ -16,7 +16,7 @@ export function head(page) {
       subtitle: [
         element("span", {}, "on ", element("strong", {}, model.instance_type)),
         stateBadge({ name: state.name, reason: "", cause: state.cause }),
-        state.reason ? element("span", { class: "state-reason" }, state.reason) : null,
+        state.reason ? element("span", { class: "state-reason" }, whyAndWhatNext(page)) : null,
       ],
       actions: model.origin
         ? [airflowLink(taskUrl(model.origin), "Task that fitted it", { class: "button" })]
@@ -26,6 +26,12 @@ export function head(page) {
     keyFigures(figures(page)),
     notice({ title: "Before you trust this", items: model.warnings.map(unbroken), kind: "warning" }),
   ];
+}
+
+/** What is noted against a model says why, and not what comes of it. */
+function whyAndWhatNext({ state, is_newest: isNewest, life }) {
+  const why = unbroken(inReadersTime(state.reason));
+  return isNewest && life.marks.length ? `${why} The next run of its DAG trains a new model.` : why;
 }
 
 function olderVersion({ model, is_newest: isNewest, versions }) {

@@ -4,7 +4,7 @@ import { fetchJson, pageUrl } from "../api.js";
 import { stateBadge } from "../badge.js";
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
-import { count, dateTime, isolated, percent, plural, unbroken } from "../format.js";
+import { count, dateTime, inReadersTime, isolated, percent, plural, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { conditions } from "./conditions.js";
 import { evidence } from "./evidence.js";
@@ -26,26 +26,35 @@ export function life(page) {
 const MARK_COLUMNS = [
   { key: "marked_at", title: "Noted", class: "nowrap", render: (row) => dateTime(row.marked_at) },
   { key: "cause", title: "Cause" },
-  { key: "reason", title: "Why", class: "wide", render: (row) => element("bdi", {}, unbroken(row.reason)) },
+  { key: "reason", title: "Why", class: "wide", render: (row) => element("bdi", {}, unbroken(inReadersTime(row.reason))) },
   { key: "task", title: "By", class: "nowrap", sortable: false,
     value: (row) => (row.origin ? taskUrl(row.origin) : null),
     render: (row) => (row.origin ? airflowLink(taskUrl(row.origin), row.origin.task_id) : null) },
 ];
 
-function marks({ life: { marks: rows }, state, model }) {
+/** What comes of the marks: the newest version is not reused while one of them holds. */
+function outcome({ state, is_newest: isNewest }) {
+  if (!isNewest) return null;
+  return element("p", { class: "muted" }, state.name === "fresh"
+    ? "What was marked has been changed back since: the model is reused again."
+    : "The next run of its DAG trains a new model: this one is not reused, unless what was marked is changed back.");
+}
+
+function marks(page) {
+  const { life: { marks: rows }, state, model } = page;
   const titled = { id: "marks", title: "What was noted against it" };
   const badge = element("p", {}, stateBadge({ name: state.name, reason: "", cause: state.cause }));
   if (!rows.length) {
     const words = state.name === "fresh"
       ? "Nothing. The search for a stored model notes here when the application, the settings or the input have " +
         "changed, and production runs note when they no longer go as predicted."
-      : unbroken(state.reason);
+      : unbroken(inReadersTime(state.reason));
     return card(titled, badge, element("p", { class: "muted" }, words));
   }
   const ofOthers = rows.some((row) => row.model_id !== model.model_id);
   const version = { key: "model_id", title: "Version", class: "nowrap",
     render: (row) => (row.model_id === model.model_id ? "this one" : row.model_id) };
-  return card(titled, badge, dataTable({
+  return card(titled, badge, outcome(page), dataTable({
     caption: "Marks, newest first", captionHidden: true, limit: 5, class: "cards-on-phones",
     columns: ofOthers ? [...MARK_COLUMNS, version] : MARK_COLUMNS, rows,
   }));

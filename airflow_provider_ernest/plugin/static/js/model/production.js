@@ -3,7 +3,7 @@ import { fetchJson } from "../api.js";
 import { productionFigure } from "../charts/production.js";
 import { radioSwitch } from "../controls.js";
 import { element } from "../dom.js";
-import { count } from "../format.js";
+import { count, plural } from "../format.js";
 import { announce } from "../states.js";
 import { figureSlot } from "./slot.js";
 
@@ -11,6 +11,16 @@ const NO_PRODUCTION =
   "No production run of this job has been recorded with a prediction. Submit the production job by an " +
   "ErnestSparkSubmitOperator with the decision, or put a RecordRunOperator behind it: each run that succeeds is then " +
   "compared with what was predicted, and shows up here.";
+
+const NOTHING_PREDICTED =
+  "nothing was predicted: the machines were not chosen by a model. Runs that are sized by a decision of this model show " +
+  "up here.";
+
+/** Why nothing is drawn. */
+function nothingToDraw(runs, rest) {
+  if (!runs.length) return NO_PRODUCTION;
+  return [`Of ${plural(runs.length, "production run")} ${NOTHING_PREDICTED}`, rest].filter(Boolean).join(" ");
+}
 
 /** The figure, for the answer of api/model. */
 export function production({ model, production_runs: newest, production_total: total }) {
@@ -35,16 +45,15 @@ export function production({ model, production_runs: newest, production_total: t
   });
   const rest = () => (state.runs.length < state.total
     ? `These are the newest ${count(state.runs.length)} of ${count(state.total)} runs.` : "");
-  const draw = () => slot.show(productionFigure({
-    productionRuns: state.runs, asErrors: state.asErrors, rest: rest(),
-  }));
-  if (newest.some((run) => Number.isFinite(run.predicted_seconds))) {
-    draw();
-    holder.append(slot, olderRuns(model, state, draw));
-  } else {
-    slot.showEmpty(NO_PRODUCTION);
-    holder.append(slot);
-  }
+  const draw = () => {
+    if (state.runs.some((run) => Number.isFinite(run.predicted_seconds))) {
+      slot.show(productionFigure({ productionRuns: state.runs, asErrors: state.asErrors, rest: rest() }));
+    } else {
+      slot.showEmpty(nothingToDraw(state.runs, rest()));
+    }
+  };
+  draw();
+  holder.append(slot, olderRuns(model, state, draw));
   return holder;
 }
 

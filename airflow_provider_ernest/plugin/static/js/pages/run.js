@@ -5,7 +5,7 @@ import { ApiError, fetchJson, pageParams } from "../api.js";
 import { taskStateBadge } from "../badge.js";
 import { element, renew, replace, setText } from "../dom.js";
 import { follower, isGoingOn } from "../follow.js";
-import { dateTime, isolated, unbroken } from "../format.js";
+import { dateTime, inReadersTime, isolated, unbroken } from "../format.js";
 import { fillPage, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { MODELS_CRUMB, runGroup } from "./run_group.js";
@@ -99,7 +99,7 @@ function marked(marks) {
     kind: "warning",
     items: marks.map((mark) => element("span", {},
       element("strong", {}, `${isolated(mark.job)} on ${isolated(mark.instance_type)}, ${mark.cause}: `),
-      element("bdi", {}, unbroken(mark.reason)), " ",
+      element("bdi", {}, unbroken(inReadersTime(mark.reason))), " ",
       element("a", { href: modelUrl(mark), class: "nowrap" }, "Open the model"))),
   });
 }
