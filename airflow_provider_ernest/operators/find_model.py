@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, fields, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.lineage import TellsLineage
@@ -15,6 +16,7 @@ from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text
 from airflow_provider_ernest.spark.artifact import dependency_options
+from airflow_provider_ernest.specification import Reuse
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -23,8 +25,11 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.model.documents import RunConditions
     from airflow_provider_ernest.model.life.reuse import ReusePolicy
+    from airflow_provider_ernest.model.records import ModelMark
     from airflow_provider_ernest.operators.stored_models import Found
-    from airflow_provider_ernest.specification import Number, Reuse
+    from airflow_provider_ernest.specification import Number
+
+REUSE_FIELDS = tuple(field.name for field in fields(Reuse))
 
 RETRAIN = "ernest_retrain"
 """The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
@@ -135,35 +140,33 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
             artifact_sha256 = artifact_hash(self.application, self.dependencies, log=self.log)
             conditions = run_conditions(self, log=self.log)
             found = self._found(policy, artifact_sha256, conditions, context)
+        reused = {name: each.model for name, each in found.items() if each.model is not None}
         told = {
             name: {
-                "is_reused": each.model is not None,
+                "is_reused": name in reused,
                 "reason": each.verdict.reason,
-                "model_id": each.model.model_id if each.model else None,
+                "model_id": reused[name].model_id if name in reused else None,
                 "growth": each.verdict.growth,
             }
             for name, each in found.items()
         }
         for name, each in found.items():
             self.log.info("%s: %s", name, each.verdict.reason)
-        ti = context["ti"]
-        ti.xcom_push(
-            key="models",
-            value={name: each.model.to_dict() for name, each in found.items() if each.model is not None},
-        )
-        ti.xcom_push(key="reasons", value={name: each.verdict.reason for name, each in found.items()})
-        ti.xcom_push(key="growth", value={name: each.verdict.growth for name, each in found.items()})
-        ti.xcom_push(key="conditions", value={name: each.to_dict() for name, each in conditions.items()})
-        ti.xcom_push(key="artifact_sha256", value=artifact_sha256)
-        # Skipping ends the task by an exception, so that a returned value would not be pushed.
-        ti.xcom_push(key="return_value", value=told)
-        self._keep_marks(found, context)
-        self.tells_lineage(
-            *(each.mark for each in found.values() if each.mark is not None),
-            inputs=[self.input_path],
-            found=[each.model for each in found.values() if each.model is not None],
-        )
-        self._skip({name for name, each in found.items() if each.model is not None}, context)
+        pushed = {
+            "models": {name: model.to_dict() for name, model in reused.items()},
+            "reasons": {name: each.verdict.reason for name, each in found.items()},
+            "growth": {name: each.verdict.growth for name, each in found.items()},
+            "conditions": {name: each.to_dict() for name, each in conditions.items()},
+            "artifact_sha256": artifact_sha256,
+            # Skipping ends the task by an exception, so that a returned value would not be pushed.
+            "return_value": told,
+        }
+        for key, value in pushed.items():
+            context["ti"].xcom_push(key=key, value=value)
+        marks = [each.mark for each in found.values() if each.mark is not None]
+        self._keep_marks(marks, context)
+        self.tells_lineage(*marks, inputs=[self.input_path], found=[*reused.values()])
+        self._skip({*reused}, context)
         return told
 
     def _policy(self, context: Context) -> ReusePolicy | None:
@@ -174,6 +177,11 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         if self.reuse is None or str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
             return None
         given = dict(self.reuse)
+        for name in given:
+            if name not in REUSE_FIELDS:
+                raise InvalidParameterError(
+                    "reuse", name, "is unknown", remedy=f"Use {', '.join(REUSE_FIELDS)}."
+                )
         accepts_unknown = given.pop("accept_unknown_application", False)
         return ReusePolicy(
             max_age_days=optional_number("max_age_days", given.pop("max_age_days", None)),
@@ -201,11 +209,11 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
             log=self.log,
         )
 
-    def _keep_marks(self, found: Mapping[str, Found], context: Context) -> None:
+    def _keep_marks(self, marks: Sequence[ModelMark], context: Context) -> None:
         from airflow_provider_ernest.operators.marking import keep_marks
 
         keep_marks(
-            [each.mark for each in found.values() if each.mark is not None],
+            marks,
             store=optional_text(self.store),
             callbacks=self.on_stale,
             context=context,

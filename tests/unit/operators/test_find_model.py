@@ -359,6 +359,8 @@ def test_the_policy_may_be_rendered(site, trained, context):
     assert site.find(context, reuse=Reuse(max_age_days="30")) != set()
     with pytest.raises(AirflowFailException, match=r"max_age_days='old'"):
         site.find(context, reuse=Reuse(max_age_days="old"))
+    with pytest.raises(AirflowFailException, match=r"reuse='max_age' is unknown. Use max_age_days, "):
+        site.find(context, reuse={"max_age": 30})
 
 
 def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, trained, context, ti, monkeypatch):
