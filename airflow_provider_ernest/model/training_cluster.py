@@ -53,3 +53,8 @@ class TrainingCluster(Document):
     price_per_hour: float | None = None
     machines: tuple[TrainedMachine, ...] = ()
     memory_megabytes_per_machine: int | None = None
+
+    @property
+    def kept_machines(self) -> list[TrainedMachine]:
+        """The workers that the sample runs were made on."""
+        return [machine for machine in self.machines if not machine.culled_because and not machine.is_master]

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.life.freshness import (
     DRIFTING,
     FRESH,
     State,
     evidence_against,
     lineage_of,
-    marks_of,
     state_of,
 )
-from airflow_provider_ernest.model.records import CODE, DecisionRecord, ModelMark, ProductionRun
+from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.storage.catalogue_entry import MODEL, CatalogueEntry, entry_of
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.locations import store_root
-from airflow_provider_ernest.operators.marking import keep_marks
+from airflow_provider_ernest.operators.marking import keep_marks, new_mark
 from airflow_provider_ernest.operators.recording import record_in_time
 
 if TYPE_CHECKING:
@@ -160,24 +157,15 @@ def _iterations(store: ModelStore, record: DecisionRecord, runs: Sequence[Produc
 def _marks(lineage: _Lineage, production: ProductionRun) -> list[ModelMark]:
     """The mark of the newest model, unless its lineage has one of that cause already."""
     cause, reason = _cause(lineage, production)
-    seen = production.artifact_sha256 if cause == CODE else None
-    known = {(entry.cause, entry.artifact_sha256) for entry in marks_of(lineage.newest, lineage.of_job)}
-    if not cause or (cause, seen) in known:
-        return []
-    now = datetime.now(UTC)
-    return [
-        ModelMark(
-            mark_id=new_id(now),
-            marked_at=now.isoformat(),
-            job=production.job,
-            instance_type=production.instance_type,
-            model_id=lineage.newest.id,
-            cause=cause,
-            reason=reason,
-            artifact_sha256=seen,
-            origin=production.origin,
-        )
-    ]
+    mark = new_mark(
+        lineage.newest,
+        lineage.of_job,
+        cause=cause,
+        reason=reason,
+        artifact_sha256=production.artifact_sha256,
+        origin=production.origin,
+    )
+    return [] if mark is None else [mark]
 
 
 def _cause(lineage: _Lineage, production: ProductionRun) -> tuple[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -9,7 +10,50 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
+    from airflow_provider_ernest.model.documents import Origin
     from airflow_provider_ernest.model.records import ModelMark
+    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
+
+
+def new_mark(
+    model: CatalogueEntry,
+    of_job: Sequence[CatalogueEntry],
+    *,
+    cause: str,
+    reason: str,
+    artifact_sha256: str | None,
+    origin: Origin | None,
+) -> ModelMark | None:
+    """The mark of a model; None where its lineage has one of that cause already, or there is no cause.
+
+    Args:
+        model: the newest of its lineage.
+        of_job: all that the catalogue lists of the job.
+        cause: see `records.ModelMark`; empty for none.
+        reason: likewise.
+        artifact_sha256: of the application that was seen; it counts where that is the cause.
+        origin: the task instance that noticed.
+    """
+    from airflow_provider_ernest.model.identity import new_id
+    from airflow_provider_ernest.model.life.freshness import marks_of
+    from airflow_provider_ernest.model.records import CODE, ModelMark
+
+    seen = artifact_sha256 if cause == CODE else None
+    known = {(mark.cause, mark.artifact_sha256) for mark in marks_of(model, of_job)}
+    if not cause or (cause, seen) in known:
+        return None
+    now = datetime.now(UTC)
+    return ModelMark(
+        mark_id=new_id(now),
+        marked_at=now.isoformat(),
+        job=model.job,
+        instance_type=model.instance_type,
+        model_id=model.id,
+        cause=cause,
+        reason=reason,
+        artifact_sha256=seen,
+        origin=origin,
+    )
 
 
 def keep_marks(

@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.life.freshness import SEEN_DIRECTLY, marks_of, state_of
+from airflow_provider_ernest.model.life.freshness import SEEN_DIRECTLY, state_of
 from airflow_provider_ernest.model.life.reuse import ReusePolicy, Verdict, judge
-from airflow_provider_ernest.model.records import CODE, ModelMark
+from airflow_provider_ernest.model.records import ModelMark
 from airflow_provider_ernest.model.storage.catalogue_entry import MODEL, entry_of
 from airflow_provider_ernest.operators.in_time import in_time
+from airflow_provider_ernest.operators.marking import new_mark
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.documents import Origin, RunConditions
@@ -144,22 +144,12 @@ def _candidates(
 
 def _mark(run: Run, model: Model, verdict: Verdict, of_job: Sequence[CatalogueEntry]) -> ModelMark | None:
     """The mark of a lineage that was fresh until now; None where it is marked already, or not for good."""
-    if not verdict.cause:
-        return None
-    seen = run.artifact_sha256 if verdict.cause == CODE else None
-    known = {(mark.cause, mark.artifact_sha256) for mark in marks_of(entry_of(model), of_job)}
-    if (verdict.cause, seen) in known:
-        return None
-    now = datetime.now(UTC)
-    return ModelMark(
-        mark_id=new_id(now),
-        marked_at=now.isoformat(),
-        job=model.job,
-        instance_type=model.instance_type,
-        model_id=model.model_id,
+    return new_mark(
+        entry_of(model),
+        of_job,
         cause=verdict.cause,
         reason=verdict.reason,
-        artifact_sha256=seen,
+        artifact_sha256=run.artifact_sha256,
         origin=run.origin,
     )
 

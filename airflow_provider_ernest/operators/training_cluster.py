@@ -35,7 +35,7 @@ def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
     """
     from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 
-    kept = [machine for machine in cluster.machines if not machine.culled_because and not machine.is_master]
+    kept = cluster.kept_machines
     memory = cluster.memory_megabytes_per_machine
     if memory is None or not kept:
         return None

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
+from airflow_provider_ernest.model.life.run_settings import changed_settings
 from airflow_provider_ernest.model.records import DATA, SETTINGS
 
 SHAPE_TOLERANCE = 0.25
@@ -101,11 +102,7 @@ def _settings_differences(then: RunConditions, now: RunConditions) -> Iterator[D
             reason=f"a machine offers {now.cores_per_machine} cores and offered {then.cores_per_machine}",
         )
     if then.settings is not None and now.settings is not None:
-        names = sorted(
-            name
-            for name in {*then.settings, *now.settings}
-            if then.settings.get(name) != now.settings.get(name)
-        )
+        names = changed_settings(then.settings, now.settings)
         if names:
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             verb = "has" if len(names) == 1 else "have"

@@ -107,7 +107,7 @@ def _cluster(trained: TrainingCluster | None, runs: Sequence[ProductionRun]) -> 
     """What of the production machines' bandwidth is far below that of the sample runs' machines."""
     if trained is None:
         return []
-    kept = [machine for machine in trained.machines if not machine.culled_because and not machine.is_master]
+    kept = trained.kept_machines
     production = [run.bandwidth for run in runs if run.bandwidth is not None]
     measured = {
         "memory": (
