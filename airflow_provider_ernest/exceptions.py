@@ -15,6 +15,7 @@ The tree (indentation is inheritance)::
         ClusterStartError           it did not become ready
         ClusterLostError            it ended while it was needed
       SampleRunError                a sample run failed or did not run as designed
+      EventLogError                 an event log of Spark cannot be read, or tells too little
       StoreError                    the model store cannot be read or written
 
 Errors for which another attempt with the same input cannot help have ``retryable = False``: the
@@ -120,6 +121,10 @@ class SampleRunError(ErnestError):
     """A sample run failed, or did not run on the machines or the input that it was designed for."""
 
     retryable = True
+
+
+class EventLogError(ErnestError):
+    """An event log of Spark cannot be read, or tells too little."""
 
 
 class StoreError(ErnestError):

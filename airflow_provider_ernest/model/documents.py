@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+# What speaks Spark knows the documents that can be had here, and nothing else of the model.
+from airflow_provider_ernest.model import run_profile as run_profile
 from airflow_provider_ernest.model.document import Document as Document
 from airflow_provider_ernest.model.document import not_negative as not_negative
 from airflow_provider_ernest.model.document import positive as positive

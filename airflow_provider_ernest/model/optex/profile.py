@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import Document
+from airflow_provider_ernest.model.optex.phase_seconds import PhaseSeconds as PhaseSeconds
 from airflow_provider_ernest.model.parameters import (
     FloatArray,
     machines_and_scale,
@@ -33,27 +34,6 @@ from airflow_provider_ernest.model.parameters import (
 
 REGRESSORS = ("1", "iterations*machines", "iterations/machines", "scale/machines")
 """The columns of the closed form; their coefficients are Tinit + Tprep, C, B and A."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhaseSeconds(Document):
-    """The seconds that a run spends in each phase."""
-
-    initialisation_seconds: float
-    preparation_seconds: float
-    variable_sharing_seconds: float
-    computation_seconds: float
-    communication_seconds: float
-
-    def __post_init__(self) -> None:
-        """Refuse NaN and negative times."""
-        for name in self.__dataclass_fields__:
-            number_not_negative(name, getattr(self, name))
-
-    @property
-    def total_seconds(self) -> float:
-        """The run's time: phases do not overlap."""
-        return float(sum(getattr(self, name) for name in self.__dataclass_fields__))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,234 @@
+"""The tables that an event log is read into: few jobs, stages and executors, and many tasks.
+
+Times are seconds since the epoch, durations seconds, sizes bytes. What a log does not tell is None; in the
+columns of tasks it is 0, and NaN where 0 would be a lie.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatColumn = NDArray[np.float64]
+IntColumn = NDArray[np.int64]
+BoolColumn = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobRow:
+    """One of Spark's jobs, an action of the application."""
+
+    job_id: int
+    submitted_at: float
+    completed_at: float | None = None
+    succeeded: bool | None = None
+    stage_ids: tuple[int, ...] = ()
+    sql_execution_id: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageRow:
+    """One attempt of a stage. `scopes` are the names of the operations that its data sets come of."""
+
+    stage_id: int
+    attempt: int
+    name: str
+    tasks: int
+    parents: tuple[int, ...] = ()
+    job_id: int = -1
+    submitted_at: float | None = None
+    completed_at: float | None = None
+    failure: str = ""
+    scopes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExecutorRow:
+    """One executor. `number` is what the column `executor` of tasks says; `worker` tells machines apart."""
+
+    number: int
+    executor_id: str
+    host: str
+    worker: str
+    cores: int
+    added_at: float
+    removed_at: float | None = None
+    removed_because: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SqlExecutionRow:
+    """One query of Spark SQL. `broadcast_seconds`: to collect, build and send its broadcasts."""
+
+    execution_id: int
+    started_at: float
+    ended_at: float | None = None
+    failed: bool = False
+    broadcast_seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaskTable:
+    """All task attempts that ended, in the order in which the log tells them; each column has shape (tasks,).
+
+    Attributes:
+        task_id: Spark's number.
+        stage_id: of the stage.
+        stage_attempt: of the stage.
+        attempt: of the task; 0 for the first.
+        executor: `ExecutorRow.number`; -1 where the log tells of no such executor.
+        launched_at: when the scheduler sent it.
+        finished_at: when the scheduler had its result.
+        succeeded: whether it counts; failed, killed and redundant attempts do not.
+        speculative: whether it was a second copy.
+        run_seconds: on the executor, without deserialisation and result serialisation.
+        cpu_seconds: of its thread's CPU; neither Python workers nor garbage collection.
+        deserialise_seconds: of its closure.
+        result_serialisation_seconds: of its result.
+        getting_result_seconds: while the driver fetched a large result.
+        garbage_collection_seconds: of its executor while it ran: tasks side by side tell the same again.
+        fetch_wait_seconds: blocked on shuffle data from other machines.
+        shuffle_write_seconds: blocked on writing shuffle data.
+        python_seconds: in Python workers; NaN where the log does not tell.
+        input_bytes: read from storage or cached blocks.
+        input_records: likewise.
+        output_bytes: written to storage.
+        shuffle_remote_bytes: fetched from other machines.
+        shuffle_local_bytes: read on the own machine.
+        shuffle_read_records: fetched.
+        shuffle_written_bytes: for later stages.
+        shuffle_written_records: likewise.
+        memory_spilled_bytes: taken out of memory.
+        disk_spilled_bytes: put on disk instead.
+        peak_execution_memory_bytes: the most that it held.
+        result_bytes: sent to the driver.
+        is_local: whether it ran where its input was (process, node or no preference).
+    """
+
+    task_id: IntColumn
+    stage_id: IntColumn
+    stage_attempt: IntColumn
+    attempt: IntColumn
+    executor: IntColumn
+    launched_at: FloatColumn
+    finished_at: FloatColumn
+    succeeded: BoolColumn
+    speculative: BoolColumn
+    run_seconds: FloatColumn
+    cpu_seconds: FloatColumn
+    deserialise_seconds: FloatColumn
+    result_serialisation_seconds: FloatColumn
+    getting_result_seconds: FloatColumn
+    garbage_collection_seconds: FloatColumn
+    fetch_wait_seconds: FloatColumn
+    shuffle_write_seconds: FloatColumn
+    python_seconds: FloatColumn
+    input_bytes: IntColumn
+    input_records: IntColumn
+    output_bytes: IntColumn
+    shuffle_remote_bytes: IntColumn
+    shuffle_local_bytes: IntColumn
+    shuffle_read_records: IntColumn
+    shuffle_written_bytes: IntColumn
+    shuffle_written_records: IntColumn
+    memory_spilled_bytes: IntColumn
+    disk_spilled_bytes: IntColumn
+    peak_execution_memory_bytes: IntColumn
+    result_bytes: IntColumn
+    is_local: BoolColumn
+
+    def __len__(self) -> int:
+        """How many tasks ended."""
+        return len(self.task_id)
+
+    @property
+    def seconds(self) -> FloatColumn:
+        """From launch to finish, as the driver saw it."""
+        return self.finished_at - self.launched_at
+
+    @property
+    def scheduler_delay_seconds(self) -> FloatColumn:
+        """What is left of a task's time (Spark's own definition, `AppStatusUtils.schedulerDelay`)."""
+        known = (
+            self.run_seconds
+            + self.deserialise_seconds
+            + self.result_serialisation_seconds
+            + self.getting_result_seconds
+        )
+        return np.maximum(0.0, self.seconds - known)
+
+    def only(self, rows: BoolColumn | IntColumn) -> TaskTable:
+        """Some of the tasks, by a mask or by their places."""
+        return TaskTable(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
+
+
+@dataclass(frozen=True, kw_only=True)
+class EventLog:
+    """One application as its event log tells it.
+
+    Attributes:
+        application_id: Spark's id of it.
+        name: as the user named it.
+        spark: Spark's version.
+        master: the address that it was submitted to.
+        started_at: when its driver had begun.
+        ended_at: when it ended; the last moment that the log tells of where it was cut off.
+        is_complete: whether the log tells the end.
+        properties: Spark's properties, without those whose names tell of a secret.
+        jobs: in the order in which they were submitted.
+        stages: all attempts, in the order in which they were submitted.
+        tasks: all attempts that ended.
+        executors: in the order in which they were added, the driver's not among them.
+        sql_executions: in the order in which they started.
+        broadcast_bytes: of variables sent to executors, where block updates were logged; 0 else.
+        is_streaming: whether a streaming query or a stream's batch ran.
+        unknown_events: names of events that this version does not know, with how many there were.
+        unreadable_lines: that were no event, as the last of a log that was cut off.
+        warnings: what of the log could not be read.
+    """
+
+    application_id: str
+    started_at: float
+    ended_at: float
+    tasks: TaskTable
+    name: str = ""
+    spark: str | None = None
+    master: str = ""
+    is_complete: bool = True
+    properties: Mapping[str, str] = field(default_factory=dict)
+    jobs: tuple[JobRow, ...] = ()
+    stages: tuple[StageRow, ...] = ()
+    executors: tuple[ExecutorRow, ...] = ()
+    sql_executions: tuple[SqlExecutionRow, ...] = ()
+    broadcast_bytes: int = 0
+    is_streaming: bool = False
+    unknown_events: Mapping[str, int] = field(default_factory=dict)
+    unreadable_lines: int = 0
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def machines(self) -> tuple[ExecutorRow, ...]:
+        """The first executor of each distinct worker, in the order in which they were added."""
+        first: dict[str, ExecutorRow] = {}
+        for executor in sorted(self.executors, key=lambda executor: executor.added_at):
+            first.setdefault(executor.worker, executor)
+        return tuple(first.values())
+
+    @property
+    def task_cores(self) -> int:
+        """Cores that a task takes (``spark.task.cpus``)."""
+        stated = self.properties.get("spark.task.cpus", "1")
+        return max(1, int(stated)) if stated.isdigit() else 1
+
+    @property
+    def slots(self) -> int:
+        """Tasks that could run at once on all machines."""
+        return sum(executor.cores // self.task_cores for executor in self.machines)
+
+    @property
+    def ready_at(self) -> float:
+        """When the last machine had registered: the clean time begins; the start where there is none."""
+        return max((executor.added_at for executor in self.machines), default=self.started_at)
