@@ -1,0 +1,356 @@
+"""Profiles of runs, as the analysis of an event log makes them, for tests of what shows and keeps them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from airflow_provider_ernest.model.documents import run_profile as documents
+from airflow_provider_ernest.model.run_profile import (
+    CPU,
+    DISK,
+    GARBAGE_COLLECTION,
+    NETWORK,
+    PYTHON_WORKER,
+    SCHEDULER,
+    SERIALISATION,
+    Advice,
+    Capacity,
+    ReplayedSize,
+    ResourceLimit,
+    RunProfile,
+    StageProfile,
+    Straggler,
+    StragglerCause,
+    WhatIf,
+)
+
+GIGABYTE = 10**9
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    '"><img src=x onerror=alert(1)>',
+    "</title></style><svg onload=alert(1)>",
+    "'; DROP TABLE jobs; --&lt;b&gt;",
+)
+"""What a name in an event log may be."""
+
+
+def network_bound(**changes: Any) -> RunProfile:
+    """A join of two data sets on 4 machines with 2 cores: 44 s, of which 18 s are waiting for the network."""
+    profile = RunProfile(
+        application_id="app-20260312101500-0007",
+        event_log="/var/log/spark/app-20260312101500-0007.zstd",
+        spark="4.0.1",
+        category=documents.SQL,
+        machines=4,
+        slots=8,
+        scale=0.1,
+        seconds=44.0,
+        replayed_seconds=44.6,
+        startup_seconds=6.2,
+        driver_seconds=2.4,
+        tasks=424,
+        failed_tasks=3,
+        phases=documents.PhaseSeconds(
+            initialisation_seconds=6.2,
+            preparation_seconds=1.6,
+            variable_sharing_seconds=0.8,
+            computation_seconds=23.1,
+            communication_seconds=18.5,
+        ),
+        bottleneck=NETWORK,
+        headline="Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
+        limits=limits(),
+        stages=stages(),
+        stages_left_out=3,
+        left_out_seconds=1.2,
+        stragglers=stragglers(),
+        straggler_causes=(
+            StragglerCause(cause=documents.SLOW_FETCH, tasks=9, excess_seconds=14.2, seconds_without=40.9),
+            StragglerCause(cause=documents.INPUT_SKEW, tasks=4, excess_seconds=6.1, seconds_without=43.2),
+            StragglerCause(cause=documents.FIRST_TASK, tasks=3, excess_seconds=3.0, seconds_without=43.8),
+            StragglerCause(cause=documents.UNEXPLAINED, tasks=1, excess_seconds=0.7, seconds_without=44.5),
+        ),
+        capacity=Capacity(
+            cores=2,
+            network_gigabytes_per_second=0.0625,
+            disk_gigabytes_per_second=0.4,
+            source="measured",
+        ),
+        ideal_seconds={CPU: 19.4, NETWORK: 32.8, DISK: 6.3},
+        what_ifs=(
+            WhatIf(change="half the network", seconds=71.9, change_percent=63.4),
+            WhatIf(change="twice the network", seconds=30.8, change_percent=-30.0),
+            WhatIf(change="twice the disks", seconds=44.0, change_percent=0.0),
+            WhatIf(change="16 cores of a machine", seconds=42.1, change_percent=-4.3),
+        ),
+        sizes=tuple(
+            ReplayedSize(machines=machines, seconds=seconds)
+            for machines, seconds in (
+                (1, 160.2),
+                (2, 83.1),
+                (3, 57.9),
+                (4, 44.6),
+                (6, 32.3),
+                (8, 26.4),
+                (12, 20.9),
+                (16, 18.2),
+            )
+        ),
+        advice=(
+            Advice(
+                subject="instance family",
+                text="Take machines of a network-optimised family, such as c6in, in the place of more machines.",
+                figure="41 % of the time is waiting for the network, 3 % for the disks",
+            ),
+            Advice(
+                subject="memory",
+                text="Give executors more memory, or the join more partitions.",
+                figure="1.40 GB were spilled to disk in stage 3",
+            ),
+        ),
+        warnings=(
+            "The disks' capacity is what this run's own tasks got: a lower bound.",
+            "The log tells nothing of Python workers.",
+        ),
+    )
+    return replace(profile, **changes)
+
+
+def cpu_bound(**changes: Any) -> RunProfile:
+    """A computation on the same machines that needs nothing else."""
+    profile = network_bound(
+        application_id="app-20260312103000-0008",
+        category=documents.CORE,
+        bottleneck=CPU,
+        headline="CPU-bound: at most 2 % from a faster network, 1 % from faster disks",
+        limits=(
+            ResourceLimit(
+                resource=NETWORK,
+                blocked_seconds=6.1,
+                share_percent=1.9,
+                seconds_without=43.7,
+                improvement_percent=2.0,
+            ),
+            ResourceLimit(
+                resource=DISK,
+                blocked_seconds=2.0,
+                share_percent=0.6,
+                seconds_without=44.2,
+                improvement_percent=0.9,
+            ),
+        ),
+        ideal_seconds={CPU: 39.0, NETWORK: 2.1, DISK: 1.1},
+        advice=(),
+        warnings=(),
+    )
+    return replace(profile, **changes)
+
+
+def bare(**changes: Any) -> RunProfile:
+    """As little as a profile can tell."""
+    profile = RunProfile(
+        application_id="local-1773310000000",
+        machines=1,
+        slots=1,
+        seconds=3.5,
+        replayed_seconds=3.5,
+        phases=documents.PhaseSeconds(
+            initialisation_seconds=0.0,
+            preparation_seconds=0.0,
+            variable_sharing_seconds=0.0,
+            computation_seconds=3.5,
+            communication_seconds=0.0,
+        ),
+    )
+    return replace(profile, **changes)
+
+
+def hostile(text: str) -> RunProfile:
+    """A profile with a text wherever an event log, or whoever wrote it, decides what stands."""
+    rich = network_bound()
+    return replace(
+        rich,
+        application_id=text,
+        event_log=text,
+        spark=text,
+        category=text,
+        headline=text,
+        bottleneck=text,
+        limits=tuple(replace(limit, resource=text) for limit in rich.limits[:1]),
+        stages=tuple(
+            replace(
+                stage,
+                name=text,
+                bottleneck=text,
+                blocked_seconds={text: 3.0},
+                seconds_without={text: 1.0},
+                ideal_seconds={text: 2.0},
+            )
+            for stage in rich.stages
+        ),
+        stragglers=tuple(
+            replace(straggler, host=text, cause=text, evidence=text) for straggler in rich.stragglers
+        ),
+        straggler_causes=tuple(replace(cause, cause=text) for cause in rich.straggler_causes[:1]),
+        capacity=Capacity(cores=2, source=text),
+        ideal_seconds={text: 2.0},
+        what_ifs=tuple(replace(each, change=text) for each in rich.what_ifs),
+        advice=tuple(replace(each, subject=text, text=text, figure=text) for each in rich.advice),
+        warnings=(text,),
+    )
+
+
+def limits() -> tuple[ResourceLimit, ...]:
+    """What could be won of `network_bound`, the most first."""
+    rows = (
+        (NETWORK, 131.0, 40.6, 26.3, 41.0),
+        (GARBAGE_COLLECTION, 12.1, 3.7, 43.0, 3.6),
+        (DISK, 9.4, 2.9, 43.4, 2.7),
+        (SCHEDULER, 4.2, 1.3, 44.1, 1.1),
+        (SERIALISATION, 1.1, 0.3, 44.5, 0.2),
+        (PYTHON_WORKER, 0.0, 0.0, 44.6, 0.0),
+    )
+    return tuple(
+        ResourceLimit(
+            resource=resource,
+            blocked_seconds=blocked,
+            share_percent=share,
+            seconds_without=seconds,
+            improvement_percent=improvement,
+        )
+        for resource, blocked, share, seconds, improvement in rows
+    )
+
+
+def stages() -> tuple[StageProfile, ...]:
+    """Those of `network_bound` in the order in which they began."""
+    return (
+        StageProfile(
+            stage_id=0,
+            job_id=0,
+            name="parquet at orders.py:21",
+            tasks=8,
+            began_seconds=0.6,
+            ended_seconds=2.1,
+            task_seconds=9.0,
+            quantiles_seconds=(0.9, 1.0, 1.1, 1.2, 1.4),
+            warmup_seconds=0.6,
+            reads_input=True,
+            input_bytes=90_000_000,
+            blocked_seconds={DISK: 0.3, SCHEDULER: 0.4, SERIALISATION: 0.3},
+            seconds_without={DISK: 1.4, SCHEDULER: 1.4, SERIALISATION: 1.4},
+            ideal_seconds={CPU: 1.0, DISK: 0.1},
+            bottleneck=CPU,
+        ),
+        StageProfile(
+            stage_id=1,
+            job_id=1,
+            name="scan orders",
+            tasks=192,
+            failed_tasks=3,
+            began_seconds=2.4,
+            ended_seconds=13.9,
+            task_seconds=86.0,
+            quantiles_seconds=(0.2, 0.38, 0.42, 0.5, 1.3),
+            warmup_seconds=0.3,
+            reads_input=True,
+            input_bytes=6 * GIGABYTE,
+            shuffle_written_bytes=2_100_000_000,
+            blocked_seconds={DISK: 5.1, GARBAGE_COLLECTION: 4.0, SCHEDULER: 1.5},
+            seconds_without={DISK: 10.9, GARBAGE_COLLECTION: 11.1, SCHEDULER: 11.4},
+            ideal_seconds={CPU: 9.8, DISK: 3.9},
+            bottleneck=CPU,
+            stragglers=3,
+        ),
+        StageProfile(
+            stage_id=2,
+            job_id=1,
+            name="scan customers",
+            tasks=24,
+            began_seconds=3.0,
+            ended_seconds=14.6,
+            task_seconds=11.5,
+            quantiles_seconds=(0.3, 0.4, 0.45, 0.5, 0.9),
+            reads_input=True,
+            input_bytes=800_000_000,
+            shuffle_written_bytes=300_000_000,
+            blocked_seconds={DISK: 0.7, GARBAGE_COLLECTION: 0.4},
+            seconds_without={DISK: 11.5, GARBAGE_COLLECTION: 11.6},
+            ideal_seconds={CPU: 1.4, DISK: 0.6},
+            bottleneck=CPU,
+        ),
+        StageProfile(
+            stage_id=3,
+            job_id=1,
+            parents=(1, 2),
+            name="sort merge join, then the revenue of each customer by month",
+            tasks=192,
+            began_seconds=14.9,
+            ended_seconds=42.6,
+            task_seconds=212.0,
+            quantiles_seconds=(0.6, 0.9, 1.0, 1.2, 3.9),
+            shuffle_remote_bytes=1_800_000_000,
+            shuffle_local_bytes=600_000_000,
+            shuffle_written_bytes=40_000_000,
+            spilled_bytes=1_400_000_000,
+            blocked_seconds={NETWORK: 131.0, DISK: 3.2, GARBAGE_COLLECTION: 7.6, SCHEDULER: 1.9},
+            seconds_without={NETWORK: 9.6, DISK: 27.2, GARBAGE_COLLECTION: 26.6, SCHEDULER: 27.3},
+            ideal_seconds={CPU: 7.1, NETWORK: 25.2, DISK: 1.6},
+            bottleneck=NETWORK,
+            stragglers=13,
+        ),
+        StageProfile(
+            stage_id=4,
+            job_id=1,
+            parents=(3,),
+            name="save at orders.py:40",
+            tasks=8,
+            began_seconds=42.7,
+            ended_seconds=43.9,
+            task_seconds=5.4,
+            quantiles_seconds=(0.4, 0.6, 0.7, 0.7, 1.1),
+            shuffle_remote_bytes=30_000_000,
+            shuffle_local_bytes=10_000_000,
+            output_bytes=38_000_000,
+            blocked_seconds={NETWORK: 0.2, DISK: 0.1, SCHEDULER: 0.4, SERIALISATION: 0.1},
+            seconds_without={NETWORK: 1.1, DISK: 1.2, SCHEDULER: 1.1, SERIALISATION: 1.2},
+            ideal_seconds={CPU: 0.5, NETWORK: 0.2, DISK: 0.1},
+            bottleneck=CPU,
+            stragglers=1,
+        ),
+    )
+
+
+def stragglers() -> tuple[Straggler, ...]:
+    """The worst of `network_bound`."""
+    return (
+        Straggler(
+            stage_id=3,
+            task_id=371,
+            host="10.0.0.14",
+            seconds=3.9,
+            median_seconds=1.0,
+            cause=documents.SLOW_FETCH,
+            evidence="2.8 s waiting for shuffle data, the median of the stage is 0.6 s",
+        ),
+        Straggler(
+            stage_id=3,
+            task_id=290,
+            host="10.0.0.12",
+            seconds=3.1,
+            median_seconds=1.0,
+            cause=documents.INPUT_SKEW,
+            evidence="read 38 MB, the median of the stage is 12 MB",
+        ),
+        Straggler(
+            stage_id=1,
+            task_id=8,
+            host="10.0.0.11",
+            seconds=1.3,
+            median_seconds=0.42,
+            cause=documents.FIRST_TASK,
+            evidence="the first of its executor",
+        ),
+    )
