@@ -228,6 +228,7 @@ class RunProfile(Document):
 
     Attributes:
         application_id: Spark's id of it.
+        name: of the application, as its user named it.
         event_log: where its event log lies, without credentials.
         spark: Spark's version.
         category: `SQL`, `STREAMING`, `MLLIB`, `GRAPHX` or `CORE`.
@@ -264,6 +265,7 @@ class RunProfile(Document):
     seconds: float
     replayed_seconds: float
     phases: PhaseSeconds
+    name: str = ""
     event_log: str | None = None
     spark: str | None = None
     category: str = CORE
