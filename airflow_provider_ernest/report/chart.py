@@ -7,7 +7,7 @@ shows letters that are too small or too large.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree.ElementTree import Element
 
@@ -61,6 +61,7 @@ def figure(
     legend: Sequence[tuple[str, str]],
     caption: str,
     numbers: Element,
+    canvases: Mapping[str, Canvas] = CANVASES,
 ) -> Element:
     """A chart with what belongs to it.
 
@@ -70,6 +71,7 @@ def figure(
         legend: classes of the style sheet, each with what it stands for.
         caption: how to read it.
         numbers: the table of its numbers, which can be unfolded.
+        canvases: the room for each kind of screen.
     """
     return tag(
         "figure",
@@ -90,7 +92,7 @@ def figure(
                 role="img",
                 aria_label=description,
             )
-            for name, canvas in CANVASES.items()
+            for name, canvas in canvases.items()
         ),
         tag("figcaption", caption),
         tag("details", tag("summary", "The numbers"), numbers),

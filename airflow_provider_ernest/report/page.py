@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
 from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.report.contents import Contents, Prediction
 from airflow_provider_ernest.report.cost_chart import cost_chart
 from airflow_provider_ernest.report.life import learned_from, trained_under
-from airflow_provider_ernest.report.markup import Child, document, tag
+from airflow_provider_ernest.report.markup import tag
 from airflow_provider_ernest.report.shares_chart import shares_chart
+from airflow_provider_ernest.report.shell import facts, key_figure, section, warnings_section, whole_page
 from airflow_provider_ernest.report.tables import table
 from airflow_provider_ernest.report.time_chart import time_chart
 from airflow_provider_ernest.report.validation_chart import validation_chart
 from airflow_provider_ernest.report.wording import dollars, duration, machines, number, percent, probability
-
-POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""What the page may load: nothing. Were any text of the user to become markup, it still could do nothing."""
 
 NEARLY_AS_FAST = 1.1
 """So many times the shortest time is still about as fast."""
@@ -25,46 +22,31 @@ NEARLY_AS_FAST = 1.1
 
 def render(contents: Contents) -> str:
     """The report as an HTML page that needs nothing else. The same contents give the same page."""
-    model = contents.model
-    return document(
-        tag(
-            "html",
-            tag(
-                "head",
-                tag("meta", charset="utf-8"),
-                tag("meta", http_equiv="Content-Security-Policy", content=POLICY),
-                tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-                tag("meta", name="color-scheme", content="light dark"),
-                tag("title", f"{model.job}: how many machines?"),
-                tag("style", files(__package__).joinpath("page.css").read_text(encoding="utf-8")),
-            ),
-            tag("body", _header(contents), tag("main", *_sections(contents)), _footer()),
-            lang="en",
-        )
+    return whole_page(
+        _header(contents),
+        tag("main", *_sections(contents)),
+        _footer(),
+        title=f"{contents.model.job}: how many machines?",
     )
 
 
-def _sections(contents: Contents) -> list[Element]:
+def _sections(contents: Contents) -> list[Element | None]:
     model = contents.model
-    sections = [
+    sections: list[Element | None] = [
         _key_figures(contents),
-        *_warnings(contents),
-        _section("Time against machines", time_chart(contents)),
-        _section("Where the time goes, and why it does not get faster", shares_chart(contents)),
+        warnings_section(_warnings(contents)),
+        section("Time against machines", time_chart(contents)),
+        section("Where the time goes, and why it does not get faster", shares_chart(contents)),
     ]
     if contents.alternatives:
-        sections.append(_section("Cost against time", cost_chart(contents)))
+        sections.append(section("Cost against time", cost_chart(contents)))
     sections += [
-        _section("How well the runs predict each other", validation_chart(contents)),
-        _section("The model", _about_terms(model), _terms(model)),
-        _section("The observed runs", _observations(model)),
-        _section("Where this comes from", _origin(contents)),
+        section("How well the runs predict each other", validation_chart(contents)),
+        section("The model", _about_terms(model), _terms(model)),
+        section("The observed runs", _observations(model)),
+        section("Where this comes from", _origin(contents)),
     ]
     return sections
-
-
-def _section(title: str, *children: Child) -> Element:
-    return tag("section", tag("h2", title), *children)
 
 
 def _header(contents: Contents) -> Element:
@@ -81,7 +63,7 @@ def _header(contents: Contents) -> Element:
 
 def _key_figures(contents: Contents) -> Element:
     validation = contents.model.validation
-    error = _figure(
+    error = key_figure(
         "Error to expect",
         f"{validation.median_error_percent:.1f} %",
         f"median where each run is predicted from the others, {validation.max_error_percent:.1f} % at most",
@@ -95,9 +77,9 @@ def _answer(contents: Contents) -> list[Element]:
     assert decision is not None
     assert chosen is not None
     return [
-        _figure("Chosen", machines(chosen.machines), f"{decision.goal}, of those considered", best=True),
+        key_figure("Chosen", machines(chosen.machines), f"{decision.goal}, of those considered", best=True),
         _time_figure("Predicted time", chosen),
-        _figure("Predicted cost", dollars(decision.predicted_cost or 0.0), _what_it_is_paid_for(decision)),
+        key_figure("Predicted cost", dollars(decision.predicted_cost or 0.0), _what_it_is_paid_for(decision)),
         *_probability(contents),
     ]
 
@@ -118,7 +100,7 @@ def _probability(contents: Contents) -> list[Element]:
     if goal is None or not goal.has_limits or decision is None or decision.probability is None:
         return []
     asked = f"asked for: {probability(goal.confidence)}"
-    return [_figure("Probability to keep the goal", probability(decision.probability), asked)]
+    return [key_figure("Probability to keep the goal", probability(decision.probability), asked)]
 
 
 def _what_is_possible(contents: Contents) -> list[Element]:
@@ -132,28 +114,13 @@ def _what_is_possible(contents: Contents) -> list[Element]:
 
 def _time_figure(name: str, each: Prediction) -> Element:
     low, high = each.likely_seconds
-    return _figure(name, duration(each.seconds), f"80 % of runs take {duration(low)} to {duration(high)}")
+    return key_figure(name, duration(each.seconds), f"80 % of runs take {duration(low)} to {duration(high)}")
 
 
-def _figure(name: str, value: str, remark: str, *, best: bool = False) -> Element:
-    return tag(
-        "div",
-        tag("p", name, class_="label"),
-        tag("p", value, class_="value"),
-        tag("p", remark, class_="remark"),
-        class_="figure best" if best else "figure",
-    )
-
-
-def _warnings(contents: Contents) -> list[Element]:
+def _warnings(contents: Contents) -> list[str]:
     decision = contents.decision
     warnings = list(contents.model.warnings if decision is None else decision.warnings)
-    if contents.out_of_reach:
-        warnings.insert(0, contents.out_of_reach)
-    if not warnings:
-        return []
-    listed = tag("ul", *(tag("li", warning) for warning in warnings))
-    return [tag("section", tag("h2", "Before you trust this"), listed, class_="warnings")]
+    return [contents.out_of_reach, *warnings] if contents.out_of_reach else warnings
 
 
 def _about_terms(model: Model) -> Element:
@@ -218,8 +185,7 @@ def _origin(contents: Contents) -> Element:
         "input at scale 1": model.input_path,
         "trained iterations": None if model.trained_iterations is None else str(model.trained_iterations),
     }
-    facts = [part for name, value in known.items() if value for part in (tag("dt", name), tag("dd", value))]
-    return tag("dl", *facts)
+    return facts(known)
 
 
 def _footer() -> Element:

@@ -10,7 +10,8 @@ from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.report.contents import gather
-from airflow_provider_ernest.report.page import POLICY, render
+from airflow_provider_ernest.report.page import render
+from airflow_provider_ernest.report.shell import POLICY
 from tests.unit.report.conftest import observations
 
 VOID = {"meta"}
