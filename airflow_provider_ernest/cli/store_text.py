@@ -19,6 +19,8 @@ PLURALS = {
     "production": "production runs",
     "observation": "sample runs",
     "mark": "marks",
+    "profile": "run profiles",
+    "bottlenecks": "bottleneck reports",
 }
 
 

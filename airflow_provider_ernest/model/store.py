@@ -10,23 +10,27 @@ import logging
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.document import Document
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import FOLDER
 from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
 from airflow_provider_ernest.model.storage.store_reader import StoreReader
-from airflow_provider_ernest.model.storage.store_removal import OBSERVATION as OBSERVATION
 from airflow_provider_ernest.model.storage.stored_documents import (
+    BOTTLENECKS,
     DECISIONS,
     MARKS,
     MODELS,
     OBSERVATIONS,
     PRODUCTION,
+    PROFILES,
     SHELVES,
+    UNLISTED,
     Listed,
     Shelf,
 )
+from airflow_provider_ernest.model.storage.stored_documents import OBSERVATION as OBSERVATION
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +78,14 @@ class ModelStore(StoreReader):
         """Write a mark beside a model; see `save`."""
         return self._save(MARKS, mark)
 
+    def save_profile(self, record: ProfileRecord) -> Any:
+        """Write where the time of a run went; see `save`. The catalogue does not list it."""
+        return PROFILES.write(self.root, record)
+
+    def save_bottlenecks(self, report: BottleneckReport) -> Any:
+        """Write what binds a job; see `save`. The catalogue does not list it."""
+        return BOTTLENECKS.write(self.root, report)
+
     def save_any(self, document: Document) -> Any:
         """Write any document that a store keeps, as `save` does, and list it even if it was removed before.
 
@@ -84,7 +96,7 @@ class ModelStore(StoreReader):
         shelf: Shelf[Any] | None = next((one for one in SHELVES if one.form is type(document)), None)
         if shelf is None:
             raise InvalidDocumentError(f"A model store keeps no {type(document).__name__} documents.")
-        if shelf is OBSERVATIONS:
+        if shelf in UNLISTED.values():
             return shelf.write(self.root, document)
         self._learn_removals()
         return self._save(shelf, document)
@@ -92,7 +104,7 @@ class ModelStore(StoreReader):
     def list_again(self, document: Document) -> None:
         """List a stored document that its writer, killed meanwhile, has not listed; nothing where it is.
 
-        Nor of a sample run: the catalogue lists none.
+        Nor of what the catalogue does not list; see `stored_documents.UNLISTED`.
 
         Raises:
             StoreError: the catalogue cannot be read or written.
@@ -111,7 +123,7 @@ class ModelStore(StoreReader):
         again tries that again.
 
         Args:
-            kind: of the catalogue's, or `OBSERVATION`.
+            kind: of the catalogue's, or of `stored_documents.UNLISTED`.
             job: the user's name of the job.
             instance_type: the machines' type.
             document_id: of the document.

@@ -18,14 +18,18 @@ from typing import Any, BinaryIO, cast
 import msgspec
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.model.retention.items import OBSERVATION
 from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.model.storage.stored_documents import (
+    BOTTLENECK_REPORT,
+    BOTTLENECKS,
     DECISIONS,
     MARKS,
     MODELS,
+    OBSERVATION,
     OBSERVATIONS,
     PRODUCTION,
+    PROFILE,
+    PROFILES,
     Shelf,
 )
 
@@ -46,6 +50,8 @@ SHELVES_BY_KIND: Mapping[str, Shelf[Any]] = {
     PRODUCTION_RUN: PRODUCTION,
     OBSERVATION: OBSERVATIONS,
     MARK: MARKS,
+    PROFILE: PROFILES,
+    BOTTLENECK_REPORT: BOTTLENECKS,
 }
 """In the order in which people think of them; kinds are named as in the catalogue."""
 

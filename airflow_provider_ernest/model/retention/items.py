@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from functools import singledispatch
 from typing import Any
 
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
-from airflow_provider_ernest.model.storage.store_removal import OBSERVATION as OBSERVATION
+from airflow_provider_ernest.model.storage.stored_documents import BOTTLENECK_REPORT, OBSERVATION, PROFILE
 
 Key = tuple[str, str]
 """A document's kind and id."""
@@ -22,7 +23,7 @@ class Item:
     """A stored document.
 
     Attributes:
-        kind: `MODEL`, `DECISION`, `PRODUCTION_RUN`, `MARK` or `OBSERVATION`.
+        kind: of the catalogue's, or of `stored_documents.UNLISTED`.
         id: of the document.
         job: the user's name of the job.
         instance_type: the machines' type.
@@ -32,6 +33,8 @@ class Item:
         artifact_sha256: the application that it is of.
         event_logs: where the event logs lie that it names.
         cause: of a mark.
+        of_model: of a bottleneck report, the id of the model that it stands beside.
+        purpose: of a run profile, that of its run.
     """
 
     kind: str
@@ -44,6 +47,8 @@ class Item:
     artifact_sha256: str | None = None
     event_logs: tuple[str, ...] = ()
     cause: str = ""
+    of_model: str = ""
+    purpose: str = ""
 
     @property
     def key(self) -> Key:
@@ -124,6 +129,32 @@ def _(record: ObservationRecord) -> Item:
         instance_type=record.instance_type,
         at=_moment(record.recorded_at),
         event_logs=_known(record.observation.event_log),
+    )
+
+
+@_item.register
+def _(record: ProfileRecord) -> Item:
+    return Item(
+        kind=PROFILE,
+        id=record.profile_id,
+        job=record.job,
+        instance_type=record.instance_type,
+        at=_moment(record.recorded_at),
+        event_logs=_known(record.profile.event_log),
+        purpose=record.purpose,
+    )
+
+
+@_item.register
+def _(report: BottleneckReport) -> Item:
+    return Item(
+        kind=BOTTLENECK_REPORT,
+        id=report.report_id,
+        job=report.job,
+        instance_type=report.instance_type,
+        at=_moment(report.reported_at),
+        needs=_keys(PROFILE, *report.profile_ids),
+        of_model=report.model_id or "",
     )
 
 

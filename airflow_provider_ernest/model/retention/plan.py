@@ -15,8 +15,9 @@ from itertools import islice
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.records import CODE
-from airflow_provider_ernest.model.retention.items import OBSERVATION, Item, Key
+from airflow_provider_ernest.model.retention.items import Item, Key
 from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
+from airflow_provider_ernest.model.storage.stored_documents import BOTTLENECK_REPORT, OBSERVATION, PROFILE
 
 KEEP_MODELS = 5
 """So many newest models of each job and type of machine stay, unless another number is asked for. Models that
@@ -24,7 +25,7 @@ have learned count as one with the model that they go on from."""
 
 SECONDS_PER_DAY = 86_400.0
 
-ORDER = (PRODUCTION_RUN, DECISION, MODEL, MARK, OBSERVATION)
+ORDER = (PRODUCTION_RUN, DECISION, BOTTLENECK_REPORT, MODEL, MARK, OBSERVATION, PROFILE)
 """In this order documents are removed, so that at no moment one that is there lacks what it needs. Marks go
 after their model: without its mark a stale one would be taken for fresh."""
 

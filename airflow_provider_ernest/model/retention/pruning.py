@@ -225,7 +225,12 @@ def _named(item: Item) -> dict[str, str]:
 
 
 def _words(kind: str, count: int) -> str:
-    singular = {"production": "production run", "observation": "sample run"}.get(kind, kind)
+    singular = {
+        "production": "production run",
+        "observation": "sample run",
+        "profile": "run profile",
+        "bottlenecks": "bottleneck report",
+    }.get(kind, kind)
     return singular if count == 1 else f"{singular}s"
 
 

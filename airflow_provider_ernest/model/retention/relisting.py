@@ -9,13 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.model.records import ObservationRecord
 from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry, entry_of
 from airflow_provider_ernest.model.storage.store_scan import SHELF_OF
+from airflow_provider_ernest.model.storage.stored_documents import UNLISTED
 from airflow_provider_ernest.model.storage.stored_files import forget_listing, store_errors
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.store import ModelStore
+
+
+_NOT_LISTED = tuple(shelf.form for shelf in UNLISTED.values())
 
 
 class Relisting:
@@ -36,7 +39,7 @@ class Relisting:
     def watch(self, documents: Iterable[Any]) -> Iterator[Any]:
         """The documents, each of which is noted."""
         for document in documents:
-            if not isinstance(document, ObservationRecord):
+            if not isinstance(document, _NOT_LISTED):
                 entry = entry_of(document)
                 if self._not_seen.pop(entry.key, None) is None:
                     self._not_listed.append(entry)

@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.document import Document
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
@@ -16,11 +17,13 @@ from airflow_provider_ernest.model.storage.set_aside import set_aside_if_torn
 from airflow_provider_ernest.model.storage.store_removal import Removal
 from airflow_provider_ernest.model.storage.store_scan import READERS, all_documents
 from airflow_provider_ernest.model.storage.stored_documents import (
+    BOTTLENECKS,
     DECISIONS,
     MARKS,
     MODELS,
     OBSERVATIONS,
     PRODUCTION,
+    PROFILES,
     Shelf,
     Stored,
     type_folder,
@@ -46,7 +49,7 @@ class StoreReader:
         return self._catalogue
 
     def all_documents(self, *, on_skip: Callable[[Any], object] = lambda path: None) -> Iterator[Document]:
-        """Every document of all kinds, observations too, job by job; read as they are asked for.
+        """Every document of all kinds, listed or not, job by job; read as they are asked for.
 
         What cannot be read is skipped with a warning in the log, which names it.
 
@@ -93,6 +96,16 @@ class StoreReader:
     ) -> list[ObservationRecord]:
         """The newest sample runs of a job on a type of machine, newest last; see `decisions`."""
         return self._newest(OBSERVATIONS, job, instance_type, limit=limit)
+
+    def profiles(self, job: str, instance_type: str, *, limit: int | None = None) -> list[ProfileRecord]:
+        """The newest profiles of a job's runs on a type of machine, newest last; see `decisions`."""
+        return self._newest(PROFILES, job, instance_type, limit=limit)
+
+    def bottlenecks(
+        self, job: str, instance_type: str, *, limit: int | None = None
+    ) -> list[BottleneckReport]:
+        """The newest reports of what binds a job on a type of machine, newest last; see `decisions`."""
+        return self._newest(BOTTLENECKS, job, instance_type, limit=limit)
 
     def marks(self, job: str, instance_type: str) -> list[ModelMark]:
         """All marks of a job's models on a type of machine, newest last; see `decisions`."""
@@ -156,6 +169,14 @@ class StoreReader:
     def production(self, job: str, instance_type: str, production_id: str) -> ProductionRun:
         """One production run; see `load`."""
         return self._load(PRODUCTION, job, instance_type, production_id)
+
+    def profile(self, job: str, instance_type: str, profile_id: str) -> ProfileRecord:
+        """The profile of one run; see `load`."""
+        return self._load(PROFILES, job, instance_type, profile_id)
+
+    def bottleneck_report(self, job: str, instance_type: str, report_id: str) -> BottleneckReport:
+        """One report of what binds a job; see `load`."""
+        return self._load(BOTTLENECKS, job, instance_type, report_id)
 
     def mark(self, job: str, instance_type: str, mark_id: str) -> ModelMark:
         """One mark; see `load`."""

@@ -9,14 +9,11 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.model.storage.catalogue import FOLDER, Catalogue
 from airflow_provider_ernest.model.storage.catalogue_lines import Key, time_after
 from airflow_provider_ernest.model.storage.store_scan import SHELF_OF, place_of
-from airflow_provider_ernest.model.storage.stored_documents import OBSERVATIONS, Shelf
+from airflow_provider_ernest.model.storage.stored_documents import UNLISTED, Shelf
 from airflow_provider_ernest.model.storage.stored_files import forget_listing, store_errors
 from airflow_provider_ernest.model.storage.whole_files import delete
 
 log = logging.getLogger(__name__)
-
-OBSERVATION = "observation"
-"""The kind of sample runs, beside the catalogue's kinds."""
 
 
 class Removal:
@@ -33,14 +30,14 @@ class Removal:
 
     def remove(self, kind: str, job: str, instance_type: str, document_id: str) -> bool:
         """Delete a document; see `ModelStore.remove`."""
-        shelf = OBSERVATIONS if kind == OBSERVATION else SHELF_OF.get(kind)
+        shelf = UNLISTED.get(kind) or SHELF_OF.get(kind)
         if shelf is None:
-            kinds = ", ".join([*SHELF_OF, OBSERVATION])
+            kinds = ", ".join([*SHELF_OF, *UNLISTED])
             raise InvalidParameterError(
                 "kind", kind, "is no kind of documents", remedy=f"Use one of {kinds}."
             )
         path = shelf.path(self.root, job, instance_type, document_id)
-        if shelf is OBSERVATIONS:
+        if kind in UNLISTED:
             return self._delete(shelf, path)
         key = (document_id, kind, job, instance_type)
         # Before it is deleted: who saves it again after that shall be listed.

@@ -43,8 +43,7 @@ SHELF_OF: dict[str, Shelf[Any]] = {
     PRODUCTION_RUN: PRODUCTION,
     MARK: MARKS,
 }
-"""Where what an entry of each kind tells of lies. Observations are not in the catalogue: they are many, and
-asked for by job and type alone."""
+"""Where what an entry of each kind tells of lies; beside these there are those of `UNLISTED`."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,9 +1,9 @@
 """Where each kind of document lies in a store, and how it is written and read: one JSON file each.
 
 Layout: ``root / job / instance type / model id.json``, and what is kept beside the models in folders
-of its own there, ``decisions``, ``production``, ``observations`` and ``marks``. Names are percent-encoded,
-for they are the user's: a job may be called "../x". Ids sort by time, so the last name in a folder is the
-newest.
+of its own there, ``decisions``, ``production``, ``observations``, ``marks``, ``profiles`` and
+``bottlenecks``. Names are percent-encoded, for they are the user's: a job may be called "../x". Ids sort by
+time, so the last name in a folder is the newest.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.records import (
     DecisionRecord,
     ModelMark,
@@ -35,7 +36,16 @@ log = logging.getLogger(__name__)
 
 SUFFIX = ".json"
 
-Stored = TypeVar("Stored", Model, DecisionRecord, ProductionRun, ObservationRecord, ModelMark)
+Stored = TypeVar(
+    "Stored",
+    Model,
+    DecisionRecord,
+    ProductionRun,
+    ObservationRecord,
+    ModelMark,
+    ProfileRecord,
+    BottleneckReport,
+)
 
 Listed = TypeVar("Listed", Model, DecisionRecord, ProductionRun, ModelMark)
 """Documents that the catalogue lists."""
@@ -215,7 +225,28 @@ OBSERVATIONS = Shelf(
     kind="observation", form=ObservationRecord, id_field="observation_id", folder="observations"
 )
 MARKS = Shelf(kind="mark", form=ModelMark, id_field="mark_id", folder="marks")
-SHELVES: tuple[Shelf[Any], ...] = (MODELS, DECISIONS, PRODUCTION, OBSERVATIONS, MARKS)
+PROFILES = Shelf(kind="run profile", form=ProfileRecord, id_field="profile_id", folder="profiles")
+BOTTLENECKS = Shelf(
+    kind="bottleneck report", form=BottleneckReport, id_field="report_id", folder="bottlenecks"
+)
+SHELVES: tuple[Shelf[Any], ...] = (
+    MODELS,
+    DECISIONS,
+    PRODUCTION,
+    OBSERVATIONS,
+    MARKS,
+    PROFILES,
+    BOTTLENECKS,
+)
+
+OBSERVATION, PROFILE, BOTTLENECK_REPORT = "observation", "profile", "bottlenecks"
+UNLISTED: dict[str, Shelf[Any]] = {
+    OBSERVATION: OBSERVATIONS,
+    PROFILE: PROFILES,
+    BOTTLENECK_REPORT: BOTTLENECKS,
+}
+"""The kinds, beside the catalogue's, that it does not list: they are many, and asked for by job and type
+alone."""
 
 
 def type_folder(root: Any, job: str, instance_type: str) -> Any:

@@ -6,8 +6,9 @@ import time
 from airflow_provider_ernest.model.documents import Observation, RunConditions
 from airflow_provider_ernest.model.records import CODE, ModelMark, ObservationRecord
 from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
-from airflow_provider_ernest.model.store import OBSERVATION
+from airflow_provider_ernest.model.storage.stored_documents import BOTTLENECK_REPORT, OBSERVATION, PROFILE
 
+from .profile_samples import a_bottleneck_report, a_profile
 from .sample_records import WHEN, a_decision, a_model, a_production_run
 
 
@@ -48,6 +49,8 @@ MADE = {
     PRODUCTION_RUN: a_production_run,
     MARK: a_mark,
     OBSERVATION: an_observation,
+    PROFILE: a_profile,
+    BOTTLENECK_REPORT: a_bottleneck_report,
 }
 """How a document of each kind is made, by a number that names it."""
 
@@ -57,9 +60,11 @@ IDS = {
     PRODUCTION_RUN: "production_id",
     MARK: "mark_id",
     OBSERVATION: "observation_id",
+    PROFILE: "profile_id",
+    BOTTLENECK_REPORT: "report_id",
 }
 LISTED = [MODEL, DECISION, PRODUCTION_RUN, MARK]
-KINDS = [*LISTED, OBSERVATION]
+KINDS = [*LISTED, OBSERVATION, PROFILE, BOTTLENECK_REPORT]
 
 
 def id_of(kind, document):
@@ -74,6 +79,8 @@ def all_of(store, kind, job="pca", instance_type="m5.large"):
         PRODUCTION_RUN: store.productions,
         MARK: store.marks,
         OBSERVATION: store.observations,
+        PROFILE: store.profiles,
+        BOTTLENECK_REPORT: store.bottlenecks,
     }
     return read[kind](job, instance_type)
 

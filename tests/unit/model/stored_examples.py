@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from airflow_provider_ernest.model.records import ModelMark, ObservationRecord
+from tests.unit.model.profile_samples import a_bottleneck_report, a_profile
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -51,6 +52,14 @@ def observation(name, days, **fields):
             **fields,
         }
     )
+
+
+def profile(number, days, **fields):
+    return a_profile(number, recorded_at=ago(days), **fields)
+
+
+def report(number, days, **fields):
+    return a_bottleneck_report(number, reported_at=ago(days), **fields)
 
 
 def save_all(store, *documents):
