@@ -25,6 +25,9 @@ GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER = (
 BLOCKING = (NETWORK, DISK, GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER)
 """What the time of a task may be blocked on; see `spark.blocked_time`."""
 
+UNMEASURED = "something that Spark does not measure"
+"""What a task waits for that neither computes nor is blocked on any of these: a service, input, a busy host."""
+
 INPUT_SKEW, SLOW_FETCH, SLOW_DISK, COLLECTION, SLOW_HOST, FIRST_TASK, UNEXPLAINED = (
     "input skew",
     "slow fetch",
