@@ -84,6 +84,8 @@ class ErnestTaskGroup(TaskGroup):
         store: root of the model store; None for ``[ernest] store``.
         reuse: how long a stored model is good for; None to train in each run.
         on_stale: callables or Airflow notifiers, called where a model no longer speaks for the job.
+        report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
+            `BottleneckReportOperator`. Nothing waits for it.
         group_id: name of the group.
         group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
 
@@ -122,6 +124,7 @@ class ErnestTaskGroup(TaskGroup):
         store: str | None = None,
         reuse: Reuse | None = REUSE,
         on_stale: Any = (),
+        report_bottlenecks: bool = True,
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
@@ -137,6 +140,7 @@ class ErnestTaskGroup(TaskGroup):
             run_retries=run_retries,
             staging_uri=staging_uri,
             store=store,
+            reports_bottlenecks=report_bottlenecks,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
         )
         clusters = list(cluster) if isinstance(cluster, Sequence) else [cluster]

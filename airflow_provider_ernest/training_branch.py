@@ -17,6 +17,7 @@ from airflow_provider_ernest.cluster_tasks import (
     create_task,
     type_name,
 )
+from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
@@ -60,6 +61,7 @@ class Training:
     run_retries: int = 1
     staging_uri: str | None = None
     store: str | None = None
+    reports_bottlenecks: bool = True
     found_by: str = "find_model"
 
     def found(self, key: str) -> str:
@@ -153,6 +155,7 @@ def training_branch(
         retry_delay=RETRY_DELAY,
     )
     terminate.as_teardown(setups=create)
+    report = _report_task(training, runs.output, fit) if training.reports_bottlenecks else None
     own_design >> create >> runs >> fit
     # Nothing else needs the cluster. What lies between a setup and its teardown does not run where the setup
     # fails, whatever its trigger rule: the decision has to, for its fallback.
@@ -171,7 +174,7 @@ def training_branch(
         serves_production=serves_production,
         check=check,
         design=own_design,
-        training_tasks=_ids([None if design else own_design, runs, fit]),
+        training_tasks=_ids([None if design else own_design, runs, fit, report]),
         cluster_tasks=_ids([check, create, terminate]),
     )
 
@@ -222,6 +225,7 @@ def _sample_runs(training: Training, experiments: XComArg, cluster: XComArg) -> 
         seed=sampled.seed,
         cluster=cluster,
         run_timeout_seconds=training.run_timeout_seconds,
+        profile=training.reports_bottlenecks,
         job=job.name,
         store=training.store,
         artifact_sha256=training.found_text("artifact_sha256"),
@@ -254,6 +258,30 @@ def _fit_task(
         # The runs that succeeded may suffice; without a design there is nothing to fit.
         trigger_rule="all_done_min_one_success",
     )
+
+
+def _report_task(
+    training: Training, observations: XComArg, fit: FitModelOperator
+) -> BottleneckReportOperator:
+    goal = training.goal
+    report = BottleneckReportOperator(
+        task_id="bottleneck_report",
+        observations=observations,
+        job=training.job.name,
+        # As text, so that a training without a model is reported on, too.
+        model=f"{{{{ ti.xcom_pull(task_ids='{fit.task_id}') | tojson }}}}",
+        max_machines=goal.max_machines,
+        min_machines=goal.min_machines,
+        allowed_machines=goal.allowed_machines,
+        scale=goal.scale,
+        iterations=training.job.iterations,
+        store=training.store,
+    )
+    fit >> report
+    # A teardown is what Airflow lets fail, or be killed, without a word about the DAG run's state, and what
+    # a task behind the group does not wait for.
+    report.as_teardown()
+    return report
 
 
 def _ids(tasks: Iterable[Any]) -> tuple[str, ...]:

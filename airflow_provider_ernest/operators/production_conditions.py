@@ -13,10 +13,11 @@ from airflow_provider_ernest.operators.rendered import optional_document
 from airflow_provider_ernest.operators.run_identity import artifact_hash
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
+    from airflow_provider_ernest.clusters.base import Machine
     from airflow_provider_ernest.model.records import DecisionRecord
 
 FIND_MODEL = "find_model"
@@ -84,11 +85,15 @@ def bandwidth_of(cluster: Any, *, log: Any) -> ClusterBandwidth | None:
 
     try:
         given = optional_document("cluster", cluster)
-        machines = ClusterHandle.from_dict(given).machines if given else ()
+        return median_bandwidth(ClusterHandle.from_dict(given).machines) if given else None
     # The run is done, and its record is worth more than a figure in it.
     except Exception as error:
         log.warning("The bandwidth of the cluster's machines is not recorded: %s", error)
         return None
+
+
+def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
+    """The median bandwidth of machines; None where none was probed."""
     probed = [machine.bandwidth for machine in machines if machine.bandwidth is not None]
     memory = [each.memory_gigabytes_per_second for each in probed]
     network = [each.network_gigabytes_per_second for each in probed]

@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.model.bottlenecks import PRODUCTION
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.model.run_profile import Capacity
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.learned_model import follow_up
 from airflow_provider_ernest.operators.locations import store_root
@@ -19,6 +21,7 @@ from airflow_provider_ernest.operators.production_conditions import (
     code_of,
     conditions_of,
 )
+from airflow_provider_ernest.operators.profile_record import keep_profile
 from airflow_provider_ernest.operators.recording import record_in_time
 from airflow_provider_ernest.operators.rendered import optional_document, optional_text
 from airflow_provider_ernest.operators.timed_run import TimedRun, UntimedRunError
@@ -43,6 +46,7 @@ class Recording:
         store: root of the model store; None for the configured one.
         learn: whether the model is to learn from it.
         on_stale: who wants to know where the model no longer speaks for the job.
+        profile: whether to keep where the run's time went.
     """
 
     decision: Any
@@ -52,6 +56,7 @@ class Recording:
     store: Any = None
     learn: bool = True
     on_stale: Any = ()
+    profile: bool = True
 
 
 def record_production(
@@ -76,9 +81,8 @@ def record_production(
             log.warning("This production run is not recorded: its decision has left no record to read.")
             return None
         record = DecisionRecord.from_dict(decided)
-        production = _production(
-            timed(record.decision), record, recording=recording, context=context, log=log
-        )
+        timed_run = timed(record.decision)
+        production = _production(timed_run, record, recording=recording, context=context, log=log)
         _tell(production, log)
         context["ti"].xcom_push(key="production_run", value=production.to_dict())
         if not production.job:
@@ -100,6 +104,8 @@ def record_production(
         log=log,
     )
     if saved:
+        if recording.profile:
+            _profile(production, timed_run.event_log, record, recording=recording, log=log)
         follow_up(
             production,
             record,
@@ -142,6 +148,34 @@ def _production(
         origin=origin_of(context),
         conditions=conditions_of(record, spark=timed.spark, context=context, log=log),
         bandwidth=bandwidth_of(recording.cluster, log=log),
+    )
+
+
+def _profile(
+    production: ProductionRun,
+    event_log: str | None,
+    record: DecisionRecord,
+    *,
+    recording: Recording,
+    log: Any,
+) -> None:
+    bandwidth = production.bandwidth
+    network = bandwidth.network_gigabytes_per_second if bandwidth else None
+    cores = production.conditions.cores_per_machine if production.conditions else None
+    keep_profile(
+        event_log,
+        job=production.job,
+        instance_type=production.instance_type,
+        purpose=PRODUCTION,
+        scale=production.scale,
+        iterations=record.iterations,
+        capacity=Capacity(cores=cores, network_gigabytes_per_second=network, source="measured")
+        if cores and network
+        else None,
+        artifact_sha256=production.artifact_sha256,
+        store=optional_text(recording.store),
+        origin=production.origin,
+        log=log,
     )
 
 

@@ -62,6 +62,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
         on_stale: callables or Airflow notifiers, called where the model no longer speaks for the job.
+        profile: whether to keep where the run's time went, by its event log; the pages show it.
     """
 
     template_fields: Sequence[str] = (
@@ -94,6 +95,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
         store: str | None = None,
         learn: bool = True,
         on_stale: Any = (),
+        profile: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -109,6 +111,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
         self.store = store
         self.learn = learn
         self.on_stale = on_stale
+        self.profile = profile
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Record, and learn; returns the record, None where there is none."""
@@ -133,6 +136,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
                 store=self.store,
                 learn=self.learn,
                 on_stale=self.on_stale,
+                profile=self.profile,
             ),
             context=context,
             log=self.log,

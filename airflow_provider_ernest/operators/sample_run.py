@@ -63,6 +63,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         conditions: what, beside it, the run depends on, by type of machine; see `FitModelOperator`.
         wait_timeout_seconds: how long the run may wait for its machines.
         run_timeout_seconds: how long it may take once it has them; None for no limit.
+        profile: keep, beside the observation, where the run's time went; see `BottleneckReportOperator`.
 
     Raises:
         InvalidParameterError, MissingResourceError: what was asked for cannot be run (no retry).
@@ -118,6 +119,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         conditions: Any = None,
         wait_timeout_seconds: Number = 1800,
         run_timeout_seconds: Number | None = None,
+        profile: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -140,6 +142,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         self.conditions = conditions
         self.wait_timeout_seconds = wait_timeout_seconds
         self.run_timeout_seconds = run_timeout_seconds
+        self.profile = profile
         self._submission: Submission | None = None
 
     def execute(self, context: Context) -> dict[str, Any]:
@@ -172,7 +175,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             observation.startup_seconds,
             observation.waited_seconds,
         )
-        self._keep(observation)
+        self._keep(observation, handle)
         self.tells_lineage(observation, inputs=[self.input_path])
         return observation.to_dict()
 
@@ -181,15 +184,33 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         if self._submission is not None:
             self._submission.end()
 
-    def _keep(self, observation: Observation) -> None:
+    def _keep(self, observation: Observation, handle: ClusterHandle | None) -> None:
+        from airflow_provider_ernest.model.bottlenecks import SAMPLE
         from airflow_provider_ernest.operators.observation_record import keep_observation
+        from airflow_provider_ernest.operators.profile_record import capacity_of, keep_profile
 
+        job, store = optional_text(self.job), optional_text(self.store)
+        artifact_sha256 = optional_text(self.artifact_sha256)
         keep_observation(
             observation,
-            job=optional_text(self.job),
-            store=optional_text(self.store),
-            artifact_sha256=optional_text(self.artifact_sha256),
+            job=job,
+            store=store,
+            artifact_sha256=artifact_sha256,
             conditions=self.conditions,
+            log=self.log,
+        )
+        # Here, since the event log lies on this host.
+        keep_profile(
+            observation.event_log,
+            job=job if self.profile else None,
+            instance_type=observation.instance_type,
+            purpose=SAMPLE,
+            scale=observation.scale,
+            iterations=observation.iterations,
+            capacity=capacity_of(handle),
+            artifact_sha256=artifact_sha256,
+            store=store,
+            origin=observation.origin,
             log=self.log,
         )
 

@@ -58,6 +58,7 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
         on_stale: callables or Airflow notifiers, called where the model no longer speaks for the job.
+        profile: whether to keep where the run's time went, by its event log; the pages show it.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
     Raises:
@@ -79,6 +80,7 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         store: str | None = None,
         learn: bool = True,
         on_stale: Any = (),
+        profile: bool = True,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
@@ -87,6 +89,7 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         self.store = store
         self.learn = learn
         self.on_stale = on_stale
+        self.profile = profile
         self._event_logs = ""
         self._production_hook: ProductionHook | None = None
         self._submitted: SubmittedRun | None = None
@@ -119,6 +122,7 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
                 store=self.store,
                 learn=self.learn,
                 on_stale=self.on_stale,
+                profile=self.profile,
             ),
             context=context,
             log=self.log,

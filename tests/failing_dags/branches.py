@@ -19,6 +19,7 @@ from airflow.sdk import DAG, BaseOperator
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.model.documents import Experiment, Observation
+from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
@@ -68,6 +69,16 @@ def terminate(self: TerminateClusterOperator, context: Any) -> None:
     done(self, f"end {self.cluster['instance_type']}")
 
 
+report_really = BottleneckReportOperator.execute
+
+
+def report(self: BottleneckReportOperator, context: Any) -> dict[str, Any] | None:
+    if self.dag_id == "unreported":
+        raise MemoryError("as if it were killed for its memory")
+    return report_really(self, context)
+
+
+BottleneckReportOperator.execute = report
 LocalClusterOperator.execute = create
 SampleRunOperator.execute = sample
 TerminateClusterOperator.execute = terminate
@@ -133,6 +144,7 @@ eager = sized("eager", "broken", trigger_rule="all_done")
 fallen_back = sized("fallen_back", "unavailable", fallback_machines=2)
 unprepared = sized("unprepared", "good", prepare="failed", fallback_machines=2)
 not_wanted = sized("not_wanted", "good", "better", prepare="skipped", fallback_machines=2)
+unreported = sized("unreported", "good")
 # Those of one job share its models, and are run in this order.
 trained = sized("trained", "good", job="reused")
 reused = sized("reused", "good", job="reused")
@@ -149,6 +161,7 @@ RUNS = (
     fallen_back,
     unprepared,
     not_wanted,
+    unreported,
     trained,
     reused,
     reused_on_its_cluster,

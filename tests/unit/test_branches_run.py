@@ -84,7 +84,19 @@ def test_where_the_training_is_skipped_so_is_production(runs):
     assert run["state"] == "success"
 
 
-TRAINING = ("design", "create_cluster", "sample_run", "fit_model", "terminate_cluster")
+def test_a_report_that_fails_is_no_concern_of_production_nor_of_the_run(runs):
+    run = runs["unreported"]
+
+    assert run["tasks"]["ernest.bottleneck_report"] == "failed"
+    assert run["done"] == ["create good", "end good", "production on 3"]
+    assert run["state"] == "success"
+
+
+def test_a_training_without_profiles_is_reported_as_such(runs):
+    assert runs["one_is_left"]["tasks"]["ernest.broken.bottleneck_report"] == "success", "it says so, no more"
+
+
+TRAINING = ("design", "create_cluster", "sample_run", "fit_model", "bottleneck_report", "terminate_cluster")
 
 
 def states(run: dict[str, Any], *names: str, group: str = "ernest") -> set[str]:
@@ -106,7 +118,7 @@ def test_production_on_the_trainings_cluster_has_it_without_a_training_too(runs)
     run = runs["reused_on_its_cluster"]
 
     assert run["done"] == ["create good", "production on 3", "end good"]
-    assert states(run, "design", "sample_run", "fit_model") == {"skipped"}
+    assert states(run, "design", "sample_run", "fit_model", "bottleneck_report") == {"skipped"}
     assert states(run, "create_cluster", "choose_config", "terminate_cluster") == {"success"}
 
 
