@@ -31,7 +31,14 @@ class JobRow:
 
 @dataclass(frozen=True, kw_only=True)
 class StageRow:
-    """One attempt of a stage. `scopes` are the names of the operations that its data sets come of."""
+    """One attempt of a stage.
+
+    Attributes:
+        scopes: names of the operations that its data sets come of, or of a data set that comes of none, such
+            as "PythonRDD".
+        library: Spark's own library that asked for it ("ml", "mllib", "graphx", "streaming"), by its call
+            site; empty where it was none of them, or the log does not tell.
+    """
 
     stage_id: int
     attempt: int
@@ -43,6 +50,7 @@ class StageRow:
     completed_at: float | None = None
     failure: str = ""
     scopes: tuple[str, ...] = ()
+    library: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
