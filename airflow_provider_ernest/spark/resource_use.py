@@ -57,7 +57,7 @@ class ResourceUse:
         stages: that had tasks, ascending; k of them.
         stage_of: position in `stages` of each task's, shape (tasks,).
         parts: seconds by each of `PARTS`, each of shape (tasks,); together the tasks' seconds.
-        parallelism: tasks of each stage that can run at once: no more than it has, nor than slots; shape (k,).
+        parallelism: tasks of each stage that can run at once, no more than it has, nor than slots; (k,).
         in_python: whether a stage hands its rows to Python, shape (k,).
     """
 
@@ -69,7 +69,8 @@ class ResourceUse:
 
     def summed(self, column: FloatColumn | IntColumn) -> FloatColumn:
         """A column of tasks summed over those of each stage, shape (k,)."""
-        return np.bincount(self.stage_of, weights=column, minlength=len(self.stages))
+        sums = np.bincount(self.stage_of, weights=column, minlength=len(self.stages))
+        return sums.astype(np.float64)
 
     def seconds(self, parts: Iterable[str]) -> FloatColumn:
         """What the tasks of each stage spent in some of `PARTS`, summed, shape (k,)."""
