@@ -22,7 +22,7 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
         if limit.improvement_percent >= LEAST_PERCENT
     ]
     lines += [
-        f"  {cause.tasks} stragglers by {cause.cause}: {cause.excess_seconds:.1f} s over their stages' medians"
+        f"  {cause.tasks} stragglers ({cause.cause}): {cause.excess_seconds:.1f} s over their stages' medians"
         for cause in report.straggler_causes
     ]
     lines += [f"  {advice.text} ({advice.figure})" for advice in report.advice]

@@ -67,7 +67,7 @@ def replay_opinion(
 
 
 def thinned(machines: Sequence[int]) -> list[int]:
-    """At most `MOST_SIZES` of ascending numbers, the first and the last among them, each step a like factor."""
+    """At most `MOST_SIZES` of them, the first and the last among them, each step a like factor."""
     counts = sorted(set(machines))
     if len(counts) <= MOST_SIZES:
         return counts

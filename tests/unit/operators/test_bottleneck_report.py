@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.model.bottlenecks import PRODUCTION, SAMPLE, BottleneckReport, ProfileRecord
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
+from tests.unit.run_profiles import network_bound
+
+
+def record(application_id: str, *, scale: float = 0.1, machines: int = 4, **changes: Any) -> ProfileRecord:
+    profile = replace(network_bound(), application_id=application_id, scale=scale, machines=machines)
+    values = {
+        "profile_id": f"profile-of-{application_id}",
+        "recorded_at": "2026-01-01T00:00:00+00:00",
+        "job": "enrich",
+        "instance_type": "local",
+        "purpose": SAMPLE,
+        **changes,
+    }
+    return ProfileRecord(profile=profile, **values)
+
+
+@pytest.fixture
+def runs(observations) -> list[dict[str, Any]]:
+    return [replace(run, application_id=f"app-{run.index}").to_dict() for run in observations]
+
+
+@pytest.fixture
+def store(tmp_path) -> ModelStore:
+    return ModelStore(tmp_path / "store")
+
+
+def report(context, store, runs, **changes) -> dict[str, Any] | None:
+    arguments = {"observations": runs, "job": "enrich", "max_machines": 6, "store": str(store.root)}
+    operator = BottleneckReportOperator(task_id="bottleneck_report", **{**arguments, **changes})
+    return operator.execute(context)
+
+
+def test_it_goes_by_the_run_that_is_most_like_production(context, store, runs):
+    store.save_profile(record("app-0", scale=0.05, machines=1))
+    store.save_profile(record("app-6", scale=0.1, machines=4))
+    store.save_profile(record("app-4", scale=0.1, machines=3))
+
+    told = BottleneckReport.from_dict(report(context, store, runs))
+
+    assert told.application_id == "app-6"
+    assert told.profile_ids == ("profile-of-app-6", "profile-of-app-4", "profile-of-app-0")
+    assert told.headline == network_bound().headline
+    assert (told.scale, told.machines) == (0.1, 4)
+    assert told.origin is not None and told.origin.task_id == "ernest.step"
+
+
+def test_it_is_kept_where_the_pages_look_for_it(context, store, runs):
+    store.save_profile(record("app-6"))
+
+    told = BottleneckReport.from_dict(report(context, store, runs))
+
+    assert store.bottlenecks("enrich", "local") == [told]
+
+
+def test_the_replay_stands_beside_the_model_for_each_size_that_production_may_have(
+    context, store, runs, observations
+):
+    for index in (0, 6):
+        store.save_profile(record(f"app-{index}", scale=observations[index].scale))
+    model = train(observations, job="enrich", instance_type="local")
+
+    told = BottleneckReport.from_dict(
+        report(context, store, runs, model=json.dumps(model.to_dict()), min_machines=2)
+    )
+
+    assert told.model_id == model.model_id
+    assert told.replay is not None
+    assert [size.machines for size in told.replay.sizes] == [2, 3, 4, 5, 6]
+    for size in told.replay.sizes:
+        assert size.model_seconds and size.replayed_seconds > model.startup_seconds
+        low, high = size.nearly_certain_seconds
+        assert low <= size.model_seconds <= high
+
+
+def test_where_they_disagree_is_a_warning_in_the_log_and_in_the_report(
+    context, store, runs, observations, caplog
+):
+    # 44 s for a tenth of the input: ten times what the model has seen.
+    store.save_profile(record("app-6"))
+    model = train(observations, job="enrich", instance_type="local")
+
+    told = BottleneckReport.from_dict(report(context, store, runs, model=model.to_dict()))
+
+    assert "contradicts the model" in told.warnings[0]
+    assert [line for line in caplog.records if line.levelname == "WARNING" and "contradicts" in line.message]
+
+
+def test_only_the_profiles_of_these_very_runs_count(context, store, runs, caplog):
+    store.save_profile(record("app-of-another-training"))
+    store.save_profile(record("app-6", purpose=PRODUCTION))
+
+    assert report(context, store, runs) is None
+    assert "left a profile" in caplog.text
+
+
+@pytest.mark.parametrize("given", [[], None, [None]])
+def test_without_runs_it_says_so_and_succeeds(context, store, given, caplog):
+    assert report(context, store, given) is None
+    assert "no sample run" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"model": "{"}, {"max_machines": "many"}, {"observations": [{"schema": 99}]}, {"scale": "NaN"}],
+)
+def test_what_cannot_be_read_is_a_warning_and_never_a_failure(context, store, runs, wrong, caplog):
+    store.save_profile(record("app-6"))
+
+    assert report(context, store, runs, **wrong) is None
+    assert "There is no report of bottlenecks" in caplog.text
+
+
+def test_a_store_that_cannot_be_written_costs_the_record_only(context, store, runs, monkeypatch, caplog):
+    store.save_profile(record("app-6"))
+
+    def full(self: ModelStore, report: BottleneckReport) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr(ModelStore, "save_bottlenecks", full)
+
+    assert report(context, store, runs) is not None
+    assert "No space left" in caplog.text
+
+
+def test_other_iterations_than_those_of_the_runs_are_not_foretold(context, store, runs):
+    store.save_profile(record("app-6"))
+
+    told = BottleneckReport.from_dict(report(context, store, runs, iterations=100))
+
+    assert told.replay is not None and not told.replay.sizes
+    assert "100" in told.replay.problem
