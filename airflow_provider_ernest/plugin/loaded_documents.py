@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
+from airflow_provider_ernest.model.bottlenecks import ProfileRecord
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
@@ -25,6 +26,8 @@ MOST_DECISIONS_KEPT = 256
 """A decision has all its alternatives with it, some tens of kilobytes."""
 MOST_PRODUCTION_RUNS_KEPT = 1024
 MOST_MARKS_KEPT = 256
+MOST_PROFILES_KEPT = 64
+"""A profile has a hundred stages with it."""
 
 
 @lru_cache(maxsize=MOST_MODELS_KEPT)
@@ -65,6 +68,16 @@ def load_mark(store: ModelStore, job: str, instance_type: str, mark_id: str) -> 
         StoreError: it is not there or cannot be read.
     """
     return store.mark(job, instance_type, mark_id)
+
+
+@lru_cache(maxsize=MOST_PROFILES_KEPT)
+def load_profile(store: ModelStore, job: str, instance_type: str, profile_id: str) -> ProfileRecord:
+    """The profile of a run.
+
+    Raises:
+        StoreError: it is not there or cannot be read.
+    """
+    return store.profile(job, instance_type, profile_id)
 
 
 def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:

@@ -10,6 +10,8 @@ from starlette.responses import Response
 
 from airflow_provider_ernest.links.spark_history import configured_history_server
 from airflow_provider_ernest.plugin.access import AccessDep
+from airflow_provider_ernest.plugin.clarity_page import clarity_page
+from airflow_provider_ernest.plugin.clarity_responses import Clarity
 from airflow_provider_ernest.plugin.configured_store import StoreDep
 from airflow_provider_ernest.plugin.found_model import FoundDep
 from airflow_provider_ernest.plugin.json_answer import JsonAnswer
@@ -98,6 +100,20 @@ def production(
             link=application_link(configured_history_server()),
             offset=offset,
             limit=limit,
+        )
+    )
+
+
+@router.get("/clarity", summary="Why the job takes as long as it does", **answers(Clarity))
+def clarity(store: StoreDep, found: FoundDep) -> Response:
+    """What the event logs of the job's runs tell: what binds it, and what it would take on other machines."""
+    return JsonAnswer(
+        clarity_page(
+            store,
+            found.model,
+            entries=found.entries,
+            readable=found.readable,
+            link=application_link(configured_history_server()),
         )
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import unquote
 
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport
 from airflow_provider_ernest.model.documents import Design, Document, Observation
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, Model
@@ -43,6 +44,7 @@ class Documents:
         reuse: whether a stored model made the training needless; None where nobody looked for one.
         model: that was fitted, or that is reused.
         model_name: of that model, also where it was stored and then refused.
+        bottlenecks: why the job takes as long as it does; None where that is not known.
         productions: the records of the production run's task instances by their map index, where their
             operator makes them.
         unreadable: what cannot be read and why, a sentence for each.
@@ -56,6 +58,7 @@ class Documents:
     reuse: Reuse | None = None
     model: Model | None = None
     model_name: ModelName | None = None
+    bottlenecks: BottleneckReport | None = None
     record: DecisionRecord | None = None
     decision: Decision | None = None
     productions: dict[int, ProductionRun] = field(default_factory=dict)
@@ -111,6 +114,7 @@ def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None
         if observation is not None:
             found.observations[task.map_index] = observation
     found.model = _read(Model, run, group.task(run_groups.FIT), found)
+    found.bottlenecks = _read(BottleneckReport, run, group.task(run_groups.BOTTLENECKS), found)
     found.decision = _read(Decision, run, group.task(run_groups.CHOOSE), found)
     found.record = _read(DecisionRecord, run, group.task(run_groups.CHOOSE), found, RECORD)
     for task in _succeeded(group, run_groups.PRODUCTION):
@@ -121,12 +125,13 @@ def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None
         production = _read(ProductionRun, run, task, found, PRODUCTION_RUN)
         if production is not None:
             found.productions.setdefault(task.map_index, production)
-    if stored is not None:
-        _complete(found, group, stored)
+    kept = stored or StoredOfRun()
+    _complete(found, group, kept)
     found.reuse = reuse_of(run, group, branch=found.branch, record=found.record)
     if found.is_reused:
         _read_reused(run, group, found)
     found.model_name = next(_model_names(run, group, found), None)
+    _complete_bottlenecks(found, group, kept)
     found.missing = _missing(run, group, found)
     return found
 
@@ -205,6 +210,14 @@ def _complete(found: Documents, group: Group, stored: StoredOfRun) -> None:
         found.decision = found.decision or found.record.decision
     if found.model is not None:
         _complete_by_model(found, group, found.model)
+
+
+def _complete_bottlenecks(found: Documents, group: Group, stored: StoredOfRun) -> None:
+    """Fill in the report, which is stored by job and type of machine: what tells these must be known."""
+    reporters = _succeeded(group, run_groups.BOTTLENECKS)
+    if found.bottlenecks is None and found.model_name is not None and reporters:
+        job, instance_type, _ = found.model_name
+        found.bottlenecks = made_by(stored.reports(job, instance_type), reporters[0])
 
 
 def _complete_by_model(found: Documents, group: Group, model: Model) -> None:

@@ -7,13 +7,27 @@ from dataclasses import dataclass
 
 from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
 
-FIND, PREFLIGHT, DESIGN, CLUSTER, SAMPLE_RUN, FIT, CHOOSE, RESIZE, PRODUCTION, RECORD, TERMINATE = KINDS = (
+(
+    FIND,
+    PREFLIGHT,
+    DESIGN,
+    CLUSTER,
+    SAMPLE_RUN,
+    FIT,
+    BOTTLENECKS,
+    CHOOSE,
+    RESIZE,
+    PRODUCTION,
+    RECORD,
+    TERMINATE,
+) = KINDS = (
     "find",
     "preflight",
     "design",
     "cluster",
     "sample_run",
     "fit",
+    "bottleneck_report",
     "choose",
     "resize",
     "production",
@@ -32,6 +46,7 @@ OPERATORS = {
     "ExistingClusterOperator": CLUSTER,
     "SampleRunOperator": SAMPLE_RUN,
     "FitModelOperator": FIT,
+    "BottleneckReportOperator": BOTTLENECKS,
     "ChooseConfigOperator": CHOOSE,
     "RecordRunOperator": RECORD,
     "TerminateClusterOperator": TERMINATE,

@@ -6,8 +6,10 @@ import logging
 from collections.abc import Callable, Iterable
 from datetime import UTC, datetime, timedelta
 from functools import cache, cached_property, partial
+from typing import TypeVar
 
 from airflow_provider_ernest.exceptions import ErnestError, StoreError
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import DECISION, MODEL, PRODUCTION_RUN, CatalogueEntry
@@ -26,8 +28,12 @@ from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
 
 log = logging.getLogger(__name__)
 
+Made = TypeVar("Made", Model, DecisionRecord, ProductionRun, ModelMark, BottleneckReport)
+
 MOST_LOOKED_AT = 100
 """Documents of a kind that are read for a run, the nearest in time: a DAG may have made thousands."""
+MOST_REPORTS = 20
+"""Reports of bottlenecks that are read for a run, the newest: the catalogue does not know their times."""
 LONGEST_WAY = timedelta(days=1)
 """Documents made so long before or after a run are not of it, whatever the clocks."""
 
@@ -40,6 +46,7 @@ class StoredOfRun:
         decisions: reads the decisions.
         production_runs: reads the production runs.
         marks: reads the marks of models.
+        reports: reads the reports of bottlenecks of a job on a type of machine.
     """
 
     def __init__(
@@ -49,11 +56,13 @@ class StoredOfRun:
         decisions: Callable[[], tuple[DecisionRecord, ...]] = tuple,
         production_runs: Callable[[], tuple[ProductionRun, ...]] = tuple,
         marks: Callable[[], tuple[ModelMark, ...]] = tuple,
+        reports: Callable[[str, str], tuple[BottleneckReport, ...]] = lambda job, instance_type: (),
     ) -> None:
         self._models = models
         self._decisions = decisions
         self._production_runs = production_runs
         self._marks = marks
+        self.reports = reports
 
     @cached_property
     def models(self) -> tuple[Model, ...]:
@@ -95,10 +104,11 @@ def stored_of(store: ModelStore | StoreError, run: RunRecord) -> StoredOfRun:
         decisions=partial(_read, store, run, entries, DECISION, load_decision),
         production_runs=partial(_read, store, run, entries, PRODUCTION_RUN, load_production),
         marks=partial(_read, store, run, entries, MARK, load_mark),
+        reports=partial(_reports, store, run),
     )
 
 
-def made_by(documents: Iterable[Kept], task: TaskRow) -> Kept | None:
+def made_by(documents: Iterable[Made], task: TaskRow) -> Made | None:
     """The newest document that the task instance made; None where it made none."""
     for document in documents:
         origin = document.origin
@@ -128,7 +138,22 @@ def _read(
         return ()
 
 
-def _is_of(document: Kept, run: RunRecord) -> bool:
+def _reports(store: ModelStore, run: RunRecord, job: str, instance_type: str) -> tuple[BottleneckReport, ...]:
+    """Those of the run, newest first."""
+    try:
+        newest = store.bottlenecks(job, instance_type, limit=MOST_REPORTS)
+    except ErnestError:
+        log.warning(
+            "Run %s of DAG %s is shown without its report of bottlenecks",
+            run.run_id,
+            run.dag_id,
+            exc_info=True,
+        )
+        return ()
+    return tuple(report for report in reversed(newest) if _is_of(report, run))
+
+
+def _is_of(document: Made, run: RunRecord) -> bool:
     origin = document.origin
     return origin is not None and (origin.dag_id, origin.run_id) == (run.dag_id, run.run_id)
 

@@ -10,6 +10,7 @@ from urllib.parse import quote
 from airflow_provider_ernest.model.records import ModelMark
 from airflow_provider_ernest.plugin import run_groups
 from airflow_provider_ernest.plugin.fallbacks import fallback_of
+from airflow_provider_ernest.plugin.run_bottlenecks import told_bottlenecks
 from airflow_provider_ernest.plugin.run_costs import (
     Training,
     price_per_hour,
@@ -139,6 +140,7 @@ def _branch(documents: Documents, training: Training, link: ApplicationLink) -> 
         ],
         "reuse": _reuse(documents),
         "model": _model(documents),
+        "bottlenecks": told_bottlenecks(documents.bottlenecks),
         "is_decided_by": documents.is_decided_by,
         "training": _training(training),
     }

@@ -29,8 +29,8 @@ class Step(Answer):
     map_index: int
     name: str
     kind: str = Field(
-        description="find, preflight, design, cluster, sample_run, fit, choose, resize, terminate, "
-        "production or record"
+        description="find, preflight, design, cluster, sample_run, fit, bottleneck_report, choose, resize, "
+        "terminate, production or record"
     )
     branch: str = Field(description="Of several types of machine the one trained; empty for what all share.")
     instance_type: str | None = Field(description="The branch's; null where there is none, or not known yet.")
@@ -139,6 +139,19 @@ class RunReuse(Answer):
     trained_at: str | None
 
 
+class RunBottlenecks(Answer):
+    """Why the job takes as long as it does, by the runs of a training."""
+
+    headline: str
+    bottleneck: str
+    application_id: str = Field(description="Of the run that it goes by.")
+    machines: int
+    scale: float
+    disagreement: str = Field(
+        description="Where a replay is outside the model's 95 % intervals, as a sentence; else empty."
+    )
+
+
 class RunMark(ModelName):
     """What the run noted against a model."""
 
@@ -158,6 +171,7 @@ class Branch(Answer):
     observations: list[SampleRun]
     reuse: RunReuse | None = Field(description="Null where no task of the run looks for a stored model.")
     model: RunModel | None
+    bottlenecks: RunBottlenecks | None
     is_decided_by: bool = Field(description="Whether the decision comes of its model.")
     training: Training
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.plugin import run_groups
 from airflow_provider_ernest.plugin.fallbacks import MOST_PROBABLE, STATED, fallback_of
+from airflow_provider_ernest.plugin.run_bottlenecks import disagreement_of
 from airflow_provider_ernest.plugin.run_costs import production_seconds
 from airflow_provider_ernest.plugin.run_documents import Documents
 from airflow_provider_ernest.plugin.run_groups import Step
@@ -24,6 +25,7 @@ STATES = {
     "queued": "It waits for a worker.",
     "scheduled": "It waits for a free slot.",
 }
+WITHOUT_RESULT = (FAILED, "upstream_failed", SKIPPED)
 FALLBACKS = {STATED: "the stated configuration", MOST_PROBABLE: "the most probable configuration"}
 
 NOT_YET = "It has not begun."
@@ -36,8 +38,11 @@ NEEDED_FOR_TRAINING = (
     run_groups.CLUSTER,
     run_groups.SAMPLE_RUN,
     run_groups.FIT,
+    run_groups.BOTTLENECKS,
     run_groups.TERMINATE,
 )
+NOT_NEEDED_FOR_CHOICE = "The model and the decision do without it."
+"""Behind why there is no report: its task must not look like a training that failed."""
 
 
 def says(step: Step, documents: Documents) -> str:
@@ -46,7 +51,9 @@ def says(step: Step, documents: Documents) -> str:
     if task.state == SKIPPED and documents.is_reused and step.kind in NEEDED_FOR_TRAINING:
         return NOT_NEEDED
     if task.state != SUCCESS:
-        return STATES.get(task.state or "", NOT_YET)
+        words = STATES.get(task.state or "", NOT_YET)
+        without = step.kind == run_groups.BOTTLENECKS and task.state in WITHOUT_RESULT
+        return f"{words} {NOT_NEEDED_FOR_CHOICE}" if without else words
     try:
         told = _RESULTS[step.kind](task, documents)
     except (ValueError, ArithmeticError):  # documents of others may hold any numbers
@@ -105,6 +112,13 @@ def _fit(_task: TaskRow, documents: Documents) -> str:
         f"Error of {percent(validation.median_error_percent / 100)} (median) and "
         f"{percent(validation.max_error_percent / 100)} (largest) over {_runs(len(model.observations))}."
     )
+
+
+def _bottlenecks(_task: TaskRow, documents: Documents) -> str:
+    report = documents.bottlenecks
+    if report is None:
+        return "It succeeded, and nothing could be told of the runs; its log says why."
+    return f"{report.headline.rstrip('.')}. {disagreement_of(report)}".strip()
 
 
 def _choose(_task: TaskRow, documents: Documents) -> str:
@@ -178,6 +192,7 @@ _RESULTS = {
     run_groups.CLUSTER: _cluster,
     run_groups.SAMPLE_RUN: _sample_run,
     run_groups.FIT: _fit,
+    run_groups.BOTTLENECKS: _bottlenecks,
     run_groups.CHOOSE: _choose,
     run_groups.RESIZE: _resize,
     run_groups.PRODUCTION: _production,

@@ -21,6 +21,7 @@ AFTER_CHOICE = (run_groups.RESIZE, run_groups.PRODUCTION, run_groups.RECORD)
 WITH_MODEL = (
     run_groups.SAMPLE_RUN,
     run_groups.FIT,
+    run_groups.BOTTLENECKS,
     run_groups.CHOOSE,
     run_groups.PRODUCTION,
     run_groups.RECORD,

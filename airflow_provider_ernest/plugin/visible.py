@@ -6,13 +6,14 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from typing import TypeAlias, TypeVar
 
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ProductionRun
 from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry
 
 Readable: TypeAlias = Callable[[str | None], bool]
 """Whether a DAG may be read; None stands for what was made outside of DAGs."""
 
-Record = TypeVar("Record", DecisionRecord, ProductionRun, ModelMark)
+Record = TypeVar("Record", DecisionRecord, ProductionRun, ModelMark, ProfileRecord, BottleneckReport)
 
 
 def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> list[CatalogueEntry]:
@@ -22,7 +23,7 @@ def visible_entries(entries: Iterable[CatalogueEntry], readable: Readable) -> li
 
 
 def visible_records(records: Iterable[Record], readable: Readable) -> list[Record]:
-    """The decisions, production runs or marks of DAGs that may be read."""
+    """Those of DAGs that may be read."""
     may_read = cache(readable)
     return [record for record in records if may_read(record.origin.dag_id if record.origin else None)]
 

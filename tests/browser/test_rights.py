@@ -22,6 +22,7 @@ ROUTES = (
     "api/model",
     "api/prediction",
     "api/production",
+    "api/clarity",
     "api/untrained_runs",
     "api/run",
     "api/task",
@@ -101,7 +102,13 @@ def test_models_of_others_are_refused_as_if_they_did_not_exist(behind_prefix: Si
     with behind_prefix.client("viewer") as client:
         missing = client.get("api/model", params={"job": "no such job", "instance_type": "r3.xlarge"})
         assert missing.status_code == 403
-        for path in ("api/model", "api/prediction", "api/production", "api/untrained_runs"):
+        for path in (
+            "api/model",
+            "api/prediction",
+            "api/production",
+            "api/clarity",
+            "api/untrained_runs",
+        ):
             for parameters in hidden:
                 answer = client.get(path, params=parameters)
                 assert (answer.status_code, answer.text) == (403, missing.text)

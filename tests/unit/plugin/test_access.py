@@ -92,6 +92,7 @@ ROUTES = (
     "/api/prediction?job=a&instance_type=b",
     "/api/production?job=a&instance_type=b",
     "/api/untrained_runs?job=a&instance_type=b",
+    "/api/clarity?job=a&instance_type=b",
     "/api/run?dag_id=a&run_id=b",
     "/api/task?dag_id=a&run_id=b&task_id=c",
 )

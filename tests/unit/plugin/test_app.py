@@ -95,6 +95,7 @@ class TestDescription:
             "/api/prediction",
             "/api/same_cost",
             "/api/production",
+            "/api/clarity",
             "/api/untrained_runs",
             "/api/run",
             "/api/task",

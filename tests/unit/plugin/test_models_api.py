@@ -21,7 +21,14 @@ from tests.unit.plugin.run_examples import DAG_ID, JOB, MODEL_ID, TYPE, model, r
 OLDER_ID = "20261101T000000.000000Z-00000000"
 ONE = {"job": JOB, "instance_type": TYPE}
 QUESTION = {"price_per_hour": 0.2, "deadline_seconds": 900, "max_machines": 8}
-API = ("/api/model", "/api/prediction", "/api/same_cost", "/api/production", "/api/untrained_runs")
+API = (
+    "/api/model",
+    "/api/prediction",
+    "/api/same_cost",
+    "/api/production",
+    "/api/clarity",
+    "/api/untrained_runs",
+)
 
 
 @pytest.fixture
