@@ -9,6 +9,9 @@ from itertools import pairwise
 
 FEWEST_TICKS = 3
 
+SHORTEST = 1e-3
+"""An axis is no shorter."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
@@ -55,6 +58,13 @@ def axis_from_zero(values: Sequence[float], *, start: float, end: float) -> Axis
     """A linear axis from 0 to a round number above all values."""
     ticks = _round_numbers(0.0, max(values) * 1.05)
     return Axis(low=0.0, high=ticks[-1], start=start, end=end, ticks=ticks)
+
+
+def axis_around(low: float, high: float, *, start: float, end: float) -> Axis:
+    """A linear axis from 0, or a round number below what is less, to a round number above `high`."""
+    low = min(low, 0.0)
+    ticks = _round_numbers(low, max(high, low + SHORTEST))
+    return Axis(low=ticks[0], high=ticks[-1], start=start, end=end, ticks=ticks)
 
 
 def machines_axis(counts: Sequence[int], *, start: float, end: float) -> Axis:

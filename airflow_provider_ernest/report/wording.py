@@ -75,3 +75,8 @@ def probability(value: float) -> str:
 def machines(count: int) -> str:
     """1 machine, 2 machines."""
     return "1 machine" if count == 1 else f"{count} machines"
+
+
+def shortened(words: str, most: int) -> str:
+    """The words in at most so many letters."""
+    return words if len(words) <= most else f"{words[: most - 1].rstrip()}…"

@@ -1,6 +1,5 @@
 import re
 from dataclasses import replace
-from html.parser import HTMLParser
 
 import pytest
 
@@ -13,39 +12,7 @@ from airflow_provider_ernest.report.contents import gather
 from airflow_provider_ernest.report.page import render
 from airflow_provider_ernest.report.shell import POLICY
 from tests.unit.report.conftest import observations
-
-VOID = {"meta"}
-
-
-class Page(HTMLParser):
-    """The page as a browser takes it apart: its elements, and the text that a reader sees."""
-
-    def __init__(self, html: str) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self.open: list[str] = []
-        self.texts: list[str] = []
-        self.feed(html)
-        assert self.open == []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag: str) -> None:
-        assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] != "style":
-            self.texts.append(data)
-
-    @property
-    def text(self) -> str:
-        return "\n".join(self.texts)
-
-    def all(self, tag: str) -> list[dict[str, str | None]]:
-        return [attributes for name, attributes in self.elements if name == tag]
+from tests.unit.report.parsed_page import Page
 
 
 def page_of(model: Model, **options: object) -> Page:
@@ -126,16 +93,7 @@ def test_every_chart_is_described_and_has_its_numbers(model: Model):
 
 def test_charts_are_drawn_within_their_frame(model: Model):
     page = page_of(model, billing=Billing(price_per_hour=0.5), goal=Goal(budget_dollars=0.01))
-    width = height = 0.0
-    for tag, attributes in page.elements:
-        if tag == "svg":
-            _, _, width, height = (float(part) for part in str(attributes["viewbox"]).split())
-        places = re.findall(r"-?[\d.]+,-?[\d.]+", attributes.get("d") or "")
-        places += [f"{attributes['cx']},{attributes['cy']}"] if tag == "circle" else []
-        for place in places:
-            x, y = (float(part) for part in place.split(","))
-            assert 0 <= x <= width
-            assert 0 <= y <= height
+    assert page.outside_of_frames() == []
 
 
 def test_the_chosen_cluster_stands_first(model: Model):

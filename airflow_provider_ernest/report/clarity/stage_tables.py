@@ -1,0 +1,113 @@
+"""The stages and their stragglers in tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from xml.etree.ElementTree import Element
+
+from airflow_provider_ernest.model.run_profile import RunProfile, StageProfile, Straggler
+from airflow_provider_ernest.report.clarity.resources import within
+from airflow_provider_ernest.report.tables import table
+from airflow_provider_ernest.report.wording import data_amount, duration, number, percent, shortened
+
+LEAST_SHARE = 0.05
+"""Of a stage's task time; less waiting is not worth naming."""
+
+LONGEST_NAME = 36
+"""Of a stage, in letters; the numbers of the timeline have it in full."""
+
+
+def stage_number(stage: StageProfile) -> str:
+    """Spark's number, with that of the attempt where it is not the first."""
+    return f"{stage.stage_id}.{stage.attempt}" if stage.attempt else str(stage.stage_id)
+
+
+def stage_table(profile: RunProfile) -> Element:
+    """What each stage did; columns of which nothing is known are left out."""
+    stages = profile.stages
+    columns = {
+        "stage": [stage_number(stage) for stage in stages],
+        "name": [shortened(stage.name, LONGEST_NAME) for stage in stages],
+        "seconds": [number(stage.seconds) for stage in stages],
+        "bound by": [stage.bottleneck for stage in stages],
+        "waits for": [waits(stage) for stage in stages],
+        "tasks": [_tasks(stage) for stage in stages],
+        "median task, s": [_quantile(stage, 0.5) for stage in stages],
+        "longest": [_quantile(stage, 1.0) for stage in stages],
+        "stragglers": _counts(stage.stragglers for stage in stages),
+        "input": _amounts(stage.input_bytes for stage in stages),
+        "fetched": _amounts(stage.shuffle_remote_bytes + stage.shuffle_local_bytes for stage in stages),
+        "shuffle written": _amounts(stage.shuffle_written_bytes for stage in stages),
+        "spilled": _amounts(stage.spilled_bytes for stage in stages),
+        "output": _amounts(stage.output_bytes for stage in stages),
+    }
+    known = {name: cells for name, cells in columns.items() if any(cells)}
+    return table(
+        list(known),
+        list(zip(*known.values(), strict=True)),
+        words=[at for at, name in enumerate(known) if name in ("name", "bound by", "waits for")],
+    )
+
+
+def waits(stage: StageProfile) -> str:
+    """What its tasks mostly waited for, with the share of their time."""
+    if stage.task_seconds <= 0:
+        return ""
+    shares = {name: seconds / stage.task_seconds for name, seconds in stage.blocked_seconds.items()}
+    worth = sorted(((share, name) for name, share in shares.items() if share >= LEAST_SHARE), reverse=True)
+    return ", ".join(f"{within(name)} {percent(share)}" for share, name in worth[:2])
+
+
+def cause_table(profile: RunProfile) -> Element:
+    """The stragglers by their cause."""
+    return table(
+        ["cause", "tasks", "longer than the medians by", "the run without", "won at most"],
+        (
+            [
+                each.cause,
+                f"{each.tasks:,}",
+                duration(each.excess_seconds),
+                duration(each.seconds_without),
+                percent(max(0.0, 1 - each.seconds_without / profile.replayed_seconds)),
+            ]
+            for each in profile.straggler_causes
+        ),
+        words=[0],
+    )
+
+
+def straggler_table(stragglers: Sequence[Straggler]) -> Element:
+    """The worst of them, one by one."""
+    return table(
+        ["stage", "task", "host", "seconds", "median of the stage", "cause", "because"],
+        (
+            [
+                str(each.stage_id),
+                str(each.task_id),
+                each.host,
+                number(each.seconds),
+                number(each.median_seconds),
+                each.cause,
+                each.evidence,
+            ]
+            for each in stragglers
+        ),
+        words=[2, 5, 6],
+    )
+
+
+def _tasks(stage: StageProfile) -> str:
+    return f"{stage.tasks:,} + {stage.failed_tasks:,} failed" if stage.failed_tasks else f"{stage.tasks:,}"
+
+
+def _quantile(stage: StageProfile, share: float) -> str:
+    seconds = stage.quantiles_seconds
+    return number(seconds[round(share * (len(seconds) - 1))]) if seconds else ""
+
+
+def _counts(values: Iterable[int]) -> list[str]:
+    return [f"{value:,}" if value else "" for value in values]
+
+
+def _amounts(values: Iterable[int]) -> list[str]:
+    return [data_amount(value) if value else "" for value in values]
