@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.spark.event_log import application_id_of
+from airflow_provider_ernest.spark.run_record import application_id_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.spark.event_log import read_run
 from airflow_provider_ernest.spark.observing import MeasuredRun, measure
+from airflow_provider_ernest.spark.run_record import read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

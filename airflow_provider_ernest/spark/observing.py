@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.spark.event_log import application_id_of, find_event_log, read_run
+from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log, read_run
 
 if TYPE_CHECKING:
     from pathlib import Path

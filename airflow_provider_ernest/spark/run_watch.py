@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.event_log import application_id_of, find_event_log
 from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
 from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable

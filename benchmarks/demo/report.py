@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.model.documents import Design
     from airflow_provider_ernest.model.results import Decision, Model
-    from airflow_provider_ernest.spark.event_log import RunRecord
+    from airflow_provider_ernest.spark.run_record import RunRecord
 
 WIDTH = 110
 """Of lines that would run on."""

@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_ernest.model.documents import Design, Origin
 from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.spark.event_log import find_event_log, read_run
+from airflow_provider_ernest.spark.run_record import find_event_log, read_run
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run

@@ -23,8 +23,8 @@ from airflow_provider_ernest.model.documents import Experiment, Observation
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import find_by_environment
 from airflow_provider_ernest.spark import run_watch
-from airflow_provider_ernest.spark.event_log import read_run
 from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.run_record import read_run
 from tests.integration.conftest import processes_mentioning, wait_until
 
 pytestmark = pytest.mark.spark

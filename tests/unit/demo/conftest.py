@@ -6,7 +6,7 @@ from airflow_provider_ernest.model.documents import Design, Experiment, Observat
 from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.spark.event_log import Executor, RunRecord
+from airflow_provider_ernest.spark.run_record import Executor, RunRecord
 from benchmarks.demo.report import Outcome
 
 POINTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]

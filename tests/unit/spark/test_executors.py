@@ -10,8 +10,8 @@ import pytest
 
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.model.documents import Experiment
-from airflow_provider_ernest.spark.event_log import read_run
 from airflow_provider_ernest.spark.observing import observe
+from airflow_provider_ernest.spark.run_record import read_run
 from airflow_provider_ernest.spark.run_watch import EventLogProgress
 from airflow_provider_ernest.spark.sampling import Sample
 

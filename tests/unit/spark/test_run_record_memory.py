@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.model.documents import RunMetrics
-from airflow_provider_ernest.spark.event_log import read_run
+from airflow_provider_ernest.spark.run_record import read_run
 
 MEMORY_ONLY = {"Use Disk": False, "Use Memory": True, "Use Off Heap": False, "Replication": 1}
 MEMORY_AND_DISK = {**MEMORY_ONLY, "Use Disk": True}

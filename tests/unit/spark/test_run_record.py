@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import SampleRunError
-from airflow_provider_ernest.spark.event_log import find_event_log, read_run
+from airflow_provider_ernest.spark.run_record import find_event_log, read_run
 
 
 def executor(number: int, *, at: float, port: int) -> dict:

@@ -1,0 +1,171 @@
+"""From the lines of a log to its tables."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.spark.log_reading.application_events import (
+    ApplicationStart,
+    EnvironmentUpdate,
+    LogStart,
+    Moment,
+)
+from airflow_provider_ernest.spark.log_reading.event_names import PASSED_OVER, event_name
+from airflow_provider_ernest.spark.log_reading.jobs import Jobs
+from airflow_provider_ernest.spark.log_reading.machines import DRIVER, Machines
+from airflow_provider_ernest.spark.log_reading.properties import told_properties
+from airflow_provider_ernest.spark.log_reading.sql import SqlExecutions
+from airflow_provider_ernest.spark.log_reading.tables import EventLog
+from airflow_provider_ernest.spark.log_reading.task_table import TaskRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from airflow_provider_ernest.spark.log_reading.notes import Notes
+
+MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)
+"""What decoders and columns say of an event that is none of Spark's: wrong types, numbers without bounds,
+values nested without end."""
+
+MOST_UNKNOWN_NAMES = 1000
+_STREAMING_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+
+
+class Application:
+    """Collects what the events of one application tell.
+
+    Args:
+        notes: where what cannot be read is counted.
+        most_tasks: see `TaskRows`.
+    """
+
+    def __init__(self, notes: Notes, *, most_tasks: int | None = None) -> None:
+        self._notes = notes
+        self._tasks = TaskRows(most_tasks=most_tasks)
+        self._jobs = Jobs()
+        self._machines = Machines()
+        self._sql = SqlExecutions()
+        self._start: ApplicationStart | None = None
+        self._ended_at: float | None = None
+        self._spark: str | None = None
+        self._properties: dict[str, str] = {}
+        self._is_streaming = False
+        self._unknown: dict[str, int] = {}
+        self._handlers: dict[bytes, Callable[[bytes], None]] = {
+            name.encode(): handler
+            for name, handler in {
+                "SparkListenerLogStart": self._log_started,
+                "SparkListenerApplicationStart": self._started,
+                "SparkListenerApplicationEnd": self._ended,
+                "SparkListenerEnvironmentUpdate": self._environment_told,
+                "SparkListenerTaskEnd": self._tasks.add,
+                **self._jobs.handlers,
+                **self._machines.handlers,
+                **self._sql.handlers,
+            }.items()
+        }
+
+    def read(self, lines: Iterable[bytes]) -> None:
+        """Read all events; those that are malformed are counted and passed over.
+
+        Raises:
+            EventLogError: there are more tasks than allowed.
+        """
+        handlers, passed_over = self._handlers, PASSED_OVER
+        for line in lines:
+            name = event_name(line)
+            if name in passed_over:
+                continue
+            handler = handlers.get(name)
+            if handler is None:
+                self._count_unknown(name, line)
+                continue
+            try:
+                handler(line)
+            except MALFORMED:
+                self._notes.unreadable_lines += 1
+
+    def _count_unknown(self, name: bytes, line: bytes) -> None:
+        if not name:
+            self._notes.unreadable_lines += bool(line.strip())
+            return
+        text = name.decode(errors="replace")
+        if text.startswith(_STREAMING_QUERY):
+            self._is_streaming = True
+        elif text in self._unknown or len(self._unknown) < MOST_UNKNOWN_NAMES:
+            self._unknown[text] = self._unknown.get(text, 0) + 1
+
+    def _log_started(self, line: bytes) -> None:
+        self._spark = self._spark or msgspec.json.decode(line, type=LogStart).spark or None
+
+    def _started(self, line: bytes) -> None:
+        started = msgspec.json.decode(line, type=ApplicationStart)
+        if self._start is None:
+            self._start = started
+        elif started.application_id != self._start.application_id:
+            self._notes.tell(f"It holds the events of another application, too ({started.application_id}).")
+
+    def _ended(self, line: bytes) -> None:
+        self._ended_at = msgspec.json.decode(line, type=Moment).timestamp / 1000
+
+    def _environment_told(self, line: bytes) -> None:
+        told = told_properties(msgspec.json.decode(line, type=EnvironmentUpdate).properties)
+        # Connect servers and the like tell it again when jars are added.
+        self._properties.update(told)
+
+    def event_log(self, source: str, application_id: str) -> EventLog:
+        """The tables.
+
+        Args:
+            source: the log's name, for the error.
+            application_id: as the log's name tells it, where its events do not.
+
+        Raises:
+            EventLogError: no application started in it.
+        """
+        if self._start is None:
+            raise EventLogError(
+                f"{source} is no event log of Spark, or lacks its beginning: no application starts in it.",
+                remedy="Give a log that Spark wrote with spark.eventLog.enabled=true: the file or, where it "
+                "is rolled over, the folder eventlog_v2_...",
+            )
+        started_at = self._start.timestamp / 1000
+        parts = (self._tasks, self._jobs, self._machines, self._sql)
+        executors = self._machines.rows
+        if any(executor.executor_id == DRIVER for executor in executors):
+            self._notes.tell("It ran inside its driver: there were no machines, only the driver's threads.")
+        return EventLog(
+            application_id=self._start.application_id or application_id,
+            name=self._start.name or "",
+            spark=self._spark,
+            master=self._properties.get("spark.master", ""),
+            started_at=started_at,
+            ended_at=max(started_at, self._ended_at or max(part.last_at for part in parts)),
+            is_complete=self._ended_at is not None,
+            properties=self._properties,
+            jobs=self._jobs.rows,
+            stages=self._jobs.stages,
+            executors=executors,
+            tasks=self._tasks.table(self._machines.numbers),
+            sql_executions=self._sql.rows(self._jobs.failed_executions),
+            broadcast_bytes=self._machines.broadcast_bytes,
+            is_streaming=self._is_streaming or self._jobs.is_streaming,
+            unknown_events=dict(sorted(self._unknown.items())),
+            unreadable_lines=self._notes.unreadable_lines,
+            warnings=tuple(self._warnings()),
+        )
+
+    def _warnings(self) -> list[str]:
+        notes = self._notes
+        warnings = list(notes.problems)
+        if self._ended_at is None:
+            warnings.append("It does not tell the application's end: it was cut off, or still runs.")
+        if notes.unreadable_lines:
+            warnings.append(f"{notes.unreadable_lines} of its lines are no events and were passed over.")
+        if notes.too_long_lines:
+            warnings.append(f"{notes.too_long_lines} of its lines were passed over for their length.")
+        return warnings

@@ -1,0 +1,143 @@
+"""The jobs of an application and the attempts of their stages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from airflow_provider_ernest.spark.log_reading.application_events import JobEnd, JobStart, StageEvent
+from airflow_provider_ernest.spark.log_reading.tables import JobRow, StageRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from airflow_provider_ernest.spark.log_reading.application_events import DataSet, StageInfo
+
+_STREAMING = ("sql.streaming.queryId", "streaming.sql.batchId", "spark.streaming.internal.batchTime")
+"""Properties of the jobs of structured and of discretised streams."""
+
+_SQL_EXECUTION = "spark.sql.execution.id"
+_NAME_CHARACTERS = 500
+
+
+class Jobs:
+    """Collects jobs and stages.
+
+    Attributes:
+        is_streaming: whether a job was one of a stream.
+        last_at: the last moment that their events tell of, seconds since the epoch.
+    """
+
+    def __init__(self) -> None:
+        self.is_streaming = False
+        self.last_at = 0.0
+        self._jobs: dict[int, JobRow] = {}
+        self._active: dict[int, JobRow] = {}
+        self._job_of: dict[int, int] = {}
+        self._stages: dict[tuple[int, int], StageRow] = {}
+        self._scopes: dict[tuple[str, ...], tuple[str, ...]] = {}
+        self._start = msgspec.json.Decoder(JobStart).decode
+        self._end = msgspec.json.Decoder(JobEnd).decode
+        self._stage = msgspec.json.Decoder(StageEvent).decode
+        self.handlers: dict[str, Callable[[bytes], None]] = {
+            "SparkListenerJobStart": self._job_started,
+            "SparkListenerJobEnd": self._job_ended,
+            "SparkListenerStageSubmitted": self._stage_told,
+            "SparkListenerStageCompleted": self._stage_told,
+        }
+
+    @property
+    def rows(self) -> tuple[JobRow, ...]:
+        """The jobs in the order in which they were submitted."""
+        return tuple(self._jobs.values())
+
+    @property
+    def stages(self) -> tuple[StageRow, ...]:
+        """The attempts in the order in which they were submitted."""
+        return tuple(self._stages.values())
+
+    @property
+    def failed_executions(self) -> set[int]:
+        """The queries of which a job failed."""
+        failed = (job.sql_execution_id for job in self._jobs.values() if job.succeeded is False)
+        return {number for number in failed if number is not None}
+
+    def _job_started(self, line: bytes) -> None:
+        event = self._start(line)
+        properties = event.properties or {}
+        self.is_streaming = self.is_streaming or any(name in properties for name in _STREAMING)
+        execution = str(properties.get(_SQL_EXECUTION, ""))
+        job = JobRow(
+            job_id=event.job_id,
+            submitted_at=event.submitted_at / 1000,
+            stage_ids=tuple(event.stage_ids),
+            sql_execution_id=int(execution) if execution.isdecimal() else None,
+        )
+        self._jobs[event.job_id] = self._active[event.job_id] = job
+        for stage_id in event.stage_ids:
+            self._job_of.setdefault(stage_id, event.job_id)
+        self._seen(job.submitted_at)
+
+    def _job_ended(self, line: bytes) -> None:
+        event = self._end(line)
+        job = self._jobs.get(event.job_id)
+        self._active.pop(event.job_id, None)
+        if job is not None:
+            self._jobs[event.job_id] = replace(
+                job,
+                completed_at=event.completed_at / 1000,
+                succeeded=event.result is not None and event.result.result == "JobSucceeded",
+            )
+        self._seen(event.completed_at / 1000)
+
+    def _stage_told(self, line: bytes) -> None:
+        """Both events tell the same of a stage, the later one more."""
+        event = self._stage(line)
+        info = event.info
+        properties = event.properties or {}
+        self.is_streaming = self.is_streaming or any(name in properties for name in _STREAMING)
+        key = (info.stage_id, info.attempt)
+        known = self._stages.get(key)
+        self._stages[key] = StageRow(
+            stage_id=info.stage_id,
+            attempt=info.attempt,
+            name=(info.name or "")[:_NAME_CHARACTERS],
+            tasks=info.tasks,
+            parents=tuple(info.parents or ()),
+            job_id=known.job_id if known else self._job_that_runs(info.stage_id),
+            submitted_at=_seconds(info.submitted_at) or (known.submitted_at if known else None),
+            completed_at=_seconds(info.completed_at),
+            failure=(info.failure or "")[:_NAME_CHARACTERS],
+            scopes=self._scopes_of(info),
+        )
+        self._seen(max(info.submitted_at or 0, info.completed_at or 0) / 1000)
+
+    def _job_that_runs(self, stage_id: int) -> int:
+        """The first of the running jobs that need the stage: an earlier one may have passed over it."""
+        running = (job.job_id for job in self._active.values() if stage_id in job.stage_ids)
+        return min(running, default=self._job_of.get(stage_id, -1))
+
+    def _scopes_of(self, info: StageInfo) -> tuple[str, ...]:
+        names = tuple(dict.fromkeys(name for each in info.data_sets or () if (name := _scope_name(each))))
+        # Thousands of stages of an iterative job share a few.
+        return self._scopes.setdefault(names, names)
+
+    def _seen(self, moment: float) -> None:
+        self.last_at = max(self.last_at, moment)
+
+
+def _seconds(milliseconds: int | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000
+
+
+def _scope_name(data_set: DataSet) -> str:
+    """The name of the operation that made a data set; empty where none is told."""
+    if not data_set.scope:
+        return ""
+    try:
+        scope: Mapping[str, Any] = msgspec.json.decode(data_set.scope, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        return ""
+    return str(scope.get("name", ""))[:_NAME_CHARACTERS]

@@ -1,0 +1,195 @@
+"""From the events of tasks to their table: a row is packed as it comes, so that many rows stay small."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from struct import Struct
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.spark.log_reading.python_time import python_seconds
+from airflow_provider_ernest.spark.log_reading.tables import TaskTable
+from airflow_provider_ernest.spark.log_reading.task_events import (
+    NO_INPUT,
+    NO_METRICS,
+    NO_OUTPUT,
+    NO_SHUFFLE_READ,
+    NO_SHUFFLE_WRITE,
+    TaskEnd,
+    TaskEndWithAccumulables,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+_INT, _FLOAT, _BOOL = "q", "d", "?"
+_COLUMNS = {
+    "task_id": _INT,
+    "stage_id": _INT,
+    "stage_attempt": _INT,
+    "attempt": _INT,
+    "executor": _INT,
+    "launched_at": _FLOAT,
+    "finished_at": _FLOAT,
+    "succeeded": _BOOL,
+    "speculative": _BOOL,
+    "run_seconds": _FLOAT,
+    "cpu_seconds": _FLOAT,
+    "deserialise_seconds": _FLOAT,
+    "result_serialisation_seconds": _FLOAT,
+    "getting_result_seconds": _FLOAT,
+    "garbage_collection_seconds": _FLOAT,
+    "fetch_wait_seconds": _FLOAT,
+    "shuffle_write_seconds": _FLOAT,
+    "python_seconds": _FLOAT,
+    "input_bytes": _INT,
+    "input_records": _INT,
+    "output_bytes": _INT,
+    "shuffle_remote_bytes": _INT,
+    "shuffle_local_bytes": _INT,
+    "shuffle_read_records": _INT,
+    "shuffle_written_bytes": _INT,
+    "shuffle_written_records": _INT,
+    "memory_spilled_bytes": _INT,
+    "disk_spilled_bytes": _INT,
+    "peak_execution_memory_bytes": _INT,
+    "result_bytes": _INT,
+    "is_local": _BOOL,
+    "index": _INT,
+}
+_ROW = Struct("=" + "".join(_COLUMNS.values()))
+_TYPES = {_INT: np.int64, _FLOAT: np.float64, _BOOL: np.bool_}
+_ROW_TYPE = np.dtype([(name, _TYPES[code]) for name, code in _COLUMNS.items()])
+_CHUNK_BYTES = 16_384 * _ROW.size
+_LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
+_NAN = float("nan")
+_TOLD_BY_PYTHON = b"Python workers"
+
+
+class TaskRows:
+    """Collects the tasks that ended.
+
+    Args:
+        most_tasks: above which the log is refused; None for no limit.
+
+    Attributes:
+        last_at: when the last of them finished, seconds since the epoch.
+    """
+
+    def __init__(self, *, most_tasks: int | None = None) -> None:
+        self.last_at = 0.0
+        self._decode = msgspec.json.Decoder(TaskEnd).decode
+        self._decode_all = msgspec.json.Decoder(TaskEndWithAccumulables).decode
+        self._most_tasks = most_tasks
+        self._rows = bytearray()
+        self._parts: dict[str, list[np.ndarray[Any, Any]]] = defaultdict(list)
+        self._count = 0
+        self._executors: dict[str, int] = {}
+
+    def add(self, line: bytes) -> None:
+        """Read an event.
+
+        Raises:
+            EventLogError: there are more than is allowed.
+            ValueError: it is malformed (so are the decoder's errors).
+        """
+        event: TaskEnd
+        if _TOLD_BY_PYTHON in line:
+            with_accumulables = event = self._decode_all(line)
+            in_python = python_seconds(with_accumulables.info.accumulables)
+        else:
+            event = self._decode(line)
+            in_python = _NAN
+        self._rows += self._packed(event, in_python)
+        self._count += 1
+        if self._most_tasks is not None and self._count > self._most_tasks:
+            raise EventLogError(
+                f"The event log tells of more than {self._most_tasks} tasks.",
+                remedy="Read it where there is more memory, by `ernest analyze`.",
+            )
+        if len(self._rows) >= _CHUNK_BYTES:
+            self._columns_of_rows()
+
+    def _packed(self, event: TaskEnd, in_python: float) -> bytes:
+        info = event.info
+        metrics = event.metrics or NO_METRICS
+        read = metrics.shuffle_read or NO_SHUFFLE_READ
+        written = metrics.shuffle_write or NO_SHUFFLE_WRITE
+        taken = metrics.input or NO_INPUT
+        given = metrics.output or NO_OUTPUT
+        executor = self._executors.setdefault(info.executor_id, len(self._executors))
+        finished_at = info.finished_at / 1000
+        fetched = info.finished_at - info.result_fetched_from if info.result_fetched_from > 0 else 0
+        row = _ROW.pack(
+            info.task_id,
+            event.stage_id,
+            event.stage_attempt,
+            info.attempt,
+            executor,
+            info.launched_at / 1000,
+            finished_at,
+            event.reason.reason == "Success",
+            info.speculative,
+            metrics.run / 1000,
+            metrics.cpu_nanoseconds / 1e9,
+            metrics.deserialise / 1000,
+            metrics.result_serialisation / 1000,
+            max(0, fetched) / 1000,
+            metrics.garbage_collection / 1000,
+            read.fetch_wait / 1000,
+            written.nanoseconds / 1e9,
+            in_python,
+            taken.read_bytes,
+            taken.records,
+            given.written_bytes,
+            read.remote_bytes,
+            read.local_bytes,
+            read.records,
+            written.written_bytes,
+            written.records,
+            metrics.memory_spilled_bytes,
+            metrics.disk_spilled_bytes,
+            metrics.peak_memory_bytes,
+            metrics.result_bytes,
+            info.locality in _LOCAL,
+            info.index,
+        )
+        self.last_at = max(self.last_at, finished_at)
+        return row
+
+    def _columns_of_rows(self) -> None:
+        rows = np.frombuffer(bytes(self._rows), dtype=_ROW_TYPE)
+        for name in _COLUMNS:
+            self._parts[name].append(np.ascontiguousarray(rows[name]))
+        self._rows.clear()
+
+    def table(self, executors: Mapping[str, int]) -> TaskTable:
+        """All of them; the rows are gone afterwards.
+
+        Args:
+            executors: numbers of the executors by Spark's id.
+        """
+        self._columns_of_rows()
+        columns = {name: np.concatenate(self._parts.pop(name)) for name in _COLUMNS}
+        index = columns.pop("index")
+        numbers = np.array([executors.get(each, -1) for each in self._executors] or [-1], dtype=np.int64)
+        columns["executor"] = numbers[columns["executor"]]
+        columns["succeeded"] &= ~_redundant(columns, index)
+        return TaskTable(**columns)
+
+
+def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[Any, Any]) -> Any:
+    """Those whose work another attempt had done before: both copies of a speculative task may succeed."""
+    redundant = np.zeros(len(index), dtype=np.bool_)
+    rows = np.flatnonzero(columns["succeeded"] & (index >= 0))
+    if not columns["speculative"][rows].any():
+        return redundant
+    stages, attempts = columns["stage_id"][rows], columns["stage_attempt"][rows]
+    order = rows[np.lexsort((columns["finished_at"][rows], index[rows], attempts, stages))]
+    keys = np.stack((columns["stage_id"][order], columns["stage_attempt"][order], index[order]))
+    redundant[order[1:]] = (keys[:, 1:] == keys[:, :-1]).all(axis=0)
+    return redundant
