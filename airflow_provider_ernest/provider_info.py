@@ -42,6 +42,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_provider_ernest.operators.existing_cluster",
                     "airflow_provider_ernest.operators.sample_run",
                     "airflow_provider_ernest.operators.fit_model",
+                    "airflow_provider_ernest.operators.bottleneck_report",
                     "airflow_provider_ernest.operators.choose_config",
                     "airflow_provider_ernest.operators.spark_submit",
                     "airflow_provider_ernest.operators.record_run",
