@@ -87,6 +87,7 @@ class DataSet(msgspec.Struct):
     """An RDD that a stage computes; its scope is a text that holds JSON, with the operation's name."""
 
     scope: str | None = msgspec.field(name="Scope", default=None)
+    name: str | None = msgspec.field(name="Name", default=None)
 
 
 class StageInfo(msgspec.Struct):
@@ -101,6 +102,7 @@ class StageInfo(msgspec.Struct):
     submitted_at: int | None = msgspec.field(name="Submission Time", default=None)
     completed_at: int | None = msgspec.field(name="Completion Time", default=None)
     failure: str | None = msgspec.field(name="Failure Reason", default=None)
+    details: str | None = msgspec.field(name="Details", default=None)
 
 
 class StageEvent(msgspec.Struct):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,9 @@ _STREAMING = ("sql.streaming.queryId", "streaming.sql.batchId", "spark.streaming
 
 _SQL_EXECUTION = "spark.sql.execution.id"
 _NAME_CHARACTERS = 500
+
+_LIBRARY = re.compile(r"^org\.apache\.spark\.(ml|mllib|graphx|streaming)\.", re.MULTILINE)
+"""In the call site of a stage, a stack trace: the library that asked for it."""
 
 
 class Jobs:
@@ -111,6 +115,7 @@ class Jobs:
             completed_at=_seconds(info.completed_at),
             failure=(info.failure or "")[:_NAME_CHARACTERS],
             scopes=self._scopes_of(info),
+            library=_library(info.details or ""),
         )
         self._seen(max(info.submitted_at or 0, info.completed_at or 0) / 1000)
 
@@ -133,11 +138,17 @@ def _seconds(milliseconds: int | None) -> float | None:
 
 
 def _scope_name(data_set: DataSet) -> str:
-    """The name of the operation that made a data set; empty where none is told."""
+    """The name of the operation that made a data set; its own where none is told, as of what Python reads."""
     if not data_set.scope:
-        return ""
+        return (data_set.name or "")[:_NAME_CHARACTERS]
     try:
         scope: Mapping[str, Any] = msgspec.json.decode(data_set.scope, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
         return ""
     return str(scope.get("name", ""))[:_NAME_CHARACTERS]
+
+
+def _library(call_site: str) -> str:
+    """The library that asked for a stage first; empty where it was none of them."""
+    found = _LIBRARY.search(call_site)
+    return found[1] if found else ""
