@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from airflow_provider_ernest.model.document import Document, positive
-from airflow_provider_ernest.model.optex.phase_seconds import PhaseSeconds
+from airflow_provider_ernest.model.optex.phase_seconds import PhaseSeconds as PhaseSeconds
 
 CPU, NETWORK, DISK = "cpu", "network", "disk"
 """The resources of a machine."""
