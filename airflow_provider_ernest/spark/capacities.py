@@ -3,7 +3,8 @@
 What tasks achieved says something of a capacity only while they waited for it: a link that was never full
 shows how little was asked of it, not what it could do. So only those moments count in which the tasks of a
 machine spent at least half of their time waiting for the resource; where there were none, the capacity is
-not known. A task's bytes are spread evenly over its time, so that what is found is a lower bound.
+not known. A task's bytes are spread evenly over its time, so that what is found is a lower bound. Of disks
+nothing is found: what tasks write goes to the page cache first, and how fast that is says nothing of a disk.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, IntColumn
-from airflow_provider_ernest.spark.resource_use import DISK, NETWORK, ResourceUse, resource_use
+from airflow_provider_ernest.spark.resource_use import NETWORK, ResourceUse, resource_use
 
 Capacity = run_profile.Capacity
 
@@ -79,15 +80,11 @@ def stated_capacity(log: EventLog, *, network: float | None = None, disk: float 
 
 
 def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity:
-    """By what the run's own tasks got while they waited; None for what none waited for."""
+    """By what the run's own tasks got of the network while they waited for it; None where none did."""
     use = use or resource_use(log)
-    tasks = log.tasks
     return Capacity(
         cores=cores_per_machine(log),
-        network_gigabytes_per_second=_achieved(log, tasks.shuffle_remote_bytes, use.parts[NETWORK]),
-        disk_gigabytes_per_second=_achieved(
-            log, tasks.shuffle_written_bytes + tasks.disk_spilled_bytes, use.parts[DISK]
-        ),
+        network_gigabytes_per_second=_achieved(log, log.tasks.shuffle_remote_bytes, use.parts[NETWORK]),
         source=ACHIEVED,
     )
 

@@ -140,8 +140,13 @@ def _known(ideal: Ideal, place: int) -> dict[str, float]:
 
 
 def _contenders(ideal: Ideal, place: int) -> dict[str, float]:
-    """What a stage may be bound by, with its seconds."""
+    """What a stage may be bound by, with its seconds.
+
+    Tasks that share their cores with others wait as long as they compute, or so: of unmeasured waiting, only
+    what is more than that is told apart from computing.
+    """
     seconds = {part: float(column[place]) for part, column in ideal.held.items()}
+    seconds[UNMEASURED] = max(0.0, seconds[UNMEASURED] - seconds[CPU])
     return seconds | {
         resource: float(column[place])
         for resource, column in ideal.moved.items()
