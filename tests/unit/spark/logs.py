@@ -1,4 +1,4 @@
-"""Event logs for tests, made of the few figures that a test is about; the rest has values that change nothing."""
+"""Event logs for tests, made of the few figures that a test is about; the rest changes nothing."""
 
 from __future__ import annotations
 

@@ -1,0 +1,138 @@
+"""A run replayed from its event log: as it was, with other seconds of its tasks, or on other machines."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn
+from airflow_provider_ernest.spark.replay.launching import most_at_once, slot_share, slots_by_executor
+from airflow_provider_ernest.spark.replay.plan import Plan, plan_of
+from airflow_provider_ernest.spark.replay.simulation import Durations, Simulated, Slot, simulate
+from airflow_provider_ernest.spark.replay.warm_up import separated
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedStage:
+    """When an attempt of a stage began, with its first task, and ended; seconds of the clean time."""
+
+    began_seconds: float
+    ended_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.ended_seconds - self.began_seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """A run as it would have been.
+
+    Attributes:
+        seconds: its clean time, from when all machines are there to the application's end.
+        driver_seconds: of those, that in which no task ran.
+        stages: by Spark's number and the attempt.
+    """
+
+    seconds: float
+    driver_seconds: float
+    stages: Mapping[tuple[int, int], ReplayedStage]
+
+
+def replay(
+    log: EventLog,
+    *,
+    machines: int | None = None,
+    task_seconds: FloatColumn | None = None,
+    plan: Plan | None = None,
+) -> Replayed:
+    """Replay a run.
+
+    Without `machines` it has the executors that it had, when it had them. On another number each has as many
+    slots as the run's machines have in the middle, all are there from the beginning and none is lost; first
+    tasks are as many as there are slots then, and data comes from as many other machines as there are.
+
+    Args:
+        log: of the run.
+        machines: how many there shall be.
+        task_seconds: of each task of the log, in its order; as they were by default.
+        plan: of the same log, where it is known, so that it is made once.
+
+    Raises:
+        EventLogError: no task ended, so that there is nothing to replay.
+    """
+    if not len(log.tasks):
+        raise EventLogError(
+            f"The event log of {log.application_id} tells of no task that ended.",
+            remedy="Wait until the application has run some, or give the log of another run.",
+        )
+    plan = plan or plan_of(log)
+    seconds = log.tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
+    if machines is None or machines == len(log.machines):
+        durations, slots = _as_it_was(log, seconds), slots_of(log)
+    else:
+        durations, slots = separated(log, plan, seconds, machines=machines), equal_slots(log, machines)
+    is_fair = log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR"
+    return _replayed(plan, simulate(plan, durations, slots, is_fair=is_fair))
+
+
+def slots_of(log: EventLog) -> list[Slot]:
+    """The slots of the run's own executors: one executor after another, each with one slot at a time.
+
+    An executor that went when no task was launched any more went with the application, whose end may come
+    later in a replay.
+    """
+    last_launch = float(log.tasks.launched_at.max())
+    numbered = []
+    slots_at = slots_by_executor(log)
+    for executor in log.executors:
+        ends = executor.removed_at if executor.removed_at and executor.removed_at < last_launch else np.inf
+        slot = Slot(begins=executor.added_at - log.ready_at, ends=ends - log.ready_at)
+        numbered += [(number, executor.number, slot) for number in range(slots_at[executor.number])]
+    slots = [slot for _, _, slot in sorted(numbered, key=lambda entry: entry[:2])]
+    return slots or [Slot()] * most_at_once(log.tasks)
+
+
+def equal_slots(log: EventLog, machines: int) -> list[Slot]:
+    """The slots of as many machines, each with as many as those of the run in the middle."""
+    by_worker: dict[str, int] = {}
+    for executor in log.executors:
+        slots = slots_by_executor(log)[executor.number]
+        by_worker[executor.worker] = max(by_worker.get(executor.worker, 0), slots)
+    each = int(np.median(list(by_worker.values()))) if by_worker else most_at_once(log.tasks)
+    return [Slot()] * (machines * max(1, each))
+
+
+def _as_it_was(log: EventLog, seconds: FloatColumn) -> Durations:
+    """No warm-up is told apart: the run's own first tasks are first again."""
+    return Durations(seconds=seconds, slot_seconds=seconds * slot_share(log.tasks))
+
+
+def _replayed(plan: Plan, simulated: Simulated) -> Replayed:
+    stages = {}
+    for stage in plan.stages:
+        began = simulated.began[stage.tasks]
+        submitted = simulated.moments[stage.submitted]
+        stages[stage.key] = ReplayedStage(
+            began_seconds=float(began.min(initial=np.inf)) if len(began) else submitted,
+            ended_seconds=simulated.moments[stage.ended],
+        )
+    busy = busy_seconds(np.maximum(simulated.began, 0.0), np.maximum(simulated.finished, 0.0))
+    return Replayed(
+        seconds=simulated.seconds, driver_seconds=max(0.0, simulated.seconds - busy), stages=stages
+    )
+
+
+def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
+    """The length of the union of intervals."""
+    if not len(began):
+        return 0.0
+    order = np.argsort(began, kind="stable")
+    began, finished = began[order], finished[order]
+    until = np.maximum.accumulate(finished)
+    covered_before = np.concatenate([[-np.inf], until[:-1]])
+    return float(np.maximum(0.0, until - np.maximum(began, covered_before)).sum())
