@@ -22,6 +22,9 @@ GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER = (
 )
 """What else a task waits for."""
 
+DRIVER = "driver"
+"""What a run is bound by of which no task runs for most of the time."""
+
 BLOCKING = (NETWORK, DISK, GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER)
 """What the time of a task may be blocked on; see `spark.blocked_time`."""
 
@@ -245,7 +248,7 @@ class RunProfile(Document):
         tasks: that succeeded.
         failed_tasks: that failed or were killed.
         phases: of OptEx; they add up to start-up and clean time.
-        bottleneck: the resource (`CPU`, `NETWORK`, `DISK`) or the waiting that it is bound by.
+        bottleneck: the resource (`CPU`, `NETWORK`, `DISK`) or the waiting that it is bound by, or `DRIVER`.
         headline: the same as a sentence, with its figure.
         limits: what could be won at most, the most first.
         stages: that took longest, in the order in which they began.
