@@ -1,15 +1,15 @@
 """How long a run would take on other machines, by what its tasks used and waited for.
 
 The thesis scales a stage's measured time by the ratio of its longest ideal times, new over old: its
-monotasks overlap their use of one resource with that of the others as far as that goes. Spark's tasks overlap
-less: each fetches while it computes, but waits for its first blocks. So a stage's time here is
+monotasks overlap their use of one resource with that of the others. Spark's tasks do so less well, and much
+of their time is no use of a resource. So here a stage's time on other networks or disks is
 
-    computing and other waiting  +  moving bytes  -  what overlaps of the two
+    its time  x  longer of (bytes' new ideal time, the rest)  /  longer of (bytes' ideal time, the rest)
 
-and what overlaps stays the share that it was in the run of what could overlap. Where all of it did, that is
-the thesis' ratio; where none did, the two follow one another. A stage's bytes need their ideal time (see
-`monotasks`); where no capacity is known, the time that tasks waited stands for it, and less is foretold of a
-slower network than may come. Waiting that no resource explains stays what it was.
+where the rest is all of its tasks' time in which they did not wait for these bytes; and it is no longer than
+the rest and the bytes' new time one after the other. `docs/clarity.md` has both rules beside real runs. Where
+no capacity is known, so that there is no ideal time, the time that tasks waited is scaled: less is then
+foretold of slower machines than may come. Waiting that no resource explains stays what it was.
 
 The tasks, so changed, are replayed: stages, slots and the driver's time keep their order, and the ratio of
 the two replays scales the time measured.
@@ -147,14 +147,14 @@ def changed_task_seconds(
     slots = max(1, len(log.machines)) * (change.cores or capacity.cores)
     parallelism = np.minimum(use.summed(np.ones(len(log.tasks))), slots)
     moving = _all_moving(log, capacity, change, use)
-    rest: FloatColumn = np.maximum(0.0, log.tasks.seconds)
+    total: FloatColumn = np.maximum(0.0, log.tasks.seconds)
+    computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))
+    sooner = computing - computing / change.cpu
+    seconds = total - sooner
     for each in moving:
-        rest = rest - each.waited
-    computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(rest)))
-    new_rest = rest - computing + computing / change.cpu
-    seconds = new_rest
-    for each in moving:
-        seconds = seconds + _new_waiting(each, use, rest, new_rest, parallelism)
+        rest = total - each.waited
+        waiting = _new_waiting(each, use, use.summed(rest), use.summed(rest - sooner), parallelism)
+        seconds = seconds - each.waited + waiting
     return seconds
 
 
@@ -198,16 +198,20 @@ def _waiting_for_input(log: EventLog, use: ResourceUse, needed: FloatColumn) -> 
 def _new_waiting(
     moving: _Moving, use: ResourceUse, rest: FloatColumn, new_rest: FloatColumn, parallelism: FloatColumn
 ) -> FloatColumn:
-    """Seconds that each task will wait for its bytes, shape (tasks,)."""
+    """Seconds that each task will wait for its bytes, shape (tasks,).
+
+    Args:
+        moving: the bytes.
+        use: the tasks by stage.
+        rest: each stage's other seconds, summed over its tasks, shape (stages,).
+        new_rest: what these will be.
+        parallelism: tasks of each stage that will run at once.
+    """
     waited = use.summed(moving.waited)
     known = np.isfinite(moving.needed)
-    needed = np.where(known, moving.needed, 0.0)
+    needed = np.where(known, np.minimum(moving.needed, (rest + waited) / use.parallelism), 0.0)
     by_capacity = parallelism * _stage_waiting(
-        waited / use.parallelism,
-        needed,
-        moving.ratio,
-        other=use.summed(rest) / use.parallelism,
-        new_other=use.summed(new_rest) / parallelism,
+        waited / parallelism, needed, moving.ratio, rest=new_rest / parallelism
     )
     new = np.where(known, by_capacity, waited * moving.ratio)
     more = np.maximum(0.0, new - waited)
@@ -219,17 +223,22 @@ def _new_waiting(
 
 
 def _stage_waiting(
-    waited: FloatColumn, needed: FloatColumn, ratio: float, *, other: FloatColumn, new_other: FloatColumn
+    waited: FloatColumn, needed: FloatColumn, ratio: float, *, rest: FloatColumn
 ) -> FloatColumn:
-    """Seconds that a stage's slots will wait where moving its bytes needs `ratio` times as long."""
-    could = np.minimum(other, needed)
-    did = np.clip(needed - waited, 0.0, could)
-    share = np.divide(did, could, out=np.zeros_like(did), where=could > 0)
-    # Waiting beyond what the bytes need comes of what a stated rate leaves out, such as headers and machines
-    # of which one fetches more than the others: measured, it grows with the rest.
-    beyond = np.maximum(0.0, waited - needed)
-    new_needed = needed * ratio
-    waiting: FloatColumn = new_needed - share * np.minimum(new_other, new_needed) + beyond * ratio
+    """Seconds that a stage's slots will wait where its bytes need `ratio` times as long, shape (stages,).
+
+    Args:
+        waited: seconds that they wait as it is.
+        needed: the bytes' ideal time as it is.
+        ratio: how many times as long the bytes will need.
+        rest: seconds of all else that they will do.
+    """
+    # Faster or more cores are done sooner, and wait for the bytes then.
+    waits = np.maximum(waited, needed - rest)
+    longest, new_longest = np.maximum(rest, needed), np.maximum(rest, needed * ratio)
+    growth = np.divide(new_longest, longest, out=np.ones_like(longest), where=longest > 0)
+    one_by_one = ratio * np.maximum(needed, waits)
+    waiting: FloatColumn = np.clip((rest + waits) * growth - rest, 0.0, one_by_one)
     return waiting
 
 
