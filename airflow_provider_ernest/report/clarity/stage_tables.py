@@ -30,16 +30,16 @@ def stage_table(profile: RunProfile) -> Element:
         "name": [shortened(stage.name, LONGEST_NAME) for stage in stages],
         "seconds": [number(stage.seconds) for stage in stages],
         "bound by": [stage.bottleneck for stage in stages],
-        "waits for": [waits(stage) for stage in stages],
+        "waits for": [_waits(stage) for stage in stages],
         "tasks": [_tasks(stage) for stage in stages],
-        "median task, s": [_quantile(stage, 0.5) for stage in stages],
-        "longest": [_quantile(stage, 1.0) for stage in stages],
-        "stragglers": _counts(stage.stragglers for stage in stages),
-        "input": _amounts(stage.input_bytes for stage in stages),
-        "fetched": _amounts(stage.shuffle_remote_bytes + stage.shuffle_local_bytes for stage in stages),
-        "shuffle written": _amounts(stage.shuffle_written_bytes for stage in stages),
-        "spilled": _amounts(stage.spilled_bytes for stage in stages),
-        "output": _amounts(stage.output_bytes for stage in stages),
+        "median task, s": [quantile(stage, 0.5) for stage in stages],
+        "longest": [quantile(stage, 1.0) for stage in stages],
+        "stragglers": counts(stage.stragglers for stage in stages),
+        "input": amounts(stage.input_bytes for stage in stages),
+        "fetched": amounts(stage.shuffle_remote_bytes + stage.shuffle_local_bytes for stage in stages),
+        "shuffle written": amounts(stage.shuffle_written_bytes for stage in stages),
+        "spilled": amounts(stage.spilled_bytes for stage in stages),
+        "output": amounts(stage.output_bytes for stage in stages),
     }
     known = {name: cells for name, cells in columns.items() if any(cells)}
     return table(
@@ -49,13 +49,12 @@ def stage_table(profile: RunProfile) -> Element:
     )
 
 
-def waits(stage: StageProfile) -> str:
-    """What its tasks mostly waited for, with the share of their time."""
+def waiting(stage: StageProfile) -> list[tuple[str, float]]:
+    """What its tasks waited for with the share of their time, the most first; without what is little."""
     if stage.task_seconds <= 0:
-        return ""
-    shares = {name: seconds / stage.task_seconds for name, seconds in stage.blocked_seconds.items()}
-    worth = sorted(((share, name) for name, share in shares.items() if share >= LEAST_SHARE), reverse=True)
-    return ", ".join(f"{within(name)} {percent(share)}" for share, name in worth[:2])
+        return []
+    shares = ((name, seconds / stage.task_seconds) for name, seconds in stage.blocked_seconds.items())
+    return sorted((each for each in shares if each[1] >= LEAST_SHARE), key=lambda each: -each[1])
 
 
 def cause_table(profile: RunProfile) -> Element:
@@ -96,18 +95,25 @@ def straggler_table(stragglers: Sequence[Straggler]) -> Element:
     )
 
 
+def _waits(stage: StageProfile) -> str:
+    return ", ".join(f"{within(name)} {percent(share)}" for name, share in waiting(stage)[:2])
+
+
 def _tasks(stage: StageProfile) -> str:
     return f"{stage.tasks:,} + {stage.failed_tasks:,} failed" if stage.failed_tasks else f"{stage.tasks:,}"
 
 
-def _quantile(stage: StageProfile, share: float) -> str:
+def quantile(stage: StageProfile, share: float) -> str:
+    """The seconds that such a share of its tasks did not exceed."""
     seconds = stage.quantiles_seconds
     return number(seconds[round(share * (len(seconds) - 1))]) if seconds else ""
 
 
-def _counts(values: Iterable[int]) -> list[str]:
+def counts(values: Iterable[int]) -> list[str]:
+    """Numbers, and nothing for none."""
     return [f"{value:,}" if value else "" for value in values]
 
 
-def _amounts(values: Iterable[int]) -> list[str]:
+def amounts(values: Iterable[int]) -> list[str]:
+    """Bytes with their unit, and nothing for none."""
     return [data_amount(value) if value else "" for value in values]

@@ -1,0 +1,82 @@
+"""What a run is bound by, as a sentence with its figures."""
+
+from __future__ import annotations
+
+from airflow_provider_ernest.model.documents import run_profile
+
+DRIVER_SHARE = 0.5
+"""A run of which no task runs for so much of its time is bound by its driver, whatever tasks wait for."""
+
+LEAST_PERCENT = 5.0
+"""Waiting that wins less is not what binds a run, even where its resource is used most."""
+
+_WITHOUT = {
+    run_profile.NETWORK: ("Network-bound", "from an infinitely fast network"),
+    run_profile.DISK: ("Disk-bound", "from infinitely fast disks"),
+    run_profile.GARBAGE_COLLECTION: ("Bound by garbage collection", "without it"),
+    run_profile.SCHEDULER: ("Bound by the scheduler's delay", "without it"),
+    run_profile.SERIALISATION: ("Bound by serialisation", "without it"),
+    run_profile.PYTHON_WORKER: ("Bound by Python workers", "from infinitely fast ones"),
+}
+
+Limits = dict[str, run_profile.ResourceLimit]
+
+
+def bound_by(profile: run_profile.RunProfile, most_used: str) -> str:
+    """What binds the run.
+
+    Args:
+        profile: with its limits and the driver's time.
+        most_used: what its stages are bound by in which most of the time goes.
+    """
+    if profile.driver_seconds >= DRIVER_SHARE * profile.seconds:
+        return run_profile.DRIVER
+    limit = _limits(profile).get(most_used)
+    if limit is not None and limit.improvement_percent < LEAST_PERCENT:
+        return run_profile.CPU
+    return most_used
+
+
+def headline_of(profile: run_profile.RunProfile) -> str:
+    """The sentence, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks"."""
+    limits = _limits(profile)
+    limit = limits.get(profile.bottleneck)
+    if profile.bottleneck in _WITHOUT and limit is not None:
+        name, without = _WITHOUT[profile.bottleneck]
+        won = max(0.0, profile.replayed_seconds - limit.seconds_without)
+        figures = f"{_seconds(won)} of {_seconds(profile.replayed_seconds)}"
+        return f"{name}: up to {_percent(limit.improvement_percent)} ({figures}) {without}"
+    return f"{_unlimited(profile)}: {_little(limits)}" if limits else _unlimited(profile)
+
+
+def _unlimited(profile: run_profile.RunProfile) -> str:
+    """What no faster network and no faster disks help against."""
+    if profile.bottleneck == run_profile.DRIVER:
+        figures = f"{_seconds(profile.driver_seconds)} of {_seconds(profile.seconds)}"
+        return f"Bound by the driver, with no task running for {figures}"
+    if profile.bottleneck == run_profile.UNMEASURED:
+        return "Bound by what Spark does not measure, such as reading input or a service"
+    return "CPU-bound"
+
+
+def _little(limits: Limits) -> str:
+    parts = []
+    for resource, better in ((run_profile.NETWORK, "a faster network"), (run_profile.DISK, "faster disks")):
+        limit = limits.get(resource)
+        if limit is not None:
+            won = limit.improvement_percent
+            parts.append(f"{_percent(won)} from {better}" if won > 0 else f"nothing from {better}")
+    told = ", ".join(parts)
+    return told if told.startswith("nothing") else f"at most {told}"
+
+
+def _limits(profile: run_profile.RunProfile) -> Limits:
+    return {limit.resource: limit for limit in profile.limits}
+
+
+def _percent(value: float) -> str:
+    return f"{value:.0f} %" if value >= 1 else f"{max(0.1, value):.1f} %"
+
+
+def _seconds(value: float) -> str:
+    return f"{value:,.0f} s" if value >= 10 else f"{value:.1f} s"
