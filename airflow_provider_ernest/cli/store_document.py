@@ -6,6 +6,9 @@ from collections.abc import Iterable, Iterator
 from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.cli.store_profile import profile_lines
+from airflow_provider_ernest.model.bottleneck_table import bottleneck_table
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.model.tables import decision_table, model_table, observations_table
@@ -150,6 +153,41 @@ def _(mark: ModelMark) -> list[str]:
         ("application's SHA-256", mark.artifact_sha256),
     ]
     return [f"mark {mark.mark_id} of {mark.job} on {mark.instance_type}", *_facts(facts)]
+
+
+@document_lines.register
+def _(record: ProfileRecord) -> list[str]:
+    return [
+        f"run profile {record.profile_id} of {record.job} on {record.instance_type}",
+        *_facts(
+            [
+                ("recorded", record.recorded_at),
+                ("by", _task(record.origin)),
+                ("of a run for", record.purpose),
+                ("application's SHA-256", record.artifact_sha256),
+            ]
+        ),
+        *profile_lines(record.profile),
+    ]
+
+
+@document_lines.register
+def _(report: BottleneckReport) -> list[str]:
+    facts: Facts = [
+        ("made", report.reported_at),
+        ("by", _task(report.origin)),
+        ("beside model", report.model_id),
+        ("by run profiles", ", ".join(report.profile_ids)),
+        ("Spark application", report.application_id),
+        ("its scale", f"{report.scale:g}"),
+        ("its machines", report.machines),
+    ]
+    return [
+        f"bottleneck report {report.report_id} of {report.job} on {report.instance_type}",
+        *_facts(facts),
+        *bottleneck_table(report),
+        *(f"warning: {warning}" for warning in report.warnings),
+    ]
 
 
 def _decided(decision: Decision) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.model.life.freshness import State, state_of
 from airflow_provider_ernest.model.storage.catalogue_entry import MODEL, CatalogueEntry
-from airflow_provider_ernest.model.storage.stored_documents import OBSERVATIONS, type_folder
+from airflow_provider_ernest.model.storage.stored_documents import UNLISTED, type_folder
 from airflow_provider_ernest.model.storage.stored_files import files, store_errors
 
 if TYPE_CHECKING:
@@ -49,11 +49,18 @@ class Group:
         """Of its newest model; None where there is none."""
         return state_of(self.model, others=self.of_job) if self.model else None
 
-    @cached_property
-    def observation_ids(self) -> list[str]:
-        """Names of the files of its sample runs, oldest first: they are not in the catalogue."""
-        with store_errors(f"The sample runs in {self.folder} cannot be listed"):
-            paths = OBSERVATIONS.newest_first(self.folder)
+    def unlisted_ids(self, kind: str) -> list[str]:
+        """Names of the files of those of a kind that is not in the catalogue, oldest first.
+
+        Args:
+            kind: one of `stored_documents.UNLISTED`.
+
+        Raises:
+            StoreError: they cannot be listed.
+        """
+        shelf = UNLISTED[kind]
+        with store_errors(f"The {shelf.kind}s in {self.folder} cannot be listed"):
+            paths = shelf.newest_first(self.folder)
         return [str(path.name).removesuffix(".json") for path in paths[::-1]]
 
 
@@ -74,7 +81,7 @@ def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str |
         of_job[entry.job].append(entry)
         of_group[entry.job, entry.instance_type].append(entry)
     with store_errors(f"The store in {store.root} cannot be read"):
-        for name in _only_observed(store, of_group):
+        for name in _unlisted(store, of_group):
             of_group[name] = []
     return [
         Group(
@@ -89,8 +96,8 @@ def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str |
     ]
 
 
-def _only_observed(store: ModelStore, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Jobs of which there are sample runs and nothing else yet. Their names are in the documents only."""
+def _unlisted(store: ModelStore, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Jobs of which there is nothing yet that the catalogue lists. Their names are in the documents only."""
     listed = {str(type_folder(store.root, *name)) for name in known}
     for job_folder in files(store.root):
         if not job_folder.is_dir():
@@ -98,7 +105,8 @@ def _only_observed(store: ModelStore, known: Iterable[tuple[str, str]]) -> Itera
         for folder in files(job_folder):
             if str(folder) in listed:
                 continue
-            found = map(OBSERVATIONS.read_or_skip, OBSERVATIONS.newest_first(folder))
+            shelves = UNLISTED.values()
+            found = (shelf.read_or_skip(path) for shelf in shelves for path in shelf.newest_first(folder))
             record = next((each for each in found if each is not None), None)
             if record is not None:
                 yield record.job, record.instance_type

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.store_document import condition_lines
 from airflow_provider_ernest.cli.store_text import UNKNOWN, aligned, number, when
+from airflow_provider_ernest.model.bottleneck_table import bottleneck_table
 from airflow_provider_ernest.model.life.drift import Evidence
 from airflow_provider_ernest.model.life.freshness import State, evidence_against
 from airflow_provider_ernest.model.storage.catalogue_entry import MARK, MODEL, CatalogueEntry
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_groups import Group
+    from airflow_provider_ernest.model.bottlenecks import BottleneckReport
     from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
     from airflow_provider_ernest.model.results import Model
     from airflow_provider_ernest.model.store import ModelStore
@@ -29,6 +31,7 @@ class Life:
         decisions: the newest, oldest first.
         productions: the newest, oldest first.
         evidence: of drift, against the newest model; None where there is none.
+        bottlenecks: the newest report of what binds it; None where there is none.
         limit: how many models and marks are shown.
     """
 
@@ -37,6 +40,7 @@ class Life:
     decisions: Sequence[DecisionRecord]
     productions: Sequence[ProductionRun]
     evidence: Evidence | None
+    bottlenecks: BottleneckReport | None
     limit: int
 
     @property
@@ -61,7 +65,9 @@ class Life:
                 for record in self.decisions
             ],
             "productions": [run.to_dict() for run in self.productions],
-            "observations": self.group.observation_ids,
+            "observations": self.group.unlisted_ids("observation"),
+            "profiles": self.group.unlisted_ids("profile"),
+            "bottlenecks": self.bottlenecks.to_dict() if self.bottlenecks else None,
         }
 
     def lines(self) -> list[str]:
@@ -79,8 +85,10 @@ class Life:
         lines += _section("marks", self._mark_lines())
         lines += _section("decisions, and what came of them", self._decision_lines())
         lines += _section("production runs by no decision shown", self._other_run_lines())
-        count = len(self.group.observation_ids)
-        lines.append(f"sample runs kept by themselves: {count}")
+        lines += _section("what binds it", self._bottleneck_lines(), most_empty=0)
+        profiles = self.group.unlisted_ids("profile")
+        lines.append(f"sample runs kept by themselves: {len(self.group.unlisted_ids('observation'))}")
+        lines += [f"run profiles: {len(profiles)}, the newest {profiles[-1]}"] if profiles else []
         return lines
 
     def _newest(self, kind: str) -> list[CatalogueEntry]:
@@ -154,6 +162,10 @@ class Life:
             right="machines, predicted, actual, error",
         )
 
+    def _bottleneck_lines(self) -> list[str]:
+        report = self.bottlenecks
+        return [f"by report {report.report_id}", *bottleneck_table(report)] if report else []
+
     def _run_of(self, record: DecisionRecord) -> ProductionRun | None:
         """The last run by a decision."""
         runs = (run for run in reversed(self.productions) if run.decision_id == record.decision_id)
@@ -172,12 +184,14 @@ def life_of(store: ModelStore, group: Group, *, limit: int) -> Life:
         StoreError: the store cannot be read.
     """
     model = group.model
+    reports = store.bottlenecks(group.job, group.instance_type, limit=1)
     return Life(
         group=group,
         newest=None if model is None else store.load(group.job, group.instance_type, model.id),
         decisions=store.decisions(group.job, group.instance_type, limit=limit),
         productions=store.productions(group.job, group.instance_type, limit=limit),
         evidence=None if model is None else evidence_against(model, others=group.of_job),
+        bottlenecks=next(iter(reports), None),
         limit=limit,
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +19,7 @@ from airflow_provider_ernest.cli.store_text import PLURALS, UNKNOWN, age, aligne
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_groups import Group
-    from airflow_provider_ernest.model.records import ObservationRecord
-    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
     from airflow_provider_ernest.model.storage.set_aside import SetAside
-    from airflow_provider_ernest.model.store import ModelStore
 
 STATES = ("fresh", "stale", "drifting")
 
@@ -46,6 +42,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.cli.store_groups import groups_of
+    from airflow_provider_ernest.cli.store_rows import rows_of
     from airflow_provider_ernest.model.storage.set_aside import list_set_aside
 
     store = open_store(args)
@@ -54,7 +51,11 @@ def _run(args: Namespace) -> None:
         for group in groups_of(store, job=args.job, instance_type=args.type)
         if args.state is None or (group.state is not None and group.state.name == args.state)
     ]
-    rows = _documents(store, groups, args) if args.kind else [_told(group) for group in groups]
+    rows = (
+        rows_of(store, groups, kind=args.kind, limit=args.limit)
+        if args.kind
+        else [_told(group) for group in groups]
+    )
     newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
     if args.limit is not None:
         chosen = {id(row) for row in newest_first[: args.limit]}
@@ -90,7 +91,7 @@ def _told(group: Group) -> dict[str, Any]:
         "models": len(group.of_kind("model")),
         "decisions": len(group.of_kind("decision")),
         "productions": len(group.of_kind("production")),
-        "observations": len(group.observation_ids),
+        "observations": len(group.unlisted_ids("observation")),
         "marks": len(group.of_kind("mark")),
     }
 
@@ -131,61 +132,6 @@ def _state(row: dict[str, Any]) -> str:
     if row["state"] is None:
         return UNKNOWN
     return f"{row['state']} ({row['cause']})" if row["cause"] else row["state"]
-
-
-def _documents(store: ModelStore, groups: Iterable[Group], args: Namespace) -> list[dict[str, Any]]:
-    rows = []
-    for group in groups:
-        if args.kind == "observation":
-            records = store.observations(group.job, group.instance_type, limit=args.limit)
-            rows += [_of_observation(record) for record in records]
-        else:
-            rows += [_of_entry(entry) for entry in group.of_kind(args.kind)]
-    return sorted(rows, key=lambda row: (row["at"], row["id"]))
-
-
-def _of_entry(entry: CatalogueEntry) -> dict[str, Any]:
-    return {
-        "kind": entry.kind,
-        "job": entry.job,
-        "instance_type": entry.instance_type,
-        "id": entry.id,
-        "at": entry.at,
-        "model_id": None if entry.model_id == entry.id else entry.model_id,
-        "says": ", ".join(_said(entry)),
-    }
-
-
-def _said(entry: CatalogueEntry) -> Iterator[str]:
-    """What a document says, in a few words."""
-    if entry.reason:
-        yield f"{entry.cause}: {entry.reason}"
-    if entry.method:
-        yield f"{entry.method}, {entry.observations - entry.learned_from} sample runs"
-        yield f"error {number(entry.median_error_percent)} %"
-    if entry.learned_from:
-        yield f"learned from {entry.learned_from} production runs"
-    if entry.machines is not None:
-        yield f"{entry.machines} machines"
-    if entry.predicted_seconds is not None:
-        yield f"predicted {entry.predicted_seconds:.1f} s"
-    if entry.seconds is not None:
-        yield f"took {entry.seconds:.1f} s"
-    if entry.is_unusual or entry.is_unlikely:
-        yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
-
-
-def _of_observation(record: ObservationRecord) -> dict[str, Any]:
-    run = record.observation
-    return {
-        "kind": "observation",
-        "job": record.job,
-        "instance_type": record.instance_type,
-        "id": record.observation_id,
-        "at": record.recorded_at,
-        "model_id": None,
-        "says": f"{run.machines} machines, scale {run.scale:.4g}, took {run.seconds:.1f} s",
-    }
 
 
 def _document_table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:

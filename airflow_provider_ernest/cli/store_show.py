@@ -75,18 +75,18 @@ def _say_documents(documents: Sequence[Any], args: Namespace) -> None:
 def _documents(store: ModelStore, groups: Sequence[Group], name: str) -> list[Any]:
     """The documents of that id: usually one."""
     from airflow_provider_ernest.model.archive.archive_lines import SHELVES_BY_KIND
-    from airflow_provider_ernest.model.storage.stored_documents import OBSERVATIONS
+    from airflow_provider_ernest.model.storage.stored_documents import UNLISTED
     from airflow_provider_ernest.model.storage.stored_files import store_errors
 
     places = [(entry.kind, group) for group in groups for entry in group.entries if entry.id == name]
     shelves = [(SHELVES_BY_KIND[kind], group) for kind, group in places]
-    # The catalogue does not list sample runs.
-    shelves += [(OBSERVATIONS, group) for group in groups if not places]
+    # The catalogue does not list these.
+    shelves += [(shelf, group) for group in groups if not places for shelf in UNLISTED.values()]
     documents = []
     for shelf, group in shelves:
         path = shelf.path(store.root, group.job, group.instance_type, name)
         with store_errors(f"There is no readable {shelf.kind} {name} at {path}"):
-            if shelf is not OBSERVATIONS or path.exists():
+            if places or path.exists():
                 documents.append(shelf.decode(path.read_text(encoding="utf-8")))
     return documents
 
@@ -96,7 +96,8 @@ COMMAND = Command(
     summary="show a document, or all that became of a job",
     description="Show one document by its id, or the life of a job on each type of machine: its models and "
     "what they learned from, the marks against them, what was decided and how long it took, the evidence of "
-    "drift and the conditions that the models are for. Each number stands beside the id of its document.",
+    "drift, the conditions that the models are for, and what binds the job. Each number stands beside the id "
+    "of its document.",
     example="""\
   %(prog)s nightly-sums
   %(prog)s nightly-sums --type m5.large --json

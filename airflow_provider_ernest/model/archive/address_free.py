@@ -6,14 +6,17 @@ counts whether they are known. Of settings not even names stay: buckets and host
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
 
 from airflow_provider_ernest.addresses import without_addresses
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.documents import Observation, RunConditions
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Alternative, Model
+from airflow_provider_ernest.model.run_profile import Advice, RunProfile, StageProfile, Straggler
 from airflow_provider_ernest.model.training_cluster import TrainingCluster
 
 
@@ -73,6 +76,57 @@ def _(record: ObservationRecord) -> ObservationRecord:
 @address_free.register
 def _(mark: ModelMark) -> ModelMark:
     return replace(mark, reason=without_addresses(mark.reason))
+
+
+@address_free.register
+def _(record: ProfileRecord) -> ProfileRecord:
+    return replace(record, profile=_profile(record.profile))
+
+
+@address_free.register
+def _(report: BottleneckReport) -> BottleneckReport:
+    replay = report.replay
+    return replace(
+        report,
+        headline=without_addresses(report.headline),
+        advice=tuple(_advice(each, {}) for each in report.advice),
+        warnings=tuple(without_addresses(warning) for warning in report.warnings),
+        replay=None if replay is None else replace(replay, problem=without_addresses(replay.problem)),
+    )
+
+
+def _profile(profile: RunProfile) -> RunProfile:
+    hosts = dict.fromkeys(straggler.host for straggler in profile.stragglers)
+    numbered = {host: _host(number) for number, host in enumerate(hosts)}
+    return replace(
+        profile,
+        event_log=None,
+        headline=_told(profile.headline, numbered),
+        stages=tuple(_stage(stage) for stage in profile.stages),
+        stragglers=tuple(_straggler(each, numbered) for each in profile.stragglers),
+        advice=tuple(_advice(each, numbered) for each in profile.advice),
+        warnings=tuple(_told(warning, numbered) for warning in profile.warnings),
+    )
+
+
+def _stage(stage: StageProfile) -> StageProfile:
+    return replace(stage, name=without_addresses(stage.name))
+
+
+def _straggler(straggler: Straggler, numbered: Mapping[str, str]) -> Straggler:
+    return replace(straggler, host=numbered[straggler.host], evidence=_told(straggler.evidence, numbered))
+
+
+def _advice(advice: Advice, numbered: Mapping[str, str]) -> Advice:
+    return replace(advice, text=_told(advice.text, numbered), figure=_told(advice.figure, numbered))
+
+
+def _told(sentence: str, numbered: Mapping[str, str]) -> str:
+    """A sentence in which hosts, also those without a domain, have their numbers."""
+    # The longest first: one host's name may begin another's.
+    for host in sorted(filter(None, numbered), key=len, reverse=True):
+        sentence = sentence.replace(host, numbered[host])
+    return without_addresses(sentence)
 
 
 def _alternative(alternative: Alternative) -> Alternative:

@@ -2,7 +2,8 @@
 
 What stays is whole: a production run keeps its decision, a decision its models, and a model that has learned
 the one that it goes on from. The runs that it has learned from are part of it, so their own documents may go.
-Nor does a model look better afterwards: what tells that it no longer speaks for its job stays with it.
+Nor does a model look better afterwards: what tells that it no longer speaks for its job stays with it. And as
+long as it stays, so does the last that was found of what binds its job.
 """
 
 from __future__ import annotations
@@ -22,6 +23,10 @@ from airflow_provider_ernest.model.storage.stored_documents import BOTTLENECK_RE
 KEEP_MODELS = 5
 """So many newest models of each job and type of machine stay, unless another number is asked for. Models that
 have learned count as one with the model that they go on from."""
+
+KEEP_PROFILES = 3
+"""So many newest profiles of each job's sample runs, and of its production runs, stay on each type of
+machine; and so does the newest report of what binds it."""
 
 SECONDS_PER_DAY = 86_400.0
 
@@ -84,6 +89,8 @@ def plan_retention(
     _keep(kept, _newest_models(all_items, keep_models), by_key)
     _keep(kept, _signs_of_code(all_items, kept), by_key)
     _keep(kept, _marks(by_key, kept, old), by_key)
+    _keep(kept, _reports(all_items, kept), by_key)
+    _keep(kept, _newest_profiles(all_items), by_key)
     removed = sorted(
         (item for item in all_items if item.key not in kept),
         key=lambda item: (ORDER.index(item.kind), not item.needs, item.at, item.id),
@@ -137,7 +144,7 @@ def _newest_models(items: Iterable[Item], keep_models: int) -> Iterator[tuple[Ke
     for of_type in models.values():
         newest: dict[str, Item] = {}
         # A model that learns from each run has made a hundred others soon: of a lineage only the last counts.
-        for item in sorted(of_type, key=lambda item: (item.at, item.id), reverse=True):
+        for item in sorted(of_type, key=_age, reverse=True):
             newest.setdefault(item.lineage, item)
         yield from (
             (item.key, f"{why} of its job and type of machine")
@@ -153,7 +160,7 @@ def _signs_of_code(items: Sequence[Item], kept: Mapping[Key, str]) -> Iterator[t
     last: dict[str, Item] = {}
     for item in items:
         if item.kind in (MODEL, PRODUCTION_RUN) and item.artifact_sha256:
-            last[item.job] = max(last.get(item.job, item), item, key=lambda item: (item.at, item.id))
+            last[item.job] = max(last.get(item.job, item), item, key=_age)
     told = {item.job for item in items if item.cause == CODE}
     for item in items:
         sign = last.get(item.job)
@@ -177,6 +184,33 @@ def _marks(
         elif not models and key not in old:
             found.append((key, YOUNG))
     return found
+
+
+def _reports(items: Iterable[Item], kept: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
+    """The newest reports of what binds a job: of each model that stays, and on each type of machine."""
+    of_model: dict[str, Item] = {}
+    of_type: dict[tuple[str, str], Item] = {}
+    for item in sorted(items, key=_age):
+        if item.kind == BOTTLENECK_REPORT:
+            of_type[item.job, item.instance_type] = item
+            if (MODEL, item.of_model) in kept:
+                of_model[item.of_model] = item
+    yield from ((item.key, "it tells what binds the job of a model that stays") for item in of_model.values())
+    yield from ((item.key, "it is the newest of its job and type of machine") for item in of_type.values())
+
+
+def _newest_profiles(items: Iterable[Item]) -> Iterator[tuple[Key, str]]:
+    profiles: dict[tuple[str, str, str], list[Item]] = defaultdict(list)
+    for item in sorted(items, key=_age, reverse=True):
+        if item.kind == PROFILE:
+            profiles[item.job, item.instance_type, item.purpose].append(item)
+    for of_purpose in profiles.values():
+        for item in of_purpose[:KEEP_PROFILES]:
+            yield item.key, f"it is one of the {KEEP_PROFILES} newest of its job, type of machine and purpose"
+
+
+def _age(item: Item) -> tuple[datetime, str]:
+    return item.at, item.id
 
 
 def _free_event_logs(removed: Iterable[Item], kept: Iterable[Item]) -> dict[Key, tuple[str, ...]]:

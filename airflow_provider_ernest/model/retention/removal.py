@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
 from airflow_provider_ernest.model.storage.catalogue_entry import MARK, MODEL
+from airflow_provider_ernest.model.storage.stored_documents import BOTTLENECK_REPORT, PROFILE
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.retention.items import Item, Key
@@ -67,8 +68,11 @@ def carry_out(
     done = Removed()
     needed: set[Key] | None = None
     spared: set[Key] = set()
+    profiles = _ReportedProfiles(store, plan)
     for number, item in enumerate(plan.removed):
         progress(number)
+        if item.kind == PROFILE and profiles.are_needed(item):
+            spared.add(item.key)
         if item.kind in (MODEL, MARK) and needed is None:
             # Asked only now that nothing old needs a model: a task may just have decided by an old one.
             needed = _needed_now(store, plan)
@@ -109,6 +113,41 @@ def _needed_now(store: ModelStore, plan: RetentionPlan) -> set[Key]:
         if (entry.kind, entry.id) not in planned and entry.kind != MARK:
             needed |= {(MODEL, each) for each in (entry.model_id, entry.base_model_id) if each}
     return needed
+
+
+class _ReportedProfiles:
+    """The profiles that a report needs which a task has made of them since the plan.
+
+    The catalogue lists no reports. One look at the newest of a job and type of machine is enough, just before
+    their first profile goes: reports are made of the runs of a training that ends, which are young.
+
+    Args:
+        store: that the plan is of.
+        plan: what goes.
+    """
+
+    def __init__(self, store: ModelStore, plan: RetentionPlan) -> None:
+        self._store = store
+        self._planned = {item.id for item in plan.removed if item.kind == BOTTLENECK_REPORT}
+        self._needed: dict[tuple[str, str], set[str] | None] = {}
+
+    def are_needed(self, item: Item) -> bool:
+        """Whether the profile is needed by what stays."""
+        group = item.job, item.instance_type
+        if group not in self._needed:
+            self._needed[group] = self._needed_of(group)
+        needed = self._needed[group]
+        return needed is None or item.id in needed
+
+    def _needed_of(self, group: tuple[str, str]) -> set[str] | None:
+        """None where nobody can know."""
+        try:
+            newest = self._store.bottlenecks(*group, limit=1)
+        except StoreError as error:
+            log.warning("The run profiles of %r on %s stay for now: %s", *group, error)
+            return None
+        staying = (report for report in newest if report.report_id not in self._planned)
+        return {name for report in staying for name in report.profile_ids}
 
 
 class EventLogs:

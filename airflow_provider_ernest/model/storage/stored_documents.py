@@ -71,12 +71,14 @@ class Shelf(Generic[Stored]):
         form: their class.
         id_field: its field that names each.
         folder: the folder of theirs under the instance type's; empty where they lie in that itself.
+        is_indented: whether people are to read the files; those of large documents are smaller without.
     """
 
     kind: str
     form: type[Stored]
     id_field: str
     folder: str = ""
+    is_indented: bool = True
 
     def in_folder(self, type_folder: Any) -> Any:
         """Where they lie under the folder of an instance type."""
@@ -206,9 +208,10 @@ class Shelf(Generic[Stored]):
         return document
 
     def _encode(self, document: Stored, name: str) -> str:
-        """The document as indented JSON that has been read back."""
+        """The document as JSON that has been read back."""
         try:
-            text = msgspec.json.format(msgspec.json.encode(document.to_dict()), indent=2).decode("utf-8")
+            encoded = msgspec.json.encode(document.to_dict())
+            text = (msgspec.json.format(encoded, indent=2) if self.is_indented else encoded).decode("utf-8")
             if self.decode(text) != document:
                 raise InvalidDocumentError("It would not be the same.")
         except ValueError as error:
@@ -225,7 +228,9 @@ OBSERVATIONS = Shelf(
     kind="observation", form=ObservationRecord, id_field="observation_id", folder="observations"
 )
 MARKS = Shelf(kind="mark", form=ModelMark, id_field="mark_id", folder="marks")
-PROFILES = Shelf(kind="run profile", form=ProfileRecord, id_field="profile_id", folder="profiles")
+PROFILES = Shelf(
+    kind="run profile", form=ProfileRecord, id_field="profile_id", folder="profiles", is_indented=False
+)
 BOTTLENECKS = Shelf(
     kind="bottleneck report", form=BottleneckReport, id_field="report_id", folder="bottlenecks"
 )

@@ -15,8 +15,9 @@ from airflow_provider_ernest.model.documents import InputFingerprint, RunConditi
 from airflow_provider_ernest.model.storage.set_aside import list_set_aside
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.cli.test_airflow_commands import airflow_parser
+from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
-from tests.unit.model.stored_examples import ago, mark, observation, save_all
+from tests.unit.model.stored_examples import ago, mark, observation, profile, report, save_all
 
 TODAY = datetime.now(UTC)
 
@@ -100,6 +101,8 @@ def test_the_list_can_be_narrowed(root, capsys, options, jobs):
         ("production", [a_production_run(0).production_id, a_production_run(3).production_id]),
         ("observation", ["sample-1"]),
         ("mark", []),
+        ("profile", []),
+        ("bottlenecks", []),
     ],
 )
 def test_a_line_for_each_document(root, capsys, kind, ids):
@@ -286,3 +289,56 @@ def test_under_airflow_it_is_the_same(root, capsys):
     with pytest.raises(SystemExit) as ended:
         args.func(args)
     assert (ended.value.code, capsys.readouterr().out) == (0, told)
+
+
+@pytest.fixture
+def profiled(root) -> Path:
+    """The same, and why the job takes as long as it does; one job of which there is nothing else."""
+    slow = a_run_profile(stage_count=30, stages_left_out=4)
+    save_all(
+        ModelStore(root),
+        profile(0, 30),
+        profile(1, 10, purpose="production", profile=slow),
+        report(0, 30, headline="Once it was bound by its disks."),
+        report(1, 10, model_id=a_model(1).model_id),
+        profile(2, 10, job="logs"),
+    )
+    return root
+
+
+def test_profiles_and_reports_in_a_line_each(profiled, capsys):
+    profiles = rows(capsys, "--store", profiled, "--kind", "profile", "--job", "pca")
+    assert [row["id"] for row in profiles] == [a_profile(0).profile_id, a_profile(1).profile_id]
+    assert profiles[1]["says"].startswith("production run, 2 machines, scale 0.1, took 40.0 s: CPU-bound")
+    told = run(capsys, "list", "--store", profiled, "--kind", "bottlenecks", "--limit", "1")
+    assert a_model(1).model_id in told
+    assert "at most 2 % from a faster network" in told
+
+
+def test_a_job_of_which_only_a_profile_is_kept_is_listed(profiled, capsys):
+    assert [row["job"] for row in rows(capsys, "--store", profiled)] == ["logs", "new", "pca", "sums"]
+    assert run(capsys, "show", "logs", "--store", profiled).endswith(
+        f"run profiles: 1, the newest {a_profile(2).profile_id}\n"
+    )
+
+
+def test_a_jobs_life_tells_what_binds_it_by_the_newest_report(profiled, capsys):
+    told = run(capsys, "show", "pca", "--store", profiled)
+    assert "what binds it:\n  by report " + a_bottleneck_report(1).report_id in told
+    assert "without waiting for network: 39.2 s, 2 % less at most" in told
+    assert "disks" not in told
+    (of_type,) = json.loads(run(capsys, "show", "pca", "--store", profiled, "--json"))["types"]
+    assert of_type["profiles"] == [a_profile(0).profile_id, a_profile(1).profile_id]
+    assert of_type["bottlenecks"]["report_id"] == a_bottleneck_report(1).report_id
+
+
+def test_one_profile_shows_its_longest_stages_and_one_report_both_opinions(profiled, capsys):
+    told = run(capsys, "show", a_profile(1).profile_id, "--store", profiled)
+    assert "without waiting for network: 39.2 s, 2 % less at most" in told
+    assert "reduceByKey at job.py:19" in told
+    assert "and 14 stages more" in told
+    told = run(capsys, "show", a_bottleneck_report(1).report_id, "--store", profiled)
+    assert f"by run profiles: {a_profile(0).profile_id}" in told
+    assert "180.0 .. 230.0" in told
+    shown = run(capsys, "show", a_profile(0).profile_id, "--store", profiled, "--json")
+    assert json.loads(shown)["profile"]["stages"][1]["name"] == "reduceByKey at job.py:1"

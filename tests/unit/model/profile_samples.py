@@ -84,7 +84,7 @@ def a_stage(number=0, **fields):
     )
 
 
-def a_run_profile(stages=2, **fields):
+def a_run_profile(stage_count=2, **fields):
     """Of a run of 40 s on two machines."""
     return RunProfile(
         **{
@@ -105,11 +105,11 @@ def a_run_profile(stages=2, **fields):
             "scale": 0.1,
             "startup_seconds": 3.0,
             "driver_seconds": 2.0,
-            "tasks": 64 * stages,
+            "tasks": 64 * stage_count,
             "bottleneck": CPU,
             "headline": "CPU-bound: at most 2 % from a faster network.",
             "limits": LIMITS,
-            "stages": tuple(map(a_stage, range(stages))),
+            "stages": tuple(map(a_stage, range(stage_count))),
             "stragglers": (
                 Straggler(
                     stage_id=1,

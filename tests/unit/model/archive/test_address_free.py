@@ -6,7 +6,9 @@ import pytest
 from airflow_provider_ernest.model.archive.address_free import address_free
 from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
 from airflow_provider_ernest.model.results import Alternative
+from airflow_provider_ernest.model.run_profile import Advice, Straggler
 from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile, a_stage
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 from tests.unit.model.stored_examples import mark, observation
 
@@ -28,6 +30,31 @@ CLUSTER = TrainingCluster(
 )
 
 ALTERNATIVE = Alternative(machines=2, instance_type="m5.large", seconds=1.0, cost=1.0, feasible=True)
+
+ADVICE = Advice(subject="skew", text=TOLD, figure=f"planted-2 is slow. {TOLD}")
+
+
+def straggler(host):
+    return Straggler(
+        stage_id=0,
+        task_id=1,
+        host=host,
+        seconds=9.0,
+        median_seconds=3.0,
+        cause="slow host",
+        evidence=f"{host} took 2.9 times as long as the others",
+    )
+
+
+PROFILE = a_run_profile(
+    event_log=BUCKET,
+    headline=TOLD,
+    stages=(a_stage(name=f"count at {FOLDER}:12"),),
+    stragglers=(straggler("planted"), straggler("planted-2"), straggler("planted")),
+    advice=(ADVICE,),
+    warnings=(f"planted-2 was lost. {TOLD}",),
+)
+REPORT = a_bottleneck_report()
 
 DOCUMENTS = [
     a_model(
@@ -53,6 +80,14 @@ DOCUMENTS = [
     a_production_run(event_log=BUCKET, conditions=CONDITIONS),
     observation("o", 1, observation=RUN, conditions=CONDITIONS),
     mark("k", 1, model_id="m", reason=TOLD),
+    a_profile(profile=PROFILE),
+    replace(
+        REPORT,
+        headline=TOLD,
+        advice=(replace(ADVICE, figure=TOLD),),
+        warnings=(TOLD,),
+        replay=replace(REPORT.replay, problem=TOLD),
+    ),
 ]
 
 
@@ -74,6 +109,14 @@ def test_what_a_model_predicts_with_is_left():
     assert (model.observations[0].seconds, len(set(model.observations[0].hosts))) == (5.0, 2)
     assert model.conditions == replace(CONDITIONS, settings=None)
     assert model.cluster.machines[0].score == 1.0
+
+
+def test_which_stragglers_shared_a_host_can_still_be_seen():
+    told = address_free(a_profile(profile=PROFILE)).profile
+    assert [each.host for each in told.stragglers] == ["machine-1", "machine-2", "machine-1"]
+    assert told.stragglers[1].evidence == "machine-2 took 2.9 times as long as the others"
+    assert told.warnings[0].startswith("machine-2 was lost.")
+    assert (told.stages[0].name, told.seconds) == ("count at (address left out):12", PROFILE.seconds)
 
 
 def test_an_unknown_kind_is_not_let_through():

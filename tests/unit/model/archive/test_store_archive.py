@@ -12,9 +12,26 @@ from airflow_provider_ernest.model.archive.store_archive import export_documents
 from airflow_provider_ernest.model.storage.catalogue import Catalogue
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.model.sample_records import a_model
-from tests.unit.model.stored_examples import decision, mark, model, observation, production, save_all
+from tests.unit.model.stored_examples import (
+    decision,
+    mark,
+    model,
+    observation,
+    production,
+    profile,
+    report,
+    save_all,
+)
 
-DOCUMENTS = [model(0, 3), decision(0, 2), production(0, 1), mark("k", 1, model_id="m"), observation("o", 1)]
+DOCUMENTS = [
+    model(0, 3),
+    decision(0, 2),
+    production(0, 1),
+    mark("k", 1, model_id="m"),
+    observation("o", 1),
+    profile(0, 1),
+    report(0, 1),
+]
 
 
 @pytest.fixture
@@ -58,20 +75,15 @@ def test_the_first_line_counts_what_follows():
     header, *lines = exported(DOCUMENTS).splitlines()
     told = json.loads(header)
     assert (told["format"], told["version"]) == ("airflow-provider-ernest store", 1)
-    assert told["documents"] == {"model": 1, "decision": 1, "production": 1, "observation": 1, "mark": 1}
-    assert [json.loads(line)["kind"] for line in lines] == [
-        "model",
-        "decision",
-        "production",
-        "mark",
-        "observation",
-    ]
+    kinds = ["model", "decision", "production", "mark", "observation", "profile", "bottlenecks"]
+    assert told["documents"] == dict.fromkeys(kinds, 1)
+    assert [json.loads(line)["kind"] for line in lines] == kinds
 
 
 def test_importing_again_changes_nothing(store):
     result = imported(store, exported(DOCUMENTS))
     assert result.is_complete
-    assert (sum(result.stored.values()), sum(result.present.values())) == (0, 5)
+    assert (sum(result.stored.values()), sum(result.present.values())) == (0, len(DOCUMENTS))
 
 
 def test_another_document_of_the_same_id_is_left_out_and_named_and_the_rest_goes_on(store):
@@ -113,7 +125,7 @@ def test_a_line_that_is_no_document_is_named_and_the_rest_goes_on(other, line, p
     (refused,) = result.refused
     assert refused.line == 2
     assert problem in refused.problem
-    assert sum(result.stored.values()) == 5
+    assert sum(result.stored.values()) == len(DOCUMENTS)
 
 
 def test_a_document_without_a_name_is_refused(other):
@@ -133,7 +145,7 @@ def test_cut_off_anywhere_what_is_whole_is_imported_and_the_rest_is_told(tmp_pat
             assert end <= header_ends, "only a file without its header is none at all"
             continue
         assert len(list(into.all_documents())) == sum(result.stored.values())
-        assert result.missing == 5 - sum(result.stored.values())
+        assert result.missing == len(DOCUMENTS) - sum(result.stored.values())
         if result.missing:
             assert result.damage or archive[end - 1 : end] == b"\n"
 
@@ -164,14 +176,14 @@ def test_a_file_that_is_no_archive_is_refused(other, archive, problem):
 def test_a_single_document_is_imported_as_one(other):
     for document in DOCUMENTS:
         assert imported(other, json.dumps(document.to_dict(), indent=2).encode()).is_complete
-    assert len(list(other.all_documents())) == 5
+    assert len(list(other.all_documents())) == len(DOCUMENTS)
 
 
 def test_a_line_without_an_end_is_not_read_into_memory(other, monkeypatch):
     monkeypatch.setattr(archive_lines, "MOST_BYTES_OF_A_LINE", 10_000)
     header = exported(DOCUMENTS).splitlines()[0]
     result = imported(other, gzip.compress(header + b"\n" + b" " * 1_000_000))
-    assert (result.missing, "longer than 10,000 bytes" in result.damage) == (5, True)
+    assert (result.missing, "longer than 10,000 bytes" in result.damage) == (len(DOCUMENTS), True)
 
 
 def test_a_store_that_cannot_be_written_ends_the_import(other):

@@ -8,8 +8,18 @@ from airflow_provider_ernest.model.life.freshness import state_of
 from airflow_provider_ernest.model.retention.items import items_of
 from airflow_provider_ernest.model.retention.plan import plan_retention
 from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
+from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
-from tests.unit.model.stored_examples import NOW, decision, mark, model, observation, production
+from tests.unit.model.stored_examples import (
+    NOW,
+    decision,
+    mark,
+    model,
+    observation,
+    production,
+    profile,
+    report,
+)
 
 
 def plan(*documents, older_than_days=90, keep_models=1):
@@ -159,3 +169,65 @@ def test_a_run_that_tells_of_a_change_back_stays_with_the_mark():
     documents = [model(0, 300), changed, back]
     assert not gone(*documents)
     assert state_of(entry_of(model(0, 300)), others=map(entry_of, documents)).name == "fresh"
+
+
+def profile_id(number):
+    return a_profile(number).profile_id
+
+
+def report_id(number):
+    return a_bottleneck_report(number).report_id
+
+
+@pytest.mark.parametrize(
+    "fields", [{"job": "sums"}, {"instance_type": "c5.large"}, {"purpose": "production"}]
+)
+def test_the_newest_profiles_of_each_kind_of_run_stay_however_old(fields):
+    profiles = [profile(number, 900 - number, **fields) for number in range(5)]
+    others = [profile(10 + number, 800 - number) for number in range(3)]
+    assert gone(*profiles, *others) == [("profile", profile_id(0)), ("profile", profile_id(1))]
+
+
+def test_what_binds_the_job_of_a_model_that_stays_is_told_as_long_as_it_stays_and_by_what_runs():
+    """Of each model that stays the newest report, with its profiles; not of those that go."""
+    profiles = [profile(number, 400 - number) for number in range(8)]
+    reports = [
+        report(0, 300, model_id=id_of(0), profile_ids=(profile_id(0),)),
+        report(1, 299, model_id=id_of(1), profile_ids=(profile_id(1),)),
+        report(2, 298, model_id=id_of(1), profile_ids=(profile_id(2), profile_id(3))),
+    ]
+    kept = plan(model(0, 350), model(1, 349), *profiles, *reports)
+    assert {item.id for item in kept.removed} == {
+        id_of(0),
+        report_id(0),
+        report_id(1),
+        profile_id(0),
+        profile_id(1),
+        profile_id(4),
+    }
+    assert (
+        kept.kept_because["bottlenecks", report_id(2)] == "it tells what binds the job of a model that stays"
+    )
+    assert kept.kept_because["profile", profile_id(2)].endswith("refers to it")
+
+
+def test_a_report_goes_before_its_profiles_and_the_newest_one_stays_where_there_is_no_model():
+    profiles = [profile(number, 400 - number) for number in range(5)]
+    reports = [report(number, 300 - number, profile_ids=(profile_id(number),)) for number in range(2)]
+    assert gone(*profiles, *reports) == [("bottlenecks", report_id(0)), ("profile", profile_id(0))]
+
+
+def test_a_young_report_keeps_its_old_profiles():
+    profiles = [profile(number, 400 - number) for number in range(5)]
+    told = report(0, 1, profile_ids=(profile_id(0),))
+    assert gone(*profiles, told) == [("profile", profile_id(1))]
+
+
+def test_the_event_log_of_a_profile_goes_with_it_and_not_before():
+    old = [
+        profile(number, 400 - number, profile=a_run_profile(event_log=f"/logs/{number % 4}"))
+        for number in range(5)
+    ]
+    kept = plan(*old)
+    assert [item.id for item in kept.removed] == [profile_id(0), profile_id(1)]
+    assert kept.event_logs == {("profile", profile_id(1)): ("/logs/1",)}, "the fifth names the first's, too"

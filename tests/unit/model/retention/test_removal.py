@@ -10,8 +10,19 @@ from airflow_provider_ernest.model.retention.items import items_of
 from airflow_provider_ernest.model.retention.plan import plan_retention
 from airflow_provider_ernest.model.retention.removal import EventLogs, Removed, carry_out
 from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.model.profile_samples import a_profile
 from tests.unit.model.sample_records import a_model
-from tests.unit.model.stored_examples import NOW, decision, mark, model, observation, production, save_all
+from tests.unit.model.stored_examples import (
+    NOW,
+    decision,
+    mark,
+    model,
+    observation,
+    production,
+    profile,
+    report,
+    save_all,
+)
 
 OLD = [
     model(0, 300),
@@ -20,13 +31,21 @@ OLD = [
     production(0, 200),
     mark("k", 200, model_id=a_model(1).model_id),
     observation("o", 200),
+    profile(0, 200),
+    profile(1, 200),
+    report(0, 200, profile_ids=(a_profile(0).profile_id, a_profile(1).profile_id)),
 ]
 NEWEST = model(9, 100)
+KEPT = [
+    NEWEST,
+    report(9, 100, profile_ids=(a_profile(7).profile_id,)),
+    *(profile(number, 100) for number in (7, 8, 9)),
+]
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> ModelStore:
-    return save_all(ModelStore(tmp_path / "store"), *OLD, NEWEST)
+    return save_all(ModelStore(tmp_path / "store"), *OLD, *KEPT)
 
 
 def plan_of(store: ModelStore):
@@ -43,7 +62,7 @@ def needs_met(store: ModelStore) -> bool:
 def test_only_what_stays_is_there_and_listed(store):
     done = carry_out(store, plan_of(store))
     assert len(done.removed) == len(OLD)
-    assert list(store.all_documents()) == [NEWEST]
+    assert list(store.all_documents()) == KEPT
     assert [entry.id for entry in ModelStore(store.root).catalogue.entries()] == [NEWEST.model_id]
     assert not plan_of(store).removed, "a second time nothing is left to do"
 
@@ -64,10 +83,10 @@ def test_interrupted_at_any_moment_the_store_is_consistent_and_the_rest_goes_nex
         patch.setattr(store, "remove", interrupted)
         with suppress(KeyboardInterrupt):
             carry_out(store, plan_of(store))
-    assert len(list(store.all_documents())) == len(OLD) + 1 - removals
+    assert len(list(store.all_documents())) == len(OLD) + len(KEPT) - removals
     assert needs_met(store)
     carry_out(store, plan_of(store))
-    assert list(store.all_documents()) == [NEWEST]
+    assert list(store.all_documents()) == KEPT
 
 
 def test_what_a_task_decided_by_meanwhile_stays(store):
@@ -97,7 +116,14 @@ def test_what_cannot_be_removed_stays_with_all_that_it_needs(store, monkeypatch)
     done = carry_out(store, plan_of(store))
     assert [(item.kind, problem) for item, problem in done.failed] == [("decision", "read only")]
     assert needs_met(store)
-    assert {item.kind for item in done.removed} == {"production", "model", "mark", "observation"}
+    assert {item.kind for item in done.removed} == {
+        "production",
+        "model",
+        "mark",
+        "observation",
+        "profile",
+        "bottlenecks",
+    }
     assert store.load("pca", "m5.large", a_model(0).model_id)
 
 
@@ -187,6 +213,15 @@ def test_tasks_may_write_meanwhile(store):
             writer.result()
     carry_out(store, plan_of(store))
     kinds = Counter(item.kind for item in items_of(store.all_documents()))
-    assert kinds == {"decision": 40, "production": 40, "model": 1}
+    assert kinds == {"decision": 40, "production": 40, **Counter(item.kind for item in items_of(KEPT))}
     assert needs_met(store)
     assert len(ModelStore(store.root).catalogue.entries()) == 81
+
+
+def test_profiles_that_a_task_has_just_reported_on_stay(store):
+    planned = plan_of(store)
+    store.save_bottlenecks(report(20, 0, profile_ids=(a_profile(0).profile_id,)))
+    done = carry_out(store, planned)
+    assert [item.id for item in done.spared] == [a_profile(0).profile_id]
+    assert needs_met(store)
+    assert store.profile("pca", "m5.large", a_profile(0).profile_id)

@@ -8,7 +8,7 @@ from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.storage.catalogue import FOLDER
 from airflow_provider_ernest.model.storage.leftovers import leftovers
 from airflow_provider_ernest.model.store import ModelStore
-from tests.unit.model.store_samples import KINDS, MADE, age, all_of
+from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of
 
 
 def test_a_store_that_is_well_has_none(root):
@@ -36,8 +36,8 @@ def test_temporary_files_are_never_read_and_are_found_when_they_are_old(tmp_path
 
     for kind in KINDS:
         assert all_of(ModelStore(tmp_path), kind) == [MADE[kind]()]
-    assert len(ModelStore(tmp_path).catalogue.entries()) == 4
-    assert len(list(store.all_documents())) == 5
+    assert len(ModelStore(tmp_path).catalogue.entries()) == len(LISTED)
+    assert len(list(store.all_documents())) == len(KINDS)
     assert caplog.records == []
     assert sorted(leftovers(tmp_path)) == sorted(expected)
     assert leftovers(tmp_path, older_than=timedelta(days=1)) == []

@@ -301,7 +301,9 @@ def test_all_documents_come_job_by_job(root, caplog):
     found = list(store.all_documents())
 
     assert sorted(map(repr, found)) == sorted(map(repr, documents))
-    assert [document.job for document in found] == ["join"] * 10 + ["pca"] * 10
+    assert [document.job for document in found] == [
+        job for job in ("join", "pca") for _ in range(2 * len(KINDS))
+    ]
     assert "misplaced.json" in caplog.text
     assert {document.job for document in store.all_documents()} == {"join", "pca"}
 

@@ -1,0 +1,78 @@
+"""Profiles of runs in a store: how large they are, and what of them is kept."""
+
+import json
+
+import pytest
+
+from airflow_provider_ernest.model.run_profile import BLOCKING
+from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.model.profile_samples import a_profile, a_run_profile, a_stage
+from tests.unit.model.sample_records import a_model
+
+UNEVEN = 1234.567890123456
+
+
+def a_large_profile():
+    """As large as they come: no number is short and none is 0."""
+    stages = tuple(
+        a_stage(
+            number,
+            began_seconds=UNEVEN + number,
+            ended_seconds=UNEVEN * 2 + number,
+            quantiles_seconds=tuple(UNEVEN * step / 21 for step in range(1, 22)),
+            blocked_seconds=dict.fromkeys(BLOCKING, UNEVEN),
+            seconds_without=dict.fromkeys(BLOCKING, UNEVEN),
+        )
+        for number in range(100)
+    )
+    return a_profile(profile=a_run_profile(stages=stages, scale=1 / 3))
+
+
+@pytest.fixture
+def store(tmp_path) -> ModelStore:
+    return ModelStore(tmp_path)
+
+
+def test_a_profile_of_many_stages_is_a_small_file(store):
+    path = store.save_profile(a_large_profile())
+    assert path.stat().st_size < 110_000
+
+
+def test_seconds_of_stages_are_kept_to_a_millisecond_and_shares_as_they_are(store):
+    store.save_profile(a_large_profile())
+    (kept,) = store.profiles("pca", "m5.large")
+    assert kept.profile.stages[0].began_seconds == 1234.568
+    assert kept.profile.stages[0].blocked_seconds[BLOCKING[0]] == 1234.568
+    assert kept.profile.scale == 1 / 3
+    assert kept.profile.stages[99].parents == (98,)
+
+
+def test_a_profile_may_be_saved_again(store):
+    path = store.save_profile(a_large_profile())
+    assert store.save_profile(a_large_profile()) == path
+    (kept,) = store.profiles("pca", "m5.large")
+    assert store.save_any(kept) == path
+
+
+def test_beside_profiles_and_reports_a_job_has_still_its_models_only(store):
+    store.save_profile(a_profile())
+    assert store.latest("pca", "m5.large") is None
+    assert store.latest_of_jobs("m5.large", limit=5) == []
+    store.save(a_model())
+    assert store.history("pca", "m5.large") == [a_model()]
+
+
+def test_a_profile_of_a_later_version_is_left_where_it_is(store, caplog):
+    path = store.save_profile(a_profile())
+    later = {**json.loads(path.read_text()), "schema": 99}
+    path.write_text(json.dumps(later))
+    assert store.profiles("pca", "m5.large") == []
+    assert path.exists()
+    assert "schema 99" in caplog.text
+
+
+def test_only_the_newest_are_read_where_no_more_are_asked_for(store):
+    for number in range(4):
+        store.save_profile(a_profile(number))
+    newest = store.profiles("pca", "m5.large", limit=2)
+    assert [record.profile_id for record in newest] == [a_profile(2).profile_id, a_profile(3).profile_id]
