@@ -8,21 +8,22 @@ that another run still held) says nothing about the job.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 from airflow_provider_ernest.model.documents import RunMetrics
 from airflow_provider_ernest.spark.cached_blocks import CachedBlocks
 from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
+from airflow_provider_ernest.spark.log_reading.files import open_lines
+from airflow_provider_ernest.spark.log_reading.log_names import ROLLED_PREFIX, application_of_name
 from airflow_provider_ernest.spark.stage_tasks import StageTasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from pathlib import Path
 
 __all__ = ["Executor", "RunRecord", "application_id_of", "find_event_log", "read_run"]
 
-IN_PROGRESS_SUFFIX = ".inprogress"
 _BLOCK_UPDATED = b'{"Event":"SparkListenerBlockUpdated"'
 _CACHED_BLOCK = b'"Block ID":"rdd_'
 
@@ -125,22 +126,29 @@ class RunRecord:
 
 def find_event_log(directory: Path) -> Path | None:
     """The event log in a directory that was made for one run; None while Spark has not begun it."""
-    logs = sorted(path for path in directory.glob("*") if not path.name.startswith("."))
+    logs = sorted(path for path in directory.glob("*") if _is_log(path))
     return logs[-1] if logs else None
 
 
-def application_id_of(event_log: Path) -> str:
-    """The application that an event log is of: Spark names the file after it."""
-    return event_log.name.removesuffix(IN_PROGRESS_SUFFIX)
+def _is_log(path: Path) -> bool:
+    return not path.name.startswith(".") and (path.name.startswith(ROLLED_PREFIX) or not path.is_dir())
 
 
-def read_run(event_log: Path) -> RunRecord:
-    """Read a plain, single-file event log (what `sizing.event_log_conf` makes Spark write).
+def application_id_of(event_log: Any) -> str:
+    """The application that an event log is of: Spark names the file or the folder after it."""
+    return application_of_name(event_log.name)
+
+
+def read_run(event_log: Any) -> RunRecord:
+    """Read what counts of a run from its event log.
 
     Lines that are no JSON, as in a log whose driver was killed while writing, are passed over.
 
+    Args:
+        event_log: as `read_event_log` takes it, so compressed and rolled over, too.
+
     Raises:
-        SampleRunError: there is no such file.
+        SampleRunError: it cannot be read.
     """
     import msgspec
 
@@ -156,17 +164,16 @@ def read_run(event_log: Path) -> RunRecord:
     return record
 
 
-def _relevant_lines(event_log: Path, record: RunRecord) -> Iterator[bytes]:
+def _relevant_lines(event_log: Any, record: RunRecord) -> Iterator[bytes]:
     try:
-        with event_log.open("rb") as lines:
-            # Parsing costs far more than looking at the prefix, and most lines are of no use here.
-            for line in lines:
-                if line.startswith(_BLOCK_UPDATED) and _CACHED_BLOCK not in line:
-                    record.cache.told = True
-                elif line.startswith(_PREFIXES):
-                    yield line
-    except OSError as error:
-        raise SampleRunError(f"Cannot read the event log {event_log}: {error}.") from error
+        # Parsing costs far more than looking at the prefix, and most lines are of no use here.
+        for line in open_lines(event_log):
+            if line.startswith(_BLOCK_UPDATED) and _CACHED_BLOCK not in line:
+                record.cache.told = True
+            elif line.startswith(_PREFIXES):
+                yield line
+    except EventLogError as error:
+        raise SampleRunError(error.message, remedy=error.remedy) from error
 
 
 def _application_started(record: RunRecord, event: dict[str, Any]) -> None:

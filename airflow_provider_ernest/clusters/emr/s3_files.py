@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.spark.artifact import sha256_of
-from airflow_provider_ernest.spark.run_record import IN_PROGRESS_SUFFIX
+from airflow_provider_ernest.spark.log_reading.log_names import IN_PROGRESS_SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

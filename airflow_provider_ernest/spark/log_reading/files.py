@@ -1,18 +1,29 @@
-"""What an event log consists of, and its lines."""
+"""What an event log consists of, and its lines.
+
+Spark writes one file, or a folder of many that it rolls over: ``eventlog_v2_<application>`` with the files
+``events_<number>_<application>``, and ``appstatus_<application>``, which holds nothing. The History Server
+may replace the older files by one that ends in ``.compact`` and leaves out what ended jobs did.
+"""
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.exceptions import ErnestError, EventLogError
+from airflow_provider_ernest.spark.log_reading.compression import text_of
 from airflow_provider_ernest.spark.log_reading.lines import lines_of
+from airflow_provider_ernest.spark.log_reading.log_names import (
+    COMPACT_SUFFIX,
+    IN_PROGRESS_SUFFIX,
+    events_number,
+)
 from airflow_provider_ernest.spark.log_reading.notes import Notes
+from airflow_provider_ernest.spark.log_reading.places import Place, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-CHUNK_BYTES = 1 << 18
+_NAMED = 5
 
 
 def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:
@@ -24,15 +35,85 @@ def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:
 
     Raises:
         EventLogError: it does not exist or cannot be read.
+        MissingResourceError: the library that opens such an address is not installed.
     """
-    place = Path(source) if isinstance(source, str) else source
-    yield from lines_of(_chunks(place), notes or Notes())
-
-
-def _chunks(place: Any) -> Iterator[bytes]:
+    notes = notes or Notes()
     try:
-        with place.open("rb") as content:
-            while chunk := content.read(CHUNK_BYTES):
-                yield chunk
-    except OSError as error:
-        raise EventLogError(f"Cannot read the event log {place}: {error}.") from error
+        for file in event_files(place_of(source), notes):
+            # A line does not go over from one file to the next: where it was cut off, it ends.
+            with _opened(file) as content:
+                yield from lines_of(text_of(content, file.name, notes), notes)
+    except ErnestError:
+        raise
+    # The libraries behind object stores raise errors of their own.
+    except Exception as error:
+        raise EventLogError(
+            f"Cannot read the event log {source}: {error or type(error).__name__}.",
+            remedy="Look whether it is there, and may be read from here.",
+        ) from error
+
+
+def event_files(place: Place, notes: Notes) -> list[Place]:
+    """The files of a log in the order of their events.
+
+    Args:
+        place: the log's file; its folder; or a folder that holds it and nothing else.
+        notes: where it is told which files are missing.
+
+    Raises:
+        EventLogError: a folder holds no log, or several.
+    """
+    if not place.is_dir():
+        return [place]
+    inside = sorted(place.iterdir(), key=lambda each: str(each.name))
+    numbered = [(number, each) for each in inside if (number := events_number(each.name)) is not None]
+    if numbered:
+        return _rolled(numbered, notes)
+    logs = [each for each in inside if _may_be_log(each)]
+    if len(logs) != 1:
+        raise EventLogError(
+            f"The folder {place} holds {len(logs) or 'no'} event log{'s' * (len(logs) > 1)}"
+            f"{': ' + ', '.join(each.name for each in logs[:_NAMED]) if logs else ''}"
+            f"{' ...' if len(logs) > _NAMED else ''}.",
+            remedy="Give that of one application.",
+        )
+    return event_files(logs[0], notes) if logs[0] != place else []
+
+
+def _may_be_log(place: Place) -> bool:
+    return not place.name.startswith((".", "_", "appstatus_"))
+
+
+def _rolled(numbered: list[tuple[int, Place]], notes: Notes) -> list[Place]:
+    """The files by number, from the last that is compact on: it stands for those before, and its own."""
+    ordered = sorted(numbered, key=lambda each: (each[0], each[1].name.endswith(COMPACT_SUFFIX)))
+    compact = [at for at, (_, file) in enumerate(ordered) if file.name.endswith(COMPACT_SUFFIX)]
+    if compact:
+        ordered = ordered[compact[-1] :]
+        notes.tell("It was compacted: tasks of jobs that had ended by then are not in it.")
+    numbers = {number for number, _ in ordered}
+    first = min(numbers) if compact else 1
+    missing = [number for number in range(first, max(numbers)) if number not in numbers]
+    if missing:
+        shown = ", ".join(str(number) for number in missing[:_NAMED])
+        more = " and more" if len(missing) > _NAMED else ""
+        notes.tell(f"Of its files, those of number {shown}{more} are missing.")
+    return [file for _, file in ordered]
+
+
+def _opened(file: Place) -> Any:
+    try:
+        return file.open("rb")
+    except FileNotFoundError:
+        # Spark takes the suffix away when the application ends.
+        ended = _without_progress(file)
+        if ended is None:
+            raise
+        return ended.open("rb")
+
+
+def _without_progress(file: Place) -> Any:
+    with_name = getattr(file, "with_name", None)
+    if with_name is None or not file.name.endswith(IN_PROGRESS_SUFFIX):
+        return None
+    return with_name(file.name.removesuffix(IN_PROGRESS_SUFFIX))
