@@ -1,4 +1,4 @@
-"""The programs ``ernest`` and ``airflow ernest``: commands about models and about machines in a cloud."""
+"""The programs ``ernest`` and ``airflow ernest``: commands about models, event logs and machines in a cloud."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 from airflow_provider_ernest.cli import commands
 from airflow_provider_ernest.cli import main as program
 from airflow_provider_ernest.cloud_cli import clusters, reap
+from airflow_provider_ernest.log_cli import analyze
 
 if TYPE_CHECKING:
     from airflow.cli.cli_config import CLICommand
 
-COMMANDS = (*commands.COMMANDS, clusters.COMMAND, reap.COMMAND)
+COMMANDS = (*commands.COMMANDS, analyze.COMMAND, clusters.COMMAND, reap.COMMAND)
 """All of them."""
 
 

@@ -218,6 +218,20 @@ def _ideal(run: _Run, profile: RunProfile) -> dict[str, Any]:
     }
 
 
+def _stragglers(run: _Run, profile: RunProfile) -> dict[str, Any]:
+    from airflow_provider_ernest.spark.stragglers import find_stragglers
+
+    found = find_stragglers(run.log, plan=run.plan)
+    return {
+        "stragglers": found.worst,
+        "straggler_causes": found.causes,
+        "stages": tuple(
+            replace(stage, stragglers=found.by_stage.get((stage.stage_id, stage.attempt), 0))
+            for stage in profile.stages
+        ),
+    }
+
+
 def _what_ifs(run: _Run, profile: RunProfile) -> dict[str, Any]:
     from airflow_provider_ernest.spark.what_if import default_what_ifs, what_if
 
@@ -248,6 +262,7 @@ _PARTS: tuple[tuple[str, Part], ...] = (
     ("What the run is bound by", _bottleneck),
     ("What its stages did", _stages),
     ("What its machines' resources need at least", _ideal),
+    ("Which tasks held it up", _stragglers),
     ("What other machines would make of it", _what_ifs),
     ("What other numbers of machines would make of it", _sizes),
     ("How long its phases took", _phases),

@@ -10,6 +10,7 @@ from airflow_provider_ernest.model.run_profile import (
     PYTHON_WORKER,
     SCHEDULER,
     SERIALISATION,
+    UNMEASURED,
 )
 
 STYLES = {
@@ -37,6 +38,11 @@ _TITLES = {CPU: "CPU"}
 def style(resource: str) -> str:
     """The class of its colour; that of all others where it is none of ours."""
     return STYLES.get(resource, "part-others")
+
+
+def short(resource: str) -> str:
+    """Its name in the narrow column of a table."""
+    return "unmeasured" if resource == UNMEASURED else resource
 
 
 def title(resource: str) -> str:

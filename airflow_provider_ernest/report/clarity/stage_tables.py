@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.model.run_profile import RunProfile, StageProfile, Straggler
-from airflow_provider_ernest.report.clarity.resources import within
+from airflow_provider_ernest.report.clarity.resources import short, within
 from airflow_provider_ernest.report.tables import table
 from airflow_provider_ernest.report.wording import data_amount, duration, number, percent, shortened
 
@@ -29,7 +29,7 @@ def stage_table(profile: RunProfile) -> Element:
         "stage": [stage_number(stage) for stage in stages],
         "name": [shortened(stage.name, LONGEST_NAME) for stage in stages],
         "seconds": [number(stage.seconds) for stage in stages],
-        "bound by": [stage.bottleneck for stage in stages],
+        "bound by": [short(stage.bottleneck) for stage in stages],
         "waits for": [_waits(stage) for stage in stages],
         "tasks": [_tasks(stage) for stage in stages],
         "median task, s": [quantile(stage, 0.5) for stage in stages],

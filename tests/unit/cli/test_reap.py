@@ -161,7 +161,7 @@ def test_a_grace_that_is_none_is_a_usage_error(minutes, run):
 
 def test_both_programs_have_all_commands():
     names = [command.name for command in command_line.COMMANDS]
-    assert names == [*(command.name for command in COMMANDS), "clusters", "reap"]
+    assert names == [*(command.name for command in COMMANDS), "analyze", "clusters", "reap"]
     (group,) = command_line.get_ernest_commands()
     assert [command.name for command in group.subcommands] == names
 

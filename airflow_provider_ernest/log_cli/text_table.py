@@ -1,0 +1,34 @@
+"""Lines of columns under a heading, no wider than a screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from airflow_provider_ernest.cli.store_text import aligned
+from airflow_provider_ernest.report.wording import shortened
+
+SCREEN_WIDTH = 110
+
+
+def titled_table(
+    title: str, heading: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str] = ()
+) -> list[str]:
+    """An empty line, a title, and a table; nothing where there are no rows.
+
+    Args:
+        title: of the table.
+        heading: the columns' names.
+        rows: their values.
+        words: the columns that hold words; the others are numbers, and stand to the right.
+    """
+    listed = list(rows)
+    if not listed:
+        return []
+    numbers = ", ".join(name for name in heading if name not in words)
+    lines = aligned(heading, listed, right=numbers)
+    return ["", title, *(f"  {shortened(line, SCREEN_WIDTH - 2)}" for line in lines)]
+
+
+def known_columns(columns: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Those of which anything is known."""
+    return {name: cells for name, cells in columns.items() if any(cells)}
