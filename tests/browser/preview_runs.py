@@ -2,7 +2,7 @@
 
 succeeded, retried, running, failed_design, fallback, most_probable, two_types, too_inaccurate,
 production_failed, purged, hostile, two_groups, without_ernest, reused, reused_purged, retrained, half_reused,
-recorded. Any other run does not exist.
+recorded, reported, report_failed, report_skipped, report_hostile, two_reports. Any other run does not exist.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 from airflow_provider_ernest.model.records import DATA
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.run_record import RunRecord
+from tests.unit.plugin.bottleneck_examples import report, reported_run, two_reports_run
 from tests.unit.plugin.reuse_examples import (
     WHY_TRAINED,
     half_reused_run,
@@ -154,5 +155,10 @@ PREVIEW_RUNS = {
     "retrained": retrained_run,
     "half_reused": half_reused_run,
     "recorded": recorded_run,
+    "reported": reported_run,
+    "report_failed": lambda: reported_run(state="failed"),
+    "report_skipped": lambda: reported_run(state="skipped"),
+    "report_hostile": lambda: reported_run(told=report(headline=MARKUP, application_id=MARKUP)),
+    "two_reports": two_reports_run,
     "without_ernest": lambda: example_run(tasks=(row("hello", "BashOperator", 0, 1),), values={}),
 }

@@ -25,6 +25,7 @@ from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 from tests.browser.cheap_models import add_cheap_models
+from tests.browser.explained_jobs import add_explanations
 from tests.browser.fallback_decisions import most_probable, stated
 from tests.browser.lives import CONDITIONS, NEW_COLUMNS, marked, untrained
 from tests.browser.odd_models import hostile, of_a_newer_version, of_the_command_line
@@ -90,7 +91,10 @@ def seed(
         big: observations of the model with many.
         now: what times are counted back from.
     """
-    return _Seeding(ModelStore(root), dag_id, now or datetime.now(UTC)).seed(many=many, big=big)
+    store = ModelStore(root)
+    seeded = _Seeding(store, dag_id, now or datetime.now(UTC)).seed(many=many, big=big)
+    add_explanations(store, seeded)
+    return seeded
 
 
 class _Seeding:

@@ -79,12 +79,12 @@ function numbers(state) {
   const summary = element("summary", {}, "The numbers", hidden(` of ${state.title}`));
   const details = element("details", { class: "numbers-of-figure" }, summary, content);
   const fill = () => {
-    const { name, columns, rows, title } = state;
+    const { name, columns, rows, title, highlight } = state;
     const caption = `${title}: the numbers`;
     renew(
       content,
       downloadButtons({ name, columns, rows }),
-      dataTable({ caption, captionHidden: true, columns, rows, sort: true, view }),
+      dataTable({ caption, captionHidden: true, columns, rows, sort: true, view, highlight }),
     );
   };
   details.addEventListener("toggle", () => {
@@ -122,6 +122,7 @@ function pictureOf({ id, role, height }) {
  * @param {function} options.draw (container, colors, {isNarrow, width}) => function that takes it away.
  * @param {Array} options.columns of the numbers, as of `dataTable`.
  * @param {Array} options.rows of the numbers.
+ * @param {function} [options.highlight] of the numbers' rows, as of `dataTable`.
  * @param {string} options.name of the downloads.
  * @param {string|Node|Array} [options.caption] below the chart.
  * @param {Node|Array} [options.controls] above the chart.

@@ -16,8 +16,11 @@ const MOST_COLORS = 8;
 /** It may well keep the goal, and the probability beside it says how surely. */
 const LESS_SURE = "less sure than asked for";
 
-/** The figure, from the answer of api/prediction and the goal: deadline and budget, null where there is none. */
-export function costFigure({ prediction, deadline, budget }) {
+/**
+ * The figure, from the answer of api/prediction and the goal: deadline and budget, null where there is none; and from
+ * what replay says, as of `replayed`.
+ */
+export function costFigure({ prediction, deadline, budget, replay }) {
   const { alternatives, decision, runners_up: runnersUp, most_probable: mostProbable } = prediction;
   const types = [...new Set(alternatives.map((each) => each.instance_type))];
   const same = (one, other) => one.machines === other.machines && one.instance_type === other.instance_type;
@@ -36,8 +39,7 @@ export function costFigure({ prediction, deadline, budget }) {
   return {
     description: describe(picture),
     caption: CAPTION,
-    columns: COLUMNS,
-    rows: alternatives.map((each) => ({ ...each, remark: remark(each, picture) })),
+    ...numbers(picture, replay),
     legend: legend(entries(picture)),
     draw: (container, colors) => chart(container, option(picture, colors)),
   };
@@ -59,6 +61,22 @@ const COLUMNS = [
   { key: "memory_shortage", title: "Memory", class: "words" },
   { key: "extrapolates", title: "Not supported by the runs", class: "words" },
 ];
+
+const BY_REPLAY = numeric("replayed_seconds", "By replay", number, {
+  unit: "s", value: (row) => row.replay?.seconds ?? null,
+});
+
+/** The table of the alternatives; replay stands beside the prediction where it says anything. */
+function numbers(picture, replay) {
+  const rows = picture.alternatives.map((each) => {
+    const told = replay.of(each);
+    const words = [remark(each, picture), told?.isOutside ? "replay and model disagree" : ""];
+    return { ...each, replay: told, remark: words.filter(Boolean).join(", ") };
+  });
+  const at = COLUMNS.findIndex((column) => column.key === "cost");
+  const columns = rows.some((row) => row.replay) ? COLUMNS.toSpliced(at, 0, BY_REPLAY) : COLUMNS;
+  return { columns, rows, highlight: (row) => (row.replay?.isOutside ? "warning" : null) };
+}
 
 function remark(each, { chosen, runnersUp, mostProbable }) {
   const words = [

@@ -4,7 +4,8 @@ import { axis, extent, tick, timeUnit } from "./axes.js";
 import { chart } from "./echart.js";
 import { legend } from "./legend.js";
 import { area, goalLine, grid, hollow, label, point } from "./plot.js";
-import { caption, COLUMNS, deadlineWords, describe, entries, isBeyond, isComparable } from "./time_words.js";
+import { replaySeries } from "./replay_points.js";
+import { caption, columns, deadlineWords, describe, entries, isBeyond, isComparable } from "./time_words.js";
 import { tooltip } from "./tooltip.js";
 
 /** Intervals are cut off at so many times the prediction, or nothing else could be told apart. */
@@ -28,6 +29,7 @@ const HALF_COLUMN = 0.01;
  * @param {object[]} shown.productionRuns
  * @param {number|null} shown.deadline in seconds from submission on
  * @param {boolean} shown.isLogarithmic
+ * @param {object} shown.replay what replay says, as of `replayed`
  */
 export function timeFigure(shown) {
   const { curve } = shown.prediction;
@@ -38,11 +40,19 @@ export function timeFigure(shown) {
   return {
     description: describe(picture),
     caption: caption(picture),
-    columns: COLUMNS,
-    rows: curve.map((each) => ({ ...each, chosen: each === picture.chosen ? "chosen" : "" })),
+    columns: columns(picture),
+    rows: rowsOf(picture),
+    highlight: (row) => (row.replay?.isOutside ? "warning" : null),
     legend: legend(entries(picture)),
     draw: (container, colors) => chart(container, option(picture, colors)),
   };
+}
+
+function rowsOf({ prediction: { curve }, chosen, replay: { points } }) {
+  const byMachines = new Map(points.map((each) => [each.machines, each]));
+  return curve.map((each) => ({
+    ...each, chosen: each === chosen ? "chosen" : "", replay: byMachines.get(each.machines) ?? null,
+  }));
 }
 
 /** The point of the curve that was chosen; null where nothing was, or another type. */
@@ -57,9 +67,10 @@ function observedMachines(observations) {
 }
 
 function option(picture, colors) {
-  const { prediction, observations, productionRuns, deadline, isLogarithmic, observed } = picture;
+  const { prediction, observations, productionRuns, deadline, isLogarithmic, observed, replay } = picture;
   const { curve } = prediction;
-  const measured = [...observations.map(fromSubmission), ...productionRuns.map((run) => run.seconds)];
+  const others = [...productionRuns, ...replay.points].map((run) => run.seconds);
+  const measured = [...observations.map(fromSubmission), ...others];
   const times = [...curve.flatMap(cutOff), ...measured];
   if (deadline) times.push(deadline);
   const counts = [...curve, ...observations, ...productionRuns].map((each) => each.machines);
@@ -81,6 +92,7 @@ function option(picture, colors) {
         distance: BESIDE_THE_FIRST_RUNS,
       }),
       curvePoints(curve, unit, colors),
+      ...replaySeries(replay.points, unit, colors),
       scatter(observations.map((run) => sampleRun(run, unit)), {
         symbolSize: observations.length > 100 ? 6 : 9, z: 4, itemStyle: hollow(colors.observation, colors),
       }),

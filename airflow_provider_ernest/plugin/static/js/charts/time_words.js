@@ -1,6 +1,7 @@
 /** What the figure of time against machines says in words. */
 import { count, machines, number, plural, pluralRange, scale as percentOf, seconds } from "../format.js";
 import { numeric } from "./columns.js";
+import { describeReplay, replayEntries } from "./replay_points.js";
 
 /** A production run is beside the line where its scale is within this share of the one that is predicted. */
 const SAME_SCALE = 0.1;
@@ -15,8 +16,7 @@ export function isBeyond(each, observed) {
   return !observed || each.machines < observed[0] || each.machines > observed[1];
 }
 
-/** The columns of the numbers behind it. */
-export const COLUMNS = [
+const COLUMNS = [
   numeric("machines", "Machines", count),
   numeric("seconds", "Predicted", number, { unit: "s" }),
   numeric("likely_low", "80 %, from", number, { unit: "s", value: (row) => row.likely_seconds[0] }),
@@ -27,13 +27,24 @@ export const COLUMNS = [
   { key: "chosen", title: "Choice" },
 ];
 
+const BY_REPLAY = [
+  numeric("replayed_seconds", "By replay", number, { unit: "s", value: (row) => row.replay?.seconds ?? null }),
+  { key: "disagrees", title: "Replay and model", value: (row) => (row.replay?.isOutside ? "disagree" : null),
+    render: (row) => (row.replay ? (row.replay.isOutside ? "disagree" : "agree") : null) },
+];
+
+/** The columns of the numbers behind it. */
+export function columns({ replay }) {
+  return replay.points.length ? [...COLUMNS.slice(0, 2), ...BY_REPLAY, ...COLUMNS.slice(2)] : COLUMNS;
+}
+
 /** The line of the deadline: from submission on, so what the machines take to boot is off it. */
 export function deadlineWords({ latest_seconds: latest, boot_seconds: boot }) {
   return `deadline ${seconds(latest + boot)}${boot ? ` less ${seconds(boot)} to boot` : ""}`;
 }
 
 /** What is to be seen. */
-export function describe({ prediction, chosen, deadline, observations, productionRuns }) {
+export function describe({ prediction, chosen, deadline, observations, productionRuns, replay }) {
   const { curve, scale } = prediction;
   const [first, last] = [curve[0], curve.at(-1)];
   const fastest = curve.reduce((best, each) => (each.seconds < best.seconds ? each : best));
@@ -46,11 +57,12 @@ export function describe({ prediction, chosen, deadline, observations, productio
   if (deadline) parts.push(`The line: ${deadlineWords(prediction)}.`);
   const sampled = plural(observations.length, "sample run");
   parts.push(`Shown are ${sampled} and ${plural(productionRuns.length, "production run")}.`);
-  return parts.join(" ");
+  parts.push(describeReplay(replay.points));
+  return parts.filter(Boolean).join(" ");
 }
 
 /** How to read it. */
-export function caption({ isLogarithmic, observations, prediction, productionRuns }) {
+export function caption({ isLogarithmic, observations, prediction, productionRuns, replay }) {
   const parts = ["From submission to end, start-up included."];
   if (observations.length) {
     const isBelow = observations.every((run) => run.scale < prediction.scale);
@@ -70,7 +82,7 @@ export function caption({ isLogarithmic, observations, prediction, productionRun
   if (!productionRuns.length) {
     parts.push("No production run is known yet: see below how they are recorded.");
   }
-  return parts.join(" ");
+  return [...parts, replay.caption].filter(Boolean).join(" ");
 }
 
 /** Whether a doubt about partitions, which widens the intervals, comes and goes along the curve. */
@@ -80,7 +92,7 @@ function hasSteps(curve) {
 }
 
 /** The entries of its legend. */
-export function entries({ prediction, chosen, deadline, observed, observations, productionRuns }) {
+export function entries({ prediction, chosen, deadline, observed, observations, productionRuns, replay }) {
   const { curve, scale } = prediction;
   const comparable = productionRuns.filter((run) => isComparable(run, scale));
   return [
@@ -98,6 +110,7 @@ export function entries({ prediction, chosen, deadline, observed, observations, 
       mark: "diamond", color: "chart-production", isHollow: true, isFaint: true,
       text: "production runs at another scale",
     },
+    ...replayEntries(replay.points),
     chosen && { mark: "pin", color: "chart-chosen", text: "chosen" },
     deadline && { mark: "dashed", color: "chart-goal", text: "deadline" },
   ];

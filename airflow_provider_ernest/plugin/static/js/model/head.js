@@ -18,9 +18,10 @@ export function head(page) {
         stateBadge({ name: state.name, reason: "", cause: state.cause }),
         state.reason ? element("span", { class: "state-reason" }, whyAndWhatNext(page)) : null,
       ],
-      actions: model.origin
-        ? [airflowLink(taskUrl(model.origin), "Task that fitted it", { class: "button" })]
-        : [],
+      actions: [
+        element("a", { href: "#why", class: "button" }, "Why it takes this long"),
+        model.origin ? airflowLink(taskUrl(model.origin), "Task that fitted it", { class: "button" }) : null,
+      ].filter(Boolean),
     }),
     olderVersion(page),
     keyFigures(figures(page)),

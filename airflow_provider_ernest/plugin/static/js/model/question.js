@@ -11,6 +11,7 @@ import { answer } from "./answer.js";
 import { askedAtFirst, budgetOf, NO_GOAL, predictionParams, remember } from "./asked.js";
 import { controls } from "./asking.js";
 import { painted } from "./painted.js";
+import { disagreementWords, opinionWords, replayCaption, replayed } from "./replay.js";
 import { sameCost } from "./same_cost.js";
 import { figureSlot, part } from "./slot.js";
 
@@ -27,9 +28,13 @@ const NOTHING_TO_DRAW = "There is no prediction to draw: see above what is wrong
 /** So many numbers of machines are compared at most. */
 const WIDEST_SPAN = 1000;
 
-/** The part of the page, for the answer of api/model and the parameters of the address. */
+/**
+ * The part of the page, for the answer of api/model and the parameters of the address.
+ *
+ * @returns {HTMLElement} with `showReplays(replays)`, for those of api/clarity
+ */
 export function question(page, params) {
-  const state = { asked: askedAtFirst(params, page), prediction: null, isLogarithmic: true };
+  const state = { asked: askedAtFirst(params, page), prediction: null, isLogarithmic: true, replays: [] };
   const reply = replyPlace();
   const figures = slots(page, state);
   const compared = page.other_types.length
@@ -49,7 +54,7 @@ export function question(page, params) {
     },
   });
   refresh();
-  return part(
+  const node = part(
     { id: "question", title: "How many machines?" },
     element("div", { class: "card" }, asking, reply),
     figures.time,
@@ -57,6 +62,12 @@ export function question(page, params) {
     figures.cost,
     compared,
   );
+  node.showReplays = (replays) => {
+    state.replays = replays;
+    // Where the answer is still to come, or an error, it is shown with them then.
+    if (state.prediction && replays.length && !state.isOutdated) showPrediction(page, state, { reply, figures });
+  };
+  return node;
 }
 
 /** Where the answer stands. Only its headline is read aloud: all of it is too much at each slider step. */
@@ -127,10 +138,10 @@ async function predict(page, state, places) {
     const prediction = await fetchJson("api/prediction", params, { signal: request.signal });
     if (state.request !== request) return;
     Object.assign(state, { prediction, answered: asked, isOutdated: false });
-    showAnswer(places.reply, prediction, asked, elsewhere(prediction, page));
+    const drawn = showPrediction(page, state, places);
     // What is no choice does not depend on the goal.
     places.compared?.ask(predictionParams(page, { ...asked, goal: NO_GOAL, confidence: null }));
-    await showFigures(page, state, places.figures);
+    await drawn;
   } catch (error) {
     if (error.name === "AbortError" || state.request !== request) return;
     showFailure(state, places, error, () => predict(page, state, places));
@@ -163,13 +174,24 @@ function elsewhere({ decision, instance_type: own, offered_types: types }, { mod
     element("a", { href }, `Open the model of ${isolated(chosen)}`));
 }
 
-function showAnswer(reply, prediction, asked, link) {
+/** Answer and figures; the figures are drawn when the promise is kept. */
+function showPrediction(page, state, { reply, figures }) {
+  const { prediction } = state;
+  const replay = replayed(prediction, state.replays);
+  state.replay = { ...replay, caption: replayCaption(replay) };
+  showAnswer(reply, state, elsewhere(prediction, page));
+  return showFigures(page, state, figures);
+}
+
+function showAnswer(reply, { prediction, answered: asked, replay }, link) {
   const { headline, more, warnings, isOutOfReach } = answer(prediction, asked);
+  const opinion = opinionWords(replay, prediction.decision);
+  const disagreement = disagreementWords(replay, chosenPoint(prediction));
   reply.say(
     { words: headline, isBad: isOutOfReach },
-    more.map((words) => element("p", { class: "muted" }, words)),
+    [...more, opinion].filter(Boolean).map((words) => element("p", { class: "muted" }, unbroken(words))),
     link,
-    notice({ items: warnings, kind: "warning" }),
+    notice({ items: [...warnings, disagreement].filter(Boolean), kind: "warning" }),
   );
 }
 
@@ -193,6 +215,7 @@ function drawTime(page, state, slot) {
       productionRuns: page.production_runs,
       deadline: state.prediction.latest_seconds,
       isLogarithmic: state.isLogarithmic,
+      replay: state.replay,
     }),
   );
   // The axes can be changed while the answer is an error.
@@ -200,7 +223,7 @@ function drawTime(page, state, slot) {
 }
 
 async function showFigures(page, state, figures) {
-  const { prediction, answered: asked } = state;
+  const { prediction, answered: asked, replay } = state;
   drawTime(page, state, figures.time);
   await painted();
   // Another answer may have come meanwhile.
@@ -210,7 +233,7 @@ async function showFigures(page, state, figures) {
     figures.cost.showEmpty(NEEDS_A_PRICE);
     return;
   }
-  const drawn = costFigure({ prediction, deadline: prediction.latest_seconds, budget: budgetOf(asked) });
+  const drawn = costFigure({ prediction, deadline: prediction.latest_seconds, budget: budgetOf(asked), replay });
   figures.cost.show({ ...drawn, caption: [drawn.caption, ...skipped(prediction, page)] });
 }
 

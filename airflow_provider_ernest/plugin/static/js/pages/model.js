@@ -8,6 +8,7 @@ import { origin } from "../model/origin.js";
 import { painted } from "../model/painted.js";
 import { question } from "../model/question.js";
 import { trust } from "../model/trust.js";
+import { why } from "../model/why.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 
 const params = pageParams();
@@ -23,17 +24,25 @@ async function show() {
       instance_type: params.instance_type,
       model_id: params.model_id,
     });
-    const shown = element("div", { class: "model-page" }, head(page), question(page, params));
+    const asked = question(page, params);
+    const shown = element("div", { class: "model-page" }, head(page), asked);
     fillPage(shown);
     // What was asked for is painted first; the rest is drawn while the prediction is on its way.
-    for (const part of [trust, life, origin]) {
+    for (const part of [(all) => why(all, asked.showReplays), trust, life, origin]) {
       await painted();
       shown.append(part(page));
     }
+    goToAnchor();
   } catch (error) {
     if (!error.status && error.status !== 0) console.error(error);
     fillPage(bareHeader(), errorState(error, show));
   }
+}
+
+/** Where the address names a part of the page: the browser looked for it before it was there. */
+function goToAnchor() {
+  const name = window.location.hash.slice(1);
+  if (name) document.getElementById(name)?.scrollIntoView();
 }
 
 function showNothing() {

@@ -6,7 +6,7 @@ import { fallbackWords } from "../fallback.js";
 import { dollars, isolated, machines, number, percent, unbroken } from "../format.js";
 import { facts, keyFigures, notice } from "../header.js";
 import { hasPrediction, predictedAgainstActual } from "./predicted_actual.js";
-import { modelUrl, sampleRuns, stepTable } from "./run_tables.js";
+import { modelUrl, sampleRuns, stepTable, whyUrl } from "./run_tables.js";
 import { branchName, chosenWords, figuresOf, headline } from "./run_words.js";
 import { timeline } from "./timeline.js";
 
@@ -52,6 +52,15 @@ function reuseFact({ reuse }, decision) {
   return reuse.is_reused ? ["Reused", reason || "A stored model is reused."] : ["Why trained", reason];
 }
 
+/** Why the job takes as long as it does, by the runs of a training; with where replay and model disagree. */
+function whyFact({ bottlenecks, model }) {
+  if (!bottlenecks) return null;
+  const { headline, disagreement } = bottlenecks;
+  const link = model ? [" ", element("a", { href: whyUrl(model), class: "nowrap" }, "See why")] : null;
+  return element("span", {}, element("bdi", {}, unbroken(headline)), disagreement
+    ? [". ", element("strong", {}, unbroken(disagreement))] : ".", link);
+}
+
 function factsOf({ branches, decision }) {
   const [first, ...others] = branches;
   const isThere = ({ design, cluster, model, reuse }) => design || cluster || model || reuse;
@@ -63,6 +72,7 @@ function factsOf({ branches, decision }) {
       ["Cluster", clusterWords(first.cluster)],
       ["Choice", choiceWords(decision)],
       ["Model", modelLink(first.model)],
+      ["Bottleneck", whyFact(first)],
     ]);
   }
   const designs = branches.map((branch) => designWords(branch.design));
@@ -75,13 +85,15 @@ function factsOf({ branches, decision }) {
 }
 
 /** What came of the training on one of several types. */
-function branchFacts({ cluster, model, training, reuse }, design) {
+function branchFacts({ cluster, model, training, reuse, bottlenecks }, design) {
   const cost = typeof training.cost === "number" ? `training cost ${dollars(training.cost)}` : null;
   const planned = reuse?.is_reused ? "no training: a stored model is reused" : design;
   const told = [planned, clusterWords(cluster), cost].filter(Boolean).join("; ");
   const link = modelLink(model);
   if (!told && !link) return "Nothing has come of it yet.";
-  return element("span", {}, told, link ? [told ? "; model " : "Model ", link] : null);
+  const why = whyFact({ bottlenecks, model });
+  return element("span", {}, told, link ? [told ? "; model " : "Model ", link] : null,
+    why ? element("span", { class: "below" }, why) : null);
 }
 
 /** The fallback by itself, before anything else: production does not run on what was asked for. */

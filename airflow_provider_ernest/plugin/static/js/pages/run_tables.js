@@ -10,9 +10,17 @@ import { dollars, number, scale, seconds, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
 import { stepName, typeName } from "./timeline.js";
 
+/** The kind of the step that reports why the job takes as long as it does. */
+export const BOTTLENECKS = "bottleneck_report";
+
 /** The address of a model's page. */
 export function modelUrl({ job, instance_type, model_id }) {
   return pageUrl("model", { job, instance_type, model_id });
+}
+
+/** The address of the part of it that says why the job takes as long as it does. */
+export function whyUrl(model) {
+  return `${modelUrl(model)}#why`;
 }
 
 function stepLink(run, step) {
@@ -28,11 +36,25 @@ function isModelThere(step, { branches, decision }) {
 }
 
 function outcome(step, group) {
+  if (step.kind === BOTTLENECKS) return ofBottlenecks(step, group);
   const isOfModel = step.model && ["find", "fit", "choose"].includes(step.kind) && step.state !== "skipped";
   const link = isOfModel && isModelThere(step, group)
     ? [" ", element("a", { href: modelUrl(step.model), class: "nowrap" }, "Open the model")]
     : null;
   return element("span", {}, element("bdi", {}, unbroken(step.says ?? "")), link);
+}
+
+function ofBottlenecks(step, { branches }) {
+  const isTold = step.state === "success" && step.model &&
+    branches.some(({ bottlenecks, model }) => bottlenecks && model?.model_id === step.model.model_id);
+  const link = isTold ? [" ", element("a", { href: whyUrl(step.model), class: "nowrap" }, "See why")] : null;
+  return element("span", {}, element("bdi", {}, unbroken(step.says ?? "")), link);
+}
+
+/** A report that failed is no training that failed. */
+function markOf({ kind, state }) {
+  if (state !== "failed") return null;
+  return kind === BOTTLENECKS ? "warning" : "failed";
 }
 
 function stepColumns(run, group) {
@@ -55,7 +77,7 @@ export function stepTable(run, group, view) {
     caption: "Steps, in the order of the way from design to production", captionHidden: true,
     columns: stepColumns(run, group), rows: group.steps,
     emptyText: "No step of this group has been scheduled.", class: "cards-on-phones steps",
-    highlight: (step) => (step.state === "failed" ? "failed" : null), view,
+    highlight: markOf, view,
   });
 }
 

@@ -18,6 +18,7 @@ const KINDS = {
   cluster: "The cluster of the sample runs",
   sample_run: "A sample run",
   fit: "The fit of the model",
+  bottleneck_report: "Why the job takes this long",
   choose: "The choice of the cluster",
   resize: "The resizing of the cluster",
   terminate: "The end of the cluster",
@@ -56,8 +57,10 @@ function header(origin, answer) {
   });
 }
 
-function modelCard({ job, instance_type, model_id }) {
-  const href = pageUrl("model", { job, instance_type, model_id });
+/** The model; of the report, the part of its page that says why the job takes as long as it does. */
+function modelCard({ kind, model: { job, instance_type, model_id } }) {
+  const isReport = kind === "bottleneck_report";
+  const href = `${pageUrl("model", { job, instance_type, model_id })}${isReport ? "#why" : ""}`;
   return element("section", { class: "card", "aria-labelledby": "model-title" },
     element("h2", { id: "model-title" }, "The model"),
     facts([
@@ -66,7 +69,7 @@ function modelCard({ job, instance_type, model_id }) {
       ["Model", element("code", {}, model_id)],
     ]),
     element("div", { class: "actions" },
-      element("a", { class: "button primary", href }, "Open the model page")));
+      element("a", { class: "button primary", href }, isReport ? "See why" : "Open the model page")));
 }
 
 /** What the model, fitted to all the other runs, says of this one; null where there is no such model. */
@@ -149,7 +152,7 @@ function contentOf(origin, answer, opinion) {
     notice({ title: "Hints", items: answer.hints }),
     answer.observation ? observationCard(answer.observation, opinion) : null,
     answer.experiment ? experimentCard(answer.experiment, Boolean(answer.observation)) : null,
-    answer.model ? modelCard(answer.model) : null,
+    answer.model ? modelCard(answer) : null,
     element("div", { class: "actions" }, runLink(origin),
       airflowLink(runUrl(origin.dag_id, origin.run_id), "The run in Airflow", { class: "button" })),
   ];

@@ -50,7 +50,8 @@ function tickWords(at) {
 }
 
 function kindOf(step) {
-  if (FAILED.has(step.state)) return "failed";
+  // A report that failed is no training that failed: its sign says that it did.
+  if (FAILED.has(step.state) && step.kind !== "bottleneck_report") return "failed";
   if (step.kind === "production") return "production";
   return step.kind === "sample_run" ? "sample" : "step";
 }

@@ -1,0 +1,60 @@
+/** What could be won at most if tasks never waited for one thing. */
+import { isolated, number, percent, seconds } from "../format.js";
+import { bars } from "./bars.js";
+import { numeric } from "./columns.js";
+
+const NAMES = new Map([
+  ["network", "a faster network"],
+  ["disk", "faster disks"],
+  ["garbage collection", "no garbage collection"],
+  ["scheduler delay", "no scheduler delay"],
+  ["serialisation", "free serialisation"],
+  ["Python worker", "no waiting for Python"],
+]);
+
+const COLUMNS = [
+  { key: "resource", title: "Waiting for" },
+  numeric("improvement_percent", "Won at most", percent),
+  numeric("saved_seconds", "Seconds won at most", number, { unit: "s" }),
+  numeric("seconds_without", "Run without it", number, { unit: "s" }),
+  numeric("blocked_seconds", "Waited, all tasks", number, { unit: "s" }),
+  numeric("share_percent", "Of the tasks' time", percent),
+];
+
+const CAPTION =
+  "Upper bounds: the run replayed as if its tasks never waited for it. More than that cannot be won, less is likely. " +
+  "The bars are shares of the run without its start-up, and do not add up.";
+
+/** The figure, for a run of api/clarity. */
+export function limitsFigure({ limits }) {
+  const rows = limits.map((limit) => ({ ...limit, saved_seconds: saved(limit) }));
+  return {
+    description: `What could be won at most. ${rows.map((row) => `${nameOf(row)}: ${words(row)}`).join("; ")}.`,
+    caption: CAPTION,
+    columns: COLUMNS,
+    rows,
+    draw: (container) => bars(container, rows.map((row) => ({
+      name: nameOf(row), share: row.improvement_percent / 100, words: words(row),
+    }))),
+  };
+}
+
+function nameOf({ resource }) {
+  return NAMES.get(resource) ?? isolated(resource);
+}
+
+/** The share is of the run with the waiting, of which only the rest is told. */
+function saved({ improvement_percent: won, seconds_without: rest }) {
+  return won < 100 ? (rest * won) / (100 - won) : null;
+}
+
+function words({ improvement_percent: won, saved_seconds: taken }) {
+  if (won < 0.05) return "nothing";
+  return `at most ${percent(won, won < 10 ? 1 : 0)}, ${rounded(taken)}`;
+}
+
+/** An upper bound is no more exact than that. */
+function rounded(value) {
+  if (value < 0.1) return "under 0.1\u00a0s";
+  return value < 10 ? `${value.toFixed(1)}\u00a0s` : seconds(Math.round(value));
+}

@@ -1,0 +1,112 @@
+/** The second opinion by replay beside the model: what it says for what is asked, and where the two disagree. */
+import { isolated, machines, percent, plural, scale as percentOf, seconds, secondsRange } from "../format.js";
+
+/** Shares of the input that differ by less are the same. */
+const SAME_SCALE = 1e-3;
+
+const MOST_TOLD = 3;
+
+/**
+ * What replay says of a prediction.
+ *
+ * @param {object} prediction the answer of api/prediction
+ * @param {object[]} replays of api/clarity, by type of machine; the model's own first if there is one
+ * @returns {{replay: object|null, isAsked: boolean, points: object[], of: function}} `replay` of the model's own type,
+ *   whether it is for what is asked, its points ({machines, seconds, predicted, nearlyCertain, isOutside}) and
+ *   `of(alternative)`, what replay says of a configuration of any type: {seconds, isOutside} or null
+ */
+export function replayed(prediction, replays) {
+  const asked = replays.filter((replay) => isFor(replay, prediction));
+  const own = replays.find((replay) => replay.instance_type === prediction.instance_type) ?? null;
+  const isAsked = asked.includes(own);
+  return {
+    replay: own,
+    isAsked,
+    points: isAsked ? pointsOf(own, prediction.curve) : [],
+    of: (each) => opinionOf(asked.find((replay) => replay.instance_type === each.instance_type), each),
+  };
+}
+
+/** Whether it is for the share of the input and the iterations that are asked. */
+function isFor(replay, { scale, iterations }) {
+  const isSameScale = Math.abs(replay.scale / scale - 1) <= SAME_SCALE;
+  const [known, asked] = [replay.iterations ?? null, iterations ?? null];
+  return isSameScale && (known === null || asked === null || known === asked);
+}
+
+function isOutside(seconds, range) {
+  return Boolean(range) && (seconds < range[0] || seconds > range[1]);
+}
+
+function pointsOf({ sizes }, curve) {
+  const byMachines = new Map(curve.map((each) => [each.machines, each]));
+  const [least, most] = [curve[0].machines, curve.at(-1).machines];
+  const isShown = (size) => size.machines >= least && size.machines <= most;
+  return sizes.filter(isShown).map(({ machines: number, replayed_seconds: taken }) => {
+    const model = byMachines.get(number);
+    const nearlyCertain = model?.nearly_certain_seconds ?? null;
+    return {
+      machines: number, seconds: taken, predicted: model?.seconds ?? null, nearlyCertain,
+      isOutside: isOutside(taken, nearlyCertain),
+    };
+  });
+}
+
+function opinionOf(replay, { machines: number, nearly_certain_seconds: range }) {
+  const size = replay?.sizes.find((each) => each.machines === number);
+  if (!size) return null;
+  return { seconds: size.replayed_seconds, isOutside: isOutside(size.replayed_seconds, range) };
+}
+
+/** What replay says of the configuration that was chosen; empty where it says nothing. */
+export function opinionWords(opinion, decision) {
+  if (!decision || decision.composition?.length) return "";
+  const told = opinion.of({ ...decision.config, nearly_certain_seconds: decision.nearly_certain_seconds });
+  if (!told) return "";
+  const { machines: number, instance_type: type } = decision.config;
+  const error = type === opinion.replay?.instance_type ? opinion.replay.error_percent : null;
+  const off = Number.isFinite(error)
+    ? `; for the job's other runs the same replay was off by ${percent(error, 0)}` : "";
+  return `A second opinion, by replay of a run: ${seconds(told.seconds)} on ${machines(number)}${off}.`;
+}
+
+/** Where the two disagree, the chosen size first, then the furthest apart; empty where they do not. */
+export function disagreementWords({ points, replay }, chosen) {
+  const outside = points.filter((point) => point.isOutside);
+  if (!outside.length) return "";
+  const distance = ({ seconds: taken, predicted }) => Math.abs(Math.log(taken / predicted));
+  const isChosen = (point) => Number(point.machines === chosen?.machines);
+  outside.sort((one, other) => isChosen(other) - isChosen(one) || distance(other) - distance(one));
+  const told = outside.slice(0, MOST_TOLD).map((point) =>
+    `${seconds(point.seconds)} on ${machines(point.machines)}, where the model says ${seconds(point.predicted)} ` +
+      `(95 % of runs: ${secondsRange(point.nearlyCertain)})`);
+  const rest = outside.length - told.length;
+  const more = rest > 0 ? `; and on ${plural(rest, "other number", "other numbers")} of machines` : "";
+  return (
+    `Replay and model disagree: by replay of ${ofRun(replay)} it takes ${told.join("; ")}${more}. One of the two is ` +
+      "wrong: a sample run on about as many machines would tell."
+  );
+}
+
+function ofRun({ from_application_id: application, from_scale: share }) {
+  const name = application ? isolated(application) : "a run";
+  return Number.isFinite(share) ? `${name} (${percentOf(share)} of the input)` : name;
+}
+
+/** How to read the replay beside the curve, or why it is not there; empty where nothing is known of any. */
+export function replayCaption({ replay, isAsked, points }) {
+  if (!replay) return "";
+  if (replay.problem) return `There is no second opinion by replay: ${replay.problem}`;
+  if (!isAsked) {
+    const rounds = replay.iterations ? ` and ${plural(replay.iterations, "iteration")}` : "";
+    const share = `${percentOf(replay.scale)} of the input${rounds}`;
+    return `A second opinion by replay is known for ${share} only: it is not drawn.`;
+  }
+  if (!points.length) return "A second opinion by replay is known for other numbers of machines only.";
+  const error = Number.isFinite(replay.error_percent)
+    ? ` The same replay was off by ${percent(replay.error_percent, 0)} (median) for the job's other runs.` : "";
+  return (
+    `The squares are a second opinion: the tasks of ${ofRun(replay)}, as its event log has them, on other machines, ` +
+      `without the model.${error}`
+  );
+}

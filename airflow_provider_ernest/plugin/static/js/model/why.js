@@ -1,0 +1,194 @@
+/** "Why it takes this long": what the event logs of the job's runs tell. Asked for once the page is there. */
+import { airflowLink, externalLink, taskUrl } from "../airflow.js";
+import { fetchJson } from "../api.js";
+import { limitsFigure } from "../charts/limits.js";
+import { phasesFigure } from "../charts/phases.js";
+import { radioSwitch } from "../controls.js";
+import { copyable } from "../copy.js";
+import { element, replace } from "../dom.js";
+import { figure } from "../figure.js";
+import {
+  bandwidth, dateTime, inReadersTime, isolated, machines, percent, plural, scale as percentOf, seconds, signedPercent,
+  unbroken,
+} from "../format.js";
+import { facts, notice } from "../header.js";
+import { errorState, loadingState } from "../states.js";
+import { part } from "./slot.js";
+import { otherSizes, stages, stragglers, whatIfs } from "./why_tables.js";
+import { categoryName, sourceWords } from "./why_words.js";
+
+const NOTHING =
+  "No report of this model's runs is kept: the task bottleneck_report of an ErnestTaskGroup makes one from their " +
+  "event logs, so run the Ernest DAG again to see what the time goes into.";
+
+const NO_PROFILE =
+  "The profile of that run is not kept any more, or is of a DAG that you may not read: only what the report says of " +
+  "it is shown.";
+
+/** A replay that is further off does not speak for what was replayed with changes. */
+const FAR_OFF_PERCENT = 15;
+
+const [SAMPLE, PRODUCTION] = ["sample", "production"];
+
+/**
+ * The part of the page.
+ *
+ * @param {object} page the answer of api/model
+ * @param {function} onReplays called with the replays of api/clarity, by type of machine
+ * @returns {HTMLElement} which fills itself
+ */
+export function why(page, onReplays) {
+  const content = element("div", { class: "why" });
+  const load = async () => {
+    try {
+      const { job, instance_type, model_id } = page.model;
+      const told = await fetchJson("api/clarity", { job, instance_type, model_id });
+      replace(content, shown(page, told));
+      onReplays(told.replays);
+    } catch (error) {
+      if (!error.status && error.status !== 0) console.error(error);
+      replace(content, errorState(error, load));
+    }
+  };
+  replace(content, loadingState("Loading what the event logs tell …"));
+  load();
+  return part({ id: "why", title: "Why it takes this long" }, content);
+}
+
+/** The run that the report goes by, or the newest of production: of two the reader chooses. */
+function shown(page, { report, sample, production }) {
+  if (!sample && !production) return element("p", { class: "muted" }, NOTHING);
+  const holder = element("div", { class: "why-run" });
+  const show = (run) => replace(holder, explained(page, run, run === sample ? report : null));
+  show(sample ?? production);
+  if (!sample || !production) {
+    const lacking = sample ? null : element("p", { class: "muted" }, `${NOTHING} This is the newest production run.`);
+    return [lacking, holder];
+  }
+  const choice = radioSwitch({
+    legend: "Go by",
+    name: "why-of",
+    value: SAMPLE,
+    options: [{ value: SAMPLE, label: "Sample run" }, { value: PRODUCTION, label: "Latest production run" }],
+    onChange: (chosen) => show(chosen === PRODUCTION ? production : sample),
+  });
+  return [element("div", { class: "figure-controls" }, choice), holder];
+}
+
+function explained({ model }, run, report) {
+  const name = (subject) => `${model.job}-${model.instance_type}-${run.purpose}-${subject}`;
+  return [
+    element("div", { class: "card" },
+      element("p", { class: "headline" }, element("bdi", {}, unbroken(run.headline) || "Nothing stands out.")),
+      advice(run.advice),
+      notice({ title: "Before you trust this", kind: "warning", level: 3, items: warningsOf(run) }),
+      run.has_profile ? null : element("p", { class: "muted" }, NO_PROFILE),
+      facts(factsOf(run, report)),
+    ),
+    pair(limits(run, name("limits")), phases(run, name("phases"))),
+    stages(run, name("stages")),
+    stragglers(run, name("stragglers")),
+    pair(whatIfs(run), otherSizes(run)),
+  ];
+}
+
+function pair(...children) {
+  const known = children.flat().filter(Boolean);
+  return known.length ? element("div", { class: "pair" }, known) : null;
+}
+
+function limits(run, name) {
+  if (!run.limits.length) return null;
+  const node = figure({
+    id: "limits", title: "What could be won at most", question: "Would a faster network or disks help?", level: 3, name,
+    ...limitsFigure(run),
+  });
+  node.classList.add("limits-figure");
+  return node;
+}
+
+function phases(run, name) {
+  if (!run.phases) return null;
+  return figure({
+    id: "phases", title: "The phases of the run", question: "What is it doing, moment by moment?", level: 3, name,
+    height: 64, ...phasesFigure(run),
+  });
+}
+
+function advice(all) {
+  if (!all.length) return null;
+  return element("div", { class: "advice" },
+    element("h3", {}, "What to do"),
+    element("ul", {}, all.map((each) => element("li", {},
+      element("bdi", {}, unbroken(each.text)), " ",
+      element("span", { class: "muted" }, "(", element("bdi", {}, unbroken(each.figure)), ")")))));
+}
+
+function warningsOf({ warnings, replay_error_percent: error }) {
+  const told = warnings.map((words) => element("bdi", {}, unbroken(inReadersTime(words))));
+  if (Math.abs(error ?? 0) > FAR_OFF_PERCENT) {
+    told.unshift(`The replay of the very same run is ${percent(Math.abs(error), 0)} off: what could be won, and other ` +
+      "numbers of machines, are no better known than that.");
+  }
+  return told;
+}
+
+function factsOf(run, report) {
+  return [
+    ["Goes by", whichRun(run)],
+    ["It ran", conditionsOf(run)],
+    ["It took", timesOf(run)],
+    ["Kind", `${categoryName(run.category)}${run.spark ? `, Spark ${isolated(run.spark)}` : ""}`],
+    ["Tasks", tasksOf(run)],
+    ["A machine", capacityOf(run.capacity)],
+    ["Its own replay", replayOf(run)],
+    ["Event log", run.event_log ? copyable(run.event_log, "the event log's path") : null],
+    ["Reported by", report?.origin ? airflowLink(taskUrl(report.origin), report.origin.task_id) : null],
+  ];
+}
+
+function whichRun({ purpose, application_id: application, history_url: history, origin }) {
+  const named = history ? externalLink(history, application) : element("code", {}, application);
+  const task = origin ? [", ", airflowLink(taskUrl(origin), taskName(origin))] : null;
+  return element("span", {}, purpose === PRODUCTION ? "production run " : "sample run ", named, task);
+}
+
+function conditionsOf({ recorded_at: at, has_profile: isKnown, machines: number, slots, scale, iterations }) {
+  const told = [
+    `${isKnown ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? ` with ${plural(slots, "slot")}` : ""}`,
+    `${percentOf(scale)} of the input`,
+    iterations ? plural(iterations, "iteration") : "",
+  ];
+  return told.filter(Boolean).join(", ");
+}
+
+function taskName(origin) {
+  return (origin.map_index ?? -1) >= 0 ? `${origin.task_id} [${origin.map_index}]` : origin.task_id;
+}
+
+function timesOf({ seconds: taken, startup_seconds: startup, driver_seconds: driver }) {
+  if (!Number.isFinite(taken)) return null;
+  const alone = driver > 0 ? `; of it ${seconds(driver)} in which no task ran` : "";
+  return `${seconds(taken)} after ${seconds(startup)} of start-up${alone}`;
+}
+
+function tasksOf({ tasks, failed_tasks: failed }) {
+  if (!Number.isFinite(tasks)) return null;
+  return `${plural(tasks, "task")}${failed ? `, and ${failed} that failed or were killed` : ""}`;
+}
+
+function capacityOf(capacity) {
+  if (!capacity) return null;
+  const { cores, network_gigabytes_per_second: network, disk_gigabytes_per_second: disk, source } = capacity;
+  const told = [
+    plural(cores, "core"),
+    Number.isFinite(network) ? `${bandwidth(network)} over the network` : "",
+    Number.isFinite(disk) ? `${bandwidth(disk)} to its disks` : "",
+  ];
+  return `${told.filter(Boolean).join(", ")} (${sourceWords(source)})`;
+}
+
+function replayOf({ replayed_seconds: taken, replay_error_percent: error }) {
+  if (!Number.isFinite(taken)) return null;
+  return `${seconds(taken)}, off by ${signedPercent(error)}: what cannot be replayed cannot be foretold`;
+}

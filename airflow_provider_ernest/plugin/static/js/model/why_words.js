@@ -1,0 +1,29 @@
+/** Words of "Why it takes this long". */
+import { isolated } from "../format.js";
+
+const RESOURCES = new Map([["cpu", "CPU"]]);
+
+const CATEGORIES = new Map([
+  ["sql", "SQL"], ["streaming", "streaming"], ["mllib", "MLlib"], ["graphx", "GraphX"], ["core", "RDDs"],
+]);
+
+const SOURCES = new Map([
+  ["measured", "measured by the cluster's probe"],
+  ["stated", "as stated"],
+  ["achieved", "the most that its own tasks got, so at least that"],
+]);
+
+/** A resource, or what else tasks wait for. */
+export function resourceName(resource) {
+  return RESOURCES.get(resource) ?? isolated(resource);
+}
+
+/** What kind of job it is. */
+export function categoryName(category) {
+  return CATEGORIES.get(category) ?? isolated(category);
+}
+
+/** How what the machines can do is known. */
+export function sourceWords(source) {
+  return SOURCES.get(source) ?? isolated(source);
+}

@@ -1,0 +1,166 @@
+"""Why the sample jobs take as long as they do: profiles of runs and reports of them, made up by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.model.billing import Billing
+from airflow_provider_ernest.model.bottlenecks import (
+    PRODUCTION,
+    SAMPLE,
+    BottleneckReport,
+    ProfileRecord,
+    ReplayOpinion,
+    TwoOpinions,
+)
+from airflow_provider_ernest.model.choice import consider
+from airflow_provider_ernest.model.documents import Origin
+from airflow_provider_ernest.model.identity import new_id
+from airflow_provider_ernest.model.offers import Offer
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.run_profile import RunProfile
+from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.run_profiles import cpu_bound, hostile, network_bound
+
+if TYPE_CHECKING:
+    from tests.browser.sample_store import SeededModels
+
+SIZES = (1, 2, 3, 4, 6, 8, 12, 16, 20, 24)
+SAMPLE_RUN = 6
+REPLAY_ERROR_PERCENT = 6.0
+OF_PRODUCTION: dict[str, Any] = {
+    "seconds": 388.0,
+    "replayed_seconds": 395.0,
+    "headline": "CPU-bound: at most 3 % (11 s of 388 s) from a faster network",
+}
+
+
+def profiled(
+    model: Model, profile: RunProfile, *, when: datetime, purpose: str = SAMPLE, origin: Origin | None = None
+) -> ProfileRecord:
+    """The profile of a run of the model's job."""
+    return ProfileRecord(
+        profile_id=new_id(when),
+        recorded_at=when.isoformat(),
+        job=model.job,
+        instance_type=model.instance_type,
+        purpose=purpose,
+        profile=profile,
+        origin=origin
+        or (model.origin and replace(model.origin, task_id="sizing.sample_run", map_index=SAMPLE_RUN)),
+    )
+
+
+def of_production(profile: RunProfile) -> RunProfile:
+    """The same on all of the input."""
+    return replace(
+        profile,
+        application_id="app-20260320020000-0042",
+        event_log="s3a://logs/app-20260320020000-0042.zstd",
+        scale=1.0,
+        machines=8,
+        slots=32,
+    )
+
+
+def reported(record: ProfileRecord, model: Model, *, when: datetime) -> BottleneckReport:
+    """A report that goes by a profile, without a replay."""
+    profile = record.profile
+    return BottleneckReport(
+        report_id=new_id(when),
+        reported_at=when.isoformat(),
+        job=model.job,
+        instance_type=model.instance_type,
+        profile_ids=(record.profile_id, new_id(when - timedelta(minutes=9))),
+        application_id=profile.application_id,
+        scale=profile.scale,
+        machines=profile.machines,
+        category=profile.category,
+        bottleneck=profile.bottleneck,
+        headline=profile.headline,
+        limits=profile.limits,
+        straggler_causes=profile.straggler_causes,
+        advice=profile.advice,
+        model_id=model.model_id,
+        origin=record.origin and replace(record.origin, task_id="sizing.bottleneck_report", map_index=-1),
+    )
+
+
+def replayed(
+    report: BottleneckReport,
+    offer: Offer,
+    *,
+    scale: float,
+    off: Callable[[int], float] = lambda machines: 1.02,
+) -> BottleneckReport:
+    """The same with a replay that is so many times what the model says of each number of machines."""
+    sizes = [
+        TwoOpinions(
+            machines=each.machines,
+            replayed_seconds=each.seconds * off(each.machines),
+            model_seconds=each.seconds,
+            likely_seconds=each.likely_seconds,
+            nearly_certain_seconds=each.nearly_certain_seconds,
+        )
+        for each in consider(replace(offer, machines=SIZES), scale=scale)
+    ]
+    opinion = ReplayOpinion(
+        scale=scale,
+        sizes=tuple(sizes),
+        from_application_id=report.application_id,
+        from_scale=report.scale,
+        error_percent=REPLAY_ERROR_PERCENT,
+    )
+    return replace(report, replay=opinion)
+
+
+def slower_on_many(machines: int) -> float:
+    """A replay that sees skew on many machines, where the model does not."""
+    return 1.01 + 0.08 * max(0, machines - 6)
+
+
+def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
+    """Add reports and profiles to what the browser tests seed.
+
+    "nightly_join": a report whose replay disagrees on many machines, on another type one that agrees, and a
+    production run; on the third type a report whose profile is gone. "daily_report": a report of the version
+    of sample runs alone, by tasks that waited for nothing. And the model whose names are markup.
+    """
+    nightly, drifting = seeded.nightly_join, seeded.drifting
+    scale = store.decisions(nightly.job, nightly.instance_type, limit=1)[-1].scale
+    # The last of the decisions is what the page asks at first.
+    report = _add(store, nightly, network_bound())
+    store.save_bottlenecks(replayed(report, _offer(nightly), scale=scale, off=slower_on_many))
+    store.save_bottlenecks(replayed(_add(store, drifting, cpu_bound()), _offer(drifting), scale=scale))
+    store.save_profile(
+        profiled(nightly, of_production(cpu_bound(**OF_PRODUCTION)), when=_after(nightly), purpose=PRODUCTION)
+    )
+    gone = profiled(seeded.third_type, cpu_bound(), when=_after(seeded.third_type))
+    store.save_bottlenecks(reported(gone, seeded.third_type, when=_after(seeded.third_type)))
+    (base,) = (
+        model
+        for model in store.history(seeded.learned.job, seeded.learned.instance_type)
+        if model.model_id == seeded.learned.base_model_id
+    )
+    store.save_bottlenecks(_add(store, base, cpu_bound()))
+    store.save_bottlenecks(
+        replayed(_add(store, seeded.hostile, hostile(seeded.hostile.job)), _offer(seeded.hostile), scale=1.0)
+    )
+
+
+def _add(store: ModelStore, model: Model, profile: RunProfile) -> BottleneckReport:
+    """Save the profile; returns a report that goes by it."""
+    record = profiled(model, profile, when=_after(model))
+    store.save_profile(record)
+    return reported(record, model, when=_after(model) + timedelta(minutes=1))
+
+
+def _after(model: Model) -> datetime:
+    return datetime.fromisoformat(model.created_at) + timedelta(minutes=1)
+
+
+def _offer(model: Model) -> Offer:
+    return Offer(model=model, machines=SIZES, billing=Billing(price_per_hour=1.0))
