@@ -41,10 +41,10 @@ def _run(args: Namespace) -> None:
 COMMAND = Command(
     name="store",
     summary="list, show, prune, export and import what is kept of jobs",
-    description="Look into a store of models, decisions, production runs, sample runs and marks, remove what "
-    "is old, and move it. Without --store it is the one that Airflow's configuration names, by "
-    "AIRFLOW__ERNEST__STORE or by [ernest] store in airflow.cfg, or else AIRFLOW_HOME/ernest/store. It needs "
-    "no Airflow.",
+    description="Look into a store of models, decisions, production runs, sample runs, marks and what binds "
+    "the jobs, remove what is old, and move it. Without --store it is the one that Airflow's configuration "
+    "names, by AIRFLOW__ERNEST__STORE or by [ernest] store in airflow.cfg, or else "
+    "AIRFLOW_HOME/ernest/store. It needs no Airflow.",
     example="""\
   %(prog)s list
   %(prog)s show nightly-sums

@@ -120,8 +120,8 @@ COMMAND = Command(
     summary="remove old documents, but nothing that one that stays needs",
     description="Remove documents that are older than a given age. The newest models of each job and type of "
     "machine stay, and with each production run its decision, with each decision its models, with each model "
-    "the one that it has learned on from, and the marks that speak against it. It may be interrupted and "
-    "repeated, and tasks may write meanwhile.",
+    "the one that it has learned on from, the marks that speak against it and what was found to bind it. It "
+    "may be interrupted and repeated, and tasks may write meanwhile.",
     example="""\
   %(prog)s --older-than 90d --dry-run
   %(prog)s --older-than 90d --keep-models 3 --event-logs /var/lib/ernest/event_logs --yes""",
