@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from airflow_provider_ernest.spark.log_reading.tables import (
+    BoolColumn,
     EventLog,
     FloatColumn,
     IntColumn,
@@ -45,15 +46,24 @@ class Launching:
     def __init__(self, log: EventLog) -> None:
         self._tasks = log.tasks
         self._slots_by_executor = slots_by_executor(log)
-        self._times, self._last_full = self._full_intervals(log)
+        self._times, is_full = self._occupation(log)
+        numbers = np.arange(len(is_full))
+        self._last_full = np.maximum.accumulate(np.where(is_full, numbers, -1))
+        self._next_full = np.minimum.accumulate(np.where(is_full, numbers, len(numbers) - 1)[::-1])[::-1]
         self._gap_seconds, self._freed_before = self._gaps()
 
     def lag_seconds(self, submitted_at: float, first_launch: float) -> float:
-        """What of the time between passed with a slot free."""
-        place = int(np.searchsorted(self._times, first_launch, side="left")) - 1
-        full = int(self._last_full[place]) if place >= 0 else -1
-        full_until = self._times[full + 1] if 0 <= full < len(self._times) - 1 else -np.inf
-        return max(0.0, first_launch - max(submitted_at, min(float(full_until), first_launch)))
+        """What of the time between passed before all slots were taken, and after one was free again."""
+        last_before = int(np.searchsorted(self._times, first_launch, side="left")) - 1
+        last_full = int(self._last_full[last_before]) if last_before >= 0 else -1
+        if last_full < 0:
+            return max(0.0, first_launch - submitted_at)
+        free_again = min(float(self._times[last_full + 1]), first_launch)
+        if free_again <= submitted_at:
+            return max(0.0, first_launch - submitted_at)
+        at_submission = max(0, int(np.searchsorted(self._times, submitted_at, side="right")) - 1)
+        taken = max(submitted_at, float(self._times[self._next_full[at_submission]]))
+        return max(0.0, first_launch - free_again) + taken - submitted_at
 
     def dispatch_seconds(self, places: IntColumn, first_launch: float) -> float:
         """How long a slot of the stage stood idle on average before its next task of it.
@@ -69,8 +79,8 @@ class Launching:
             return 0.0
         return max(0.0, float(self._gap_seconds[places][counts].mean()))
 
-    def _full_intervals(self, log: EventLog) -> tuple[FloatColumn, IntColumn]:
-        """When slots were taken or freed, and after each such time the last that left none free."""
+    def _occupation(self, log: EventLog) -> tuple[FloatColumn, BoolColumn]:
+        """When slots were taken, freed, added or lost, and whether none was free then."""
         tasks = log.tasks
         added = np.array([executor.added_at for executor in log.executors])
         slots = np.array([self._slots_by_executor[executor.number] for executor in log.executors])
@@ -80,9 +90,8 @@ class Launching:
         times = np.concatenate([freed_at(tasks), added, lost, tasks.launched_at])
         change = np.concatenate([np.ones(len(tasks)), slots, -slots, -np.ones(len(tasks))])
         order = np.argsort(times, kind="stable")
-        free = np.cumsum(change[order])
-        numbers = np.arange(len(order))
-        return times[order], np.maximum.accumulate(np.where(free <= 0, numbers, -1))
+        # The last is after all tasks.
+        return np.append(times[order], np.inf), np.append(np.cumsum(change[order]) <= 0, False)
 
     def _gaps(self) -> tuple[FloatColumn, FloatColumn]:
         """For each task how long its slot had been free, and since when; -inf where it had never been taken.

@@ -1,0 +1,285 @@
+"""Runs replayed as they were, and with other seconds of their tasks."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.spark.replay.replaying import busy_seconds, replay
+from tests.unit.spark.logs import START, event_log, executor, job, stage, task
+from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
+
+
+def two_slots(*, lost: float | None = None):
+    return [executor(0), executor(1, removed=lost)]
+
+
+def one_stage(**parts):
+    """Tasks of 3, 1, 2 and 2 seconds on two slots: the last begins at 3 and ends at 5."""
+    rows = [
+        task(0, 0.0, 3.0, executor=0),
+        task(0, 0.0, 1.0, executor=1),
+        task(0, 1.0, 2.0, executor=1),
+        task(0, 3.0, 2.0, executor=0),
+    ]
+    return event_log(rows, executors=two_slots(), **parts)
+
+
+def test_a_stage_as_it_was():
+    replayed = replay(one_stage())
+    assert replayed.seconds == pytest.approx(5.0)
+    assert replayed.driver_seconds == pytest.approx(0.0)
+    assert replayed.stages[0, 0].seconds == pytest.approx(5.0)
+
+
+def test_the_order_of_rows_is_of_no_account():
+    log = one_stage()
+    shuffled = [3, 1, 0, 2]
+    seconds = np.array([1.0, 1.0, 4.0, 1.0])
+    other = event_log(
+        [
+            task(0, 3.0, 2.0, executor=0, task_id=3),
+            task(0, 0.0, 1.0, executor=1, task_id=1),
+            task(0, 0.0, 3.0, executor=0, task_id=0),
+            task(0, 1.0, 2.0, executor=1, task_id=2),
+        ],
+        executors=two_slots(),
+    )
+    assert replay(other) == replay(log)
+    assert replay(other, task_seconds=seconds[shuffled]) == replay(log, task_seconds=seconds)
+
+
+def test_other_seconds_of_tasks_change_when_the_next_begin():
+    # 1 | 1, then 4 from 1 and 1 from 1: ends at 5.
+    replayed = replay(one_stage(), task_seconds=np.array([1.0, 1.0, 4.0, 1.0]))
+    assert replayed.seconds == pytest.approx(5.0)
+    # Without any work nothing is left but what the driver took.
+    assert replay(one_stage(ended=7.0), task_seconds=np.zeros(4)).seconds == pytest.approx(2.0)
+
+
+def test_a_stage_is_never_shorter_than_its_longest_task_or_its_share_of_the_slots():
+    generator = np.random.default_rng(3)
+    for _ in range(20):
+        seconds = generator.lognormal(0.0, 1.0, size=17)
+        log = run([SimulatedJob(0.0, [SimulatedStage(seconds)])], machines=3, tail=0.0)
+        other = generator.lognormal(0.0, 1.0, size=17)
+        took = replay(log, task_seconds=other).seconds
+        assert took >= max(other.sum() / 3, other.max()) - 1e-4
+        assert took <= other.sum() / 3 + other.max() + 1e-4
+
+
+def test_what_the_driver_takes_between_jobs_and_at_the_end_is_kept():
+    jobs = [
+        SimulatedJob(2.0, [SimulatedStage([1.0, 1.0])]),
+        SimulatedJob(3.0, [SimulatedStage([2.0, 2.0, 2.0]), SimulatedStage([1.0], parents=[0])]),
+    ]
+    log = run(jobs, machines=2, tail=0.5)
+    as_it_was = replay(log)
+    assert as_it_was.seconds == pytest.approx(2.0 + 1.0 + 3.0 + 4.0 + 1.0 + 0.5, abs=1e-4)
+    assert as_it_was.driver_seconds == pytest.approx(5.5, abs=1e-4)
+    halved = replay(log, task_seconds=log.tasks.seconds / 2)
+    assert halved.seconds == pytest.approx(5.5 + 3.0, abs=1e-4)
+    assert halved.stages[2, 0].began_seconds == pytest.approx(2.0 + 0.5 + 3.0 + 2.0, abs=1e-4)
+
+
+def test_a_stage_waits_for_its_parents_and_for_what_the_driver_did_after_them():
+    rows = [task(0, 0.0, 4.0, executor=0), task(1, 0.0, 1.0, executor=1), task(2, 4.5, 1.0, executor=1)]
+    stages = [
+        stage(0, submitted=0.0, completed=4.0),
+        stage(1, submitted=0.0, completed=1.0),
+        stage(2, submitted=4.5, completed=5.5, parents=[0, 1]),
+    ]
+    log = event_log(rows, executors=two_slots(), stages=stages)
+    # With the first stage in no time, the second is what the third waits for.
+    assert replay(log, task_seconds=np.array([0.0, 1.0, 1.0])).seconds == pytest.approx(2.5)
+
+
+def test_a_skipped_stage_holds_nothing_up():
+    rows = [task(0, 0.0, 1.0), task(3, 2.0, 1.0)]
+    stages = [
+        stage(0, submitted=0.0, completed=1.0, job_id=0),
+        stage(2, submitted=None, completed=None, job_id=1),
+        stage(3, submitted=2.0, completed=3.0, job_id=1, parents=[2]),
+    ]
+    jobs = [job(0, submitted=0, completed=1, stages=[0]), job(1, submitted=2, completed=3, stages=[2, 3])]
+    log = event_log(rows, stages=stages, jobs=jobs)
+    assert replay(log, task_seconds=np.array([5.0, 1.0])).seconds == pytest.approx(7.0)
+
+
+def test_jobs_of_two_threads_share_the_slots_and_go_on_by_themselves():
+    rows = [
+        task(0, 0.0, 2.0, executor=0),
+        task(1, 0.0, 5.0, executor=1),
+        task(2, 2.0, 2.0, executor=0),
+    ]
+    stages = [
+        stage(0, submitted=0, completed=2, job_id=0),
+        stage(1, submitted=0, completed=5, job_id=1),
+        stage(2, submitted=2, completed=4, job_id=2),
+    ]
+    jobs = [
+        job(0, submitted=0, completed=2, stages=[0]),
+        job(1, submitted=0, completed=5, stages=[1]),
+        job(2, submitted=2, completed=4, stages=[2]),
+    ]
+    log = event_log(rows, executors=two_slots(), stages=stages, jobs=jobs)
+    assert replay(log).seconds == pytest.approx(5.0)
+    # The second thread's job in half a second: the first thread's two remain.
+    assert replay(log, task_seconds=np.array([2.0, 0.5, 2.0])).seconds == pytest.approx(4.0)
+
+
+def test_the_earlier_job_has_the_slots_first():
+    rows = [task(0, 0.0, 1.0), task(0, 1.0, 1.0), task(1, 2.0, 3.0)]
+    stages = [
+        stage(0, submitted=0, completed=2, job_id=0),
+        stage(1, submitted=0, completed=5, job_id=1),
+    ]
+    jobs = [job(0, submitted=0, completed=2, stages=[0]), job(1, submitted=0, completed=5, stages=[1])]
+    log = event_log(rows, stages=stages, jobs=jobs)
+    replayed = replay(log)
+    assert replayed.stages[0, 0].ended_seconds == pytest.approx(2.0)
+    assert replayed.stages[1, 0].began_seconds == pytest.approx(2.0)
+
+
+def test_fair_scheduling_gives_both_jobs_slots():
+    rows = [
+        task(0, 0.0, 2.0, executor=0),
+        task(1, 0.0, 2.0, executor=1),
+        task(0, 2.0, 2.0, executor=0),
+        task(1, 2.0, 2.0, executor=1),
+    ]
+    stages = [
+        stage(0, submitted=0, completed=4, job_id=0),
+        stage(1, submitted=0, completed=4, job_id=1),
+    ]
+    jobs = [job(0, submitted=0, completed=4, stages=[0]), job(1, submitted=0, completed=4, stages=[1])]
+    fair = {"spark.scheduler.mode": "FAIR"}
+    log = event_log(rows, executors=two_slots(), stages=stages, jobs=jobs, properties=fair)
+    replayed = replay(log)
+    assert replayed.stages[0, 0].ended_seconds == replayed.stages[1, 0].ended_seconds == pytest.approx(4.0)
+
+
+def test_an_executor_takes_tasks_from_when_it_came_to_when_it_was_lost():
+    rows = [
+        task(0, -2.0, 2.0, executor=0),
+        task(0, 0.0, 2.0, executor=0),
+        task(0, 0.0, 2.0, executor=1),
+        task(0, 2.0, 2.0, executor=0),
+        task(0, 4.0, 2.0, executor=0),
+    ]
+    executors = [executor(0, added=-3.0), executor(1, added=0.0, removed=2.0)]
+    assert replay(event_log(rows, executors=executors)).seconds == pytest.approx(6.0)
+
+
+def test_executors_that_leave_with_the_application_stay_for_a_longer_replay():
+    log = event_log(
+        [task(0, 0.0, 1.0), task(0, 1.0, 1.0)],
+        executors=[executor(0, removed=2.1)],
+    )
+    assert replay(log, task_seconds=np.array([3.0, 3.0])).seconds == pytest.approx(6.0)
+
+
+def test_tasks_of_several_cores_leave_fewer_slots():
+    rows = [task(0, 0.0, 1.0), task(0, 1.0, 1.0)]
+    log = event_log(rows, executors=[executor(0, cores=2)], properties={"spark.task.cpus": "2"})
+    assert replay(log).seconds == pytest.approx(2.0)
+
+
+def test_a_failed_attempt_takes_its_slot_and_the_next_one_waits_for_it():
+    rows = [
+        task(0, 0.0, 2.0, executor=0, succeeded=False),
+        task(0, 0.0, 1.0, executor=1),
+        task(0, 2.0, 3.0, executor=1, attempt=1),
+    ]
+    log = event_log(rows, executors=two_slots())
+    assert replay(log).seconds == pytest.approx(5.0)
+    # The second executor is idle from 1 on, yet the repeated task only begins when the first has failed.
+    assert replay(log, task_seconds=np.array([4.0, 1.0, 3.0])).seconds == pytest.approx(7.0)
+
+
+def test_a_killed_copy_holds_nothing_up():
+    rows = [
+        task(0, 0.0, 4.0, executor=0),
+        task(0, 0.0, 1.0, executor=1),
+        task(0, 2.0, 2.5, executor=1, speculative=True, succeeded=False),
+        task(1, 4.0, 1.0, executor=0),
+    ]
+    stages = [stage(0, submitted=0, completed=4.0), stage(1, submitted=4.0, completed=5.0, parents=[0])]
+    log = event_log(rows, executors=two_slots(), stages=stages)
+    assert replay(log).seconds == pytest.approx(5.0)
+
+
+def test_a_stage_that_failed_is_followed_by_its_next_attempt():
+    rows = [
+        task(0, 0.0, 1.0),
+        task(1, 1.0, 1.0, succeeded=False),
+        task(0, 2.5, 1.0, stage_attempt=1),
+        task(1, 3.5, 2.0, stage_attempt=1),
+    ]
+    stages = [
+        stage(0, submitted=0.0, completed=1.0),
+        stage(1, submitted=1.0, completed=2.0, parents=[0], failure="FetchFailed"),
+        stage(0, attempt=1, submitted=2.5, completed=3.5),
+        stage(1, attempt=1, submitted=3.5, completed=5.5, parents=[0]),
+    ]
+    log = event_log(rows, stages=stages)
+    assert replay(log).seconds == pytest.approx(5.5)
+    assert replay(log, task_seconds=np.array([0.5, 0.5, 0.5, 1.0])).seconds == pytest.approx(3.0)
+
+
+def test_a_slot_is_free_while_the_driver_fetches_a_result():
+    rows = [task(0, 0.0, 3.0, getting_result_seconds=2.0), task(0, 1.0, 3.0, getting_result_seconds=2.0)]
+    assert replay(event_log(rows, executors=[executor()])).seconds == pytest.approx(4.0)
+
+
+def test_a_slot_that_stands_idle_between_tasks_does_so_in_the_replay():
+    rows = [task(0, 1.2 * place, 1.0) for place in range(5)]
+    log = event_log(rows)
+    assert replay(log).seconds == pytest.approx(5.8, abs=1e-4)
+    assert replay(log, task_seconds=np.full(5, 0.5)).seconds == pytest.approx(3.3, abs=1e-4)
+
+
+def test_what_passes_from_a_submission_to_its_first_task_is_kept_where_slots_were_free():
+    rows = [task(0, 0.4, 1.0), task(1, 1.4, 1.0)]
+    stages = [
+        stage(0, submitted=0.0, completed=1.4, job_id=0),
+        stage(1, submitted=0.0, completed=2.4, job_id=1),
+    ]
+    jobs = [job(0, submitted=0, completed=1.4, stages=[0]), job(1, submitted=0, completed=2.4, stages=[1])]
+    log = event_log(rows, stages=stages, jobs=jobs)
+    assert replay(log).seconds == pytest.approx(2.4)
+    # The second waited for the first one's slot: that is no time of the driver's.
+    assert replay(log, task_seconds=np.array([0.1, 1.0])).seconds == pytest.approx(1.5)
+
+
+def test_a_log_that_was_cut_off_is_replayed_as_far_as_it_goes():
+    rows = [task(0, 0.0, 1.0), task(1, 1.5, 1.0)]
+    stages = [
+        stage(0, submitted=0.0, completed=1.0),
+        stage(1, submitted=1.5, completed=None, parents=[0]),
+    ]
+    log = event_log(rows, stages=stages, jobs=[job(0, stages=[0, 1])], ended=3.0, is_complete=False)
+    assert replay(log).seconds == pytest.approx(3.0)
+
+
+def test_tasks_of_stages_that_the_log_does_not_tell_of_are_replayed_too():
+    log = event_log([task(0, 0.0, 1.0), task(7, 2.0, 1.0)], stages=[], jobs=[])
+    assert replay(log).seconds == pytest.approx(3.0)
+    assert replay(log, task_seconds=np.array([2.0, 1.0])).seconds == pytest.approx(4.0)
+
+
+def test_a_log_without_executors_has_as_many_slots_as_tasks_ran_at_once():
+    rows = [task(0, 0.0, 1.0, executor=-1), task(0, 0.0, 1.0, executor=-1), task(0, 1.0, 1.0, executor=-1)]
+    log = event_log(rows, executors=[], started_at=START)
+    assert replay(log).seconds == pytest.approx(2.0)
+
+
+def test_nothing_to_replay_is_told():
+    with pytest.raises(EventLogError, match="app-1 tells of no task that ended"):
+        replay(event_log([], executors=[executor()]))
+
+
+def test_overlapping_times_count_once():
+    assert busy_seconds(np.array([0.0, 5.0, 1.0]), np.array([3.0, 6.0, 2.0])) == pytest.approx(4.0)
+    assert busy_seconds(np.array([]), np.array([])) == 0.0
