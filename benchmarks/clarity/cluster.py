@@ -1,0 +1,228 @@
+"""A Spark cluster of hosts that can be made slow: by their networks, their CPU, their disks.
+
+The hosts are those of the test bed for EC2 (`tests.ec2_testbed`): each has an address of its own, and what
+goes from host to host goes over links whose speed can be set, while the cluster runs, too. The driver is on
+this machine, which is attached to the same network at full speed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from airflow_provider_ernest.clusters.installation import daemon_command, find_java, scala_version
+from airflow_provider_ernest.exceptions import ClusterLostError
+from airflow_provider_ernest.spark.master import read_state
+from tests.ec2_testbed import Performance, Testbed
+
+CORES_OFFERED = 4
+RUN_SECONDS = 300.0
+
+_START_SECONDS = 120.0
+_POLL_SECONDS = 0.2
+_MASTER_PORT, _WEB_PORT = 7077, 8080
+_FULL_SPEED = Performance()
+
+# On few cores compiling well takes longer than these short runs last.
+_QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_MASTER_CLASS = "org.apache.spark.deploy.master.Master"
+_WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
+
+_SETTINGS = {
+    "spark.driver.extraJavaOptions": _QUICK_JAVA,
+    "spark.driver.memory": "1g",
+    "spark.eventLog.compress": "false",
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.executor.extraJavaOptions": _QUICK_JAVA,
+    "spark.executor.memory": "1000m",
+    "spark.locality.wait": "0s",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime": "120s",
+    "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+    # What is sent shall be as many bytes as the job says.
+    "spark.shuffle.compress": "false",
+    "spark.sql.adaptive.coalescePartitions.enabled": "false",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_WORKER_MEMORY = "1500m"  # room for one executor
+
+
+class SlowableCluster:
+    """A standalone cluster in a test bed, for as long as the context lasts.
+
+    Args:
+        work_directory: for logs.
+        workers: how many; each offers `CORES_OFFERED` cores to Spark, whatever CPU time it gets.
+        disks: folders for shuffle files, one a worker; none for the memory of the hosts.
+    """
+
+    def __init__(self, work_directory: Path, *, workers: int, disks: Sequence[Path] = ()) -> None:
+        self.work_directory = work_directory
+        self.workers = workers
+        self._disks = tuple(disks)
+        self._bed = Testbed(work_directory / "bed", writable=disks, disk_megabytes=4096)
+        self._addresses: tuple[str, ...] = ()
+        self._master_address = ""
+
+    @staticmethod
+    def missing() -> str | None:
+        """Why there can be none on this machine; None when there can."""
+        return Testbed.missing()
+
+    @property
+    def slow_host(self) -> str:
+        """Address of the host that is made slow where one is."""
+        return self._addresses[0]
+
+    def set_hosts(self, performance: Performance = _FULL_SPEED, *, slow: Performance | None = None) -> None:
+        """Make all workers so fast, and the slow host another way."""
+        for address in self._addresses:
+            wanted = slow if slow and address == self.slow_host else performance
+            self._bed.set_performance(address, cpu=wanted.cpu, megabits_per_second=wanted.megabits_per_second)
+
+    def run(
+        self,
+        application: Path,
+        arguments: Sequence[str],
+        *,
+        event_log: Path,
+        machines: int | None = None,
+        cores: int = 1,
+        settings: Mapping[str, str] | None = None,
+    ) -> None:
+        """Run a PySpark application to its end. It is ended when this process ends.
+
+        Args:
+            application: a file.
+            arguments: for it.
+            event_log: the file that becomes its event log.
+            machines: for it; None for all.
+            cores: of each machine that it may use.
+            settings: of Spark, over the usual ones.
+
+        Raises:
+            RuntimeError: it failed, with the end of what it said.
+        """
+        folder = self.work_directory / "event_logs" / event_log.stem
+        folder.mkdir(parents=True)
+        conf = self._conf(machines or self.workers, cores) | {"spark.eventLog.dir": folder.as_uri()}
+        submit = [
+            word for pair in (conf | dict(settings or {})).items() for word in ("--conf", "=".join(pair))
+        ]
+        environment = _environment() | {"PYSPARK_SUBMIT_ARGS": shlex.join([*submit, "pyspark-shell"])}
+        output = folder / "driver.txt"
+        with output.open("w") as file:
+            done = subprocess.run(
+                ["setpriv", "--pdeathsig", "KILL", sys.executable, str(application), *arguments],
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                timeout=RUN_SECONDS,
+                check=False,
+            )
+        written = [path for path in folder.iterdir() if path.name.startswith("app-")]
+        if done.returncode or len(written) != 1:
+            raise RuntimeError(
+                f"{application.name} ended with {done.returncode}: {output.read_text()[-3000:]}"
+            )
+        event_log.parent.mkdir(parents=True, exist_ok=True)
+        written[0].rename(event_log)
+
+    def _conf(self, machines: int, cores: int) -> dict[str, str]:
+        return _SETTINGS | {
+            "spark.cores.max": str(machines * cores),
+            "spark.driver.bindAddress": self._bed.gateway_address,
+            "spark.driver.host": self._bed.gateway_address,
+            "spark.executor.cores": str(cores),
+            "spark.master": f"spark://{self._master_address}:{_MASTER_PORT}",
+        }
+
+    def __enter__(self) -> Self:
+        self._bed.start()
+        try:
+            [self._master_address] = self._launch(1, self._start_master())
+            self._addresses = tuple(self._launch(self.workers, self._start_worker()))
+            self._wait(lambda: self._registered() == self.workers)
+        except BaseException:
+            self._bed.stop()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._bed.stop()
+
+    def _launch(self, count: int, script: str) -> list[str]:
+        found = self._bed.client("ec2").run_instances(
+            ImageId=self._bed.image_id,
+            InstanceType="m5.large",
+            SubnetId=self._bed.subnet_ids[0],
+            MinCount=count,
+            MaxCount=count,
+            UserData=script,
+        )["Instances"]
+        return [str(instance["PrivateIpAddress"]) for instance in found]
+
+    def _start_master(self) -> str:
+        arguments = f"--host $address --port {_MASTER_PORT} --webui-port {_WEB_PORT}"
+        return _user_data(self._bed, f"{_MASTER_CLASS} {arguments}")
+
+    def _start_worker(self) -> str:
+        master = f"spark://{self._master_address}:{_MASTER_PORT}"
+        offer = f"--cores {CORES_OFFERED} --memory {_WORKER_MEMORY}"
+        command = f"{_WORKER_CLASS} --host $address --webui-port 0 {offer} {master}"
+        disks = shlex.join(str(disk) for disk in self._disks)
+        # A disk of its own for each host: the first whose folder it can make there.
+        take = "mkdir $disk/local && export SPARK_LOCAL_DIRS=$disk/local && break"
+        choose = f"for disk in {disks}; do {take}; done\n"
+        return _user_data(self._bed, command, before=choose if self._disks else "")
+
+    def _registered(self) -> int:
+        try:
+            return len(
+                read_state(f"http://{self._master_address}:{_WEB_PORT}", timeout_seconds=5).workers_alive
+            )
+        except ClusterLostError:
+            return 0
+
+    def _wait(self, reached: Callable[[], bool]) -> None:
+        deadline = time.monotonic() + _START_SECONDS
+        while not reached():
+            if time.monotonic() > deadline:
+                consoles = [self._bed.console(host.instance_id)[-1500:] for host in self._bed.hosts()]
+                raise RuntimeError("the cluster did not come up: " + "\n".join(consoles))
+            time.sleep(_POLL_SECONDS)
+
+
+def _user_data(bed: Testbed, command: str, *, before: str = "") -> str:
+    """A script that becomes a daemon of Spark at the host's own address."""
+    java = Path(bed.java_home, "bin", "java") if bed.java_home else find_java()
+    home = Path(bed.spark_home)
+    environment = {
+        "SPARK_HOME": str(home),
+        "SPARK_SCALA_VERSION": scala_version(home),
+        "SPARK_DAEMON_MEMORY": "128m",
+        "SPARK_DAEMON_JAVA_OPTS": _QUICK_JAVA,
+    }
+    daemon = daemon_command(java, home, {**os.environ, **environment})
+    exports = "".join(f"export {name}={shlex.quote(value)}\n" for name, value in environment.items())
+    return (
+        f"#!/bin/bash\n{exports}export SPARK_LOCAL_DIRS=/tmp/local SPARK_WORKER_DIR=/tmp/work\n{before}"
+        "address=$(hostname | sed 's/^ip-//; s/-/./g')\n"
+        f"export SPARK_LOCAL_IP=$address\nexec {shlex.join(daemon)} {command}\n"
+    )
+
+
+def _environment() -> dict[str, str]:
+    """Ours, without settings of another Spark."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}

@@ -1,0 +1,182 @@
+"""What is asked of a run's event log, and which other run tells the truth.
+
+Every prediction is made from one run's log alone, by the functions that users have: `profile_run` and what it
+is made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from airflow_provider_ernest.model import run_profile
+from airflow_provider_ernest.model.run_profile import Capacity
+from airflow_provider_ernest.spark.blocked_time import limits_of
+from airflow_provider_ernest.spark.capacities import achieved_capacity, stated_capacity
+from airflow_provider_ernest.spark.log_reading.tables import EventLog
+from airflow_provider_ernest.spark.machine_change import Change
+from airflow_provider_ernest.spark.replay.replaying import replay
+from airflow_provider_ernest.spark.stragglers import find_stragglers
+from airflow_provider_ernest.spark.what_if import what_if
+from benchmarks.clarity.scenarios import (
+    DISK_MEGABYTES,
+    LINK_MEGABITS,
+    MIXED_LINK_MEGABITS,
+    SIZE_REPLAYED,
+    SIZES,
+)
+
+BLOCKED, MONOTASKS, REPLAY = "blocked time", "monotasks", "replay"
+"""The three analyses."""
+
+Predict = Callable[[EventLog], float]
+
+
+def clean_seconds(log: EventLog) -> float:
+    """From all machines' being there to the application's end."""
+    return log.ended_at - log.ready_at
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A prediction that a run checks.
+
+    Attributes:
+        analysis: that predicts.
+        text: what is asked.
+        base: name of the scenario whose log predicts.
+        truth: name of the scenario that was predicted.
+        predict: seconds, from the base's log.
+        naive: seconds as somebody says who knows no better: nothing changes.
+    """
+
+    analysis: str
+    text: str
+    base: str
+    truth: str
+    predict: Predict
+    naive: Predict = clean_seconds
+
+
+def without(resource: str) -> Predict:
+    """Seconds without waiting for a resource."""
+
+    def predict(log: EventLog) -> float:
+        [found] = [limit for limit in limits_of(log) if limit.resource == resource]
+        return found.seconds_without
+
+    return predict
+
+
+def without_stragglers(log: EventLog) -> float:
+    """Seconds with each straggler of a slow host taking its stage's median; as it was where there is none."""
+    causes = {cause.cause: cause for cause in find_stragglers(log).causes}
+    found = causes.get(run_profile.SLOW_HOST)
+    return found.seconds_without if found else clean_seconds(log)
+
+
+def on_other(change: Change, capacity: Callable[[EventLog], Capacity] = achieved_capacity) -> Predict:
+    """Seconds on other machines."""
+    return lambda log: what_if(log, capacity(log), change).seconds
+
+
+def on_machines(machines: int) -> Predict:
+    """Seconds on so many machines."""
+    return lambda log: replay(log, machines=machines).seconds
+
+
+def machine_seconds_kept(machines: int) -> Predict:
+    """Seconds if all of it spread evenly over the machines."""
+    return lambda log: clean_seconds(log) * len(log.machines) / machines
+
+
+def _link_of(megabits_per_second: float) -> Callable[[EventLog], Capacity]:
+    return lambda log: stated_capacity(log, network=megabits_per_second / 8000)
+
+
+def _disk_of(megabytes_per_second: float) -> Callable[[EventLog], Capacity]:
+    return lambda log: stated_capacity(log, disk=megabytes_per_second / 1000)
+
+
+def _blocked() -> Iterator[Question]:
+    for base, resource in (
+        ("compute", run_profile.NETWORK),
+        ("shuffle", run_profile.NETWORK),
+        ("shuffle, half", run_profile.NETWORK),
+        ("shuffle, twice", run_profile.NETWORK),
+        ("mixed", run_profile.NETWORK),
+        ("mixed, half", run_profile.NETWORK),
+        ("disk", run_profile.DISK),
+        ("disk, twice", run_profile.DISK),
+    ):
+        yield Question(
+            analysis=BLOCKED,
+            text=f"no waiting for the {resource}",
+            base=base,
+            truth=f"{base.partition(',')[0]}, no limit",
+            predict=without(resource),
+        )
+    for base, truth in (("slow CPU", "slow CPU, none"), ("slow link", "shuffle, twice")):
+        yield Question(
+            analysis=BLOCKED, text="no slow host", base=base, truth=truth, predict=without_stragglers
+        )
+
+
+def _monotasks() -> Iterator[Question]:
+    changes = {
+        "twice": (Change(network=2.0), "twice the network"),
+        "half": (Change(network=0.5), "half the network"),
+    }
+    for base, link in (("shuffle", LINK_MEGABITS), ("mixed", MIXED_LINK_MEGABITS)):
+        for truth, (change, text) in changes.items():
+            for source, capacity in (("achieved", achieved_capacity), ("stated", _link_of(link))):
+                yield Question(
+                    analysis=MONOTASKS,
+                    text=f"{text}, rate {source}",
+                    base=base,
+                    truth=f"{base}, {truth}",
+                    predict=on_other(change, capacity),
+                )
+    for source, capacity in (("achieved", achieved_capacity), ("stated", _disk_of(DISK_MEGABYTES))):
+        yield Question(
+            analysis=MONOTASKS,
+            text=f"twice the disks, rate {source}",
+            base="disk",
+            truth="disk, twice",
+            predict=on_other(Change(disk=2.0), capacity),
+        )
+    for base, truth, cores in (
+        ("waiting, 1 core", "waiting, 2 cores", 2),
+        ("waiting, 2 cores", "waiting, 1 core", 1),
+    ):
+        yield Question(
+            analysis=MONOTASKS,
+            text=f"{cores} core{'s' if cores > 1 else ''} a machine",
+            base=base,
+            truth=truth,
+            predict=on_other(Change(cores=cores)),
+            naive=lambda log, cores=cores: (  # type: ignore[misc]
+                clean_seconds(log) * log.slots / len(log.machines) / cores
+            ),
+        )
+
+
+def _sizes() -> Iterator[Question]:
+    for base in SIZES:
+        for machines in SIZES:
+            if base != machines and (
+                base == SIZE_REPLAYED
+                or machines == SIZE_REPLAYED
+                or {base, machines} == {min(SIZES), max(SIZES)}
+            ):
+                yield Question(
+                    analysis=REPLAY,
+                    text=f"{base} to {machines} machines",
+                    base=f"size {base}",
+                    truth=f"size {machines}",
+                    predict=on_machines(machines),
+                    naive=machine_seconds_kept(machines),
+                )
+
+
+QUESTIONS = (*_blocked(), *_monotasks(), *_sizes())
