@@ -122,7 +122,7 @@ def split_seconds(tasks: TaskTable, *, in_python: BoolColumn) -> dict[str, Float
 
 def hands_to_python(stage: StageRow) -> bool:
     """Whether a stage hands its rows to Python workers, by the names of its data sets and operators."""
-    names = " ".join((*stage.scopes, stage.name)).lower().replace(" ", "")
+    names = " ".join(stage.scopes).lower()
     return any(mark in names for mark in _PYTHON_MARKS)
 
 

@@ -1,0 +1,166 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from airflow_provider_ernest.model.documents import run_profile
+from airflow_provider_ernest.spark.capacities import achieved_capacity, stated_capacity
+from airflow_provider_ernest.spark.monotasks import (
+    bottleneck_of_run,
+    bottlenecks,
+    ideal_seconds,
+    ideal_seconds_of_run,
+)
+from airflow_provider_ernest.spark.resource_use import (
+    CPU,
+    DISK,
+    NETWORK,
+    PYTHON_WORKER,
+    SCHEDULER,
+    UNMEASURED,
+)
+from tests.unit.spark.logs import event_log, executor, stage, task
+from tests.unit.spark.random_logs import random_log
+
+GIGABYTE = 10**9
+
+
+def two_machines(rows, **parts):
+    return event_log(rows, executors=[executor(0, cores=2), executor(1, cores=2)], **parts)
+
+
+def shuffle(fetched=0, *, cpu=1.0, waited=0.0, seconds=8.0, tasks=4, **columns):
+    return [
+        task(
+            0,
+            0.0,
+            seconds,
+            executor=number % 2,
+            cpu_seconds=cpu,
+            fetch_wait_seconds=waited,
+            shuffle_remote_bytes=int(fetched * GIGABYTE / tasks),
+            **columns,
+        )
+        for number in range(tasks)
+    ]
+
+
+def test_the_ideal_time_is_the_total_use_over_the_cluster_s_capacity():
+    """4 tasks of 2 CPU seconds on 4 cores; 12 GB over 2 machines of 1 GB/s; 8 GB written to disks of 0.8."""
+    log = two_machines(
+        shuffle(12.0, cpu=2.0, waited=6.0, shuffle_written_bytes=2 * GIGABYTE, input_bytes=0)
+    )
+
+    ideal = ideal_seconds(log, stated_capacity(log, network=1.0, disk=1.6))
+
+    assert ideal[0, 0] == pytest.approx({CPU: 2.0, NETWORK: 6.0, DISK: (12.0 + 8.0) / (2 * 1.6)})
+    assert bottlenecks(log, stated_capacity(log, network=1.0, disk=1.6)) == {(0, 0): DISK}
+    assert bottlenecks(log, stated_capacity(log, network=1.0, disk=10.0)) == {(0, 0): NETWORK}
+
+
+def test_few_tasks_cannot_use_all_cores():
+    log = two_machines(shuffle(cpu=8.0, tasks=1))
+
+    assert ideal_seconds(log, stated_capacity(log))[0, 0] == {CPU: 8.0}
+
+
+def test_a_network_that_was_never_full_binds_nothing():
+    """It moved a gigabyte; how fast it could have is not known, and nobody waited for it."""
+    log = two_machines(shuffle(1.0, cpu=6.0, waited=0.5))
+    capacity = achieved_capacity(log)
+
+    assert NETWORK not in ideal_seconds(log, capacity)[0, 0]
+    assert bottlenecks(log, capacity)[0, 0] == CPU
+
+
+def test_waiting_for_a_network_of_unknown_rate_tells_enough():
+    """A second of waiting in all is too little to know the rate by."""
+    log = two_machines(shuffle(0.01, cpu=0.05, waited=0.2, seconds=0.25))
+
+    assert bottlenecks(log, achieved_capacity(log))[0, 0] == NETWORK
+
+
+def test_bytes_that_came_faster_than_the_disk_gives_came_from_memory():
+    """10 GB in 8 s by two disks of 0.1 GB/s: 50 s would have been needed."""
+    log = two_machines(shuffle(cpu=6.0, input_bytes=int(2.5 * GIGABYTE)))
+    capacity = stated_capacity(log, disk=0.1)
+
+    assert DISK not in ideal_seconds(log, capacity)[0, 0]
+    assert bottlenecks(log, capacity)[0, 0] == CPU
+
+
+def test_tasks_that_only_wait_are_bound_by_no_resource():
+    log = two_machines(shuffle(cpu=0.5))
+
+    assert bottlenecks(log, stated_capacity(log, network=1.0, disk=1.0))[0, 0] == UNMEASURED
+    assert UNMEASURED == run_profile.UNMEASURED
+
+
+def test_cores_that_others_use_as_well_leave_a_job_computing():
+    """Twice as many tasks as cores wait as long as they compute."""
+    log = two_machines(shuffle(cpu=4.0))
+
+    assert bottlenecks(log, achieved_capacity(log))[0, 0] == CPU
+
+
+def test_work_in_python_takes_cores_and_is_named():
+    log = two_machines(shuffle(cpu=0.5), stages=[stage(0, completed=8.0, scopes=("PythonRDD",))])
+
+    assert ideal_seconds(log, achieved_capacity(log))[0, 0] == {CPU: 8.0}
+    assert bottlenecks(log, achieved_capacity(log))[0, 0] == PYTHON_WORKER
+
+
+def test_tiny_tasks_are_bound_by_their_scheduling():
+    log = two_machines([task(0, 0.0, 0.05, run_seconds=0.01, cpu_seconds=0.01, executor=0)])
+
+    assert bottlenecks(log, achieved_capacity(log))[0, 0] == SCHEDULER
+
+
+def test_a_run_is_bound_by_what_binds_its_longest_stages():
+    rows = [
+        *shuffle(cpu=7.0),
+        *(task(1, 8.0, 20.0, executor=0, fetch_wait_seconds=19.0, cpu_seconds=1.0) for _ in range(2)),
+    ]
+    log = two_machines(rows)
+
+    assert bottleneck_of_run(log, stated_capacity(log)) == NETWORK
+    assert ideal_seconds_of_run(log, stated_capacity(log)) == pytest.approx({CPU: 7.0 + 1.0})
+
+
+def test_a_run_without_tasks():
+    log = event_log([], executors=[executor(0)])
+
+    assert ideal_seconds(log, stated_capacity(log)) == {}
+    assert ideal_seconds_of_run(log, stated_capacity(log)) == {}
+    assert bottleneck_of_run(log, stated_capacity(log)) == CPU
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_stage_needs_more_cpu_than_it_took(seed):
+    """Its slots can do no more than compute from its beginning to its end."""
+    log = random_log(seed)
+    capacity = stated_capacity(log, network=0.1, disk=0.1)
+    tasks = log.tasks
+
+    for (stage_id, _), ideal in ideal_seconds(log, capacity).items():
+        own = tasks.stage_id == stage_id
+        took = float(tasks.finished_at[own].max() - tasks.launched_at[own].min())
+        assert ideal[CPU] <= took + 1e-6
+        assert all(math.isfinite(seconds) and seconds >= 0 for seconds in ideal.values())
+        # What moves bytes faster than its capacity did not use it.
+        assert all(seconds <= 1.25 * max(took, 1e-3) for seconds in ideal.values())
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_faster_network_needs_less(seed):
+    log = random_log(seed)
+    slow = ideal_seconds_of_run(log, stated_capacity(log, network=0.5))
+    fast = ideal_seconds_of_run(log, stated_capacity(log, network=1.0))
+
+    assert fast.get(NETWORK, 0.0) >= 0.0
+    for key, ideal in ideal_seconds(log, stated_capacity(log, network=0.5)).items():
+        if NETWORK in ideal:
+            twice = ideal_seconds(log, stated_capacity(log, network=1.0))[key]
+            assert twice[NETWORK] == pytest.approx(ideal[NETWORK] / 2)
+    assert fast[CPU] == slow[CPU]
