@@ -69,6 +69,15 @@ def test_a_stage_is_never_shorter_than_its_longest_task_or_its_share_of_the_slot
         assert took <= other.sum() / 3 + other.max() + 1e-4
 
 
+def test_shorter_tasks_never_make_a_single_stage_longer():
+    generator = np.random.default_rng(5)
+    seconds = generator.lognormal(0.0, 1.0, size=40)
+    log = run([SimulatedJob(0.0, [SimulatedStage(seconds)])], machines=4)
+    whole = replay(log).seconds
+    for _ in range(20):
+        assert replay(log, task_seconds=log.tasks.seconds * generator.random(40)).seconds <= whole
+
+
 def test_what_the_driver_takes_between_jobs_and_at_the_end_is_kept():
     jobs = [
         SimulatedJob(2.0, [SimulatedStage([1.0, 1.0])]),

@@ -1,0 +1,171 @@
+"""What tasks waited for, and what a run could win without it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.model.run_profile import (
+    BLOCKING,
+    DISK,
+    GARBAGE_COLLECTION,
+    NETWORK,
+    PYTHON_WORKER,
+    SCHEDULER,
+    SERIALISATION,
+)
+from airflow_provider_ernest.spark.blocked_time import (
+    blocked_seconds,
+    blocked_time,
+    limits_of,
+    python_stages,
+)
+from airflow_provider_ernest.spark.replay.replaying import replay
+from tests.unit.spark.logs import event_log, executor, job, stage, task, task_table
+
+
+def blocked(**columns):
+    """What one task of 10 seconds, with these columns, waited for; what is 0 left out."""
+    found = blocked_seconds(task_table([task(0, 0.0, 10.0, **columns)]))
+    assert set(found) == set(BLOCKING)
+    return {name: seconds[0] for name, seconds in found.items() if seconds[0]}
+
+
+def test_each_kind_of_waiting_is_told_by_its_metrics():
+    assert blocked() == {}
+    assert blocked(fetch_wait_seconds=2.0) == {NETWORK: 2.0}
+    assert blocked(shuffle_write_seconds=3.0) == {DISK: 3.0}
+    assert blocked(garbage_collection_seconds=1.0) == {GARBAGE_COLLECTION: 1.0}
+    assert blocked(python_seconds=4.0) == {PYTHON_WORKER: 4.0}
+    # The rest of the ten seconds passed between scheduler and executor.
+    assert blocked(run_seconds=9.5) == {SCHEDULER: 0.5}
+    serialised = blocked(
+        deserialise_seconds=1.0, result_serialisation_seconds=0.5, getting_result_seconds=0.25
+    )
+    assert serialised == {SERIALISATION: 1.75}
+
+
+def test_garbage_is_not_collected_for_longer_than_the_task_ran():
+    assert blocked(run_seconds=10.0, garbage_collection_seconds=30.0) == {GARBAGE_COLLECTION: 10.0}
+
+
+def test_time_that_two_metrics_tell_counts_once():
+    found = blocked(fetch_wait_seconds=8.0, garbage_collection_seconds=5.0)
+    assert found == {NETWORK: 8.0, GARBAGE_COLLECTION: 2.0}
+
+
+def test_no_parts_add_up_to_more_than_the_task_took():
+    generator = np.random.default_rng(11)
+    names = (
+        "run_seconds",
+        "deserialise_seconds",
+        "result_serialisation_seconds",
+        "getting_result_seconds",
+        "fetch_wait_seconds",
+        "shuffle_write_seconds",
+        "garbage_collection_seconds",
+        "python_seconds",
+        "cpu_seconds",
+    )
+    rows = [
+        task(0, 0.0, generator.exponential(3.0), **{name: generator.exponential(2.0) for name in names})
+        for _ in range(300)
+    ]
+    tasks = task_table(rows)
+    found = np.stack(list(blocked_seconds(tasks, assumed_disk_bytes_per_second=1e6).values()))
+    assert (found >= 0.0).all()
+    assert (found.sum(axis=0) <= tasks.seconds + 1e-6).all()
+
+
+def test_python_workers_take_at_most_what_is_left_where_the_log_does_not_tell():
+    row = task(0, 0.0, 10.0, run_seconds=10.0, cpu_seconds=3.0, fetch_wait_seconds=2.0)
+    tasks = task_table([row, {**row, "stage_id": 1}])
+    found = blocked_seconds(tasks, python_stages={(1, 0)})[PYTHON_WORKER]
+    assert found.tolist() == [0.0, 5.0]
+
+
+@pytest.mark.parametrize(
+    ("scope", "runs_python"),
+    [("ArrowEvalPython", True), ("MapInPandas", True), ("PythonRDD", True), ("Exchange", False)],
+)
+def test_python_stages_are_known_by_their_operations(scope, runs_python):
+    stages = [stage(4, scopes=("WholeStageCodegen (1)", scope))]
+    assert python_stages(stages) == ({(4, 0)} if runs_python else set())
+
+
+def test_a_disk_s_time_to_read_and_spill_is_assumed_only_where_that_is_asked_for():
+    row = task(0, 0.0, 10.0, cpu_seconds=4.0, input_bytes=100_000_000, disk_spilled_bytes=200_000_000)
+    tasks = task_table([row])
+    assert blocked_seconds(tasks)[DISK][0] == 0.0
+    assert blocked_seconds(tasks, assumed_disk_bytes_per_second=100e6)[DISK][0] == pytest.approx(3.0)
+    # Whatever the disk, the task's CPU was busy in the other time.
+    assert blocked_seconds(tasks, assumed_disk_bytes_per_second=1e6)[DISK][0] == pytest.approx(6.0)
+
+
+def shuffling(fetch: float):
+    """Two stages of four tasks on two slots: 2 s each, then 3 s each, of which they wait for data."""
+    rows = [task(0, 2.0 * (place // 2), 2.0, executor=place % 2) for place in range(4)]
+    rows += [
+        task(1, 4.0 + 3.0 * (place // 2), 3.0, executor=place % 2, fetch_wait_seconds=fetch)
+        for place in range(4)
+    ]
+    stages = [
+        stage(0, submitted=0.0, completed=4.0, tasks=4),
+        stage(1, submitted=4.0, completed=10.0, tasks=4, parents=[0]),
+    ]
+    return event_log(rows, stages=stages, ended=11.0)
+
+
+def test_an_infinitely_fast_network_takes_the_waiting_off_the_stage():
+    analysis = blocked_time(shuffling(fetch=2.0))
+    network = analysis.limits[0]
+    assert network.resource == NETWORK
+    assert network.blocked_seconds == pytest.approx(8.0)
+    assert network.share_percent == pytest.approx(40.0)
+    assert network.seconds_without == pytest.approx(7.0)
+    assert network.improvement_percent == pytest.approx(100 * 4 / 11)
+    assert analysis.stages[0, 0].seconds_without[NETWORK] == pytest.approx(4.0)
+    assert analysis.stages[1, 0].seconds == pytest.approx(6.0)
+    assert analysis.stages[1, 0].seconds_without[NETWORK] == pytest.approx(2.0)
+    assert analysis.stages[1, 0].blocked_seconds[NETWORK] == pytest.approx(8.0)
+
+
+def test_all_kinds_are_told_and_what_was_not_waited_for_wins_nothing():
+    limits = limits_of(shuffling(fetch=2.0))
+    assert {limit.resource for limit in limits} == set(BLOCKING)
+    for limit in limits[1:]:
+        assert limit.improvement_percent == 0.0
+        assert limit.seconds_without == pytest.approx(11.0)
+
+
+def test_a_waiting_that_only_idle_slots_had_wins_nothing():
+    # The long task holds the stage up; the other one waits beside it.
+    rows = [task(0, 0.0, 5.0, executor=0), task(0, 0.0, 4.0, executor=1, fetch_wait_seconds=4.0)]
+    network = next(limit for limit in limits_of(event_log(rows)) if limit.resource == NETWORK)
+    assert network.blocked_seconds == pytest.approx(4.0)
+    assert network.improvement_percent == 0.0
+
+
+def test_an_anomaly_of_scheduling_is_no_loss():
+    """Graham's: the first stage done sooner, the second takes both slots before the long task comes."""
+    rows = [
+        task(0, 0.0, 3.0, executor=0, fetch_wait_seconds=2.0),
+        task(2, 2.0, 10.0, executor=1),
+        task(1, 3.0, 4.0, executor=0),
+        task(1, 7.0, 4.0, executor=0),
+    ]
+    stages = [
+        stage(0, submitted=0.0, completed=3.0, job_id=0),
+        stage(1, submitted=3.0, completed=11.0, parents=[0], job_id=0),
+        stage(2, submitted=2.0, completed=12.0, job_id=1),
+    ]
+    jobs = [
+        job(0, submitted=0.0, completed=11.0, stages=[0, 1]),
+        job(1, submitted=2.0, completed=12.0, stages=[2]),
+    ]
+    log = event_log(rows, executors=[executor(0), executor(1)], stages=stages, jobs=jobs)
+    sooner = replay(log, task_seconds=log.tasks.seconds - log.tasks.fetch_wait_seconds)
+    assert sooner.seconds == pytest.approx(15.0)
+    network = next(limit for limit in limits_of(log) if limit.resource == NETWORK)
+    assert network.seconds_without == pytest.approx(12.0)
+    assert network.improvement_percent == 0.0

@@ -1,0 +1,170 @@
+"""Tasks that held their stage up, and why."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.model.run_profile import (
+    COLLECTION,
+    FIRST_TASK,
+    INPUT_SKEW,
+    SLOW_DISK,
+    SLOW_FETCH,
+    SLOW_HOST,
+    UNEXPLAINED,
+)
+from airflow_provider_ernest.spark.stragglers import WORST, find_stragglers
+from tests.unit.spark.logs import event_log, executor, task
+
+HOSTS = 3
+
+
+def waves(*, late: dict | None = None, waves: int = 5, stage: int = 0, began: float = 0.0):
+    """Tasks of about a second on three hosts of one slot; the last but one has what `late` says."""
+    generator = np.random.default_rng(stage)
+    rows = []
+    for place in range(HOSTS * waves):
+        seconds = 1.0 + 0.05 * generator.random()
+        columns = {"input_bytes": 100_000_000, "input_records": 1000}
+        if late and place == HOSTS * waves - 2:
+            columns |= late
+            seconds = columns.pop("seconds")
+        rows.append(task(stage, began + 1.1 * (place // HOSTS), seconds, executor=place % HOSTS, **columns))
+    return rows
+
+
+def only_straggler(log):
+    found = find_stragglers(log)
+    assert found.count == len(found.worst) == 1
+    return found.worst[0]
+
+
+def test_a_run_of_equal_tasks_has_none():
+    found = find_stragglers(event_log(waves()))
+    assert (found.worst, found.causes, found.count) == ((), (), 0)
+
+
+@pytest.mark.parametrize(
+    ("late", "cause", "figure"),
+    [
+        ({"input_bytes": 300_000_000}, INPUT_SKEW, "3.0 times as much .*300.0 MB against 100.0 MB"),
+        ({"input_records": 3000}, INPUT_SKEW, "3.0 times as much"),
+        ({"fetch_wait_seconds": 1.9}, SLOW_FETCH, r"waited 1.9 s \(median 0.0 s\) for shuffle data"),
+        ({"shuffle_write_seconds": 1.8}, SLOW_DISK, r"waited 1.8 s \(median 0.0 s\) to write shuffle data"),
+        ({"disk_spilled_bytes": 2_000_000_000}, SLOW_DISK, "spilled 2.0 GB where .* spilled nothing"),
+        ({"garbage_collection_seconds": 2.0}, COLLECTION, "collected garbage for 2.0 s"),
+        ({}, UNEXPLAINED, "no metric"),
+        ({"run_seconds": 1.0}, UNEXPLAINED, "scheduler delay with 2.0 s"),
+    ],
+)
+def test_the_cause_is_what_explains_the_excess(late, cause, figure):
+    straggler = only_straggler(event_log(waves(late={"seconds": 3.0, **late})))
+    assert straggler.cause == cause
+    assert re.search(figure, straggler.evidence), straggler.evidence
+    assert straggler.host == "10.0.0.2"
+    assert straggler.seconds == pytest.approx(3.0)
+    assert straggler.median_seconds == pytest.approx(1.02, abs=0.05)
+
+
+def test_what_explains_a_small_part_only_is_not_the_cause():
+    late = {"seconds": 3.0, "fetch_wait_seconds": 0.4, "input_bytes": 120_000_000}
+    assert only_straggler(event_log(waves(late=late))).cause == UNEXPLAINED
+
+
+def test_a_task_that_read_much_where_others_read_nothing_is_skewed():
+    rows = [
+        task(0, 1.1 * (place // HOSTS), 0.1 if place < 14 else 4.0, executor=place % HOSTS)
+        | {"shuffle_local_bytes": 0 if place < 14 else 10_000_000}
+        for place in range(15)
+    ]
+    straggler = only_straggler(event_log(rows))
+    assert straggler.cause == INPUT_SKEW
+    assert straggler.evidence == "read 10.0 MB where the median task of its stage read nothing"
+
+
+def slow_host_rows(*, waiting: str | None = None):
+    """The third host takes three times as long in two stages."""
+    rows = []
+    for stage in (0, 1):
+        for place in range(16):
+            slow = place % 4 == 3
+            columns = {waiting: 2.0} if waiting and slow else {}
+            at = 10.0 * stage + (place // 4) * 2.2
+            rows.append(task(stage, at, 3.0 if slow else 1.0, executor=2 if slow else place % 2, **columns))
+    return rows
+
+
+def test_a_host_that_is_slow_in_all_stages_is_told():
+    found = find_stragglers(event_log(slow_host_rows()))
+    assert [(cause.cause, cause.tasks) for cause in found.causes] == [(SLOW_HOST, 8)]
+    assert {straggler.host for straggler in found.worst} == {"10.0.0.3"}
+    assert "10.0.0.3 took 3.0 times as long as the other hosts" in found.worst[0].evidence
+    assert found.by_stage == {(0, 0): 4, (1, 0): 4}
+
+
+def test_a_host_with_a_slow_link_is_a_slow_host():
+    found = find_stragglers(event_log(slow_host_rows(waiting="fetch_wait_seconds")))
+    assert [cause.cause for cause in found.causes] == [SLOW_HOST]
+
+
+def test_a_host_whose_tasks_read_more_is_not_slow():
+    rows = [
+        row | {"input_bytes": 300_000_000 if row["executor"] == 2 else 100_000_000}
+        for row in slow_host_rows()
+    ]
+    assert [cause.cause for cause in find_stragglers(event_log(rows)).causes] == [INPUT_SKEW]
+
+
+def test_first_tasks_of_executors_are_told_apart():
+    rows = [
+        task(0, (0.0 if place < HOSTS else 3.0 + 1.1 * (place // HOSTS)), 3.0 if place < HOSTS else 1.0)
+        | {"executor": place % HOSTS}
+        for place in range(15)
+    ]
+    found = find_stragglers(event_log(rows))
+    assert [(cause.cause, cause.tasks) for cause in found.causes] == [(FIRST_TASK, 3)]
+    assert "took 2.0 s longer" in found.worst[0].evidence
+
+
+def test_what_a_cause_costs_is_the_run_without_it():
+    rows = waves(late={"seconds": 9.0, "fetch_wait_seconds": 8.0})
+    log = event_log(rows, executors=[executor(number) for number in range(HOSTS)])
+    (cause,) = find_stragglers(log).causes
+    assert cause.excess_seconds == pytest.approx(8.0, abs=0.1)
+    whole = log.ended_at - log.ready_at
+    assert whole == pytest.approx(4 * 1.1 + 9.0)
+    assert cause.seconds_without == pytest.approx(4 * 1.1 + 1.05, abs=0.1)
+
+
+def test_failed_tasks_are_no_stragglers_and_short_ones_are_not_waited_for():
+    late = {"seconds": 5.0, "succeeded": False}
+    assert find_stragglers(event_log(waves(late=late))).count == 0
+    rows = [task(0, 0.1 * place, 0.09 if place == 7 else 0.01) for place in range(8)]
+    assert find_stragglers(event_log(rows)).count == 0
+
+
+def test_only_the_worst_are_told_one_by_one_and_all_count():
+    rows = []
+    for place in range(100):
+        late = place % 4 == 3
+        rows.append(task(0, 10.0 * place, 3.0 + place / 100 if late else 1.0))
+    found = find_stragglers(event_log(rows))
+    assert found.count == 25
+    assert len(found.worst) == WORST
+    seconds = [straggler.seconds for straggler in found.worst]
+    assert seconds == sorted(seconds, reverse=True)
+    assert sum(cause.tasks for cause in found.causes) == 25
+
+
+def test_the_order_of_rows_is_of_no_account():
+    rows = [
+        {"task_id": number, **row}
+        for number, row in enumerate(
+            waves(late={"seconds": 3.0, "fetch_wait_seconds": 1.9}) + slow_host_rows()
+        )
+    ]
+    order = np.random.default_rng(0).permutation(len(rows))
+    assert find_stragglers(event_log([rows[place] for place in order])) == find_stragglers(event_log(rows))
