@@ -15,6 +15,7 @@ from airflow.sdk import DAG
 from airflow_provider_ernest.model.documents import Experiment
 from airflow_provider_ernest.model.storage.stored_documents import SHELVES
 from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.locations import store_root
@@ -43,19 +44,23 @@ NAMES = """
     ProductionRun.job ProductionRun.instance_type ObservationRecord.job ObservationRecord.instance_type
     ModelMark.job ModelMark.instance_type Observation.instance_type Origin.dag_id Origin.run_id Origin.task_id
     TrainingCluster.instance_type Configuration.instance_type Alternative.instance_type FittedTerm.name
-    TermBelief.name Design.terms Decision.goal
+    TermBelief.name Design.terms Decision.goal ProfileRecord.job ProfileRecord.instance_type
+    BottleneckReport.job BottleneckReport.instance_type RunProfile.name
 """
 """What the user called things."""
 
 ADDRESSES = """
     Model.artifact Model.input_path ProductionRun.event_log Observation.event_log Observation.hosts
     TrainingCluster.name TrainedMachine.host TrainedMachine.instance_id RunConditions.settings
+    RunProfile.event_log Straggler.host StageProfile.name
 """
 """Where things lie, and names of settings. Credentials are taken out; an export can leave all of it out."""
 
 SENTENCES = """
     Model.warnings DecisionRecord.reuse Decision.warnings Decision.fallback_reason ModelMark.reason
-    TrainedMachine.culled_because Alternative.extrapolates Alternative.memory_shortage
+    TrainedMachine.culled_because Alternative.extrapolates Alternative.memory_shortage RunProfile.headline
+    RunProfile.warnings BottleneckReport.headline BottleneckReport.warnings ReplayOpinion.problem Advice.text
+    Advice.figure Straggler.evidence
 """
 """Sentences of ours, which may name what the others hold."""
 
@@ -68,7 +73,14 @@ OURS = """
     ObservationRecord.artifact_sha256 ModelMark.mark_id ModelMark.marked_at ModelMark.model_id ModelMark.cause
     ModelMark.artifact_sha256 FittedTerm.meaning Observation.application_id Design.criterion Design.cost_unit
     Design.weighting TrainingCluster.kind RunConditions.spark Decision.model_id InputFingerprint.format
-    Billing.market
+    Billing.market ProfileRecord.profile_id ProfileRecord.recorded_at ProfileRecord.purpose
+    ProfileRecord.artifact_sha256 RunProfile.application_id RunProfile.spark RunProfile.category
+    RunProfile.bottleneck RunProfile.ideal_seconds ResourceLimit.resource StageProfile.blocked_seconds
+    StageProfile.seconds_without StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause
+    StragglerCause.cause Capacity.source WhatIf.change Advice.subject BottleneckReport.report_id
+    BottleneckReport.reported_at BottleneckReport.profile_ids BottleneckReport.application_id
+    BottleneckReport.category BottleneckReport.bottleneck BottleneckReport.model_id
+    ReplayOpinion.from_application_id
 """
 """Ids, times, hashes, versions and words from lists of ours or of Spark's."""
 
@@ -111,6 +123,86 @@ def test_the_page_names_all_that_tells_of_the_users_system():
     assert {field for field in fields if f"`{field}`" not in page} == set()
 
 
+NOT_CACHED = {
+    "RDD ID": 0,
+    "Number of Partitions": 6,
+    "Storage Level": {"Use Memory": False, "Use Disk": False},
+}
+
+
+def explained(application_id: str, *, machines: int) -> list[dict[str, Any]]:
+    """The log of a run of which a profile can be made, with secrets wherever a program may have put them."""
+    environment, start, *executors, end = events(application_id, machines=machines)
+    environment["Spark Properties"].update(CONF)
+    start["App Name"] = f"load '{PLANTED}-name'"
+    asked = {
+        "spark.job.description": f"{PLANTED}-description",
+        "callSite.short": f"{PLANTED}-site",
+        "user": f"{PLANTED}-user",
+    }
+    stage = {
+        "Stage ID": 0,
+        "Stage Attempt ID": 0,
+        "Stage Name": f"login '{PLANTED}-literal' with password={PLANTED}-word at /{PLANTED}-folder/job.py:3",
+        "Number of Tasks": 6,
+        "Parent IDs": [],
+        "RDD Info": [{"Name": f"{PLANTED}-rdd", "Callsite": f"{PLANTED}-rdd", **NOT_CACHED}],
+        "Submission Time": 10_000,
+        "Details": f"{PLANTED}-details",
+        "Accumulables": [{"ID": 1, "Name": f"{PLANTED}-counter", "Value": f"{PLANTED}-value"}],
+    }
+    job = {"Job ID": 0, "Stage IDs": [0], "Stage Infos": [stage]}
+    return [
+        environment,
+        start,
+        *executors,
+        {"Event": "SparkListenerJobStart", "Submission Time": 10_000, "Properties": asked, **job},
+        {"Event": "SparkListenerStageSubmitted", "Stage Info": stage, "Properties": asked},
+        *(task(number, executor=number % machines) for number in range(6)),
+        task(6, executor=0, failure=f"ValueError: {PLANTED}-row"),
+        {"Event": "SparkListenerStageCompleted", "Stage Info": {**stage, "Completion Time": 100_000}},
+        {
+            "Event": "SparkListenerJobEnd",
+            "Job ID": 0,
+            "Completion Time": 100_000,
+            "Job Result": {"Result": "JobSucceeded"},
+        },
+        end,
+    ]
+
+
+def task(number: int, *, executor: int, failure: str | None = None) -> dict[str, Any]:
+    """One that ends; the first takes so long that it is a straggler."""
+    seconds = 80 if number == 0 else 10
+    reason = {"Reason": "Success"}
+    if failure:
+        reason = {
+            "Reason": "ExceptionFailure",
+            "Class Name": failure,
+            "Description": failure,
+            "Full Stack Trace": failure,
+        }
+    return {
+        "Event": "SparkListenerTaskEnd",
+        "Stage ID": 0,
+        "Stage Attempt ID": 0,
+        "Task Type": "ResultTask",
+        "Task End Reason": reason,
+        "Task Info": {
+            "Task ID": number,
+            "Index": number % 6,
+            "Attempt": number // 6,
+            "Launch Time": 11_000,
+            "Finish Time": 11_000 + 1000 * seconds,
+            "Executor ID": str(executor),
+            "Host": f"10.0.0.{executor}",
+            "Failed": failure is not None,
+            "Accumulables": [],
+        },
+        "Task Metrics": {"Executor Run Time": 1000 * seconds, "Executor CPU Time": 10**9 * seconds},
+    }
+
+
 class Chain:
     """The operators of a DAG, one after the other, and all that they hand on."""
 
@@ -150,7 +242,7 @@ class Chain:
         return dict(self._context["ti"].pushed)
 
     def sample(self, found: dict[str, Any]) -> dict[str, Any]:
-        self._submissions.writes_log("app-1", events("app-1", machines=2))
+        self._submissions.writes_log("app-1", explained("app-1", machines=2))
         with DAG("nightly", schedule=None):
             operator = SampleRunOperator(
                 task_id="sample_run",
@@ -180,8 +272,12 @@ class Chain:
         )
         return self.run(operator)
 
+    def report(self, runs: list[dict[str, Any]], model: dict[str, Any]) -> dict[str, Any] | None:
+        operator = BottleneckReportOperator(task_id="report", observations=runs, job="enrich", model=model)
+        return self.run(operator)
+
     def produce(self, decision: dict[str, Any]) -> None:
-        self._submissions.writes_log("app-2", events("app-2", machines=4))
+        self._submissions.writes_log("app-2", explained("app-2", machines=4))
         self.run(
             production(
                 cluster=handle(),
@@ -219,7 +315,9 @@ def stored_text() -> str:
 def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa: F811
     found = chain.find()
     runs = [{**run.to_dict(), "instance_type": "local"} for run in observations]
-    model = chain.fit([*runs, {**chain.sample(found), "instance_type": "local"}], found)
+    runs.append({**chain.sample(found), "instance_type": "local"})
+    model = chain.fit(runs, found)
+    assert chain.report(runs, model)
     chain.run(choose_operator(model, conf=CONF, job="enrich"))
     decision = ti.pushed["record"]
     chain.produce(decision)

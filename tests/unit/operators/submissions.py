@@ -13,6 +13,9 @@ from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOper
 
 SECRET = "0f" * 32
 
+MOMENTS = ["Timestamp", "Submission Time", "Completion Time", "Launch Time", "Finish Time"]
+"""Fields of events and of what they tell of."""
+
 PROGRAM = """\
 #!{python}
 import json, os, sys, time
@@ -27,8 +30,10 @@ conf = dict(word.split("=", 1) for before, word in zip(sys.argv, sys.argv[1:]) i
 for name, text in json.load(open(folder + "/logs.json")).items():
     with open(conf["spark.eventLog.dir"].removeprefix("file://") + "/" + name, "w") as file:
         for event in text:
-            if "Timestamp" in event:
-                event["Timestamp"] += round(time.time() * 1000)
+            now = round(time.time() * 1000)
+            for part in (event, event.get("Stage Info", {{}}), event.get("Task Info", {{}})):
+                for moment in set(part).intersection({moments!r}):
+                    part[moment] += now
             file.write(json.dumps(event, separators=(",", ":")) + "\\n")
 while os.path.exists(folder + "/wait"):
     time.sleep(0.02)
@@ -45,7 +50,8 @@ class Submissions:
         self._program = folder / "bin" / "spark-submit"
         self._program.parent.mkdir()
         self._program.write_text(
-            textwrap.dedent(PROGRAM).format(python=sys.executable, folder=str(folder)), encoding="utf-8"
+            textwrap.dedent(PROGRAM).format(python=sys.executable, folder=str(folder), moments=MOMENTS),
+            encoding="utf-8",
         )
         self._program.chmod(0o755)
         self.fails_with(0)
