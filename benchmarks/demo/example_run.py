@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport
 from airflow_provider_ernest.model.documents import Design
 from airflow_provider_ernest.model.results import Decision, Model
 from airflow_provider_ernest.operators.locations import path_name
@@ -72,6 +73,7 @@ class ExampleRun:
             model=Model.from_dict(self.xcom("fit_model")),
             decision=Decision.from_dict(self.xcom("choose_config")),
             production=read_run(event_log),
+            bottlenecks=BottleneckReport.from_dict(self.xcom("bottleneck_report")),
             production_task_seconds=self.task(PRODUCTION_TASK).duration_seconds or 0.0,
         )
 

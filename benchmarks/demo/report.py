@@ -6,6 +6,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.model.bottleneck_table import bottleneck_table
 from airflow_provider_ernest.model.tables import (
     decision_table,
     design_table,
@@ -16,6 +17,7 @@ from airflow_provider_ernest.model.tables import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from airflow_provider_ernest.model.bottlenecks import BottleneckReport
     from airflow_provider_ernest.model.documents import Design
     from airflow_provider_ernest.model.results import Decision, Model
     from airflow_provider_ernest.spark.run_record import RunRecord
@@ -32,6 +34,7 @@ class Outcome:
         design, model, decision: the documents from XCom.
         production: the production run as its event log tells it.
         production_task_seconds: how long Airflow's production task took in all.
+        bottlenecks: the report of the sample runs.
     """
 
     design: Design
@@ -39,6 +42,7 @@ class Outcome:
     decision: Decision
     production: RunRecord
     production_task_seconds: float
+    bottlenecks: BottleneckReport
 
 
 def report_lines(outcome: Outcome) -> list[str]:
@@ -50,8 +54,14 @@ def report_lines(outcome: Outcome) -> list[str]:
         *section("The observations", observations_table(outcome.model.observations)),
         *section("The model", model_table(outcome.model)),
         *section("The decision", [*decision_table(decision), *warnings]),
+        *section("Why it takes this long", _bottlenecks(outcome.bottlenecks)),
         *section("Predicted against actual", _comparison(outcome)),
     ]
+
+
+def _bottlenecks(report: BottleneckReport) -> list[str]:
+    told = [line for text in bottleneck_table(report) for line in _wrapped(text)]
+    return [*told, *(line for warning in report.warnings for line in _wrapped(f"! {warning}"))]
 
 
 def _comparison(outcome: Outcome) -> list[str]:

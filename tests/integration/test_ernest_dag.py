@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.model.bottlenecks import BottleneckReport
 from airflow_provider_ernest.model.documents import Design, Origin
 from airflow_provider_ernest.model.results import Decision, Model
+from airflow_provider_ernest.model.run_profile import UNMEASURED
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.spark.run_record import find_event_log, read_run
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
@@ -103,6 +105,18 @@ def test_the_example_dag_sizes_its_production_run(
     (decided,) = store.decisions("enrich_flights", "local")
     assert (decided.decision, decided.model_id, decided.deadline_seconds) == (decision, model.model_id, 130)
 
+    report = BottleneckReport.from_dict(xcom("bottleneck_report"))
+    assert store.bottlenecks("enrich_flights", "local") == [report]
+    profiles = store.profiles("enrich_flights", "local")
+    assert {each.profile.application_id for each in profiles} == {
+        each.application_id for each in model.observations
+    }, "each sample run was profiled"
+    assert len(report.profile_ids) == len(model.observations)
+    assert report.model_id == model.model_id
+    assert report.bottleneck == UNMEASURED, "it waits for a service, of which Spark knows nothing"
+    assert report.replay is not None
+    assert [size.machines for size in report.replay.sizes] == [1, 2, 3, 4, 5, 6]
+
     production = read_run(find_event_log(Path(xcom("choose_config", "spark_conf")["spark.eventLog.dir"])))
     assert len(production.machines) == decision.config.machines, "production ran on the chosen machines"
     actual = production.run_seconds(decision.config.machines)
@@ -119,7 +133,7 @@ def test_the_next_run_reuses_its_model(
     run_id, tasks = run(api, dag_id, conf={"deadline_seconds": 130})
 
     states = {task.task_id: task.state for task in tasks}
-    for needless in ("design", "sample_run", "fit_model"):
+    for needless in ("design", "sample_run", "fit_model", "bottleneck_report"):
         assert states[f"ernest.{needless}"] == "skipped"
     # Production runs on the training's cluster, which is started for it alone.
     for needed in ("find_model", "create_cluster", "choose_config", "terminate_cluster"):

@@ -8,6 +8,7 @@ from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.spark.run_record import Executor, RunRecord
 from benchmarks.demo.report import Outcome
+from tests.unit.plugin.bottleneck_examples import report as bottleneck_report
 
 POINTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
 
@@ -47,5 +48,6 @@ def outcome():
         production=RunRecord(
             application_id="app-7", ended_at=100.0 + 1.25 * seconds(3, 1.0), executors=executors
         ),
+        bottlenecks=bottleneck_report(),
         production_task_seconds=2 * (seconds(3, 1.0) + 5.0),
     )

@@ -16,7 +16,14 @@ def test_prediction_is_put_against_reality_with_signed_errors(outcome):
 def test_every_step_has_its_section(outcome):
     lines = report_lines(outcome)
 
-    for title in ("The design", "The observations", "The model", "The decision", "Predicted against actual"):
+    for title in (
+        "The design",
+        "The observations",
+        "The model",
+        "The decision",
+        "Why it takes this long",
+        "Predicted against actual",
+    ):
         assert title in lines
     assert any("<- chosen" in line for line in lines)
     assert any("leave-one-out error" in line for line in lines)
