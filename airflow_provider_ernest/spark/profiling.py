@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.addresses import without_credentials
+from airflow_provider_ernest.call_sites import call_site
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.headline import bound_by, headline_of
@@ -135,7 +136,7 @@ def _outline(run: _Run) -> RunProfile:
         )
     return RunProfile(
         application_id=log.application_id,
-        name=log.name,
+        name=call_site(log.name),
         spark=log.spark,
         machines=max(1, len(log.machines)),
         slots=log.slots or most_at_once(log.tasks),
