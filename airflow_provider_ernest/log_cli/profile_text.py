@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Iterator, Sequence
 
 from airflow_provider_ernest.log_cli.stage_text import stage_lines, straggler_lines
-from airflow_provider_ernest.log_cli.text_table import SCREEN_WIDTH, titled_table
+from airflow_provider_ernest.log_cli.text_table import titled_table, wrapped
 from airflow_provider_ernest.model.run_profile import RunProfile
 from airflow_provider_ernest.report.clarity.machines_charts import capacity_in_words, told
 from airflow_provider_ernest.report.clarity.phases_chart import PHASES
@@ -15,11 +14,11 @@ from airflow_provider_ernest.report.wording import duration, machines, percent
 
 
 def profile_lines(profile: RunProfile) -> list[str]:
-    """All that the profile tells, but for its warnings; no line is wider than `SCREEN_WIDTH`."""
+    """All that the profile tells, but for its warnings; no line is wider than a screen."""
     return [
-        *_wrapped(_name(profile)),
-        *(_wrapped(profile.headline) if profile.headline else []),
-        *_wrapped("; ".join(_run_in_words(profile))),
+        *wrapped(_name(profile)),
+        *(wrapped(profile.headline) if profile.headline else []),
+        *wrapped("; ".join(_run_in_words(profile))),
         *_advice(profile),
         *_limits(profile),
         *stage_lines(profile),
@@ -73,7 +72,7 @@ def _advice(profile: RunProfile) -> list[str]:
         return []
     lines = ["", "what to change"]
     for each in profile.advice:
-        lines += _wrapped(f"- {each.text} Because: {each.figure}.", indent="  ", further="    ")
+        lines += wrapped(f"- {each.text} Because: {each.figure}.", indent="  ", further="    ")
     return lines
 
 
@@ -108,7 +107,7 @@ def _ideal(profile: RunProfile) -> list[str]:
         words=("resource",),
     )
     told_of = capacity_in_words(profile.capacity)
-    return [*lines, *_wrapped(told_of, indent="  ", further="  ")] if lines and told_of else lines
+    return [*lines, *wrapped(told_of, indent="  ", further="  ")] if lines and told_of else lines
 
 
 def _what_ifs(profile: RunProfile) -> list[str]:
@@ -152,9 +151,3 @@ def _most_to_be_won(profile: RunProfile) -> str:
         return ""
     most = profile.limits[0]
     return f"{percent(most.improvement_percent / 100)} ({most.resource})"
-
-
-def _wrapped(words: str, *, indent: str = "", further: str = "  ") -> list[str]:
-    return textwrap.wrap(
-        words, SCREEN_WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
-    )

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.log_cli.text_table import known_columns, titled_table
-from airflow_provider_ernest.model.run_profile import RunProfile, StageProfile
+from airflow_provider_ernest.log_cli.text_table import known_columns, titled_table, wrapped
+from airflow_provider_ernest.model.run_profile import RunProfile, StageProfile, Straggler
 from airflow_provider_ernest.report.clarity.resources import short
 from airflow_provider_ernest.report.clarity.stage_tables import (
     amounts,
@@ -64,22 +64,18 @@ def straggler_lines(profile: RunProfile) -> list[str]:
         ),
         words=("cause",),
     )
-    return lines + titled_table(
-        "the worst of them",
-        ("stage", "task", "host", "seconds", "median", "cause", "because"),
-        (
-            (
-                str(each.stage_id),
-                str(each.task_id),
-                each.host,
-                f"{each.seconds:,.2f}",
-                f"{each.median_seconds:,.2f}",
-                each.cause,
-                each.evidence,
-            )
-            for each in profile.stragglers[:MOST_STRAGGLERS]
-        ),
-        words=("host", "cause", "because"),
+    if not profile.stragglers:
+        return lines
+    worst = [f"- {_told(each)}" for each in profile.stragglers[:MOST_STRAGGLERS]]
+    return [*lines, *(line for words in worst for line in wrapped(words, indent="  ", further="    "))]
+
+
+def _told(each: Straggler) -> str:
+    host = f" on {each.host}" if each.host else ""
+    because = f": {each.evidence}" if each.evidence else ""
+    return (
+        f"stage {each.stage_id}, task {each.task_id}{host}: {each.seconds:.1f} s (median "
+        f"{each.median_seconds:.1f} s), {each.cause}{because}"
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Sequence
 
 from airflow_provider_ernest.cli.store_text import aligned
@@ -32,3 +33,16 @@ def titled_table(
 def known_columns(columns: dict[str, list[str]]) -> dict[str, list[str]]:
     """Those of which anything is known."""
     return {name: cells for name, cells in columns.items() if any(cells)}
+
+
+def wrapped(words: str, *, indent: str = "", further: str = "  ") -> list[str]:
+    """A sentence in lines.
+
+    Args:
+        words: the sentence.
+        indent: of its first line.
+        further: of the others.
+    """
+    return textwrap.wrap(
+        words, SCREEN_WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+    )

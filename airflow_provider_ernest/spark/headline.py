@@ -7,6 +7,9 @@ from airflow_provider_ernest.model.documents import run_profile
 DRIVER_SHARE = 0.5
 """A run of which no task runs for so much of its time is bound by its driver, whatever tasks wait for."""
 
+WORTH_TELLING_SHARE = 0.2
+"""So much of its time without a task is told, whatever else binds the run."""
+
 LEAST_PERCENT = 5.0
 """Waiting that wins less is not what binds a run, even where its resource is used most."""
 
@@ -39,6 +42,10 @@ def bound_by(profile: run_profile.RunProfile, most_used: str) -> str:
 
 def headline_of(profile: run_profile.RunProfile) -> str:
     """The sentence, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks"."""
+    return f"{_bound(profile)}{_idle(profile)}"
+
+
+def _bound(profile: run_profile.RunProfile) -> str:
     limits = _limits(profile)
     limit = limits.get(profile.bottleneck)
     if profile.bottleneck in _WITHOUT and limit is not None:
@@ -46,7 +53,16 @@ def headline_of(profile: run_profile.RunProfile) -> str:
         won = max(0.0, profile.replayed_seconds - limit.seconds_without)
         figures = f"{_seconds(won)} of {_seconds(profile.replayed_seconds)}"
         return f"{name}: up to {_percent(limit.improvement_percent)} ({figures}) {without}"
-    return f"{_unlimited(profile)}: {_little(limits)}" if limits else _unlimited(profile)
+    little = _little(limits)
+    return f"{_unlimited(profile)}: {little}" if little else _unlimited(profile)
+
+
+def _idle(profile: run_profile.RunProfile) -> str:
+    if profile.bottleneck == run_profile.DRIVER:
+        return ""
+    if profile.driver_seconds < WORTH_TELLING_SHARE * profile.seconds:
+        return ""
+    return f"; no task ran for {_seconds(profile.driver_seconds)} of {_seconds(profile.seconds)}"
 
 
 def _unlimited(profile: run_profile.RunProfile) -> str:
@@ -55,7 +71,7 @@ def _unlimited(profile: run_profile.RunProfile) -> str:
         figures = f"{_seconds(profile.driver_seconds)} of {_seconds(profile.seconds)}"
         return f"Bound by the driver, with no task running for {figures}"
     if profile.bottleneck == run_profile.UNMEASURED:
-        return "Bound by what Spark does not measure, such as reading input or a service"
+        return "Bound by what Spark does not measure, such as reading input, a service or a busy host"
     return "CPU-bound"
 
 
@@ -67,7 +83,7 @@ def _little(limits: Limits) -> str:
             won = limit.improvement_percent
             parts.append(f"{_percent(won)} from {better}" if won > 0 else f"nothing from {better}")
     told = ", ".join(parts)
-    return told if told.startswith("nothing") else f"at most {told}"
+    return f"at most {told}" if told and not told.startswith("nothing") else told
 
 
 def _limits(profile: run_profile.RunProfile) -> Limits:

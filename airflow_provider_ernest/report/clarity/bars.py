@@ -13,6 +13,9 @@ from airflow_provider_ernest.report.wording import shortened
 NAME_HEIGHT, BAR_HEIGHT, ROW_HEIGHT = 18.0, 14.0, 46.0
 """In pixels."""
 
+SMALL_LETTER_WIDTH = 6.9
+"""Of those that charts are written in, on average; figures and capitals are wider."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Part:
@@ -87,7 +90,7 @@ def rectangle(x: float, y: float, width: float, height: float, *, style: str, sa
 
 def letters(room: float) -> int:
     """As many stand in so many pixels, at least a few."""
-    return max(3, int(room / LETTER_WIDTH))
+    return max(3, int(room / SMALL_LETTER_WIDTH))
 
 
 def _draw(bars: Sequence[Bar], canvas: Canvas, *, most: float, mark: float | None) -> list[Element]:
@@ -108,7 +111,5 @@ def _draw(bars: Sequence[Bar], canvas: Canvas, *, most: float, mark: float | Non
             left += width
         if mark is not None:
             x = min(unit * mark, canvas.width - 1)
-            elements.append(
-                line(x, top + NAME_HEIGHT - 3, x, top + NAME_HEIGHT + BAR_HEIGHT + 3, class_="now")
-            )
+            elements.append(line(x, top + NAME_HEIGHT, x, top + NAME_HEIGHT + BAR_HEIGHT + 3, class_="now"))
     return elements

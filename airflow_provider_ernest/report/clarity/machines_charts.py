@@ -83,12 +83,14 @@ def capacity_in_words(capacity: Capacity | None) -> str:
     """What a machine is taken to do, as a sentence; empty where nothing is known."""
     if capacity is None:
         return ""
-    source = SOURCES.get(capacity.source, capacity.source)
-    return f"A machine is taken to have {', '.join(_figures(capacity))} ({source})."
+    cores = "1 core" if capacity.cores == 1 else f"{capacity.cores} cores"
+    rates = list(_rates(capacity))
+    if not rates:
+        return f"A machine has {cores}; what its network and its disks can do is not known."
+    return f"A machine has {cores}, {' and '.join(rates)}: {SOURCES.get(capacity.source, capacity.source)}."
 
 
-def _figures(capacity: Capacity) -> Iterator[str]:
-    yield "1 core" if capacity.cores == 1 else f"{capacity.cores} cores"
+def _rates(capacity: Capacity) -> Iterator[str]:
     if capacity.network_gigabytes_per_second is not None:
         yield f"{number(capacity.network_gigabytes_per_second)} GB/s of network in each direction"
     if capacity.disk_gigabytes_per_second is not None:

@@ -41,7 +41,7 @@ def _sections(profile: RunProfile) -> Iterator[Element | None]:
         yield section("What could be won", limits_chart(profile))
     if profile.stages:
         yield section("The stages over time", timeline_chart(profile))
-        yield section("What the stages did", stage_table(profile))
+        yield section("What the stages did", tag("div", stage_table(profile), class_="stages"))
     if profile.straggler_causes or profile.stragglers:
         yield section("Stragglers", *_stragglers(profile))
     if profile.ideal_seconds:

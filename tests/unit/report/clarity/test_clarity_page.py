@@ -147,11 +147,15 @@ def test_stages_that_began_before_all_machines_were_there_are_drawn():
     [
         (
             Capacity(cores=1, source="achieved"),
-            "A machine is taken to have 1 core (the most that this run's own tasks got, so it may be more).",
+            "A machine has 1 core; what its network and its disks can do is not known.",
+        ),
+        (
+            Capacity(cores=2, disk_gigabytes_per_second=0.4, source="achieved"),
+            "A machine has 2 cores, 0.400 GB/s of disk: the most that this run's own tasks got, so it may be",
         ),
         (
             Capacity(cores=4, network_gigabytes_per_second=1.25, source="stated"),
-            "A machine is taken to have 4 cores, 1.25 GB/s of network in each direction (as stated).",
+            "A machine has 4 cores, 1.25 GB/s of network in each direction: as stated.",
         ),
     ],
 )

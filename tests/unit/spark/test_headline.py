@@ -1,0 +1,78 @@
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.model.documents import run_profile as documents
+from airflow_provider_ernest.model.run_profile import ResourceLimit, RunProfile
+from airflow_provider_ernest.spark.headline import bound_by, headline_of
+from tests.unit.run_profiles import bare, network_bound
+
+
+def limit(resource: str, percent: float, *, of: float = 44.0) -> ResourceLimit:
+    return ResourceLimit(
+        resource=resource,
+        blocked_seconds=10.0,
+        share_percent=percent,
+        seconds_without=of * (1 - percent / 100),
+        improvement_percent=percent,
+    )
+
+
+def profile(bottleneck: str = documents.CPU, **percents: float) -> RunProfile:
+    limits = tuple(limit(name.replace("_", " "), percent) for name, percent in percents.items())
+    return bare(seconds=44.0, replayed_seconds=44.0, bottleneck=bottleneck, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        (
+            profile(network=2.0, disk=1.2),
+            "CPU-bound: at most 2 % from a faster network, 1 % from faster disks",
+        ),
+        (profile(network=0, disk=0.01), "CPU-bound: nothing from a faster network, 0.1 % from faster disks"),
+        (
+            profile(documents.NETWORK, network=41.0),
+            "Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
+        ),
+        (
+            profile(documents.DISK, disk=12.4),
+            "Disk-bound: up to 12 % (5.5 s of 44 s) from infinitely fast disks",
+        ),
+        (
+            profile(documents.GARBAGE_COLLECTION, garbage_collection=30.0),
+            "Bound by garbage collection: up to 30 % (13 s of 44 s) without it",
+        ),
+        (
+            replace(profile(documents.DRIVER, network=1.0), driver_seconds=30.0),
+            "Bound by the driver, with no task running for 30 s of 44 s: at most 1 % from a faster network",
+        ),
+        (
+            replace(profile(network=2.0), driver_seconds=20.0),
+            "CPU-bound: at most 2 % from a faster network; no task ran for 20 s of 44 s",
+        ),
+        (
+            profile(documents.UNMEASURED, network=2.0),
+            "Bound by what Spark does not measure, such as reading input, a service or a busy host: at most "
+            "2 % from a faster network",
+        ),
+        (bare(), "CPU-bound"),
+    ],
+)
+def test_the_sentence_and_its_figures(run: RunProfile, sentence: str):
+    assert headline_of(run) == sentence
+
+
+def test_the_resource_that_is_used_most_binds_the_run():
+    assert bound_by(network_bound(), documents.NETWORK) == documents.NETWORK
+    assert bound_by(network_bound(), documents.CPU) == documents.CPU
+    assert bound_by(network_bound(), documents.UNMEASURED) == documents.UNMEASURED
+
+
+def test_waiting_that_wins_next_to_nothing_binds_no_run():
+    assert bound_by(network_bound(), documents.DISK) == documents.CPU
+
+
+def test_a_run_without_tasks_for_most_of_its_time_is_bound_by_its_driver():
+    assert bound_by(network_bound(driver_seconds=21.9), documents.NETWORK) == documents.NETWORK
+    assert bound_by(network_bound(driver_seconds=22.0), documents.NETWORK) == documents.DRIVER

@@ -1,0 +1,231 @@
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.model.documents import run_profile as documents
+from airflow_provider_ernest.model.run_profile import Capacity, RunProfile
+from airflow_provider_ernest.spark import profiling
+from airflow_provider_ernest.spark.event_log import read_event_log
+from airflow_provider_ernest.spark.log_reading.tables import EventLog
+from airflow_provider_ernest.spark.machine_change import Change
+from airflow_provider_ernest.spark.profiling import MOST_STAGES, profile_run, sizes_around
+from tests.unit.spark.logs import event_log, executor, job, stage, task
+from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
+
+LOGS = sorted((Path(__file__).parent / "event_logs").iterdir())
+
+
+def shuffle(*, waited: float = 3.0, **parts: Any) -> EventLog:
+    """Two machines: a stage that computes, and one that mostly waits for what the other machine has."""
+    rows = [task(0, 1.0, 2.0, executor=number, input_bytes=500) for number in (0, 1)]
+    rows += [
+        task(
+            1,
+            4.0,
+            4.0,
+            executor=number,
+            fetch_wait_seconds=waited,
+            shuffle_remote_bytes=30_000_000,
+            shuffle_local_bytes=30_000_000,
+        )
+        for number in (0, 1)
+    ]
+    stages = [
+        stage(0, submitted=0.5, completed=3.0, tasks=2, name="collect at /home/me/etl.py:12"),
+        stage(1, submitted=3.5, completed=8.0, tasks=2, parents=[0]),
+    ]
+    jobs = [job(0, submitted=0.4, completed=8.1, stages=[0, 1])]
+    return event_log(rows, stages=stages, jobs=jobs, ended=9.0, **parts)
+
+
+def iterations(count: int) -> EventLog:
+    stages = [SimulatedStage([0.5, 0.5] if number % 2 else [0.1, 0.1]) for number in range(count)]
+    return run([SimulatedJob(0.1, [each]) for each in stages], machines=2)
+
+
+def test_what_a_network_bound_run_tells():
+    profile = profile_run(
+        shuffle(name="etl", spark="4.0.1"), scale=0.1, iterations=5, event_log="/logs/app-1"
+    )
+    assert (profile.application_id, profile.name, profile.spark) == ("app-1", "etl", "4.0.1")
+    assert (profile.machines, profile.slots, profile.tasks, profile.failed_tasks) == (2, 2, 4, 0)
+    assert (profile.scale, profile.iterations, profile.event_log) == (0.1, 5, "/logs/app-1")
+    assert (profile.seconds, profile.startup_seconds) == (9.0, 5.0)
+    assert profile.driver_seconds == pytest.approx(9.0 - 2.0 - 4.0)
+    assert profile.replayed_seconds == pytest.approx(9.0)
+    assert profile.bottleneck == documents.NETWORK
+    assert profile.headline == (
+        "Network-bound: up to 33 % (3.0 s of 9.0 s) from an infinitely fast network; "
+        "no task ran for 3.0 s of 9.0 s"
+    )
+    assert profile.limits[0].resource == documents.NETWORK
+    assert profile.limits[0].seconds_without == pytest.approx(6.0)
+    assert profile.phases.total_seconds == pytest.approx(14.0)
+    assert profile.warnings == ()
+
+
+def test_its_stages():
+    computing, fetching = profile_run(shuffle()).stages
+    assert computing.name == "collect at etl.py:12", "the folders are nobody's business"
+    assert (computing.began_seconds, computing.ended_seconds, computing.task_seconds) == (1.0, 3.0, 4.0)
+    assert (computing.reads_input, computing.input_bytes) == (True, 1000)
+    assert computing.quantiles_seconds == (2.0, 2.0)
+    assert (fetching.parents, fetching.reads_input) == ((0,), False)
+    assert (fetching.shuffle_remote_bytes, fetching.shuffle_local_bytes) == (60_000_000, 60_000_000)
+    assert fetching.blocked_seconds[documents.NETWORK] == pytest.approx(6.0)
+    assert fetching.seconds_without[documents.NETWORK] == pytest.approx(1.0)
+    assert (computing.bottleneck, fetching.bottleneck) == (documents.CPU, documents.NETWORK)
+
+
+def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
+    given = Capacity(cores=1, network_gigabytes_per_second=0.01, source="stated")
+    profile = profile_run(shuffle(), capacity=given)
+    assert profile.capacity == given
+    # 30 MB into each machine at 10 MB/s.
+    assert profile.stages[1].ideal_seconds[documents.NETWORK] == pytest.approx(3.0)
+    assert profile.ideal_seconds[documents.NETWORK] == pytest.approx(3.0)
+    achieved = profile_run(shuffle()).capacity
+    assert achieved is not None
+    assert achieved.source == "achieved"
+    assert achieved.network_gigabytes_per_second == pytest.approx(0.0075)
+
+
+def test_other_machines_as_asked_or_by_default():
+    asked = profile_run(shuffle(), machine_counts=[1, 3], changes=[Change(network=2.0), Change(cores=4)])
+    assert [size.machines for size in asked.sizes] == [1, 3]
+    assert asked.what_ifs[0].change == "twice the network"
+    assert len(asked.what_ifs) == 2
+    by_default = profile_run(shuffle())
+    assert [size.machines for size in by_default.sizes] == [1, 2, 4, 8]
+    assert "half the network" in [each.change for each in by_default.what_ifs]
+    assert profile_run(shuffle(), changes=[]).what_ifs == ()
+
+
+@pytest.mark.parametrize(
+    ("machines", "sizes"), [(1, (1, 2, 4)), (3, (1, 2, 3, 4, 8)), (6, (1, 2, 4, 6, 8, 16))]
+)
+def test_default_sizes_lie_around_the_run(machines: int, sizes: tuple[int, ...]):
+    assert sizes_around(machines) == sizes
+
+
+def test_of_many_stages_the_longest_are_kept_and_the_others_counted():
+    profile = profile_run(iterations(240))
+    assert len(profile.stages) == MOST_STAGES
+    assert profile.stages_left_out == 140
+    assert all(stage.seconds == pytest.approx(0.5) for stage in profile.stages)
+    began = [stage.began_seconds for stage in profile.stages]
+    assert began == sorted(began)
+    # 20 longer and 120 shorter ones of two tasks each.
+    assert profile.left_out_seconds == pytest.approx(2 * (20 * 0.5 + 120 * 0.1), abs=0.01)
+
+
+def test_quantiles_reach_from_the_shortest_to_the_longest_task():
+    seconds = [0.1 * number for number in range(1, 101)]
+    (only,) = profile_run(run([SimulatedJob(0.1, [SimulatedStage(seconds)])], machines=1)).stages
+    assert len(only.quantiles_seconds) == 21
+    assert only.quantiles_seconds[0] == pytest.approx(0.1)
+    assert only.quantiles_seconds[10] == pytest.approx(5.05, abs=0.01)
+    assert only.quantiles_seconds[-1] == pytest.approx(10.0)
+
+
+def test_first_tasks_count_without_their_warm_up():
+    stages = [SimulatedStage([1.0] * 20, warm_up=3.0)]
+    (only,) = profile_run(run([SimulatedJob(0.1, stages)], machines=2)).stages
+    assert only.warmup_seconds == pytest.approx(3.0)
+    assert max(only.quantiles_seconds) == pytest.approx(1.0)
+
+
+def test_stragglers_count_for_their_stages():
+    slow = [0.5] * 19 + [4.0]
+    profile = profile_run(run([SimulatedJob(0.1, [SimulatedStage(slow)])], machines=2))
+    assert [stage.stragglers for stage in profile.stages] == [1]
+    assert [straggler.seconds for straggler in profile.stragglers] == pytest.approx([4.0])
+    assert sum(cause.tasks for cause in profile.straggler_causes) == 1
+
+
+def test_a_run_that_waits_for_its_driver_is_bound_by_it():
+    profile = profile_run(run([SimulatedJob(20.0, [SimulatedStage([1.0])])], machines=1))
+    assert profile.bottleneck == documents.DRIVER
+    assert profile.headline.startswith("Bound by the driver, with no task running for 2")
+
+
+def test_without_a_task_there_is_nothing_to_analyse():
+    with pytest.raises(EventLogError, match="no task that ended"):
+        profile_run(event_log(executors=[executor()], ended=5.0))
+
+
+def test_nothing_after_the_last_machine_is_refused():
+    late = event_log([task(0, 0.0, 1.0)], executors=[executor(), executor(1, added=7.0)], ended=7.0)
+    with pytest.raises(EventLogError, match="nothing after its last machine"):
+        profile_run(late)
+
+
+def test_work_before_the_last_machine_came_is_told():
+    rows = [task(0, 0.0, 8.0), task(0, 10.0, 2.0, executor=1)]
+    grown = event_log(rows, executors=[executor(), executor(1, added=9.0)], ended=13.0)
+    assert "80 % of the tasks' time lies before the last machine had come" in " ".join(
+        profile_run(grown).warnings
+    )
+
+
+def test_a_log_without_machines_counts_as_one():
+    profile = profile_run(event_log([task(0, 0.0, 1.0), task(0, 0.5, 1.0)], executors=[], ended=3.0))
+    assert (profile.machines, profile.slots) == (1, 2)
+    assert any("tells of no machine" in warning for warning in profile.warnings)
+
+
+def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(profiling, "TRUSTED_ERROR_PERCENT", -1.0)
+    (warning,) = profile_run(shuffle()).warnings
+    assert warning == (
+        "The replay of the run as it was is +0 % off: what could be won, and what other machines would make "
+        "of it, is not to be trusted."
+    )
+
+
+def test_what_of_the_log_could_not_be_read_is_told():
+    (warning,) = profile_run(shuffle(warnings=("It was cut off.",))).warnings
+    assert warning == "Event log: it was cut off."
+
+
+@pytest.mark.parametrize("module", ["monotasks", "what_if", "stragglers", "phases", "job_category"])
+def test_an_analysis_that_fails_costs_no_other(module: str, monkeypatch: pytest.MonkeyPatch):
+    functions = {
+        "monotasks": "ideal_seconds",
+        "what_if": "default_what_ifs",
+        "stragglers": "find_stragglers",
+        "phases": "optex_phases",
+        "job_category": "category_of",
+    }
+
+    def fail(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("odd")
+
+    name = f"airflow_provider_ernest.spark.{module}.{functions[module]}"
+    whole = profile_run(shuffle())
+    monkeypatch.setattr(name, fail)
+    profile = profile_run(shuffle())
+    (warning,) = profile.warnings
+    assert warning.endswith("is not known: ZeroDivisionError: odd")
+    assert (profile.headline, profile.limits) == (whole.headline, whole.limits)
+    assert len(profile.stages) == 2
+    assert profile.sizes == whole.sizes
+    assert profile.phases.total_seconds == pytest.approx(14.0)
+
+
+def test_credentials_in_the_logs_address_are_left_out():
+    profile = profile_run(shuffle(), event_log="s3://key:secret@bucket/app-1")
+    assert profile.event_log == "s3://bucket/app-1"
+
+
+@pytest.mark.parametrize("path", LOGS, ids=lambda path: path.name)
+def test_logs_of_real_runs(path: Path):
+    profile = profile_run(read_event_log(path))
+    assert abs(profile.replay_error_percent) < 2
+    assert profile.phases.total_seconds == pytest.approx(profile.seconds + profile.startup_seconds, rel=0.01)
+    assert not [warning for warning in profile.warnings if "not known" in warning]
+    assert RunProfile.from_dict(profile.to_dict()) == profile
+    assert replace(profile, name="") == profile_run(replace(read_event_log(path), name=""))
