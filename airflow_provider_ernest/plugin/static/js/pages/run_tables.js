@@ -8,10 +8,8 @@ import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
 import { dollars, number, scale, seconds, unbroken } from "../format.js";
 import { dataTable } from "../table.js";
+import { BOTTLENECKS } from "./step_kinds.js";
 import { stepName, typeName } from "./timeline.js";
-
-/** The kind of the step that reports why the job takes as long as it does. */
-export const BOTTLENECKS = "bottleneck_report";
 
 /** The address of a model's page. */
 export function modelUrl({ job, instance_type, model_id }) {

@@ -4,6 +4,7 @@ import { fallbackWords } from "../fallback.js";
 import {
   dateTime, dollars, isolated, machines, percent, plural, probability, seconds, secondsRange,
 } from "../format.js";
+import { BOTTLENECKS } from "./step_kinds.js";
 
 function isKnown(value) {
   return value !== null && value !== undefined;
@@ -88,7 +89,7 @@ function ofDecision({ decision }) {
 function ofFailures({ steps }) {
   const failed = steps.filter((step) => step.state === "failed");
   // What only reports is told with its step: nothing that was asked for is missing without it.
-  const names = new Set(failed.filter((step) => step.kind !== "bottleneck_report").map((step) => step.task_id));
+  const names = new Set(failed.filter((step) => step.kind !== BOTTLENECKS).map((step) => step.task_id));
   return names.size ? ` Failed: ${[...names].map(isolated).join(", ")}; the log in Airflow says why.` : "";
 }
 

@@ -10,6 +10,7 @@ import { dollars, isolated, number, scale, seconds, unbroken } from "../format.j
 import { facts, fillPage, keyFigures, notice, pageHeader } from "../header.js";
 import { emptyState, errorState, loadingState } from "../states.js";
 import { errorWords } from "./run_words.js";
+import { BOTTLENECKS } from "./step_kinds.js";
 
 const KINDS = {
   find: "The search for a stored model",
@@ -59,7 +60,7 @@ function header(origin, answer) {
 
 /** The model; of the report, the part of its page that says why the job takes as long as it does. */
 function modelCard({ kind, model: { job, instance_type, model_id } }) {
-  const isReport = kind === "bottleneck_report";
+  const isReport = kind === BOTTLENECKS;
   const href = `${pageUrl("model", { job, instance_type, model_id })}${isReport ? "#why" : ""}`;
   return element("section", { class: "card", "aria-labelledby": "model-title" },
     element("h2", { id: "model-title" }, "The model"),

@@ -4,6 +4,7 @@ import { taskStateBadge } from "../badge.js";
 import { element } from "../dom.js";
 import { dateTime, dollars, isolated, seconds } from "../format.js";
 import { figure } from "../figure.js";
+import { BOTTLENECKS } from "./step_kinds.js";
 
 const TICK_SECONDS = [
   1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 10800, 21600, 43200, 86400,
@@ -51,7 +52,7 @@ function tickWords(at) {
 
 function kindOf(step) {
   // A report that failed is no training that failed: its sign says that it did.
-  if (FAILED.has(step.state) && step.kind !== "bottleneck_report") return "failed";
+  if (FAILED.has(step.state) && step.kind !== BOTTLENECKS) return "failed";
   if (step.kind === "production") return "production";
   return step.kind === "sample_run" ? "sample" : "step";
 }

@@ -1,0 +1,286 @@
+"""What the page of a model is told of why its job takes as long as it does."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.model.bottlenecks import (
+    PRODUCTION,
+    SAMPLE,
+    BottleneckReport,
+    ProfileRecord,
+    ReplayOpinion,
+    TwoOpinions,
+)
+from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.run_profile import RunProfile, Straggler
+from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.plugin.clarity_page import clarity_page
+from airflow_provider_ernest.plugin.clarity_responses import Clarity
+from airflow_provider_ernest.plugin.explained_runs import MOST_STRAGGLERS
+from airflow_provider_ernest.plugin.json_answer import json_ready
+from airflow_provider_ernest.plugin.sample_runs import application_link
+from tests.unit.plugin.stored import NOW, everything, identity, model, origin
+from tests.unit.run_profiles import bare, cpu_bound, network_bound
+
+HOST = "10.0.0.14"
+SIZES = (
+    TwoOpinions(machines=4, replayed_seconds=50.0, model_seconds=48.0, nearly_certain_seconds=(40.0, 60.0)),
+    TwoOpinions(machines=8, replayed_seconds=70.0, model_seconds=30.0, nearly_certain_seconds=(20.0, 40.0)),
+)
+
+
+def profile_of(
+    by: Model,
+    profile: RunProfile | None = None,
+    *,
+    days: float = 1.0,
+    dag_id: str | None = "sizing",
+    purpose: str = SAMPLE,
+    name: str = "",
+) -> ProfileRecord:
+    return ProfileRecord(
+        profile_id=identity(days, name or dag_id or "nobody"),
+        recorded_at=(NOW - timedelta(days=days)).isoformat(),
+        job=by.job,
+        instance_type=by.instance_type,
+        purpose=purpose,
+        profile=profile or network_bound(),
+        origin=origin(dag_id, "sample_run") if dag_id else None,
+    )
+
+
+def report_of(
+    by: Model, record: ProfileRecord, *, days: float = 1.0, dag_id: str | None = "sizing", **changes: Any
+) -> BottleneckReport:
+    profile = record.profile
+    known = BottleneckReport(
+        report_id=identity(days, dag_id or "nobody"),
+        reported_at=(NOW - timedelta(days=days)).isoformat(),
+        job=by.job,
+        instance_type=by.instance_type,
+        profile_ids=(record.profile_id,),
+        application_id=profile.application_id,
+        scale=profile.scale,
+        machines=profile.machines,
+        category=profile.category,
+        bottleneck=profile.bottleneck,
+        headline=profile.headline,
+        limits=profile.limits,
+        straggler_causes=profile.straggler_causes,
+        advice=profile.advice,
+        model_id=by.model_id,
+        origin=origin(dag_id, "bottleneck_report") if dag_id else None,
+    )
+    return replace(known, **changes)
+
+
+@pytest.fixture(scope="module")
+def trained() -> Model:
+    return model()
+
+
+@pytest.fixture
+def store(tmp_path: Path, trained: Model) -> ModelStore:
+    store = ModelStore(tmp_path)
+    store.save(trained)
+    return store
+
+
+def keep(store: ModelStore, by: Model, profile: RunProfile | None = None, **facts: Any) -> BottleneckReport:
+    """Save a profile, and a report that goes by it."""
+    own = {key: facts.pop(key) for key in ("days", "dag_id") if key in facts}
+    record = profile_of(by, profile, **own)
+    store.save_profile(record)
+    report = report_of(by, record, **own, **facts)
+    store.save_bottlenecks(report)
+    return report
+
+
+def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
+    known = {"readable": everything, "link": application_link(None), "entries": store.catalogue.entries()}
+    told = json_ready(clarity_page(store, shown, **{**known, **asked}))
+    Clarity.model_validate(told)
+    return told
+
+
+def not_secret(dag_id: str | None) -> bool:
+    return dag_id != "secret"
+
+
+def test_without_a_report_there_is_nothing(store: ModelStore, trained: Model):
+    assert page(store, trained) == {"report": None, "sample": None, "production": None, "replays": []}
+
+
+def test_the_run_that_the_report_goes_by(store: ModelStore, trained: Model):
+    keep(store, trained, warnings=("The two disagree.",))
+    told = page(store, trained, link=application_link("https://spark.example.com"))
+    run, profile = told["sample"], network_bound()
+    assert told["report"]["model_id"] == trained.model_id
+    assert (run["purpose"], run["has_profile"]) == (SAMPLE, True)
+    assert run["headline"] == profile.headline
+    assert run["history_url"] == f"https://spark.example.com/history/{profile.application_id}/jobs/"
+    assert run["origin"]["task_id"] == "sample_run"
+    assert [limit["resource"] for limit in run["limits"]] == [limit.resource for limit in profile.limits]
+    assert [stage["name"] for stage in run["stages"]] == [stage.name for stage in profile.stages]
+    assert run["stages"][3]["seconds"] == pytest.approx(27.7)
+    assert run["replay_error_percent"] == pytest.approx(profile.replay_error_percent)
+    # What the report knows stands before what the run's own profile says, and neither is told twice.
+    assert run["warnings"] == ["The two disagree.", *profile.warnings]
+
+
+def test_a_warning_of_both_is_told_once(store: ModelStore, trained: Model):
+    keep(store, trained, warnings=network_bound().warnings)
+    assert page(store, trained)["sample"]["warnings"] == list(network_bound().warnings)
+
+
+def test_the_least_that_a_profile_tells(store: ModelStore, trained: Model):
+    keep(store, trained, bare())
+    run = page(store, trained)["sample"]
+    assert (run["limits"], run["stages"], run["advice"], run["capacity"]) == ([], [], [], None)
+
+
+def test_the_newest_report_of_the_lineage_counts(store: ModelStore, trained: Model):
+    other = model(days=9, name="other")
+    keep(store, trained, cpu_bound(), days=2)
+    keep(store, trained, days=1.5)
+    keep(store, other, cpu_bound(), days=1.0)
+    assert page(store, trained)["sample"]["headline"] == network_bound().headline
+    learned = replace(trained, model_id=identity(0.5, "learned"), base_model_id=trained.model_id)
+    assert page(store, learned)["sample"]["headline"] == network_bound().headline
+    assert page(store, other)["sample"]["headline"] == cpu_bound().headline
+
+
+def test_a_report_outlives_the_profile(store: ModelStore, trained: Model):
+    store.save_bottlenecks(report_of(trained, profile_of(trained)))
+    run = page(store, trained)["sample"]
+    assert (run["has_profile"], run["headline"]) == (False, network_bound().headline)
+    assert (run["stages"], run["phases"], run["seconds"]) == ([], None, None)
+    assert len(run["limits"]) == len(network_bound().limits)
+
+
+def test_a_damaged_profile_leaves_the_report(store: ModelStore, trained: Model):
+    record = profile_of(trained, days=3, name="damaged")
+    store.save_profile(record).write_text('{"schema": 1, "profile_id": 7}', encoding="utf-8")
+    store.save_bottlenecks(report_of(trained, record))
+    assert page(store, trained)["sample"]["has_profile"] is False
+
+
+def test_the_newest_production_run(store: ModelStore, trained: Model):
+    for days, seconds in ((3.0, 300.0), (2.0, 200.0)):
+        record = profile_of(trained, cpu_bound(seconds=seconds), days=days, purpose=PRODUCTION)
+        store.save_profile(record)
+    store.save_profile(profile_of(trained, days=1))
+    told = page(store, trained)
+    assert told["sample"] is None, "there is no report that goes by the sample run"
+    assert (told["production"]["purpose"], told["production"]["seconds"]) == (PRODUCTION, 200.0)
+
+
+def test_only_the_worst_stragglers_are_told_one_by_one(store: ModelStore, trained: Model):
+    slow = tuple(
+        Straggler(stage_id=1, task_id=number, host=HOST, seconds=9.0, median_seconds=1.0, cause="input skew")
+        for number in range(MOST_STRAGGLERS + 9)
+    )
+    keep(store, trained, network_bound(stragglers=slow))
+    assert len(page(store, trained)["sample"]["stragglers"]) == MOST_STRAGGLERS
+
+
+class TestRights:
+    def test_of_other_dags_there_is_nothing(self, store: ModelStore, trained: Model):
+        keep(store, trained, dag_id="secret")
+        production = profile_of(trained, days=0.5, dag_id="secret", purpose=PRODUCTION)
+        store.save_profile(production)
+        told = page(store, trained, readable=not_secret)
+        assert told == {"report": None, "sample": None, "production": None, "replays": []}
+        assert page(store, trained)["production"]["origin"]["dag_id"] == "secret"
+
+    def test_an_older_one_that_may_be_read_is_shown_instead(self, store: ModelStore, trained: Model):
+        keep(store, trained, cpu_bound(), days=2)
+        keep(store, trained, days=1, dag_id="secret")
+        told = page(store, trained, readable=not_secret)
+        assert told["sample"]["headline"] == cpu_bound().headline
+        assert "secret" not in str(told)
+
+    def test_a_report_does_not_open_a_profile_of_another_dag(self, store: ModelStore, trained: Model):
+        record = profile_of(trained, dag_id="secret")
+        store.save_profile(record)
+        store.save_bottlenecks(report_of(trained, record))
+        told = page(store, trained, readable=not_secret)
+        assert told["sample"]["has_profile"] is False
+        assert HOST not in str(told)
+        assert HOST in str(page(store, trained))
+
+    def test_what_no_dag_made_is_for_who_may_read_all(self, store: ModelStore, trained: Model):
+        keep(store, trained, dag_id=None)
+        assert page(store, trained)["sample"]["origin"] is None
+        assert page(store, trained, readable=lambda dag_id: dag_id is not None)["sample"] is None
+
+
+class TestReplays:
+    def test_beside_the_model(self, store: ModelStore, trained: Model):
+        opinion = ReplayOpinion(
+            scale=1.0, sizes=SIZES, from_application_id="app-1", from_scale=0.1, error_percent=6.0
+        )
+        keep(store, trained, replay=opinion)
+        (told,) = page(store, trained)["replays"]
+        assert (told["instance_type"], told["scale"], told["error_percent"]) == ("m5.large", 1.0, 6.0)
+        assert [(size["machines"], size["disagrees"]) for size in told["sizes"]] == [(4, False), (8, True)]
+
+    def test_why_there_is_none(self, store: ModelStore, trained: Model):
+        keep(store, trained, replay=ReplayOpinion(scale=1.0, problem="Its stages differ from run to run."))
+        (told,) = page(store, trained)["replays"]
+        assert (told["problem"], told["sizes"]) == ("Its stages differ from run to run.", [])
+
+    def test_of_other_types_by_their_newest_models(self, store: ModelStore, trained: Model):
+        opinion = ReplayOpinion(scale=1.0, sizes=SIZES)
+        other = model(days=2, instance_type="r5.large", name="other")
+        hidden = model(days=2, instance_type="x1.large", dag_id="secret", name="hidden")
+        for each, dag_id in ((other, "sizing"), (hidden, "secret")):
+            store.save(each)
+            keep(store, each, replay=opinion, dag_id=dag_id)
+        keep(store, trained, replay=opinion)
+        told = page(store, trained, readable=not_secret)["replays"]
+        assert [each["instance_type"] for each in told] == ["m5.large", "r5.large"]
+        store.save(model(days=1, instance_type="r5.large", name="newer"))
+        told = page(store, trained, readable=not_secret)["replays"]
+        assert [each["instance_type"] for each in told] == ["m5.large"]
+
+    def test_another_type_that_cannot_be_read_does_no_harm(
+        self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
+    ):
+        store.save(model(days=2, instance_type="r5.large", name="other"))
+        keep(store, trained, replay=ReplayOpinion(scale=1.0, sizes=SIZES))
+        read = store.bottlenecks
+
+        def unreachable(job: str, instance_type: str, **asked: Any) -> Any:
+            if instance_type == "r5.large":
+                raise StoreError("the network is down")
+            return read(job, instance_type, **asked)
+
+        monkeypatch.setattr(store, "bottlenecks", unreachable)
+        assert [each["instance_type"] for each in page(store, trained)["replays"]] == ["m5.large"]
+
+
+def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
+    keep(store, trained, replay=ReplayOpinion(scale=1.0, sizes=SIZES))
+    code = (
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from airflow_provider_ernest.model.store import ModelStore\n"
+        "from airflow_provider_ernest.plugin.clarity_page import clarity_page\n"
+        "store = ModelStore(Path(sys.argv[1]))\n"
+        "shown = store.latest('join', 'm5.large')\n"
+        "page = clarity_page(store, shown, entries=store.catalogue.entries(),\n"
+        "                    readable=lambda dag_id: True, link=lambda application_id: None)\n"
+        "assert page['sample']['stages'] and page['replays']\n"
+        "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
+    )
+    subprocess.run([sys.executable, "-c", code, str(store.root)], check=True)
