@@ -22,13 +22,17 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
         if limit.improvement_percent >= LEAST_PERCENT
     ]
     lines += [
-        f"  {cause.tasks} stragglers ({cause.cause}): {cause.excess_seconds:.1f} s over their stages' medians"
+        f"  {_stragglers(cause.tasks)} ({cause.cause}): {cause.excess_seconds:.1f} s over their stages' medians"
         for cause in report.straggler_causes
     ]
     lines += [f"  {advice.text} ({advice.figure})" for advice in report.advice]
     if report.replay is not None:
         lines += _opinions(report.replay)
     return lines
+
+
+def _stragglers(tasks: int) -> str:
+    return "1 straggler" if tasks == 1 else f"{tasks} stragglers"
 
 
 def disagreement(opinion: ReplayOpinion) -> str:

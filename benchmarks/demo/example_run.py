@@ -73,9 +73,16 @@ class ExampleRun:
             model=Model.from_dict(self.xcom("fit_model")),
             decision=Decision.from_dict(self.xcom("choose_config")),
             production=read_run(event_log),
-            bottlenecks=BottleneckReport.from_dict(self.xcom("bottleneck_report")),
+            bottlenecks=self._bottlenecks(),
             production_task_seconds=self.task(PRODUCTION_TASK).duration_seconds or 0.0,
         )
+
+    def _bottlenecks(self) -> BottleneckReport | None:
+        try:
+            return BottleneckReport.from_dict(self.xcom("bottleneck_report"))
+        # It is an addition, which no run fails for.
+        except AirflowApiError:
+            return None
 
     def _event_logs(self, airflow_home: Path) -> Path:
         """The folder of the production run's event log."""

@@ -34,7 +34,7 @@ class Outcome:
         design, model, decision: the documents from XCom.
         production: the production run as its event log tells it.
         production_task_seconds: how long Airflow's production task took in all.
-        bottlenecks: the report of the sample runs.
+        bottlenecks: the report of the sample runs; None where there is none.
     """
 
     design: Design
@@ -42,7 +42,7 @@ class Outcome:
     decision: Decision
     production: RunRecord
     production_task_seconds: float
-    bottlenecks: BottleneckReport
+    bottlenecks: BottleneckReport | None
 
 
 def report_lines(outcome: Outcome) -> list[str]:
@@ -59,7 +59,9 @@ def report_lines(outcome: Outcome) -> list[str]:
     ]
 
 
-def _bottlenecks(report: BottleneckReport) -> list[str]:
+def _bottlenecks(report: BottleneckReport | None) -> list[str]:
+    if report is None:
+        return ["The log of the task bottleneck_report tells why that is not known."]
     told = [line for text in bottleneck_table(report) for line in _wrapped(text)]
     return [*told, *(line for warning in report.warnings for line in _wrapped(f"! {warning}"))]
 

@@ -18,6 +18,7 @@ def finished(outcome):
         documents = {
             ("ernest.design", "design"): outcome.design.to_dict(),
             ("ernest.fit_model", "return_value"): outcome.model.to_dict(),
+            ("ernest.bottleneck_report", "return_value"): outcome.bottlenecks.to_dict(),
             ("ernest.choose_config", "return_value"): outcome.decision.to_dict(),
             ("ernest.choose_config", "spark_conf"): spark_conf,
         }
@@ -52,6 +53,7 @@ def test_a_stock_operator_logs_where_the_decision_says(finished, outcome, tmp_pa
     assert found.production.application_id == "app-1"
     assert found.production_task_seconds == 12.5
     assert found.decision == outcome.decision
+    assert found.bottlenecks == outcome.bottlenecks
 
 
 def test_ernests_operator_logs_in_a_folder_of_its_attempt(finished, tmp_path):
