@@ -72,9 +72,8 @@ def changed_task_seconds(
     sooner = computing - computing / change.cpu
     seconds = total - sooner
     for each in moving:
-        rest = total - each.waited
-        waiting = _new_waiting(each, use, use.summed(rest), use.summed(rest - sooner), parallelism)
-        seconds = seconds - each.waited + waiting
+        rest = seconds - each.waited
+        seconds = rest + _new_waiting(each, use, use.summed(total), use.summed(rest), parallelism)
     return seconds
 
 
@@ -118,29 +117,29 @@ def _waiting_for_input(log: EventLog, use: ResourceUse, needed: FloatColumn) -> 
 
 
 def _new_waiting(
-    moving: _Moving, use: ResourceUse, rest: FloatColumn, new_rest: FloatColumn, parallelism: FloatColumn
+    moving: _Moving, use: ResourceUse, total: FloatColumn, rest: FloatColumn, parallelism: FloatColumn
 ) -> FloatColumn:
     """Seconds that each task will wait for its bytes, shape (tasks,).
 
     Args:
         moving: the bytes.
         use: the tasks by stage.
-        rest: each stage's other seconds, summed over its tasks, shape (stages,).
-        new_rest: what these will be.
+        total: each stage's seconds as it is, summed over its tasks, shape (stages,).
+        rest: what all else will take than waiting for them, likewise.
         parallelism: tasks of each stage that will run at once.
     """
     waited = use.summed(moving.waited)
     known = np.isfinite(moving.needed)
-    needed = np.where(known, np.minimum(moving.needed, (rest + waited) / use.parallelism), 0.0)
+    needed = np.where(known, np.minimum(moving.needed, total / use.parallelism), 0.0)
     by_capacity = parallelism * _stage_waiting(
-        waited / parallelism, needed, moving.ratio, rest=new_rest / parallelism
+        waited / parallelism, needed, moving.ratio, rest=rest / parallelism
     )
     turns = parallelism / use.parallelism if moving.is_full else 1.0
     new = np.where(known, by_capacity, waited * moving.ratio * turns)
     more = np.maximum(0.0, new - waited)
     kept = np.divide(np.minimum(new, waited), waited, out=np.ones_like(waited), where=waited > 0)
-    moved = use.summed(moving.byte_count)[use.stage_of]
-    share = np.divide(moving.byte_count, moved, out=np.zeros(len(moved)), where=moved > 0)
+    has_bytes = use.summed(moving.byte_count)[use.stage_of] > 0
+    share = _share_of_stage(np.where(has_bytes, moving.byte_count, moving.waited), use)
     seconds: FloatColumn = moving.waited * kept[use.stage_of] + share * more[use.stage_of]
     return seconds
 
@@ -163,3 +162,9 @@ def _stage_waiting(
     one_by_one = ratio * np.maximum(needed, waits)
     waiting: FloatColumn = np.clip((rest + waits) * growth - rest, 0.0, one_by_one)
     return waiting
+
+
+def _share_of_stage(column: FloatColumn, use: ResourceUse) -> FloatColumn:
+    """Each task's part of what its stage has of something, shape (tasks,); 0 where it has none."""
+    of_stage = use.summed(column)[use.stage_of]
+    return np.divide(column, of_stage, out=np.zeros_like(of_stage), where=of_stage > 0)

@@ -41,7 +41,7 @@ class Change:
                 )
         for name in ("machines", "cores"):
             value = getattr(self, name)
-            if value is not None and (value != int(value) or value < 1):
+            if value is not None and not (math.isfinite(value) and value == int(value) >= 1):
                 raise InvalidParameterError(name, value, "is not a whole number of at least 1")
 
     @property
@@ -59,7 +59,7 @@ class Change:
             if factor != 1.0
         ]
         if self.cores is not None:
-            parts.append(f"{self.cores} cores a machine")
+            parts.append(f"{self.cores} cores a machine" if self.cores > 1 else "1 core a machine")
         if self.machines is not None:
             parts.append(f"{self.machines} machines" if self.machines > 1 else "1 machine")
         return ", ".join(parts) or "the same machines"
