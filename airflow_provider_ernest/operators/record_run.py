@@ -55,7 +55,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
         seconds: from submission to end, a number or a template.
         machines: that it ran on; None for those that the event log tells, or else those decided on.
         event_log: Spark's event log of the run, or the folder that it is in, a path or any URL of Airflow's
-            object storage. It must be a plain file, neither compressed nor rolled over.
+            object storage. It may be compressed and rolled over.
         application_id: Spark's id of the run, to find its log in a folder with others.
         cluster: `ClusterHandle` document of the cluster that it ran on, also as JSON text: what its machines
             were measured to do is kept.

@@ -52,8 +52,7 @@ class SubmittedRun:
         """Spark's id of it, by its event log's name or as spark-submit told; None where neither tells."""
         event_log = self.event_log
         if event_log is not None:
-            # No id has a dot; the name of a compressed log goes on with one.
-            return application_id_of(event_log).partition(".")[0]
+            return application_id_of(event_log)
         return getattr(self._hook, "_yarn_application_id", None)
 
     def _logs(self) -> Iterable[Path]:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.spark.log_reading.files import open_lines
 from airflow_provider_ernest.spark.observing import MeasuredRun, measure
 from airflow_provider_ernest.spark.run_record import read_run
 
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 FIRST_EVENT = re.compile(rb'^\{"Event":"SparkListenerLogStart","Spark Version":"(\d+(?:\.\d+)*)"\}')
 """Only versions that are numbers: those of services, such as 3.5.1-amzn-0, go by their releases elsewhere."""
-
-FIRST_BYTES = 1024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +128,7 @@ def spark_version(event_log: Any) -> str | None:
     if event_log is None:
         return None
     try:
-        with event_log.open("rb") as content:
-            found = FIRST_EVENT.match(content.read(FIRST_BYTES))
+        found = FIRST_EVENT.match(next(open_lines(event_log), b""))
     # The libraries behind object stores raise errors of their own.
     except Exception:
         return None

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.operators.rendered import optional_number, optional_whole_number
 from airflow_provider_ernest.operators.timed_run import TimedRun, UntimedRunError, timed_by_log
+from airflow_provider_ernest.spark.log_reading.log_names import ROLLED_PREFIX, events_number
+from airflow_provider_ernest.spark.log_reading.places import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -79,15 +80,17 @@ class ToldRun:
         return timed_by_log(event_log, decision, machines=machines, log=log)
 
     def _log(self) -> Any:
-        """The file; in a folder that of the application, or the only one; None where there is no one such."""
-        place = _path(self.event_log or "")
-        if not place.is_dir():
+        """The log; in a folder that of the application, or the only one; None where there is no one such."""
+        place = place_of(self.event_log or "")
+        if place.name.startswith(ROLLED_PREFIX) or not place.is_dir():
             return place
         logs = [path for path in place.iterdir() if not str(path.name).startswith(".")]
+        if any(events_number(path.name) is not None for path in logs):
+            return place
         if self.application_id:
             # Attempts and codecs follow the id, as in application_1_0001_1.lz4.
             begins = (f"{self.application_id}_", f"{self.application_id}.", f"{self.application_id}/")
-            logs = [path for path in logs if f"{path.name}/".startswith(begins)]
+            logs = [path for path in logs if f"{path.name.removeprefix(ROLLED_PREFIX)}/".startswith(begins)]
         return logs[0] if len(logs) == 1 else None
 
     def _of_task(self, context: Context, log: Any, *, is_needed: bool) -> float | None:
@@ -134,14 +137,3 @@ def _with_seconds(logged: TimedRun, seconds: float) -> TimedRun:
     if logged.run_seconds is None or logged.run_seconds > seconds:
         return replace(logged, seconds=seconds, run_seconds=None, startup_seconds=None)
     return replace(logged, seconds=seconds, startup_seconds=seconds - logged.run_seconds)
-
-
-def _path(address: str) -> Any:
-    """A local path, or one of Airflow's object storage."""
-    local = address.removeprefix("file://").removeprefix("file:")
-    if "://" not in local:
-        return Path(local)
-    from airflow.sdk import ObjectStoragePath
-
-    # Hadoop calls "s3a" what everybody else calls "s3".
-    return ObjectStoragePath(f"s3://{local[6:]}" if local.startswith("s3a://") else local)

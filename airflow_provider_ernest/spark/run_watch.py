@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import threading
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
 from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.spark.run_progress import EventLogProgress
 from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log
 
 if TYPE_CHECKING:
@@ -195,47 +194,3 @@ class RunWatch:
             self._log.info("Waiting for machines for %.0f s", now - self._waiting_since)
         else:
             self._log.info("Starting the driver")
-
-
-class EventLogProgress:
-    """Counts executors, stages and tasks in an event log that is still being written.
-
-    Attributes:
-        lost: the first executor that was removed before the application's end.
-    """
-
-    def __init__(self) -> None:
-        self.executors = 0
-        self.stages = 0
-        self.tasks = 0
-        self.lost: LostExecutor | None = None
-        self._known: list[Executor] = []
-        self._ended = False
-        self._read_bytes = 0
-
-    def read(self, event_log: Path) -> None:
-        """Read on from where the last call ended; a file that is renamed meanwhile is read next time."""
-        try:
-            with event_log.open("rb") as lines:
-                lines.seek(self._read_bytes)
-                for line in lines:
-                    if not line.endswith(b"\n"):
-                        break
-                    self._read_bytes += len(line)
-                    self._count(line)
-        except FileNotFoundError:
-            return
-
-    def _count(self, line: bytes) -> None:
-        self.stages += line.startswith(b'{"Event":"SparkListenerStageCompleted"')
-        self.tasks += line.startswith(b'{"Event":"SparkListenerTaskEnd"')
-        if line.startswith(b'{"Event":"SparkListenerExecutorAdded"'):
-            self.executors += 1
-            self._known.append(added_executor(json.loads(line)))
-        elif line.startswith(b'{"Event":"SparkListenerApplicationEnd"'):
-            self._ended = True
-        elif line.startswith(b'{"Event":"SparkListenerExecutorRemoved"') and not self._ended:
-            self.lost = self.lost or lost_executor(json.loads(line), self._known)
-
-    def __str__(self) -> str:
-        return f"{self.stages} stages and {self.tasks} tasks finished"
