@@ -7,7 +7,6 @@ them lists them fast.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
@@ -17,7 +16,6 @@ from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, Obs
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import FOLDER
 from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
-from airflow_provider_ernest.model.storage.stage_seconds import rounded
 from airflow_provider_ernest.model.storage.store_reader import StoreReader
 from airflow_provider_ernest.model.storage.stored_documents import (
     BOTTLENECKS,
@@ -81,12 +79,8 @@ class ModelStore(StoreReader):
         return self._save(MARKS, mark)
 
     def save_profile(self, record: ProfileRecord) -> Any:
-        """Write where the time of a run went; see `save`. The catalogue does not list it.
-
-        The seconds of its stages are rounded; see `stage_seconds`.
-        """
-        stages = tuple(map(rounded, record.profile.stages))
-        return PROFILES.write(self.root, replace(record, profile=replace(record.profile, stages=stages)))
+        """Write where the time of a run went; see `save`. The catalogue does not list it."""
+        return PROFILES.write(self.root, record)
 
     def save_bottlenecks(self, report: BottleneckReport) -> Any:
         """Write what binds a job; see `save`. The catalogue does not list it."""
