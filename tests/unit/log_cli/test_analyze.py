@@ -1,0 +1,217 @@
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.model.run_profile import RunProfile
+from tests.unit.log_cli.conftest import LOGS, Analyze
+
+LOG = LOGS / "spark-4.2.0.lz4"
+
+
+def test_it_says_what_binds_the_run_first(analyze: Analyze):
+    code, out, err = analyze(LOG)
+    assert code == 0
+    assert err == ""
+    name, headline, run, *_ = out.splitlines()
+    assert name.startswith("job (app-")
+    assert headline.startswith("CPU-bound: at most ")
+    assert run.startswith("18.7 s on 2 machines, 2 tasks at once; a start-up of ")
+    titles = ["what could be won at most", "\nstages", "\nstragglers", "\non other machines", "\nphases"]
+    places = [out.index(title) for title in titles]
+    assert places == sorted(places)
+
+
+def test_the_page(analyze: Analyze, tmp_path: Path):
+    page = tmp_path / "why.html"
+    code, out, _ = analyze(LOG, "--html", page)
+    assert code == 0
+    assert out.endswith(f"\nwritten: page in {page}\n")
+    assert page.read_text().startswith("<!DOCTYPE html>\n<html")
+    assert "CPU-bound: at most" in page.read_text()
+
+
+def test_the_profile_as_json_leaves_nothing_else_on_standard_output(analyze: Analyze):
+    code, out, err = analyze(LOG, "--json", "-", "--scale", "0.25", "--iterations", "4")
+    assert code == 0
+    profile = RunProfile.from_dict(json.loads(out))
+    assert (profile.scale, profile.iterations, profile.event_log) == (0.25, 4, str(LOG))
+    assert profile.headline in err.replace("\n  ", " ")
+
+
+def test_machines_as_they_are_stated_and_others(analyze: Analyze):
+    options = ["--network", "0.05", "--disk", "0.2", "--machines", "1,3"]
+    options += ["--what-if", "network=2", "disk=2", "--what-if", "cores=4"]
+    _, out, _ = analyze(LOG, *options, "--json", "-")
+    profile = RunProfile.from_dict(json.loads(out))
+    assert profile.capacity is not None
+    assert profile.capacity.source == "stated"
+    assert profile.capacity.network_gigabytes_per_second == 0.05
+    assert [size.machines for size in profile.sizes] == [1, 3]
+    assert [each.change for each in profile.what_ifs] == [
+        "twice the network, twice the disks",
+        "4 cores a machine",
+    ]
+
+
+def test_several_logs_have_a_line_each(analyze: Analyze):
+    code, out, _ = analyze(LOGS / "spark-3.3.4.lz4", LOGS / "spark-3.4.4.snappy", "--scale", "0.1", "0.5")
+    assert code == 0
+    title, heading, first, second = out.splitlines()
+    assert title == "2 runs"
+    assert heading.split()[:4] == ["application", "category", "machines", "scale"]
+    assert "10 %" in first
+    assert "50 %" in second
+
+
+def test_several_logs_as_json_are_a_list(analyze: Analyze, tmp_path: Path):
+    file = tmp_path / "profiles.json"
+    assert analyze(LOG, LOGS / "spark-3.3.4.lz4", "--json", file)[0] == 0
+    assert [RunProfile.from_dict(each).spark for each in json.loads(file.read_text())] == ["4.2.0", "3.3.4"]
+
+
+@pytest.mark.parametrize("keep", [0.5, 0.9])
+def test_a_log_that_was_cut_off_is_analysed_with_a_warning(
+    keep: float, analyze: Analyze, plain_log: bytes, tmp_path: Path
+):
+    cut = tmp_path / "app-1.inprogress"
+    cut.write_bytes(plain_log[: int(keep * len(plain_log))])
+    code, out, err = analyze(cut)
+    assert code == 0
+    assert "what could be won at most" in out
+    assert "warning: Event log: it does not tell the application's end" in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"", "is no event log of Spark"),
+        (b"\x00\xff" * 5000, "is no event log of Spark"),
+        (b'{"Event":"SparkListenerLogStart","Spark Version":"4.0.0"}\n', "no application starts in it"),
+        (b"machines,fraction,seconds\n1,0.1,5\n", "is no event log of Spark"),
+    ],
+)
+def test_what_is_no_event_log_is_refused_with_a_remedy(
+    content: bytes, message: str, analyze: Analyze, tmp_path: Path
+):
+    file = tmp_path / "log"
+    file.write_bytes(content)
+    code, out, err = analyze(file)
+    assert (code, out) == (1, "")
+    assert err.startswith(f"ernest analyze: {file}")
+    assert message in err
+    assert "Traceback" not in err
+
+
+def test_a_log_without_a_finished_task_is_refused(analyze: Analyze, plain_log: bytes, tmp_path: Path):
+    file = tmp_path / "log"
+    lines = [line for line in plain_log.splitlines(keepends=True) if b"SparkListenerTaskEnd" not in line]
+    file.write_bytes(b"".join(lines))
+    code, _, err = analyze(file)
+    assert code == 1
+    assert "tells of no task that ended" in err
+
+
+def test_a_log_that_is_not_there(analyze: Analyze, tmp_path: Path):
+    code, out, err = analyze(tmp_path / "absent")
+    assert (code, out) == (1, "")
+    assert str(tmp_path / "absent") in err
+    assert "Traceback" not in err
+
+
+def test_hostile_names_command_neither_the_terminal_nor_the_page(
+    analyze: Analyze, plain_log: bytes, tmp_path: Path
+):
+    hostile = "\\u001b]0;owned\\u0007<script>alert(1)</script>"
+    file, page = tmp_path / "log", tmp_path / "why.html"
+    text = plain_log.decode().replace('"Stage Name":"', f'"Stage Name":"{hostile}')
+    file.write_text(text.replace('"App Name":"', f'"App Name":"{hostile}'))
+    code, out, err = analyze(file, "--html", page)
+    assert code == 0
+    assert not {"\x1b", "\x07"} & set(out + err)
+    assert "<script" in out, "shown as it was written"
+    assert "<script" not in page.read_text()
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.read_text()
+
+
+def test_nothing_is_overwritten_unless_asked(analyze: Analyze, tmp_path: Path):
+    page = tmp_path / "why.html"
+    page.write_text("mine")
+    for option in ("--html", "--json"):
+        code, out, err = analyze(LOG, option, page)
+        assert (code, out) == (1, "")
+        assert "exists already" in err
+        assert "--force" in err
+    assert page.read_text() == "mine"
+    assert analyze(LOG, "--html", page, "--force")[0] == 0
+    assert page.read_text() != "mine"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--html", "-", "--json", "-"), "--html='-' is where --json writes to"),
+        ((LOG, "--html", "page.html"), "--html='page.html' is of one run"),
+        ((LOG, "--csv", "tables"), "--csv='tables' is of one run"),
+        (("--scale", "0.1", "0.2"), "--scale=[0.1, 0.2] are not as many as the 1 event logs"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: tuple[object, ...],
+    message: str,
+    analyze: Analyze,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = analyze(LOG, *options)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        (),
+        (LOG, "--network", "0"),
+        (LOG, "--disk", "fast"),
+        (LOG, "--scale", "nan"),
+        (LOG, "--machines", "0"),
+        (LOG, "--what-if", "memory=2"),
+        (LOG, "--what-if", "network"),
+        (LOG, "--what-if", "network=0"),
+        (LOG, "--what-if", "cores=1.5"),
+    ],
+)
+def test_a_command_line_that_cannot_be_understood(options: tuple[object, ...], analyze: Analyze):
+    with pytest.raises(SystemExit) as ended:
+        analyze(*options)
+    assert ended.value.code == 2
+
+
+def test_neither_airflow_nor_spark_is_loaded(tmp_path: Path):
+    program = (
+        "import sys; from airflow_provider_ernest.command_line import main;"
+        f"code = main(['analyze', {str(LOG)!r}, '--html', {str(tmp_path / 'why.html')!r}]);"
+        "print(*sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    foreign = ("airflow.", "pyspark", "py4j", "boto3", "cvxpy", "pandas")
+    assert not [name for name in done.stderr.split() if name.startswith(foreign)]
+
+
+def test_a_reader_that_has_had_enough_is_no_error_to_tell():
+    program = (
+        "import sys; from airflow_provider_ernest.command_line import main;"
+        f"sys.exit(main(['analyze', {str(LOG)!r}]))"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.stderr is not None
+        assert "Traceback" not in process.stderr.read()

@@ -1,0 +1,93 @@
+from dataclasses import replace
+
+import pytest
+
+from airflow_provider_ernest.log_cli.profile_text import overview_lines, profile_lines
+from airflow_provider_ernest.log_cli.stage_text import MOST_STAGES
+from airflow_provider_ernest.model.run_profile import RunProfile
+from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
+
+WIDTH = 110
+
+
+def long_names() -> RunProfile:
+    rich = network_bound(name="n" * 300, headline="words " * 60)
+    return replace(
+        rich,
+        stages=tuple(replace(each, name="s" * 200, bottleneck="b" * 60) for each in rich.stages),
+        stragglers=tuple(replace(each, evidence="e " * 90) for each in rich.stragglers),
+        what_ifs=tuple(replace(each, change="c" * 150) for each in rich.what_ifs),
+    )
+
+
+@pytest.mark.parametrize(
+    "profile", [network_bound(), cpu_bound(), bare(), hostile(HOSTILE[0]), long_names()], ids=range(5)
+)
+def test_no_line_is_wider_than_a_screen(profile: RunProfile):
+    lines = [*profile_lines(profile), *overview_lines([profile, profile])]
+    assert max(map(len, lines)) <= WIDTH
+    assert all("\n" not in line for line in lines)
+
+
+def test_the_lines_of_a_network_bound_run():
+    lines = profile_lines(network_bound(name="orders"))
+    assert lines[:2] == [
+        "orders (app-20260312101500-0007)",
+        "Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
+    ]
+    told = {" ".join(line.split()) for line in lines}
+    assert {
+        "waiting for seconds of tasks of their time seconds without won at most",
+        "network 131.0 41 % 26.3 41 %",
+        "stage name seconds tasks median longest bound by waits for",
+        "3 sort merge join, then the… 27.7 192 1.00 3.90 network network 62 %",
+        "1 6.00 GB 2.10 GB 3 3",
+        "slow fetch 9 14.2 s 40.9 8.3 %",
+        "network 32.8 75 %",
+        "half the network 71.9 s (+63 %)",
+        "4 44.6 the run itself",
+        "communication 18.5 37 %",
+    } <= told
+
+
+def test_advice_tells_its_figure():
+    text = " ".join(" ".join(profile_lines(network_bound())).split())
+    assert "what to change - Take machines of a network-optimised family" in text
+    assert "Because: 1.40 GB were spilled to disk in stage 3." in text
+
+
+def test_what_is_not_known_has_no_lines():
+    text = "\n".join(profile_lines(bare()))
+    for title in ("what to change", "what could be won", "stages", "stragglers", "on other machines"):
+        assert title not in text
+    assert "phases" in text
+
+
+def test_of_many_stages_the_longest_are_listed():
+    (first, *_) = network_bound().stages
+    many = tuple(
+        replace(
+            first, stage_id=number, began_seconds=float(number), ended_seconds=number + 1.0 + number / 100
+        )
+        for number in range(60)
+    )
+    lines = profile_lines(network_bound(stages=many, stages_left_out=40))
+    (at,) = (
+        place for place, line in enumerate(lines) if line.startswith(f"the {MOST_STAGES} longest of 100")
+    )
+    assert [line.split()[0] for line in lines[at + 2 : at + 2 + MOST_STAGES]] == [
+        str(n) for n in range(40, 60)
+    ]
+
+
+def test_names_cannot_break_lines():
+    (first, *_) = network_bound().stages
+    named = network_bound(stages=(replace(first, name="two\nlines\x1b[2J"),))
+    assert any("two lines\ufffd[2J" in line for line in profile_lines(named))
+
+
+def test_several_runs_side_by_side():
+    title, _, network, cpu = overview_lines([network_bound(), cpu_bound()])
+    assert title == "2 runs"
+    assert network.split()[1:] == ["sql", "4", "10", "%", "44.0", "6.2", "network", "41", "%", "(network)"]
+    assert cpu.split()[-4:] == ["cpu", "2.0", "%", "(network)"]
