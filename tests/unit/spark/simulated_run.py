@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
@@ -12,11 +12,12 @@ from tests.unit.spark.logs import event_log, executor, job, stage, task
 
 @dataclass(frozen=True)
 class SimulatedStage:
-    """Tasks of these seconds; the first one on each slot takes `warm_up` longer."""
+    """Tasks of these seconds; the first one on each slot takes `warm_up` longer. `columns` are of each."""
 
     seconds: Sequence[float]
     warm_up: float = 0.0
     parents: Sequence[int] = ()
+    columns: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def run(jobs: Sequence[SimulatedJob], *, machines: int, cores: int = 1, tail: fl
             for seconds in work.seconds:
                 slot = min(range(len(free)), key=lambda number: (free[number], number))
                 took = seconds + (work.warm_up if free[slot] == began else 0.0)
-                rows.append(task(stage_id, free[slot], took, executor=slot % machines))
+                rows.append(task(stage_id, free[slot], took, executor=slot % machines, **work.columns))
                 free[slot] += took
             now = max(free)
             stages.append(

@@ -1,0 +1,203 @@
+"""How long a job would take at another scale and on other machines, replayed from the profiles of its runs.
+
+The run that read most is replayed: its stages with as many tasks, of such a size, as the other runs show them
+to have at that scale; what the driver took between them stays. How far that is off is told by replaying the
+other runs from it, each without itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from airflow_provider_ernest.model.documents import run_profile
+from airflow_provider_ernest.spark.log_reading.tables import FloatColumn
+from airflow_provider_ernest.spark.replay.matched_stages import MatchedStages
+from airflow_provider_ernest.spark.replay.profile_plan import StageWork, plan_of_profile
+from airflow_provider_ernest.spark.replay.replaying import busy_seconds
+from airflow_provider_ernest.spark.replay.simulation import Simulated, Slot, simulate
+from airflow_provider_ernest.spark.replay.stage_growth import growth
+
+_LARGEST_CORRECTION = 1.25
+"""A stage whose own replay is further off did something else than run its tasks."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScaledReplay:
+    """The job at one scale on several numbers of machines.
+
+    Attributes:
+        sizes: clean seconds, by ascending number of machines; empty where nothing could be replayed.
+        from_application_id: the run that was replayed.
+        from_scale: the share of the input that it read.
+        error_percent: median absolute error of replaying the other runs; None where there is no other.
+        problem: why there are no sizes; empty where there are.
+    """
+
+    sizes: tuple[run_profile.ReplayedSize, ...] = ()
+    from_application_id: str | None = None
+    from_scale: float | None = None
+    error_percent: float | None = None
+    problem: str = ""
+
+
+def replay_scaled(
+    profiles: Sequence[run_profile.RunProfile],
+    *,
+    machines: Sequence[int],
+    scale: float,
+    cores_per_machine: int,
+    iterations: int | None = None,
+) -> ScaledReplay:
+    """Replay a job at another scale.
+
+    Args:
+        profiles: of its runs; at several scales it is learned from them how its stages grow.
+        machines: numbers to replay it on.
+        scale: the share of the target input that it shall read.
+        cores_per_machine: tasks that a machine runs at once.
+        iterations: of an iterative job; as many as in the run by default.
+    """
+    known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
+    if not known:
+        return ScaledReplay(problem="No run of the job has a profile that tells of its stages.")
+    source = max(known, key=_amount_of_work)
+    others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
+    sizes = [
+        run_profile.ReplayedSize(
+            machines=count,
+            seconds=_replayed(
+                source, others, scale=scale, slots=count * cores_per_machine, iterations=iterations
+            ),
+        )
+        for count in sorted(set(machines))
+    ]
+    return ScaledReplay(
+        sizes=tuple(sizes),
+        from_application_id=source.application_id,
+        from_scale=source.scale,
+        error_percent=_error_percent(source, others),
+    )
+
+
+def _amount_of_work(profile: run_profile.RunProfile) -> tuple[float, float, str]:
+    """By which the run is chosen that is replayed."""
+    work = sum(stage.task_seconds for stage in profile.stages) + profile.left_out_seconds
+    return profile.scale, work, profile.application_id
+
+
+def _error_percent(source: run_profile.RunProfile, others: Sequence[run_profile.RunProfile]) -> float | None:
+    """How far the others are from what the source and the rest foretell; the median of absolute errors."""
+    errors = []
+    for left_out in others:
+        rest = [profile for profile in others if profile is not left_out]
+        foretold = _replayed(
+            source, rest, scale=left_out.scale, slots=left_out.slots, iterations=left_out.iterations
+        )
+        errors.append(100.0 * abs(foretold / left_out.seconds - 1.0))
+    return float(np.median(errors)) if errors else None
+
+
+def _replayed(
+    source: run_profile.RunProfile,
+    others: Sequence[run_profile.RunProfile],
+    *,
+    scale: float,
+    slots: int,
+    iterations: int | None,
+) -> float:
+    """Clean seconds of the source at another scale, on other slots."""
+    as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in source.stages]
+    own = _Replay(source, as_it_was, slots=source.slots)
+    corrected = [
+        replace(work, times_seconds=correction)
+        for work, correction in zip(as_it_was, own.corrections(), strict=True)
+    ]
+    own = _Replay(source, corrected, slots=source.slots)
+    matched = MatchedStages(source, others)
+    work = []
+    for stage, each in zip(source.stages, corrected, strict=True):
+        if stage.tasks:
+            grown = growth(*matched.points(stage), scale=scale, slots=slots)
+            each = StageWork(tasks=grown.tasks, times_seconds=each.times_seconds * grown.times_seconds)
+        work.append(each)
+    there = _Replay(source, work, slots=slots)
+    change = there.busy_seconds / own.busy_seconds if own.busy_seconds > 0 else 1.0
+    left_out = _left_out_seconds(source)
+    between = source.driver_seconds + left_out
+    times_gaps = (source.driver_seconds + left_out * change) / between if between > 0 else 1.0
+    there = _Replay(source, work, slots=slots, times_gaps=times_gaps)
+    return there.seconds + _more_iterations(source, there, iterations)
+
+
+class _Replay:
+    """The profile's stages, replayed with other work on other slots."""
+
+    def __init__(
+        self,
+        profile: run_profile.RunProfile,
+        work: Sequence[StageWork],
+        *,
+        slots: int,
+        times_gaps: float = 1.0,
+    ) -> None:
+        self._profile = profile
+        self._plan, durations = plan_of_profile(profile, work, times_gaps=times_gaps)
+        self._simulated: Simulated = simulate(self._plan, durations, [Slot()] * max(1, slots))
+
+    @property
+    def seconds(self) -> float:
+        return self._simulated.seconds
+
+    @property
+    def busy_seconds(self) -> float:
+        """While a task ran."""
+        return busy_seconds(self._simulated.began, self._simulated.finished)
+
+    def spans(self) -> tuple[FloatColumn, FloatColumn]:
+        """When each stage was submitted, and when it ended."""
+        at = self._simulated.moments
+        began = np.array([at[stage.submitted] for stage in self._plan.stages])
+        return began, np.array([at[stage.ended] for stage in self._plan.stages])
+
+    def corrections(self) -> list[float]:
+        """What makes each stage that ran alone as long as it was: its tasks' order, and idle slots."""
+        began, ended = self.spans()
+        found = []
+        for stage, seconds in zip(self._profile.stages, (ended - began).tolist(), strict=True):
+            ratio = stage.seconds / seconds if seconds > 0 and self._ran_alone(stage) else 1.0
+            found.append(min(_LARGEST_CORRECTION, max(1.0 / _LARGEST_CORRECTION, ratio)))
+        return found
+
+    def _ran_alone(self, stage: run_profile.StageProfile) -> bool:
+        return not any(
+            other.began_seconds < stage.ended_seconds and stage.began_seconds < other.ended_seconds
+            for other in self._profile.stages
+            if other is not stage
+        )
+
+
+def _left_out_seconds(profile: run_profile.RunProfile) -> float:
+    """How long the stages ran that the profile leaves out."""
+    if not profile.stages_left_out:
+        return 0.0
+    began = np.array([stage.began_seconds for stage in profile.stages]).clip(0.0)
+    ended = np.array([stage.ended_seconds for stage in profile.stages]).clip(0.0)
+    return max(0.0, profile.seconds - profile.driver_seconds - busy_seconds(began, ended))
+
+
+def _more_iterations(profile: run_profile.RunProfile, there: _Replay, iterations: int | None) -> float:
+    """What other iterations take more, or less: stages that each repeats, and what passes before them."""
+    if iterations is None or not profile.iterations or iterations == profile.iterations:
+        return 0.0
+    kept = len(profile.stages) / (len(profile.stages) + profile.stages_left_out)
+    enough = max(2.0, kept * profile.iterations / 2.0)
+    names = [stage.name for stage in profile.stages]
+    _, ended = there.spans()
+    until = np.concatenate([[0.0], np.maximum.accumulate(ended)[:-1]])
+    repeated = np.array([names.count(name) >= enough for name in names])
+    # From the end of what was before to its own.
+    each = np.maximum(0.0, ended - np.maximum(until, 0.0))
+    return float(each[repeated].sum()) * (iterations / profile.iterations - 1.0)

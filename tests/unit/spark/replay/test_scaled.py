@@ -1,0 +1,161 @@
+"""Jobs replayed at other scales from the profiles of their runs, against what a simple Spark takes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.spark.profiling import profile_run
+from airflow_provider_ernest.spark.replay.scaled import replay_scaled
+from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
+
+MEGABYTE = 1_000_000
+
+
+def an_aggregation(scale: float, *, warm_up: float = 0.8):
+    """Twelve reducers, however much is read; partitions of a second, 160 of them at full scale."""
+    generator = np.random.default_rng(round(1000 * scale))
+    partitions = round(160 * scale)
+    maps = SimulatedStage(
+        1.0 + 0.1 * generator.random(partitions), warm_up, columns={"input_bytes": 64 * MEGABYTE}
+    )
+    reduces = SimulatedStage(
+        0.2 + 4.0 * scale + 0.1 * generator.random(12),
+        warm_up / 4,
+        parents=[0],
+        columns={"shuffle_local_bytes": round(1000 * MEGABYTE * scale)},
+    )
+    result = SimulatedStage([0.05], parents=[1], columns={"shuffle_local_bytes": 1000})
+    return [SimulatedJob(2.0, [maps, reduces]), SimulatedJob(1.0, [result])]
+
+
+def profile_of(job, *, machines: int, scale: float, cores: int = 1, number: int = 0, **parts):
+    log = replace(run(job(scale), machines=machines, cores=cores), application_id=f"app-{number}")
+    return profile_run(log, scale=scale, **parts)
+
+
+def true_seconds(job, *, machines: int, scale: float, cores: int = 1):
+    log = run(job(scale), machines=machines, cores=cores)
+    return log.ended_at - log.ready_at
+
+
+RUNS = ((0.1, 2), (0.2, 2), (0.2, 4), (0.3, 4))
+
+
+def test_the_own_run_takes_what_it_took():
+    profile = profile_of(an_aggregation, machines=3, scale=0.3)
+    (size,) = replay_scaled([profile], machines=[3], scale=0.3, cores_per_machine=1).sizes
+    assert size.seconds == pytest.approx(profile.seconds, rel=0.01)
+
+
+def test_a_single_run_tells_of_more_input_and_other_machines():
+    profile = profile_of(an_aggregation, machines=3, scale=0.3)
+    replayed = replay_scaled([profile], machines=[4, 8], scale=1.0, cores_per_machine=1)
+    for size in replayed.sizes:
+        truth = true_seconds(an_aggregation, machines=size.machines, scale=1.0)
+        assert size.seconds == pytest.approx(truth, rel=0.08), size.machines
+    assert (replayed.from_application_id, replayed.from_scale) == ("app-0", 0.3)
+    assert replayed.error_percent is None
+    assert replayed.problem == ""
+
+
+def test_runs_at_several_scales_tell_more_and_how_far_it_may_be_off():
+    profiles = [
+        profile_of(an_aggregation, machines=machines, scale=scale, number=number)
+        for number, (scale, machines) in enumerate(RUNS)
+    ]
+    replayed = replay_scaled(profiles, machines=range(2, 13, 2), scale=1.0, cores_per_machine=1)
+    for size in replayed.sizes:
+        truth = true_seconds(an_aggregation, machines=size.machines, scale=1.0)
+        assert size.seconds == pytest.approx(truth, rel=0.05), size.machines
+    assert replayed.from_application_id == "app-3"
+    assert replayed.error_percent == pytest.approx(0.0, abs=8.0)
+
+
+def test_the_order_of_the_runs_is_of_no_account():
+    profiles = [
+        profile_of(an_aggregation, machines=machines, scale=scale, number=number)
+        for number, (scale, machines) in enumerate(RUNS)
+    ]
+    asked = {"machines": [6], "scale": 1.0, "cores_per_machine": 1}
+    assert replay_scaled(profiles, **asked) == replay_scaled(profiles[::-1], **asked)
+
+
+def test_seconds_are_plain_numbers_for_documents():
+    profile = profile_of(an_aggregation, machines=2, scale=0.3)
+    (size,) = replay_scaled([profile], machines=[4], scale=1.0, cores_per_machine=1).sizes
+    assert type(size.seconds) is float
+
+
+def constant_shuffle(scale: float):
+    """Few groups: the reducers do the same whatever was read."""
+    columns = {"input_bytes": 64 * MEGABYTE}
+    maps = SimulatedStage([1.0] * round(100 * scale), columns=columns)
+    reduces = SimulatedStage([2.0] * 8, parents=[0], columns={"shuffle_local_bytes": 5000})
+    return [SimulatedJob(1.0, [maps, reduces])]
+
+
+def test_what_does_not_grow_is_learned_from_other_scales():
+    profiles = [
+        profile_of(constant_shuffle, machines=2, scale=scale, number=number)
+        for number, scale in enumerate((0.1, 0.2))
+    ]
+    (size,) = replay_scaled(profiles, machines=[4], scale=1.0, cores_per_machine=1).sizes
+    assert size.seconds == pytest.approx(true_seconds(constant_shuffle, machines=4, scale=1.0), rel=0.03)
+
+
+def test_more_cores_are_more_slots():
+    profile = profile_of(an_aggregation, machines=2, scale=0.5, cores=2)
+    (size,) = replay_scaled([profile], machines=[4], scale=0.5, cores_per_machine=2).sizes
+    truth = true_seconds(an_aggregation, machines=4, scale=0.5, cores=2)
+    assert size.seconds == pytest.approx(truth, rel=0.05)
+
+
+def many_rounds(count: int):
+    """Each of `count` rounds: half a second of the driver's, and a stage of half-second tasks."""
+
+    def job(scale: float):
+        stage = SimulatedStage([0.5] * round(40 * scale), columns={"input_bytes": MEGABYTE})
+        return [SimulatedJob(3.0, [stage]), *[SimulatedJob(0.5, [stage])] * (count - 1)]
+
+    return job
+
+
+def with_one_name(profile):
+    """As an iterative job has them: all stages are of one line."""
+    return replace(profile, stages=tuple(replace(stage, name="step") for stage in profile.stages))
+
+
+def test_stages_that_the_profile_leaves_out_are_replayed_with_the_others():
+    job = many_rounds(250)
+    profile = with_one_name(profile_of(job, machines=2, scale=0.5))
+    assert profile.stages_left_out == 150
+    replayed = replay_scaled([profile], machines=[2, 4], scale=1.0, cores_per_machine=1)
+    for size in replayed.sizes:
+        truth = true_seconds(job, machines=size.machines, scale=1.0)
+        assert size.seconds == pytest.approx(truth, rel=0.05), size.machines
+
+
+def test_more_iterations_take_longer_and_what_is_before_them_does_not():
+    profile = with_one_name(profile_of(many_rounds(5), machines=2, scale=0.5, iterations=5))
+    asked = {"machines": [4], "scale": 1.0, "cores_per_machine": 1}
+    (size,) = replay_scaled([profile], iterations=50, **asked).sizes
+    truth = true_seconds(many_rounds(50), machines=4, scale=1.0)
+    # The time before the first iteration counts as part of it: that cannot be told apart.
+    assert size.seconds == pytest.approx(truth, rel=0.1)
+
+
+def test_stages_are_matched_where_runs_have_other_numbers_of_them():
+    few = with_one_name(profile_of(many_rounds(3), machines=2, scale=0.25, number=1))
+    many = with_one_name(profile_of(many_rounds(6), machines=2, scale=0.5, number=2))
+    (size,) = replay_scaled([few, many], machines=[2], scale=1.0, cores_per_machine=1).sizes
+    truth = true_seconds(many_rounds(6), machines=2, scale=1.0)
+    assert size.seconds == pytest.approx(truth, rel=0.02)
+
+
+def test_without_any_profile_the_problem_is_told():
+    replayed = replay_scaled([], machines=[2], scale=1.0, cores_per_machine=1)
+    assert replayed.sizes == ()
+    assert "No run of the job has a profile" in replayed.problem
