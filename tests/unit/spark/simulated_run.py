@@ -44,7 +44,7 @@ def run(jobs: Sequence[SimulatedJob], *, machines: int, cores: int = 1, tail: fl
             free = [now] * (machines * cores)
             for seconds in work.seconds:
                 slot = min(range(len(free)), key=lambda number: (free[number], number))
-                took = seconds + (work.warm_up if free[slot] == began else 0.0)
+                took = float(seconds) + (work.warm_up if free[slot] == began else 0.0)
                 rows.append(task(stage_id, free[slot], took, executor=slot % machines, **work.columns))
                 free[slot] += took
             now = max(free)
