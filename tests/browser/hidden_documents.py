@@ -5,21 +5,26 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from airflow_provider_ernest.model.bottlenecks import PRODUCTION
 from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.records import CLUSTER
+from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.store import ModelStore
+from tests.browser.explained_jobs import of_production, profiled, reported
 from tests.browser.lives import marked
 from tests.browser.sample_store import SECRET_DAG_ID, SeededModels
+from tests.unit.run_profiles import network_bound
 
 HIDDEN_TYPE = "x1.hidden"
+HIDDEN_HEADLINE = "Network-bound, as a DAG found out that not everybody may read"
 HIDDEN_REASON = "The machines of the last run had 61 % of the memory bandwidth that they had in training."
 
 
 def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
     """Add to the job "nightly_join" an old version, a type of machine, a decision and a production run.
 
-    And a mark to the model that has learned.
+    And a mark to the model that has learned, and to the stale one why its job takes as long as it does.
     """
     origin = Origin(dag_id=SECRET_DAG_ID, run_id="scheduled__1", task_id="sizing.fit_model")
     when = datetime.now(UTC) - timedelta(days=45)
@@ -33,3 +38,13 @@ def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
     store.save_decision(replace(decision, decision_id=new_id(when), origin=origin))
     now = datetime.now(UTC)
     store.save_mark(marked(seeded.learned, cause=CLUSTER, reason=HIDDEN_REASON, when=now, origin=origin))
+    _add_hidden_report(store, seeded.stale, origin, when=now)
+
+
+def _add_hidden_report(store: ModelStore, model: Model, origin: Origin, *, when: datetime) -> None:
+    """The only one of its job, and a production run, too."""
+    profile = network_bound(headline=HIDDEN_HEADLINE)
+    sample = profiled(model, profile, when=when, origin=origin)
+    store.save_profile(sample)
+    store.save_profile(profiled(model, of_production(profile), when=when, purpose=PRODUCTION, origin=origin))
+    store.save_bottlenecks(reported(sample, model, when=when))

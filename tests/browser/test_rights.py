@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.hidden_documents import HIDDEN_REASON, HIDDEN_TYPE
+from tests.browser.hidden_documents import HIDDEN_HEADLINE, HIDDEN_REASON, HIDDEN_TYPE
 from tests.browser.sample_store import DAG_ID as READABLE_DAG
 from tests.browser.sample_store import SECRET_DAG_ID
 from tests.browser.site import RUN_DAG, RUN_JOB, RUN_TYPE, Site, of
@@ -141,6 +141,18 @@ def test_a_mark_by_another_dag_is_no_mark(behind_prefix: Site):
     assert (everything["state"]["name"], everything["state"]["cause"]) == ("stale", "cluster")
     assert [mark["reason"] for mark in everything["life"]["marks"]] == [HIDDEN_REASON]
     assert (page["state"]["name"], page["life"]["marks"]) == ("fresh", [])
+
+
+def test_why_a_job_takes_so_long_is_not_told_by_other_dags(behind_prefix: Site):
+    stale = of(behind_prefix.seeded.stale)
+    with behind_prefix.client("viewer") as client, behind_prefix.client() as administrator:
+        told = client.get("api/clarity", params=stale).json()
+        everything = administrator.get("api/clarity", params=stale).json()
+    for run in ("sample", "production"):
+        assert everything[run]["headline"] == HIDDEN_HEADLINE
+        assert everything[run]["stragglers"], "which name the machines by their addresses"
+        assert told[run] is None
+    assert told == {"report": None, "sample": None, "production": None, "replays": []}
 
 
 @pytest.mark.parametrize("path", ["api/run", "api/task"])
