@@ -7,7 +7,7 @@ order, and the ratio of that replay to one of the run as it was scales the time 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.changed_tasks import changed_task_seconds
@@ -33,7 +33,19 @@ def what_if(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse 
     Raises:
         EventLogError: no task ended.
     """
-    return _Run(log, capacity, use or resource_use(log)).imagined(change)
+    return what_ifs(log, capacity, [change], use)[0]
+
+
+def what_ifs(
+    log: EventLog, capacity: Capacity, changes: Iterable[Change], use: ResourceUse | None = None
+) -> tuple[WhatIf, ...]:
+    """The same for several changes; the run as it was is replayed once.
+
+    Raises:
+        EventLogError: no task ended.
+    """
+    run = _Run(log, capacity, use or resource_use(log))
+    return tuple(run.imagined(change) for change in changes)
 
 
 def default_what_ifs(
@@ -59,8 +71,7 @@ def default_what_ifs(
     if disk_bytes(log.tasks).any():
         changes.append(Change(disk=2.0))
     changes += [to_machines(capacity, other, name=name) for name, other in (others or {}).items()]
-    run = _Run(log, capacity, use or resource_use(log))
-    return tuple(run.imagined(change) for change in changes)
+    return what_ifs(log, capacity, changes, use)
 
 
 class _Run:

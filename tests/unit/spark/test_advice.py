@@ -1,0 +1,227 @@
+from __future__ import annotations
+
+import pytest
+
+from airflow_provider_ernest.model.documents import run_profile
+from airflow_provider_ernest.spark.advice import advise
+
+GIGABYTE = 10**9
+
+
+def limit(resource, percent, *, blocked=100.0, of=60.0):
+    return run_profile.ResourceLimit(
+        resource=resource,
+        blocked_seconds=blocked,
+        share_percent=10.0,
+        seconds_without=of * (1 - percent / 100),
+        improvement_percent=percent,
+    )
+
+
+def a_stage(seconds=30.0, tasks=32, **fields):
+    return run_profile.StageProfile(
+        **{
+            "stage_id": 4,
+            "name": "count at job.py:12",
+            "task_seconds": 30.0 * tasks,
+            **fields,
+        },
+        tasks=tasks,
+        began_seconds=5.0,
+        ended_seconds=5.0 + seconds,
+    )
+
+
+def a_profile(**fields):
+    """A run of 60 s on 4 machines with 16 slots."""
+    return run_profile.RunProfile(
+        **{
+            "application_id": "app-1",
+            "machines": 4,
+            "slots": 16,
+            "seconds": 60.0,
+            "replayed_seconds": 60.0,
+            "bottleneck": "",
+            "phases": run_profile.PhaseSeconds(
+                initialisation_seconds=5.0,
+                preparation_seconds=5.0,
+                variable_sharing_seconds=0.0,
+                computation_seconds=50.0,
+                communication_seconds=0.0,
+            ),
+            **fields,
+        }
+    )
+
+
+def advice_on(**fields):
+    return [(each.subject, each.text, each.figure) for each in advise(a_profile(**fields))]
+
+
+def subjects(**fields):
+    return [each.subject for each in advise(a_profile(**fields))]
+
+
+def test_a_run_that_nothing_is_known_of_gets_no_advice():
+    assert advice_on() == []
+
+
+def test_a_network_that_is_worth_it():
+    ((subject, text, figure),) = advice_on(limits=(limit(run_profile.NETWORK, 40.0),))
+
+    assert subject == "instance family"
+    assert "faster network" in text
+    assert figure == "100 s of waiting in all tasks; without it at best 36 s instead of 60 s"
+
+
+def test_disks_and_garbage_collection_that_are_worth_it():
+    limits = (limit(run_profile.GARBAGE_COLLECTION, 30.0), limit(run_profile.DISK, 20.0))
+
+    assert subjects(limits=limits) == ["garbage collection", "instance family"]
+
+
+@pytest.mark.parametrize("resource", [run_profile.NETWORK, run_profile.DISK, run_profile.GARBAGE_COLLECTION])
+def test_what_wins_little_is_not_worth_a_change(resource):
+    assert advice_on(limits=(limit(resource, 9.0),)) == []
+
+
+def test_a_job_that_computes_needs_no_network():
+    limits = (limit(run_profile.NETWORK, 2.0), limit(run_profile.DISK, 1.0))
+
+    ((subject, text, figure),) = advice_on(bottleneck=run_profile.CPU, limits=limits)
+
+    assert subject == "instance family"
+    assert text.startswith("Do not pay for a faster network or disks")
+    assert figure == "at most 2 % from an infinitely fast network, 1 % from disks"
+
+
+@pytest.mark.parametrize("bottleneck", [run_profile.UNMEASURED, run_profile.PYTHON_WORKER, run_profile.DISK])
+def test_only_a_job_that_computes_is_sent_to_faster_cores(bottleneck):
+    assert advice_on(bottleneck=bottleneck, limits=(limit(run_profile.NETWORK, 2.0),)) == []
+
+
+def test_a_network_worth_a_little_is_not_called_worthless():
+    assert advice_on(bottleneck=run_profile.CPU, limits=(limit(run_profile.NETWORK, 7.0),)) == []
+
+
+def test_a_replay_that_is_wrong_supports_nothing():
+    limits = (limit(run_profile.NETWORK, 40.0),)
+
+    assert advice_on(limits=limits, replayed_seconds=70.0) == []
+    assert subjects(limits=limits, replayed_seconds=65.0) == ["instance family"]
+
+
+def test_too_few_partitions_for_the_slots():
+    ((subject, text, figure),) = advice_on(stages=(a_stage(tasks=4),))
+
+    assert subject == "partitions"
+    assert "stage 4 (count at job.py:12)" in text
+    assert figure == "4 tasks on 16 slots leave 75 % of them idle in a stage that takes 30 s"
+
+
+def test_a_few_more_partitions_than_slots_take_a_second_round():
+    ((_, _, figure),) = advice_on(stages=(a_stage(tasks=17),))
+
+    assert figure.startswith("17 tasks on 16 slots leave 47 % of them idle")
+
+
+@pytest.mark.parametrize("tasks", [1, 16, 32, 31, 49, 200])
+def test_partitions_that_are_well_or_cannot_be_more(tasks):
+    assert advice_on(stages=(a_stage(tasks=tasks),)) == []
+
+
+def test_short_stages_may_be_partitioned_as_they_like():
+    assert advice_on(stages=(a_stage(seconds=3.0, tasks=4),)) == []
+
+
+def test_few_partitions_of_a_sample_say_nothing_of_the_input():
+    stages = (a_stage(tasks=4, reads_input=True),)
+
+    assert subjects(stages=stages, scale=1.0) == ["partitions"]
+    assert subjects(stages=stages, scale=0.1) == []
+    assert subjects(stages=(a_stage(tasks=4),), scale=0.1) == ["partitions"]
+
+
+def test_tiny_tasks_that_are_mostly_scheduled():
+    stage = a_stage(tasks=1600, task_seconds=80.0, blocked_seconds={run_profile.SCHEDULER: 40.0})
+
+    ((subject, text, figure),) = advice_on(stages=(stage,))
+
+    assert subject == "partitions"
+    assert text.startswith("Make fewer partitions")
+    assert figure == "1600 tasks of 50 ms each, 50 % of it scheduling"
+
+
+def test_long_tasks_are_not_too_many_however_they_are_scheduled():
+    stage = a_stage(tasks=160, task_seconds=800.0, blocked_seconds={run_profile.SCHEDULER: 400.0})
+
+    assert advice_on(stages=(stage,)) == []
+
+
+def test_spilling():
+    stages = (a_stage(shuffle_local_bytes=2 * GIGABYTE, spilled_bytes=3 * GIGABYTE), a_stage(5.0))
+
+    ((subject, text, figure),) = advice_on(stages=stages)
+
+    assert subject == "memory"
+    assert "stage 4" in text
+    assert figure == "3.0 GB spilled to disk, in stages that take 50 % of the time"
+
+
+def test_a_little_spilling_is_no_trouble():
+    assert advice_on(stages=(a_stage(input_bytes=GIGABYTE, spilled_bytes=GIGABYTE // 20),)) == []
+
+
+@pytest.mark.parametrize(
+    ("cause", "expected"),
+    [
+        (run_profile.INPUT_SKEW, ["skew"]),
+        (run_profile.SLOW_HOST, ["slow host"]),
+        (run_profile.UNEXPLAINED, []),
+        (run_profile.FIRST_TASK, []),
+    ],
+)
+def test_stragglers_of_a_known_cause(cause, expected):
+    causes = (
+        run_profile.StragglerCause(cause=cause, tasks=3, excess_seconds=40.0, seconds_without=45.0),
+        run_profile.StragglerCause(cause=cause, tasks=3, excess_seconds=4.0, seconds_without=58.0),
+    )
+
+    told = advise(a_profile(straggler_causes=causes))
+
+    assert [each.subject for each in told] == expected
+    assert all(each.figure == "3 tasks; up to 15 s of 60 s" for each in told)
+
+
+def test_a_driver_that_works_alone():
+    told = advice_on(driver_seconds=40.0, sizes=(run_profile.ReplayedSize(machines=2, seconds=61.0),))
+
+    assert told == [
+        (
+            "size",
+            "More or larger machines do not help: look at what the driver does between its jobs.",
+            "no task ran for 40 s of 60 s",
+        )
+    ]
+
+
+def test_half_as_many_machines_may_be_enough():
+    sizes = (run_profile.ReplayedSize(machines=2, seconds=64.0),)
+
+    ((subject, text, figure),) = advice_on(sizes=sizes)
+
+    assert (subject, text) == ("size", "Half as many machines are enough for this input: 2.")
+    assert figure == "64 s instead of 60 s by replay"
+    # Of a sample, fewer are enough for the sample.
+    assert advice_on(sizes=sizes, scale=0.1) == []
+    assert advice_on(sizes=(run_profile.ReplayedSize(machines=2, seconds=90.0),)) == []
+    assert advice_on(sizes=(run_profile.ReplayedSize(machines=1, seconds=61.0),)) == []
+
+
+def test_what_is_worth_most_comes_first():
+    told = subjects(
+        limits=(limit(run_profile.NETWORK, 12.0), limit(run_profile.GARBAGE_COLLECTION, 20.0)),
+        stages=(a_stage(seconds=40.0, tasks=2),),
+    )
+
+    assert told == ["partitions", "garbage collection", "instance family"]
