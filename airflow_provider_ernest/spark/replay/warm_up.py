@@ -7,6 +7,7 @@ own, and each slot's first task of a stage takes the stage's excess.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,7 @@ from airflow_provider_ernest.spark.log_reading.tables import (
     IntColumn,
     TaskTable,
 )
+from airflow_provider_ernest.spark.replay.grouped import medians
 from airflow_provider_ernest.spark.replay.launching import slot_share, slots_by_executor
 from airflow_provider_ernest.spark.replay.plan import Plan
 from airflow_provider_ernest.spark.replay.simulation import Durations
@@ -45,44 +47,50 @@ def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
     others, only what its first tasks took longer to deserialise is known.
     """
     tasks = log.tasks
-    slots = slots_by_executor(log)
-    is_first = np.zeros(len(tasks), dtype=np.bool_)
-    for stage in plan.stages:
-        is_first[stage.tasks] = first_tasks(tasks, stage.tasks, slots)
-    known_closure = tasks.deserialise_seconds[~is_first]
-    usual = float(np.median(known_closure)) if len(known_closure) else 0.0
-    own, excess = tasks.seconds.copy(), []
-    for stage in plan.stages:
-        first = stage.tasks[is_first[stage.tasks]]
-        others = stage.tasks[~is_first[stage.tasks]]
-        if len(others) and len(first):
-            shortest = float(tasks.seconds[others].min())
-            extra = float(np.median(tasks.seconds[first]) - np.median(tasks.seconds[others]))
-        else:
-            shortest = 0.0
-            extra = float(np.median(tasks.deserialise_seconds[first])) - usual if len(first) else 0.0
-        excess.append(max(0.0, extra))
-        own[first] = np.maximum(own[first] - excess[-1], np.minimum(own[first], shortest))
-    return WarmUp(is_first=is_first, own_seconds=own, excess_seconds=tuple(excess))
+    stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
+    is_first = _first_tasks(tasks, stage, slots_by_executor(log))
+    first, others = np.flatnonzero(is_first), np.flatnonzero(~is_first)
+    excess = medians(tasks.seconds[first], stage[first], count) - medians(
+        tasks.seconds[others], stage[others], count
+    )
+    usual = float(np.median(tasks.deserialise_seconds[others])) if len(others) else 0.0
+    closure = medians(tasks.deserialise_seconds[first], stage[first], count) - usual
+    excess = np.maximum(0.0, np.nan_to_num(np.where(np.isnan(excess), closure, excess)))
+    shortest = np.full(count, np.inf)
+    np.minimum.at(shortest, stage[others], tasks.seconds[others])
+    shortest[np.isinf(shortest)] = 0.0
+    own = tasks.seconds.copy()
+    own[first] = np.maximum(own[first] - excess[stage[first]], np.minimum(own[first], shortest[stage[first]]))
+    return WarmUp(is_first=is_first, own_seconds=own, excess_seconds=tuple(excess.tolist()))
 
 
-def first_tasks(tasks: TaskTable, places: IntColumn, slots: dict[int, int]) -> BoolColumn:
-    """Which tasks of a stage were the first on their slot: launched before any of it ended on their executor.
+def _stage_of_task(plan: Plan, count: int) -> IntColumn:
+    """For each task of the log its stage's place in the plan."""
+    found = np.zeros(count, dtype=np.int64)
+    for place, stage in enumerate(plan.stages):
+        found[stage.tasks] = place
+    return found
+
+
+def _first_tasks(tasks: TaskTable, stage: IntColumn, slots: Mapping[int, int]) -> BoolColumn:
+    """Which tasks were the first of their stage on a slot: launched before any of it ended on their executor.
 
     Args:
         tasks: of the log.
-        places: of the stage's tasks in the order in which they were launched.
+        stage: of each a number for its stage.
         slots: of each executor, by its number; one where it is not known.
     """
-    executors, which = np.unique(tasks.executor[places], return_inverse=True)
-    first_end = np.full(len(executors), np.inf)
-    np.minimum.at(first_end, which, tasks.finished_at[places])
-    order = np.argsort(which, kind="stable")
-    begins = np.searchsorted(which[order], np.arange(len(executors)))
-    rank = np.empty(len(places), dtype=np.int64)
-    rank[order] = np.arange(len(places)) - begins[which[order]]
-    most = np.array([slots.get(int(number), 1) for number in executors], dtype=np.int64)
-    return np.asarray((tasks.launched_at[places] < first_end[which]) & (rank < most[which]))
+    order = np.lexsort((tasks.task_id, tasks.launched_at, tasks.executor, stage))
+    begins = np.ones(len(tasks), dtype=np.bool_)
+    begins[1:] = (np.diff(stage[order]) != 0) | (np.diff(tasks.executor[order]) != 0)
+    starts = np.flatnonzero(begins)
+    group = np.cumsum(begins) - 1
+    rank = np.arange(len(tasks)) - starts[group]
+    first_end = np.minimum.reduceat(tasks.finished_at[order], starts) if len(starts) else np.zeros(0)
+    most = np.array([slots.get(number, 1) for number in tasks.executor[order][starts].tolist()])
+    found = np.zeros(len(tasks), dtype=np.bool_)
+    found[order] = (tasks.launched_at[order] < first_end[group]) & (rank < most[group])
+    return found
 
 
 def separated(log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int) -> Durations:
@@ -108,8 +116,9 @@ def separated(log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int)
         own = (found.own_seconds + waited * (remote - 1.0)) * change
     else:
         own = found.own_seconds * change
-    warm_up = []
-    for stage, excess in zip(plan.stages, found.excess_seconds, strict=True):
-        first = stage.tasks[found.is_first[stage.tasks]]
-        warm_up.append(excess * float(change[first].mean()) if len(first) else 0.0)
-    return Durations(seconds=own, slot_seconds=own * slot_share(tasks), warm_up_seconds=warm_up)
+    first = np.flatnonzero(found.is_first)
+    stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
+    changes = np.bincount(stage[first], weights=change[first], minlength=count)
+    numbers = np.maximum(1, np.bincount(stage[first], minlength=count))
+    warm_up = np.array(found.excess_seconds) * changes / numbers
+    return Durations(seconds=own, slot_seconds=own * slot_share(tasks), warm_up_seconds=warm_up.tolist())

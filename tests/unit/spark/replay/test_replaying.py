@@ -219,6 +219,20 @@ def test_a_killed_copy_holds_nothing_up():
     assert replay(log).seconds == pytest.approx(5.0)
 
 
+def test_a_copy_that_won_begins_when_the_first_is_late():
+    """The copy of a task that hangs comes after three medians, and the stage ends with it."""
+    rows = [
+        task(0, 0.0, 5.0, executor=0, succeeded=False),
+        task(0, 0.0, 1.0, executor=1),
+        task(0, 1.0, 1.0, executor=1),
+        task(0, 3.0, 2.0, executor=1, speculative=True, run_seconds=1.0),
+    ]
+    log = event_log(rows, executors=two_slots())
+    assert replay(log).seconds == pytest.approx(5.0)
+    # All tasks in half the time: so it shows in half the time that one hangs.
+    assert replay(log, task_seconds=log.tasks.seconds / 2).seconds == pytest.approx(2.5)
+
+
 def test_a_stage_that_failed_is_followed_by_its_next_attempt():
     rows = [
         task(0, 0.0, 1.0),
