@@ -90,7 +90,7 @@ def test_the_table_tells_what_binds_what_could_be_won_and_both_opinions_in_one_r
     assert lines[0] == REPORT.headline
     assert "  without waiting for network: 26.0 s, 41 % less at most" in lines
     assert not [line for line in lines if "disk" in line], "a limit of a fifth of a per cent is no news"
-    assert "  3 stragglers (slow host): 12.0 s over their stages' medians" in lines
+    assert "  3 stragglers (slow host): 12.0 s over their stage's median" in lines
     assert "  Use more partitions. (8 tasks on 16 slots)" in lines
     (row,) = [line for line in lines if line.startswith("         4 ")]
     assert row.split() == ["4", "50.0", "45.0", "..", "55.0", "75.0", "disagrees"]
