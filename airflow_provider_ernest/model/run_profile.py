@@ -29,7 +29,8 @@ BLOCKING = (NETWORK, DISK, GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_
 """What the time of a task may be blocked on; see `spark.blocked_time`."""
 
 UNMEASURED = "something that Spark does not measure"
-"""What a task waits for that neither computes nor is blocked on any of these: a service, input, a busy host."""
+"""What a task waits for that neither computes nor is blocked on any of these: a service, input, a busy
+host."""
 
 INPUT_SKEW, SLOW_FETCH, SLOW_DISK, COLLECTION, SLOW_HOST, FIRST_TASK, UNEXPLAINED = (
     "input skew",
@@ -218,7 +219,8 @@ class Advice(Document):
     """What to change, where it is safe to say.
 
     Attributes:
-        subject: "instance family", "partitions", "memory", "skew", "garbage collection" or "size".
+        subject: "instance family", "partitions", "memory", "skew", "garbage collection", "slow host" or
+            "size".
         text: a sentence that says what to do.
         figure: the figure that it rests on, in words.
     """

@@ -197,7 +197,8 @@ def _of_sizes(profile: RunProfile) -> Iterator[Weighed]:
             WORTH_PERCENT,
             Advice(
                 subject="size",
-                text=f"Half as many machines are enough for this input: {profile.machines // 2}.",
+                text=f"Half as many machines ({profile.machines // 2}) are enough for this input, if their "
+                "memory is.",
                 figure=f"{_seconds(fewer)} instead of {_seconds(now)} by replay",
             ),
         )

@@ -234,11 +234,11 @@ def _stragglers(run: _Run, profile: RunProfile) -> dict[str, Any]:
 
 
 def _what_ifs(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.what_if import default_what_ifs, what_if
+    from airflow_provider_ernest.spark.what_if import default_what_ifs, what_ifs
 
     if run.changes is None:
         return {"what_ifs": default_what_ifs(run.log, run.capacity, use=run.use)}
-    return {"what_ifs": tuple(what_if(run.log, run.capacity, change, run.use) for change in run.changes)}
+    return {"what_ifs": what_ifs(run.log, run.capacity, run.changes, run.use)}
 
 
 def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
@@ -259,6 +259,12 @@ def _category(run: _Run, profile: RunProfile) -> dict[str, Any]:
     return {"category": category_of(run.log)}
 
 
+def _advice(run: _Run, profile: RunProfile) -> dict[str, Any]:
+    from airflow_provider_ernest.spark.advice import advise
+
+    return {"advice": advise(profile)}
+
+
 _PARTS: tuple[tuple[str, Part], ...] = (
     ("What the run is bound by", _bottleneck),
     ("What its stages did", _stages),
@@ -268,5 +274,6 @@ _PARTS: tuple[tuple[str, Part], ...] = (
     ("What other numbers of machines would make of it", _sizes),
     ("How long its phases took", _phases),
     ("What kind of job it is", _category),
+    ("What to change", _advice),
 )
 """In the order in which they build on one another: what could not be had, and what finds it out."""

@@ -210,7 +210,10 @@ def test_half_as_many_machines_may_be_enough():
 
     ((subject, text, figure),) = advice_on(sizes=sizes)
 
-    assert (subject, text) == ("size", "Half as many machines are enough for this input: 2.")
+    assert (subject, text) == (
+        "size",
+        "Half as many machines (2) are enough for this input, if their memory is.",
+    )
     assert figure == "64 s instead of 60 s by replay"
     # Of a sample, fewer are enough for the sample.
     assert advice_on(sizes=sizes, scale=0.1) == []
