@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.model.run_profile import Capacity, RunProfile
     from airflow_provider_ernest.spark.log_reading.tables import EventLog
 
+_FILES = ("html", "json", "job_profile")
+"""Options that name a file to write, or standard output."""
+
 
 def _above_zero(text: str) -> float:
     try:
@@ -43,6 +46,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
     outputs.add_argument("--json", metavar="FILE", help="write the whole profile; of several logs a list")
     outputs.add_argument(
         "--csv", metavar="FOLDER", help="write the log's jobs, stages, tasks, executors and queries as tables"
+    )
+    outputs.add_argument(
+        "--job-profile",
+        metavar="FILE",
+        help="write OptEx's profile of the job whose runs the logs are of, and tell what it foretells",
     )
     outputs.add_argument("--force", action="store_true", help="overwrite files that are there already")
     run = parser.add_argument_group("the run")
@@ -79,16 +87,16 @@ def _run(args: Namespace) -> None:
     from airflow_provider_ernest.log_cli.profile_text import overview_lines, profile_lines
 
     _refuse(args)
+    beside = STANDARD if STANDARD in (args.html, args.json, args.job_profile) else None
     profiles = [
         _profile(source, scale, args)
         for source, scale in zip(args.event_log, _scales(args.scale, len(args.event_log)), strict=True)
     ]
-    beside = STANDARD if STANDARD in (args.html, args.json) else None
     say(profile_lines(profiles[0]) if len(profiles) == 1 else overview_lines(profiles), beside=beside)
     for profile in profiles:
         of_which = f"{profile.application_id}: " if len(profiles) > 1 else ""
         warn(f"{of_which}{warning}" for warning in profile.warnings)
-    _write(profiles, args)
+    _write(profiles, args, beside=beside)
 
 
 def _refuse(args: Namespace) -> None:
@@ -100,15 +108,18 @@ def _refuse(args: Namespace) -> None:
     """
     from airflow_provider_ernest.log_cli.tidy_tables import refuse_tables
 
-    if args.html == args.json == STANDARD:
-        raise InvalidParameterError("html", STANDARD, "is where --json writes to", remedy="Name a file.")
+    on_standard_output = [name for name in _FILES if getattr(args, name) == STANDARD]
+    if len(on_standard_output) > 1:
+        raise InvalidParameterError(
+            on_standard_output[0], STANDARD, "is not the only one that writes there", remedy="Name a file."
+        )
     for name in ("html", "csv"):
         if getattr(args, name) is not None and len(args.event_log) > 1:
             raise InvalidParameterError(
                 name, getattr(args, name), "is of one run", remedy="Give one event log at a time."
             )
-    for name in (args.html, args.json):
-        refuse_to_overwrite(name, force=args.force)
+    for name in _FILES:
+        refuse_to_overwrite(getattr(args, name), force=args.force)
     if args.csv is not None:
         refuse_tables(args.csv, force=args.force)
 
@@ -161,19 +172,31 @@ def _capacity(log: EventLog, args: Namespace) -> Capacity | None:
     return stated_capacity(log, network=args.network, disk=args.disk)
 
 
-def _write(profiles: Sequence[RunProfile], args: Namespace) -> None:
+def _write(profiles: Sequence[RunProfile], args: Namespace, *, beside: str | None) -> None:
     from airflow_provider_ernest.report.clarity.page import render
 
+    if args.job_profile is not None:
+        say(_write_job_profile(profiles, args), beside=beside)
     if args.json is not None:
         documents = [profile.to_dict() for profile in profiles]
         write_text(args.json, as_json(documents if len(documents) > 1 else documents[0]), force=args.force)
     if args.html is not None:
         write_text(args.html, render(profiles[0]), force=args.force)
-    written = {"page": args.html, "profile": args.json, "tables": args.csv}
-    beside = STANDARD if STANDARD in written.values() else None
+    written = {"page": args.html, "profile": args.json, "tables": args.csv, "job's profile": args.job_profile}
     told = [f"{what} in {where}" for what, where in written.items() if where not in (None, STANDARD)]
     if told:
         say(["", f"written: {', '.join(told)}"], beside=beside)
+
+
+def _write_job_profile(profiles: Sequence[RunProfile], args: Namespace) -> list[str]:
+    """Write it; gives what it foretells."""
+    from airflow_provider_ernest.log_cli.job_profile import job_profile_lines, job_profile_of
+    from airflow_provider_ernest.spark.profiling import sizes_around
+
+    job = job_profile_of(profiles)
+    write_text(args.job_profile, as_json(job.to_dict()), force=args.force)
+    machines = args.machines or sizes_around(max(profile.machines for profile in profiles))
+    return job_profile_lines(job, machines=machines, iterations=args.iterations or 1)
 
 
 COMMAND = Command(
@@ -187,6 +210,7 @@ COMMAND = Command(
   %(prog)s /var/log/spark/app-20260312101500-0007.zstd --html why.html
   %(prog)s s3://bucket/spark-events/application_17_0042 --machines 2-32:2
   %(prog)s app-1 --network 0.6 --disk 0.25 --what-if network=2 --what-if cores=8 disk=2
+  %(prog)s app-1 app-2 app-3 --scale 0.05 0.1 0.1 --job-profile job.json
   %(prog)s app-1 --csv tables --json -""",
     add_arguments=_add_arguments,
     run=_run,

@@ -81,9 +81,9 @@ def _profile(
 
 def _span(stage: PlannedStage, log: EventLog) -> tuple[float, float]:
     """From its first task's launch, or its submission where it has none, to its end; since the epoch."""
-    submitted_at = stage.row.submitted_at or log.started_at
+    submitted_at = float(stage.row.submitted_at or log.started_at)
     began_at = float(log.tasks.launched_at[stage.tasks].min()) if len(stage.tasks) else submitted_at
-    return began_at, max(began_at, stage.row.completed_at or began_at)
+    return began_at, max(began_at, float(stage.row.completed_at or began_at))
 
 
 def _wall_seconds(stage: PlannedStage, log: EventLog) -> float:

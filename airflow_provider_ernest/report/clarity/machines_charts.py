@@ -9,7 +9,7 @@ from airflow_provider_ernest.model.run_profile import Capacity, RunProfile, What
 from airflow_provider_ernest.report.clarity.bars import Bar, Part, bars_figure
 from airflow_provider_ernest.report.clarity.resources import style, title, within
 from airflow_provider_ernest.report.tables import table
-from airflow_provider_ernest.report.wording import duration, number
+from airflow_provider_ernest.report.wording import data_amount, duration, number
 
 SOURCES = {
     "measured": "measured by the cluster's probe",
@@ -62,8 +62,8 @@ def what_if_chart(profile: RunProfile) -> Element:
         ),
         legend=[("predicted", "predicted"), ("now", f"the run as it was: {duration(profile.seconds)}")],
         caption=(
-            "Each stage takes as much longer or shorter as the resource that bounds it. Ousterhout's thesis "
-            "found such predictions within 28 % for most jobs."
+            "Predicted from what each stage asks of the machines' resources, and what its tasks waited for. "
+            "Ousterhout's thesis found such predictions within 28 % for most jobs."
         ),
         numbers=table(
             ["machines with", "seconds", "change"],
@@ -92,9 +92,13 @@ def capacity_in_words(capacity: Capacity | None) -> str:
 
 def _rates(capacity: Capacity) -> Iterator[str]:
     if capacity.network_gigabytes_per_second is not None:
-        yield f"{number(capacity.network_gigabytes_per_second)} GB/s of network in each direction"
+        yield f"{_rate(capacity.network_gigabytes_per_second)} of network in each direction"
     if capacity.disk_gigabytes_per_second is not None:
-        yield f"{number(capacity.disk_gigabytes_per_second)} GB/s of disk"
+        yield f"{_rate(capacity.disk_gigabytes_per_second)} of disk"
+
+
+def _rate(gigabytes_per_second: float) -> str:
+    return f"{data_amount(1e9 * gigabytes_per_second)}/s"
 
 
 def _predicted(each: WhatIf) -> Part:

@@ -13,6 +13,8 @@ from airflow_provider_ernest.report.wording import data_amount, duration, number
 LEAST_SHARE = 0.05
 """Of a stage's task time; less waiting is not worth naming."""
 
+NO_BREAK = "\N{NO-BREAK SPACE}"
+
 LONGEST_NAME = 36
 """Of a stage, in letters; the numbers of the timeline have it in full."""
 
@@ -96,7 +98,8 @@ def straggler_table(stragglers: Sequence[Straggler]) -> Element:
 
 
 def _waits(stage: StageProfile) -> str:
-    return ", ".join(f"{within(name)} {percent(share)}" for name, share in waiting(stage)[:2])
+    told = (f"{within(name)} {percent(share)}" for name, share in waiting(stage)[:2])
+    return ", ".join(each.replace(" %", NO_BREAK + "%") for each in told)
 
 
 def _tasks(stage: StageProfile) -> str:

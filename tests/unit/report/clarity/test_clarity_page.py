@@ -117,7 +117,8 @@ def test_a_network_that_wins_nothing_has_its_bar_all_the_same():
 def test_a_stage_says_what_binds_it_and_what_its_tasks_wait_for():
     text = page_of(network_bound()).text
     assert (
-        "sort merge join, then the revenue o…\n27.7\nnetwork\nthe network 62 %\n192\n1.00\n3.90\n13" in text
+        "sort merge join, then the revenue o…\n27.7\nnetwork\nthe network 62\N{NO-BREAK SPACE}%\n192\n1.00\n3.90\n13"
+        in text
     )
     assert "192 + 3 failed" in text
     assert (
@@ -151,7 +152,7 @@ def test_stages_that_began_before_all_machines_were_there_are_drawn():
         ),
         (
             Capacity(cores=2, disk_gigabytes_per_second=0.4, source="achieved"),
-            "A machine has 2 cores, 0.400 GB/s of disk: the most that this run's own tasks got, so it may be",
+            "A machine has 2 cores, 400 MB/s of disk: the most that this run's own tasks got, so it may be",
         ),
         (
             Capacity(cores=4, network_gigabytes_per_second=1.25, source="stated"),
