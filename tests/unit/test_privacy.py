@@ -315,9 +315,9 @@ def stored_text() -> str:
 def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa: F811
     found = chain.find()
     runs = [{**run.to_dict(), "instance_type": "local"} for run in observations]
-    runs.append({**chain.sample(found), "instance_type": "local"})
-    model = chain.fit(runs, found)
-    assert chain.report(runs, model)
+    sample = chain.sample(found)
+    model = chain.fit([*runs, {**sample, "instance_type": "local"}], found)
+    assert chain.report([sample], model)
     chain.run(choose_operator(model, conf=CONF, job="enrich"))
     decision = ti.pushed["record"]
     chain.produce(decision)
