@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -11,15 +11,13 @@ from airflow_provider_ernest.model.run_profile import DISK, NETWORK, RunProfile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
 from airflow_provider_ernest.spark.profiling import profile_run
 from airflow_provider_ernest.spark.stragglers import find_stragglers
+from benchmarks.clarity.command import Logs
 from benchmarks.clarity.questions import QUESTIONS, Question, clean_seconds
 from benchmarks.clarity.running import SLOW_HOST_SETTING
 from benchmarks.clarity.scenarios import SCENARIOS
 
 THESIS_PERCENT = 28.0
 """Of most of the thesis' predictions the error is at most that."""
-
-Logs = Mapping[str, Sequence[EventLog]]
-"""The event logs of each scenario's runs, by its name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,9 +103,9 @@ def _run_cells(profiles: Sequence[RunProfile]) -> str:
 
 def _answer_lines(analysis: str, of_analysis: Sequence[Answer]) -> Iterator[str]:
     yield f"Predictions: {analysis}. Seconds; errors of what was said, and of a guess that knows no better"
-    yield f"{'from the run':18}  {'what if':30}     was    said    came   error   guess"
+    yield f"{'from the run':18}  {'what if':32}     was    said    came   error   guess"
     for answer in of_analysis:
-        asked = f"{answer.question.base:18}  {answer.question.text:30}"
+        asked = f"{answer.question.base:18}  {answer.question.text:32}"
         seconds = f"{answer.was:6.1f}  {answer.predicted:6.1f}  {answer.truth:6.1f}"
         yield f"{asked}  {seconds}  {answer.error_percent:+5.0f}%  {answer.naive_error_percent:+5.0f}%"
     errors = [abs(answer.error_percent) for answer in of_analysis]

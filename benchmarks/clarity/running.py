@@ -10,7 +10,7 @@ from pathlib import Path
 
 from benchmarks.clarity import disks
 from benchmarks.clarity.cluster import SlowableCluster
-from benchmarks.clarity.scenarios import SCENARIOS, WITH_DISKS, WORKERS, Scenario
+from benchmarks.clarity.scenarios import WITH_DISKS, WORKERS, Scenario
 
 APPLICATION = Path(__file__).parent / "application.py"
 
@@ -23,10 +23,18 @@ def log_of(folder: Path, scenario: str, repeat: int) -> Path:
     return folder / f"{scenario.replace(', ', '-').replace(' ', '-')}.{repeat}.log"
 
 
-def make_runs(work_directory: Path, logs: Path, *, repeats: int, say: Callable[[str], None]) -> None:
-    """Run all scenarios, one after another; repeats of one are apart from each other.
+def make_runs(
+    scenarios: Sequence[Scenario],
+    work_directory: Path,
+    logs: Path,
+    *,
+    repeats: int,
+    say: Callable[[str], None],
+) -> None:
+    """Make runs, one after another; repeats of one are apart from each other.
 
     Args:
+        scenarios: to run.
         work_directory: for the clusters' logs; what is in it is removed.
         logs: where the event logs go.
         repeats: of each scenario.
@@ -37,13 +45,15 @@ def make_runs(work_directory: Path, logs: Path, *, repeats: int, say: Callable[[
     """
     shutil.rmtree(work_directory, ignore_errors=True)
     for name in WORKERS:
-        scenarios = [scenario for scenario in SCENARIOS if scenario.cluster == name]
+        of_cluster = [scenario for scenario in scenarios if scenario.cluster == name]
+        if not of_cluster:
+            continue
         if name == WITH_DISKS and (problem := disks.missing()):
             say(f"{name}: left out, {problem}")
             continue
         with _cluster(work_directory / name.replace(" ", "-"), name) as (cluster, its_disks):
             for repeat in range(repeats):
-                for scenario in scenarios:
+                for scenario in of_cluster:
                     _run(scenario, cluster, its_disks, log_of(logs, scenario.name, repeat), say)
 
 
