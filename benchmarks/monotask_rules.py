@@ -1,0 +1,131 @@
+"""By which rule does a stage's time follow its machines? Three rules beside real runs.
+
+Each predicts, from the event log of one run, another run of the same job whose network or disks were slower
+or faster: the rule of `spark.changed_tasks`, the thesis' ratio of the longest ideal times, and the waiting
+alone, scaled. All are replayed in the same way. The rates are those that the hosts were limited to. It reads
+the logs that another benchmark keeps:
+
+    python -m benchmarks.clarity --keep DIR
+    python -m benchmarks.monotask_rules DIR
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
+from pathlib import Path
+from statistics import median
+
+import numpy as np
+
+from airflow_provider_ernest.model.run_profile import Capacity
+from airflow_provider_ernest.spark.capacities import stated_capacity
+from airflow_provider_ernest.spark.changed_tasks import changed_task_seconds
+from airflow_provider_ernest.spark.event_log import read_event_log
+from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn
+from airflow_provider_ernest.spark.machine_change import Change
+from airflow_provider_ernest.spark.monotasks import ideal_times
+from airflow_provider_ernest.spark.replay.replaying import replay
+from airflow_provider_ernest.spark.resource_use import DISK, NETWORK, resource_use
+from benchmarks.clarity.running import log_of
+from benchmarks.clarity.scenarios import DISK_MEGABYTES, LINK_MEGABITS, MIXED_LINK_MEGABITS
+
+Rule = Callable[[EventLog, Capacity, Change], FloatColumn]
+
+RATES = {
+    NETWORK: {
+        "shuffle": LINK_MEGABITS / 8000,
+        "mixed": MIXED_LINK_MEGABITS / 8000,
+    },
+    DISK: {"disk": DISK_MEGABYTES / 1000},
+}
+"""Gigabytes per second of the base scenario of each job."""
+
+TIMES = {"": 1.0, ", half": 0.5, ", twice": 2.0}
+"""The other scenarios of a job: how many times as fast."""
+
+
+def by_thesis(log: EventLog, capacity: Capacity, change: Change) -> FloatColumn:
+    """Every task as many times as long as the longest ideal time of its stage becomes."""
+    use = resource_use(log)
+    ideal = ideal_times(log, capacity, use)
+    old, new = ideal.cpu, ideal.cpu
+    for resource, factor in ((NETWORK, change.network), (DISK, change.disk)):
+        needed = np.nan_to_num(ideal.moved[resource], nan=0.0)
+        old, new = np.maximum(old, needed), np.maximum(new, needed / factor)
+    growth = np.divide(new, old, out=np.ones_like(old), where=old > 0)
+    seconds: FloatColumn = log.tasks.seconds * growth[use.stage_of]
+    return seconds
+
+
+def by_waiting(log: EventLog, capacity: Capacity, change: Change) -> FloatColumn:
+    """Only what tasks waited becomes as many times as long."""
+    parts = resource_use(log).parts
+    more = parts[NETWORK] * (1 / change.network - 1) + parts[DISK] * (1 / change.disk - 1)
+    seconds: FloatColumn = log.tasks.seconds + more
+    return seconds
+
+
+RULES: dict[str, Rule] = {"this": changed_task_seconds, "thesis": by_thesis, "waiting": by_waiting}
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compare and print; returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.monotask_rules", description=(__doc__ or "").partition("\n\n")[0]
+    )
+    parser.add_argument("logs", type=Path, metavar="DIR", help="event logs that benchmarks.clarity kept")
+    print("\n".join(_lines(parser.parse_args(arguments).logs)))
+    return 0
+
+
+def _lines(folder: Path) -> Iterator[str]:
+    errors: dict[str, list[float]] = {rule: [] for rule in RULES}
+    yield f"{'from':<16}{'to':<16}{'was':>7}{'took':>7}" + "".join(f"{rule:>14}" for rule in RULES)
+    for resource, jobs in RATES.items():
+        for job, rate in jobs.items():
+            for base, other in permutations(TIMES, 2):
+                told = _compared(folder, resource, f"{job}{base}", f"{job}{other}", rate * TIMES[base])
+                if told is None:
+                    continue
+                was, took, predicted = told
+                row = f"{job + base:<16}{job + other:<16}{was:7.1f}{took:7.1f}"
+                for rule, seconds in predicted.items():
+                    errors[rule].append(100 * (seconds / took - 1))
+                    row += f"{seconds:7.1f}{errors[rule][-1]:+6.0f}%"
+                yield row
+    if errors["this"]:
+        for name, worst in (("median", False), ("largest", True)):
+            values = (max(map(abs, each)) if worst else median(map(abs, each)) for each in errors.values())
+            yield f"{name + ' absolute error':<46}" + "".join(f"{value:13.0f}%" for value in values)
+
+
+def _compared(
+    folder: Path, resource: str, base: str, other: str, rate: float
+) -> tuple[float, float, dict[str, float]] | None:
+    """What the base run took, the other took, and it was predicted to; None where one was not made."""
+    paths = [log_of(folder, name, 0) for name in (base, other)]
+    if not all(path.exists() for path in paths):
+        return None
+    log, truth = (read_event_log(path) for path in paths)
+    times = _times(other) / _times(base)
+    network = resource == NETWORK
+    capacity = stated_capacity(log, **{"network" if network else "disk": rate})
+    change = Change(network=times) if network else Change(disk=times)
+    was = log.ended_at - log.ready_at
+    replayed = replay(log).seconds
+    predicted = {
+        name: was * replay(log, task_seconds=rule(log, capacity, change)).seconds / replayed
+        for name, rule in RULES.items()
+    }
+    return was, truth.ended_at - truth.ready_at, predicted
+
+
+def _times(scenario: str) -> float:
+    return next((times for suffix, times in TIMES.items() if suffix and scenario.endswith(suffix)), 1.0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
