@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.model.billing import Billing
@@ -35,29 +36,33 @@ def replay_opinion(
         model: that was fitted to them; None where there is none.
         machines: numbers of machines, ascending.
         scale: of production's input.
-        iterations: of production; the replay knows only those of the runs.
+        iterations: of production, for iterative jobs.
     """
     counts = thinned(machines)
-    observed = {profile.iterations for profile in profiles}
-    if iterations is not None and observed != {iterations}:
-        return ReplayOpinion(
-            scale=scale,
-            iterations=iterations,
-            problem=f"The replay knows runs with their own iterations only, not with {iterations}.",
+    silent = ReplayOpinion(scale=scale, iterations=iterations)
+    if iterations is not None and any(profile.iterations is None for profile in profiles):
+        return replace(
+            silent,
+            problem=f"The runs do not tell how many iterations they had, so {iterations} iterations cannot be "
+            "replayed.",
         )
-    slots = {profile.slots // profile.machines for profile in profiles}
     try:
-        replayed = replay_scaled(profiles, machines=counts, scale=scale, cores_per_machine=max(1, *slots, 1))
+        replayed = replay_scaled(
+            profiles,
+            machines=counts,
+            scale=scale,
+            cores_per_machine=max(profile.slots // profile.machines for profile in profiles),
+            iterations=iterations,
+        )
         by_model = _by_model(model, counts, scale=scale, iterations=iterations)
     except ErnestError as error:
-        return ReplayOpinion(scale=scale, iterations=iterations, problem=error.message)
+        return replace(silent, problem=error.message)
     startup = model.startup_seconds if model else 0.0
-    return ReplayOpinion(
-        scale=scale,
-        iterations=iterations,
+    return replace(
+        silent,
         sizes=tuple(
-            _both(count, seconds + startup, by_model.get(count))
-            for count, seconds in zip(counts, replayed.seconds, strict=True)
+            _both(size.machines, size.seconds + startup, by_model.get(size.machines))
+            for size in replayed.sizes
         ),
         from_application_id=replayed.from_application_id,
         from_scale=replayed.from_scale,
