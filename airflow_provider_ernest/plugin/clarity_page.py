@@ -23,6 +23,9 @@ log = logging.getLogger(__name__)
 MOST_REPORTS = 100
 """So many of the newest are looked through for one of a model's: each is a file of the store."""
 
+RECENT_REPORTS = 10
+"""So many for one of the newest model of another type of machine."""
+
 MOST_PROFILES = 30
 """So many of the newest are looked through for a production run's."""
 
@@ -139,7 +142,7 @@ def _report_of_other_type(
     store: ModelStore, entry: CatalogueEntry, readable: Readable
 ) -> BottleneckReport | None:
     try:
-        reports = store.bottlenecks(entry.job, entry.instance_type, limit=MOST_REPORTS)
+        reports = store.bottlenecks(entry.job, entry.instance_type, limit=RECENT_REPORTS)
     except StoreError:
         # The page of a model must not fail for another.
         log.warning("Reports of %r on %s cannot be read", entry.job, entry.instance_type, exc_info=True)

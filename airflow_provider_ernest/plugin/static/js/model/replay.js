@@ -34,6 +34,11 @@ function isFor(replay, { scale, iterations }) {
   return isSameScale && (known === null || asked === null || known === asked);
 }
 
+/** What is stored may hold any numbers. */
+function isSound({ replayed_seconds: taken }) {
+  return Number.isFinite(taken) && taken > 0;
+}
+
 function isOutside(seconds, range) {
   return Boolean(range) && (seconds < range[0] || seconds > range[1]);
 }
@@ -41,7 +46,7 @@ function isOutside(seconds, range) {
 function pointsOf({ sizes }, curve) {
   const byMachines = new Map(curve.map((each) => [each.machines, each]));
   const [least, most] = [curve[0].machines, curve.at(-1).machines];
-  const isShown = (size) => size.machines >= least && size.machines <= most;
+  const isShown = (size) => isSound(size) && size.machines >= least && size.machines <= most;
   return sizes.filter(isShown).map(({ machines: number, replayed_seconds: taken }) => {
     const model = byMachines.get(number);
     const nearlyCertain = model?.nearly_certain_seconds ?? null;
@@ -54,7 +59,7 @@ function pointsOf({ sizes }, curve) {
 
 function opinionOf(replay, { machines: number, nearly_certain_seconds: range }) {
   const size = replay?.sizes.find((each) => each.machines === number);
-  if (!size) return null;
+  if (!size || !isSound(size)) return null;
   return { seconds: size.replayed_seconds, isOutside: isOutside(size.replayed_seconds, range) };
 }
 
