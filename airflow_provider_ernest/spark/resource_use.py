@@ -23,12 +23,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.model.documents import run_profile
+from airflow_provider_ernest.spark.blocked_time import python_stages
 from airflow_provider_ernest.spark.log_reading.tables import (
     BoolColumn,
     EventLog,
     FloatColumn,
     IntColumn,
-    StageRow,
     TaskTable,
 )
 
@@ -41,9 +41,6 @@ PARTS = (CPU, NETWORK, DISK, GARBAGE_COLLECTION, PYTHON_WORKER, SCHEDULER, UNMEA
 
 COMPUTING = (CPU, GARBAGE_COLLECTION, PYTHON_WORKER)
 """The parts that take a core. Python's are among them: a job whose work is in Python would look idle else."""
-
-_PYTHON_MARKS = ("python", "pandas", "inarrow")
-"""In the names of data sets and operators that hand their rows to Python."""
 
 StageKey = tuple[int, int]
 """Number of a stage, and of its attempt."""
@@ -80,7 +77,7 @@ class ResourceUse:
 def resource_use(log: EventLog) -> ResourceUse:
     """What the tasks of a run did with their time, failed attempts and second copies included."""
     stages, stage_of, tasks_of = _stages_of(log.tasks)
-    pythonic = {(stage.stage_id, stage.attempt) for stage in log.stages if hands_to_python(stage)}
+    pythonic = python_stages(log.stages)
     in_python = np.array([stage in pythonic for stage in stages], dtype=np.bool_)
     return ResourceUse(
         stages=stages,
@@ -118,12 +115,6 @@ def split_seconds(tasks: TaskTable, *, in_python: BoolColumn) -> dict[str, Float
         left = left - parts[part]
     parts[UNMEASURED] = left
     return parts
-
-
-def hands_to_python(stage: StageRow) -> bool:
-    """Whether a stage hands its rows to Python workers, by the names of its data sets and operators."""
-    names = " ".join(stage.scopes).lower()
-    return any(mark in names for mark in _PYTHON_MARKS)
 
 
 def disk_bytes(tasks: TaskTable) -> IntColumn:

@@ -13,7 +13,6 @@ from airflow_provider_ernest.spark.resource_use import (
     SCHEDULER,
     UNMEASURED,
     disk_bytes,
-    hands_to_python,
     resource_use,
 )
 from tests.unit.spark.logs import event_log, executor, stage, task
@@ -22,9 +21,7 @@ from tests.unit.spark.random_logs import random_log
 
 def parts_of(row, **stage_fields):
     log = event_log([row], stages=[stage(0, completed=10.0, **stage_fields)])
-    return {
-        part: float(seconds[0]) for part, seconds in resource_use(log).parts.items() if seconds[0] > 1e-9
-    }
+    return {part: float(seconds[0]) for part, seconds in resource_use(log).parts.items() if seconds[0] > 1e-9}
 
 
 def test_a_task_s_time_is_split_by_what_it_did():
@@ -85,25 +82,19 @@ def test_where_the_log_tells_of_python_it_gets_no_more():
     [
         (("map", "PythonRDD"), True),
         (("MapInPandas",), True),
-        (("FlatMapGroupsInPandas",), True),
         (("MapInArrow",), True),
         (("BatchEvalPython",), True),
         (("WholeStageCodegen (1)", "Exchange"), False),
     ],
 )
 def test_stages_that_hand_their_rows_to_python(scopes, expected):
-    assert hands_to_python(stage(0, scopes=scopes)) is expected
+    log = event_log([task()], stages=[stage(0, name="count at python_job.py:12", scopes=scopes)])
 
-
-def test_a_script_s_name_makes_no_python_stage():
-    """`count at python_job.py:12` is the call site of a query that may be all JVM."""
-    assert not hands_to_python(stage(0, name="count at /jobs/python_job.py:12", scopes=("Exchange",)))
+    assert resource_use(log).in_python.tolist() == [expected]
 
 
 def test_a_stage_runs_no_more_tasks_at_once_than_it_has_or_there_are_slots():
-    log = event_log(
-        [task(0), task(0), *(task(1, 1.0) for _ in range(9))], executors=[executor(0, cores=4)]
-    )
+    log = event_log([task(0), task(0), *(task(1, 1.0) for _ in range(9))], executors=[executor(0, cores=4)])
 
     assert resource_use(log).parallelism.tolist() == [2.0, 4.0]
 

@@ -19,6 +19,7 @@ from airflow_provider_ernest.model.optex.job_profiles import (
 from airflow_provider_ernest.model.optex.profile import JobProfile, PhaseSeconds, phases
 from airflow_provider_ernest.model.optex.regression import MeasuredRun
 from airflow_provider_ernest.model.run_profile import MLLIB, SQL, RunProfile
+from airflow_provider_ernest.model.store import ModelStore
 
 MEASURED = {
     2: (5.22, 5.87, 0.0, 65.28, 0.20),
@@ -231,3 +232,15 @@ def test_a_category_s_profile_survives_storage():
     (category,) = category_profiles([record("a"), record("b", of=(1, 2, 3, 4, 5))])
 
     assert CategoryProfile.from_dict(category.to_dict()) == category
+
+
+def test_what_the_store_has_of_profiled_runs_makes_the_profiles(tmp_path):
+    store = ModelStore(tmp_path)
+    kept = [record("a", number=0), record("a", number=1), record("b", number=2, category=MLLIB)]
+    for each in kept:
+        store.save_profile(each)
+
+    found = category_profiles([each for each in store.all_documents() if isinstance(each, ProfileRecord)])
+
+    assert found == category_profiles(kept)
+    assert [each.category for each in found] == [MLLIB, SQL]
