@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 LZF_MAGIC = b"ZV"
 _RAW, _COMPRESSED = 0, 1
 _LITERALS_BELOW = 32
-_LONG = 7
+_LONG = 7 + 2
 
 
 def lzf_text(pieces: Pieces) -> Iterator[bytes]:
@@ -47,30 +47,23 @@ def _expanded(data: bytes, text_bytes: int) -> bytes:
     try:
         while at < end:
             control = data[at]
-            at += 1
             if control < _LITERALS_BELOW:
-                text += data[at : at + control + 1]
-                at += control + 1
+                text += data[at + 1 : at + control + 2]
+                at += control + 2
                 continue
-            length = control >> 5
+            length = (control >> 5) + 2
             if length == _LONG:
-                length += data[at]
                 at += 1
-            begin = len(text) - ((control & 0x1F) << 8) - data[at] - 1
-            at += 1
-            _refer(text, begin, length + 2)
+                length += data[at]
+            begin = len(text) - ((control & 0x1F) << 8) - data[at + 1] - 1
+            at += 2
+            if begin < 0:
+                raise DamagedError("a block that refers to what comes before it")
+            known = text[begin : begin + length]
+            # A reference may reach into what it writes: then the known part comes over and over.
+            text += known if len(known) == length else (known * (length // len(known) + 1))[:length]
     except IndexError as error:
         raise DamagedError("a block that ends within a reference") from error
     if len(text) > text_bytes:
         raise DamagedError("a block that holds more than it says")
     return bytes(text)
-
-
-def _refer(text: bytearray, begin: int, length: int) -> None:
-    if begin < 0:
-        raise DamagedError("a block that refers to what comes before it")
-    known = text[begin : begin + length]
-    if len(known) < length:
-        # It reaches into what it writes: the known part over and over.
-        known = (known * (length // len(known) + 1))[:length]
-    text += known

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from typing import Any
 
 from airflow_provider_ernest.exceptions import MissingResourceError
@@ -45,9 +46,11 @@ class S3Place:
     def open(self, mode: str) -> Any:
         """The content, as it arrives; `mode` is always to read bytes."""
         try:
-            return self._client.get_object(Bucket=self._bucket, Key=self._key)["Body"]
+            body = self._client.get_object(Bucket=self._bucket, Key=self._key)["Body"]
         except self._client.exceptions.NoSuchKey as error:
             raise FileNotFoundError("there is no such object") from error
+        # As a context manager it would give what lies below it, which does not miss bytes that never came.
+        return closing(body)
 
     def __str__(self) -> str:
         return f"s3://{self._bucket}/{self._key}"

@@ -100,7 +100,7 @@ class TaskRows:
         event: TaskEnd
         if _TOLD_BY_PYTHON in line:
             with_accumulables = event = self._decode_all(line)
-            in_python = python_seconds(with_accumulables.info.accumulables)
+            in_python = python_seconds(with_accumulables)
         else:
             event = self._decode(line)
             in_python = _NAN

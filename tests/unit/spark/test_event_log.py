@@ -1,0 +1,351 @@
+"""The tables of hand-written logs: what is unusual, malformed or hostile in them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tracemalloc
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.spark.event_log import read_event_log
+from airflow_provider_ernest.spark.log_reading import lines
+from tests.unit.spark.event_log_texts import (
+    ended,
+    environment,
+    executor,
+    job,
+    job_end,
+    line,
+    stage,
+    started,
+    task,
+    write,
+)
+
+SQL = "org.apache.spark.sql.execution.ui.SparkListener"
+
+
+def test_a_task_without_metrics_counts_with_zeros(tmp_path: Path):
+    """So Spark tells of tasks whose executor was lost."""
+    log = read_event_log(write(tmp_path / "app-1", started(), task(1, reason="ExecutorLostFailure"), ended()))
+
+    assert (log.tasks.seconds, log.tasks.run_seconds, log.tasks.succeeded) == ([2.0], [0.0], [False])
+    assert np.isnan(log.tasks.python_seconds).all()
+
+
+def test_units_are_seconds_and_bytes(tmp_path: Path):
+    metrics = {
+        "Executor Deserialize Time": 10,
+        "Executor Run Time": 1500,
+        "Executor CPU Time": 900_000_000,
+        "Peak Execution Memory": 4096,
+        "Result Size": 99,
+        "JVM GC Time": 250,
+        "Result Serialization Time": 3,
+        "Memory Bytes Spilled": 8,
+        "Disk Bytes Spilled": 7,
+        "Shuffle Read Metrics": {
+            "Fetch Wait Time": 40,
+            "Remote Bytes Read": 2,
+            "Local Bytes Read": 3,
+            "Total Records Read": 4,
+        },
+        "Shuffle Write Metrics": {
+            "Shuffle Write Time": 5_000_000,
+            "Shuffle Bytes Written": 6,
+            "Shuffle Records Written": 1,
+        },
+        "Input Metrics": {"Bytes Read": 11, "Records Read": 12},
+        "Output Metrics": {"Bytes Written": 13, "Records Written": 14},
+    }
+    fetched = {"Getting Result Time": 111_900, "Locality": "NODE_LOCAL"}
+    tasks = read_event_log(write(tmp_path / "app-1", started(), task(1, metrics=metrics, **fetched))).tasks
+
+    assert {name: getattr(tasks, name)[0] for name in tasks.__dataclass_fields__} | {"python_seconds": 0} == {
+        "task_id": 1,
+        "stage_id": 0,
+        "stage_attempt": 0,
+        "attempt": 0,
+        "executor": -1,
+        "launched_at": 110.0,
+        "finished_at": 112.0,
+        "succeeded": True,
+        "speculative": False,
+        "run_seconds": 1.5,
+        "cpu_seconds": 0.9,
+        "deserialise_seconds": 0.01,
+        "result_serialisation_seconds": 0.003,
+        "getting_result_seconds": 0.1,
+        "garbage_collection_seconds": 0.25,
+        "fetch_wait_seconds": 0.04,
+        "shuffle_write_seconds": 0.005,
+        "python_seconds": 0,
+        "input_bytes": 11,
+        "input_records": 12,
+        "output_bytes": 13,
+        "shuffle_remote_bytes": 2,
+        "shuffle_local_bytes": 3,
+        "shuffle_read_records": 4,
+        "shuffle_written_bytes": 6,
+        "shuffle_written_records": 1,
+        "memory_spilled_bytes": 8,
+        "disk_spilled_bytes": 7,
+        "peak_execution_memory_bytes": 4096,
+        "result_bytes": 99,
+        "is_local": True,
+    }
+
+
+def test_python_operators_side_by_side_take_no_longer_than_their_task(tmp_path: Path):
+    told = [{"Name": "time to run Python workers", "Update": "900"} for _ in range(2)]
+    started_workers = {"Name": "time to start Python workers", "Update": "500"}
+    log = write(
+        tmp_path / "app-1",
+        started(),
+        task(1, metrics={"Executor Run Time": 2000}, Accumulables=[started_workers, *told]),
+        task(2, metrics={"Executor Run Time": 1000}, Accumulables=told),
+        task(3, metrics={"Executor Run Time": 1000}),
+    )
+
+    assert read_event_log(log).tasks.python_seconds[:2].tolist() == [1.8, 1.0]
+    assert np.isnan(read_event_log(log).tasks.python_seconds[2])
+
+
+def test_a_log_that_was_cut_off_ends_with_the_last_that_it_tells(tmp_path: Path):
+    cut = line(task(2, until=999_000))[:-40]
+    log = read_event_log(write(tmp_path / "app-1", started(), executor(0), task(1, until=130_000), cut))
+
+    assert (log.is_complete, log.ended_at, len(log.tasks), log.unreadable_lines) == (False, 130.0, 1, 1)
+    assert any("application's end" in warning for warning in log.warnings)
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        b"not json at all\n",
+        b'{"Event":"SparkListenerTaskEnd"}\n',
+        b'{"Event":"SparkListenerTaskEnd","Stage ID":"zero"}\n',
+        line(task(10**30)),
+        line(task(1)).replace(b"110000", b"1e400"),
+        line(task(1))
+        .replace(b'"10.0.0.1"', b'"\xff\xfe"')
+        .replace(b'"Executor ID":"0"', b'"Executor ID":"\xff"'),
+        b'{"Event":"SparkListenerJobStart","Job ID":null}\n',
+        b'{"Event":"SparkListenerStageSubmitted","Stage Info":' + b"[" * 100_000 + b"\n",
+        b'{"Event":"SparkListenerTaskEnd","deep":' + b'{"a":' * 100_000 + b"\n",
+        b'{"other":' + b"[" * 100_000 + b"\n",
+        b'{"Event":5}\n',
+        b'{"Event":"' + b"x" * 1000 + b"\n",
+        b'{"Event":"' + SQL.encode() + b'DriverAccumUpdates","executionId":0,"accumUpdates":[1,[2]]}\n',
+        b"\x00" * 1000 + b"\n",
+    ],
+    ids=lambda text: repr(text[:50]),
+)
+def test_what_is_malformed_is_counted_and_spoils_nothing(malformed: bytes, tmp_path: Path):
+    query = {"Event": f"{SQL}SQLExecutionStart", "executionId": 0, "time": 105_000}
+    log = read_event_log(write(tmp_path / "app-1", started(), query, malformed, task(7), ended()))
+
+    assert (log.tasks.task_id.tolist(), log.is_complete) == ([7], True)
+    assert log.unreadable_lines + sum(log.unknown_events.values()) == 1
+
+
+def test_unknown_events_are_counted_by_name(tmp_path: Path):
+    new = {"Event": "SparkListenerOfTheFuture", "Timestamp": 1}
+    log = read_event_log(write(tmp_path / "app-1", started(), new, new, ended()))
+
+    assert log.unknown_events == {"SparkListenerOfTheFuture": 2}
+    assert log.unreadable_lines == 0
+
+
+def test_json_written_in_another_way_is_read_all_the_same(tmp_path: Path):
+    """A filter over logs may sort keys and put spaces in."""
+    other = json.dumps({**started(), "A": 1}, sort_keys=True).encode() + b"\n"
+    log = read_event_log(write(tmp_path / "app-1", other, json.dumps(task(1)).encode() + b"\r\n", ended()))
+
+    assert (log.application_id, len(log.tasks)) == ("app-1", 1)
+
+
+@pytest.mark.parametrize("content", [b"", b"hello\n", b"\x89PNG\r\n\x1a\n" + bytes(5000), line(task(1))])
+def test_a_file_in_which_no_application_starts_is_refused(content: bytes, tmp_path: Path):
+    path = tmp_path / "app-1"
+    path.write_bytes(content)
+
+    with pytest.raises(EventLogError, match=r"app-1 is no event log of Spark.*spark\.eventLog\.enabled=true"):
+        read_event_log(path)
+
+
+def test_lines_that_are_too_long_are_passed_over_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(lines.lines_of, "__kwdefaults__", {"max_line_bytes": 1 << 20})
+    plan = {"Event": f"{SQL}SQLExecutionStart", "executionId": 0, "time": 1, "description": "x" * (3 << 20)}
+    log = read_event_log(write(tmp_path / "app-1", started(), plan, task(1), ended()))
+
+    assert (len(log.tasks), log.sql_executions) == (1, ())
+    assert any("length" in warning for warning in log.warnings)
+
+
+def test_a_bomb_takes_little_memory(tmp_path: Path):
+    """A few hundred kilobytes that hold 400 MB without an end of line, and then more of the log."""
+    bomb = tmp_path / "app-1.gz"
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    parts = [packer.compress(line(started()))]
+    parts += [packer.compress(b"x" * (4 << 20)) for _ in range(100)]
+    parts += [packer.compress(b"\n" + line(task(1)) + line(ended())), packer.flush()]
+    bomb.write_bytes(b"".join(parts))
+
+    tracemalloc.start()
+    log = read_event_log(bomb)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert (len(log.tasks), log.is_complete) == (1, True)
+    assert peak < 80 << 20
+
+
+def test_more_tasks_than_allowed_are_refused(tmp_path: Path):
+    path = write(tmp_path / "app-1", started(), *(task(number) for number in range(6)), ended())
+
+    assert len(read_event_log(path, most_tasks=6).tasks) == 6
+    with pytest.raises(EventLogError, match="more than 5 tasks"):
+        read_event_log(path, most_tasks=5)
+
+
+def test_many_tasks_keep_their_order(tmp_path: Path):
+    """More than fit into one part of the columns."""
+    path = tmp_path / "app-1.gz"
+    with gzip.open(path, "wb", compresslevel=1) as file:
+        file.write(line(started()))
+        file.writelines(line(task(number, executor=str(number % 3))) for number in range(40_000))
+        file.write(line(executor(2)))
+    log = read_event_log(path)
+
+    assert (log.tasks.task_id == np.arange(40_000)).all()
+    assert (log.tasks.executor == np.where(np.arange(40_000) % 3 == 2, 0, -1)).all()
+
+
+def test_of_two_copies_that_succeeded_the_first_counts(tmp_path: Path):
+    slow, copy = task(1, until=115_000, Index=4), task(2, until=113_000, Index=4, Speculative=True)
+    other_stage = task(3, stage=1, until=118_000, Index=4)
+    log = read_event_log(write(tmp_path / "app-1", started(), copy, slow, other_stage, ended()))
+
+    assert log.tasks.succeeded.tolist() == [True, False, True]
+    assert log.tasks.speculative.tolist() == [True, False, False]
+
+
+def test_executors_keep_their_number_and_tell_of_their_end(tmp_path: Path):
+    removed = {
+        "Event": "SparkListenerExecutorRemoved",
+        "Timestamp": 115_000,
+        "Executor ID": "0",
+        "Removed Reason": "worker\n lost",
+    }
+    events = (
+        executor(0),
+        executor(1, host="10.0.0.2"),
+        removed,
+        task(1, executor="1"),
+        task(2, executor="9"),
+    )
+    log = read_event_log(write(tmp_path / "app-1", started(), *events, ended()))
+
+    first, second = log.executors
+    assert (first.removed_at, first.removed_because, second.removed_at) == (115.0, "worker lost", None)
+    assert [first.worker, second.worker] == ["10.0.0.1", "10.0.0.2"]
+    assert log.tasks.executor.tolist() == [second.number, -1]
+
+
+def test_a_stage_belongs_to_the_job_that_ran_it(tmp_path: Path):
+    """Job 1 lists stage 0, too, but its data were there; stage 5 is run by the second job that lists it."""
+    events = (
+        job(0, 0, 1),
+        stage(0),
+        stage(0, completed=107_000),
+        job_end(0),
+        job(1, 0, 2, 5),
+        job_end(1),
+        job(2, 5, 6),
+        stage(5),
+    )
+    log = read_event_log(write(tmp_path / "app-1", started(), *events))
+
+    assert {stage.stage_id: stage.job_id for stage in log.stages} == {0: 0, 5: 2}
+    assert log.stages[0].completed_at == 107.0
+    assert log.stages[1].completed_at is None
+
+
+def test_properties_that_tell_of_secrets_are_dropped(tmp_path: Path):
+    secret = {
+        "spark.hadoop.fs.s3a.secret.key": "hidden",
+        "spark.hadoop.fs.s3a.access.key": "hidden",
+        "spark.hadoop.fs.azure.account.key.acme.dfs.core.windows.net": "hidden",
+        "spark.hadoop.fs.azure.sas.container.acme": "hidden",
+        "spark.ssl.keyStorePassword": "hidden",
+        "spark.databricks.token": "hidden",
+        "spark.executorEnv.AWS_SESSION_TOKEN": "hidden",
+        "spark.my.credential": "hidden",
+        "spark.executor.extraJavaOptions": "-Dpassword=hidden",
+        "spark.jars.repositories": "https://me:hidden@there/repository",
+    }
+    told = {"spark.master": "spark://m:7077", "spark.task.cpus": "2", "spark.sql.shuffle.partitions": "8"}
+    log = read_event_log(write(tmp_path / "app-1", started(), environment(**secret, **told)))
+
+    assert "hidden" not in str(log.properties)
+    assert told.items() <= log.properties.items()
+    assert (log.master, log.task_cores) == ("spark://m:7077", 2)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {"Event": "org.apache.spark.sql.streaming.StreamingQueryListener$QueryStartedEvent", "id": "q"},
+        job(0, 0, **{"sql.streaming.queryId": "q"}),
+        job(0, 0, **{"spark.streaming.internal.batchTime": "1"}),
+    ],
+    ids=["query", "structured", "discretised"],
+)
+def test_streams_are_told(event: dict, tmp_path: Path):
+    assert read_event_log(write(tmp_path / "app-1", started(), event)).is_streaming
+    assert not read_event_log(write(tmp_path / "app-2", started(), job(0, 0))).is_streaming
+
+
+def test_whether_a_query_failed_is_told_by_its_end_or_by_its_jobs(tmp_path: Path):
+    """Before Spark 3.4 the end of a query tells no error."""
+    begins = [{"Event": f"{SQL}SQLExecutionStart", "executionId": each, "time": 105_000} for each in range(4)]
+    old = {"Event": f"{SQL}SQLExecutionEnd", "time": 110_000}
+    ends = [
+        {**old, "executionId": 0},
+        {**old, "executionId": 1},
+        {**old, "executionId": 2, "errorMessage": ""},
+        {**old, "executionId": 3, "errorMessage": "it broke"},
+    ]
+    jobs = [
+        each
+        for number in (1, 2)
+        for each in (
+            job(number, **{"spark.sql.execution.id": str(number)}),
+            job_end(number, result="JobFailed"),
+        )
+    ]
+    log = read_event_log(write(tmp_path / "app-1", started(), *begins, *jobs, *ends, ended()))
+
+    assert [query.failed for query in log.sql_executions] == [False, True, False, True]
+
+
+def test_a_job_inside_its_driver_is_told(tmp_path: Path):
+    driver = {**executor(0), "Executor ID": "driver"}
+    log = read_event_log(write(tmp_path / "app-1", started(), driver, task(1, executor="driver"), ended()))
+
+    assert log.tasks.executor.tolist() == [0]
+    assert any("inside its driver" in warning for warning in log.warnings)
+
+
+def test_another_application_in_the_same_log_is_told(tmp_path: Path):
+    events = (started(), ended(), started(**{"App ID": "app-2"}))
+    log = read_event_log(write(tmp_path / "app-1", *events))
+
+    assert log.application_id == "app-1"
+    assert any("app-2" in warning for warning in log.warnings)

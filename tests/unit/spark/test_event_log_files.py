@@ -1,0 +1,239 @@
+"""Event logs of several files, in folders, and elsewhere than on this machine."""
+
+from __future__ import annotations
+
+import builtins
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from upath import UPath
+
+from airflow_provider_ernest.exceptions import EventLogError, MissingResourceError
+from airflow_provider_ernest.spark.event_log import read_event_log
+from airflow_provider_ernest.spark.log_reading import places
+from airflow_provider_ernest.spark.log_reading.s3_place import S3Place
+from tests.unit.spark.event_log_texts import REAL, ended, real_text, started, task, write
+
+APPLICATION = "application_1700000000000_0001"
+
+
+@pytest.fixture
+def rolled(tmp_path: Path) -> Path:
+    """Twelve files of two tasks each; the names would sort 1, 10, 11, 12, 2."""
+    folder = tmp_path / f"eventlog_v2_{APPLICATION}_1"
+    folder.mkdir()
+    (folder / f"appstatus_{APPLICATION}_1").touch()
+    for number in range(1, 13):
+        events = [task(2 * number), task(2 * number + 1)]
+        events = [started(**{"App ID": None}), *events] if number == 1 else events
+        write(file_of(folder, number), *events, *([ended()] if number == 12 else []))
+    return folder
+
+
+def file_of(folder: Path, number: int) -> Path:
+    return folder / f"events_{number}_{APPLICATION}_1"
+
+
+def test_files_are_read_in_the_order_of_their_numbers(rolled: Path):
+    log = read_event_log(rolled)
+
+    assert log.tasks.task_id.tolist() == list(range(2, 26))
+    assert (log.application_id, log.is_complete, log.warnings) == (APPLICATION, True, ())
+
+
+def test_a_missing_file_is_told(rolled: Path):
+    file_of(rolled, 5).unlink()
+    file_of(rolled, 9).unlink()
+    log = read_event_log(rolled)
+
+    assert len(log.tasks) == 20
+    assert "Of its files, those of number 5, 9 are missing." in log.warnings
+
+
+def test_without_its_first_file_it_is_refused(rolled: Path):
+    file_of(rolled, 1).unlink()
+
+    with pytest.raises(EventLogError, match="lacks its beginning"):
+        read_event_log(rolled)
+
+
+def test_a_compact_file_stands_for_those_before_and_its_own(rolled: Path):
+    """As the History Server leaves them, before it has removed what it compacted."""
+    compact = rolled / f"events_6_{APPLICATION}_1.compact"
+    write(compact, started(), task(100))
+    log = read_event_log(rolled)
+
+    assert log.tasks.task_id.tolist() == [100, *range(14, 26)]
+    assert any("compacted" in warning for warning in log.warnings)
+    for number in range(1, 7):
+        file_of(rolled, number).unlink()
+    assert read_event_log(rolled).tasks.task_id.tolist() == log.tasks.task_id.tolist()
+
+
+def test_a_line_that_was_cut_off_does_not_spoil_the_next_file(rolled: Path):
+    text = file_of(rolled, 3).read_bytes()
+    file_of(rolled, 3).write_bytes(text[:-30])
+    log = read_event_log(rolled)
+
+    assert log.tasks.task_id.tolist() == [*range(2, 7), *range(8, 26)]
+    assert log.unreadable_lines == 1
+
+
+def test_a_folder_that_holds_one_log_is_as_good_as_the_log(rolled: Path, tmp_path: Path):
+    assert len(read_event_log(tmp_path).tasks) == 24
+
+    write(tmp_path / "app-2", started(), ended())
+    with pytest.raises(EventLogError, match=r"holds 2 event logs: app-2, eventlog_v2_.*Give that of one"):
+        read_event_log(tmp_path)
+
+
+def test_an_empty_folder_holds_none(tmp_path: Path):
+    with pytest.raises(EventLogError, match="holds no event log"):
+        read_event_log(tmp_path)
+    (tmp_path / "appstatus_app-1.inprogress").touch()
+    with pytest.raises(EventLogError, match="holds no event log"):
+        read_event_log(tmp_path)
+
+
+def test_what_is_not_there_is_told(tmp_path: Path):
+    with pytest.raises(EventLogError, match=r"absent.*No such file"):
+        read_event_log(tmp_path / "absent")
+
+
+def test_a_log_whose_application_has_ended_meanwhile_is_found(tmp_path: Path):
+    write(tmp_path / "app-1", started(), ended())
+
+    assert read_event_log(tmp_path / "app-1.inprogress").is_complete
+
+
+def test_addresses_of_local_files_are_paths(tmp_path: Path):
+    path = write(tmp_path / "app-1", started(), ended())
+
+    for address in (str(path), f"file://{path}", f"file:{path}"):
+        assert read_event_log(address).application_id == "app-1"
+
+
+@pytest.fixture
+def bucket(rolled: Path, tmp_path: Path) -> Iterator[UPath]:
+    """A rolled and a compressed log in the memory of fsspec, as in an object store."""
+    place = UPath(f"memory://logs-{tmp_path.name}")
+    place.mkdir(parents=True)
+    (place / "app-2.zstd").write_bytes((REAL / "spark-3.5.5.zstd").read_bytes())
+    (place / rolled.name).mkdir()
+    for file in rolled.iterdir():
+        (place / rolled.name / file.name).write_bytes(file.read_bytes())
+    yield place
+    place.fs.rm(place.path, recursive=True)
+
+
+def test_any_path_will_do(bucket: UPath, rolled: Path):
+    assert len(read_event_log(bucket / "app-2.zstd").tasks) == 28
+    assert len(read_event_log(bucket / rolled.name).tasks) == 24
+
+
+def test_addresses_are_opened_by_fsspec(bucket: UPath, rolled: Path):
+    assert len(read_event_log(f"{bucket}/app-2.zstd").tasks) == 28
+    assert len(read_event_log(f"{bucket}/{rolled.name}/").tasks) == 24
+    with pytest.raises(EventLogError, match="absent"):
+        read_event_log(f"{bucket}/absent")
+
+
+def test_airflows_paths_are_read(rolled: Path):
+    sdk = pytest.importorskip("airflow.sdk")
+
+    assert len(read_event_log(sdk.ObjectStoragePath(f"file://{REAL}/spark-3.5.5.zstd")).tasks) == 28
+    assert len(read_event_log(sdk.ObjectStoragePath(f"file://{rolled}")).tasks) == 24
+
+
+def test_a_scheme_that_nothing_reads_is_told():
+    with pytest.raises(MissingResourceError, match="nothing://there/app-1"):
+        read_event_log("nothing://there/app-1")
+
+
+@pytest.fixture
+def s3(monkeypatch: pytest.MonkeyPatch, rolled: Path) -> Iterator[Any]:
+    """The same on S3, where moto answers; without s3fs."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    monkeypatch.setattr(places, "_has_s3fs", lambda: False)
+    with mock_aws():
+        client = boto3.client("s3")
+        client.create_bucket(Bucket="acme-bucket")
+        client.put_object(Bucket="acme-bucket", Key="spark/", Body=b"")
+        client.put_object(
+            Bucket="acme-bucket", Key="spark/app-2.lz4", Body=(REAL / "spark-3.5.5.lz4").read_bytes()
+        )
+        for file in rolled.iterdir():
+            key = f"spark/{rolled.name}/{file.name}"
+            client.put_object(Bucket="acme-bucket", Key=key, Body=file.read_bytes())
+        yield client
+
+
+def test_s3_is_read_without_s3fs(s3: Any, rolled: Path):
+    assert len(read_event_log("s3://acme-bucket/spark/app-2.lz4").tasks) == 28
+    assert len(read_event_log(f"s3a://acme-bucket/spark/{rolled.name}/").tasks) == 24
+    with pytest.raises(EventLogError, match=r"s3://acme-bucket/spark/absent: there is no such object"):
+        read_event_log("s3://acme-bucket/spark/absent")
+    with pytest.raises(EventLogError, match="holds 2 event logs"):
+        read_event_log("s3://acme-bucket/spark")
+
+
+def test_s3_is_read_by_the_connection_that_is_named(s3: Any, monkeypatch: pytest.MonkeyPatch):
+    hook = pytest.importorskip("airflow.providers.amazon.aws.hooks.s3").S3Hook
+    asked = []
+
+    def connection(self: Any) -> Any:
+        asked.append(self.aws_conn_id)
+        return s3
+
+    monkeypatch.setattr(hook, "get_conn", connection)
+
+    assert len(read_event_log("s3://my_aws@acme-bucket/spark/app-2.lz4").tasks) == 28
+    assert asked == ["my_aws"]
+
+
+def test_a_network_that_fails_midway_is_no_log_that_was_cut_off(s3: Any):
+    class Broken(S3Place):
+        def open(self, mode: str) -> Any:
+            opened = super().open(mode)
+            first = opened.thing.read(20_000)
+            answers = iter([lambda: first, lambda: 1 / 0])
+            opened.thing.read = lambda size: next(answers)()
+            return opened
+
+    with pytest.raises(EventLogError, match=r"Cannot read the event log s3://acme-bucket/spark/app-2\.lz4"):
+        read_event_log(Broken(s3, "acme-bucket", "spark/app-2.lz4"))
+
+
+@pytest.mark.parametrize(
+    ("codec", "library"), [("zstd", "zstandard"), ("lz4", "cramjam"), ("snappy", "cramjam")]
+)
+def test_a_library_that_is_missing_is_named(codec: str, library: str, monkeypatch: pytest.MonkeyPatch):
+    imported = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name == library:
+            raise ModuleNotFoundError(f"No module named {library!r}", name=library)
+        return imported(name, *rest)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(
+        EventLogError, match=rf"spark-3\.5\.5\.{codec} is compressed.*pip install {library}\."
+    ):
+        read_event_log(REAL / f"spark-3.5.5.{codec}")
+
+
+def test_codecs_may_change_from_file_to_file(tmp_path: Path):
+    """The application was begun again with other settings, or a part was packed later."""
+    folder = tmp_path / "eventlog_v2_app-1"
+    folder.mkdir()
+    shutil.copy(REAL / "spark-3.5.5.snappy", folder / "events_1_app-1.snappy")
+    (folder / "events_2_app-1").write_bytes(real_text())
+
+    assert len(read_event_log(folder).tasks) == 56
