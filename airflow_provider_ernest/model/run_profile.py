@@ -92,6 +92,7 @@ class StageProfile(Document):
         shuffle_written_bytes: written for later stages.
         spilled_bytes: written to disk for want of memory.
         blocked_seconds: by what tasks were blocked on, summed over tasks.
+        unmeasured_seconds: that they spent on `UNMEASURED`, summed over tasks.
         seconds_without: of the stage, replayed without the waiting for each.
         ideal_seconds: that each resource needs at least: its total use over its capacity (monotasks).
         bottleneck: the resource whose ideal time is longest; empty where nothing is known.
@@ -118,6 +119,7 @@ class StageProfile(Document):
     shuffle_written_bytes: int = 0
     spilled_bytes: int = 0
     blocked_seconds: dict[str, float] = field(default_factory=dict)
+    unmeasured_seconds: float = 0.0
     seconds_without: dict[str, float] = field(default_factory=dict)
     ideal_seconds: dict[str, float] = field(default_factory=dict)
     bottleneck: str = ""
@@ -253,6 +255,7 @@ class RunProfile(Document):
         bottleneck: the resource (`CPU`, `NETWORK`, `DISK`) or the waiting that it is bound by, or `DRIVER`.
         headline: the same as a sentence, with its figure.
         limits: what could be won at most, the most first.
+        unmeasured_seconds: that tasks spent on `UNMEASURED`, summed over tasks; no machine shortens them.
         stages: that took longest, in the order in which they began.
         stages_left_out: how many more there were.
         left_out_seconds: their tasks' seconds.
@@ -286,6 +289,7 @@ class RunProfile(Document):
     bottleneck: str = CPU
     headline: str = ""
     limits: tuple[ResourceLimit, ...] = ()
+    unmeasured_seconds: float = 0.0
     stages: tuple[StageProfile, ...] = ()
     stages_left_out: int = 0
     left_out_seconds: float = 0.0

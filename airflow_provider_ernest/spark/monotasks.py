@@ -100,6 +100,12 @@ def ideal_seconds_of_run(
     return total
 
 
+def unmeasured_seconds(log: EventLog, use: ResourceUse | None = None) -> dict[StageKey, float]:
+    """The seconds that the tasks of each stage spent on what Spark does not measure, summed over tasks."""
+    use = use or resource_use(log)
+    return dict(zip(use.stages, use.seconds([UNMEASURED]).tolist(), strict=True))
+
+
 def ideal_times(log: EventLog, capacity: Capacity, use: ResourceUse) -> Ideal:
     """The same as columns."""
     machines = max(1, len(log.machines))

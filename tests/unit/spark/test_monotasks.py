@@ -11,6 +11,7 @@ from airflow_provider_ernest.spark.monotasks import (
     bottlenecks,
     ideal_seconds,
     ideal_seconds_of_run,
+    unmeasured_seconds,
 )
 from airflow_provider_ernest.spark.resource_use import (
     CPU,
@@ -95,6 +96,12 @@ def test_tasks_that_only_wait_are_bound_by_no_resource():
 
     assert bottlenecks(log, stated_capacity(log, network=1.0, disk=1.0))[0, 0] == UNMEASURED
     assert UNMEASURED == run_profile.UNMEASURED
+
+
+def test_what_is_not_measured_is_told():
+    log = two_machines(shuffle(cpu=0.5, waited=1.5))
+
+    assert unmeasured_seconds(log) == {(0, 0): pytest.approx(4 * 6.0)}
 
 
 def test_cores_that_others_use_as_well_leave_a_job_computing():
