@@ -191,7 +191,7 @@ def _write(profiles: Sequence[RunProfile], args: Namespace, *, beside: str | Non
 def _write_job_profile(profiles: Sequence[RunProfile], args: Namespace) -> list[str]:
     """Write it; gives what it foretells."""
     from airflow_provider_ernest.log_cli.job_profile import job_profile_lines, job_profile_of
-    from airflow_provider_ernest.spark.profiling import sizes_around
+    from airflow_provider_ernest.spark.profile_parts import sizes_around
 
     job = job_profile_of(profiles)
     write_text(args.job_profile, as_json(job.to_dict()), force=args.force)

@@ -29,7 +29,7 @@ def stage_lines(profile: RunProfile) -> list[str]:
     shown = longest(profile.stages, MOST_STAGES)
     every = len(profile.stages) + profile.stages_left_out
     title = "stages" if len(shown) == every else f"the {len(shown)} longest of {every:,} stages"
-    title += ", with the seconds of their median and longest task"
+    title += ", with their median and longest task in seconds, warm-up of first tasks left out"
     columns = {
         "stage": [stage_number(stage) for stage in shown],
         "name": [shortened(stage.name, LONGEST_NAME) for stage in shown],

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.call_sites import call_site
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.headline import bound_by, headline_of
+from airflow_provider_ernest.spark.profile_parts import PARTS, Run
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.blocked_time import BlockedTime
     from airflow_provider_ernest.spark.log_reading.tables import EventLog
     from airflow_provider_ernest.spark.machine_change import Change
-    from airflow_provider_ernest.spark.replay.plan import Plan
-    from airflow_provider_ernest.spark.resource_use import ResourceUse
-
-MOST_STAGES = 100
-"""So many have a profile of their own: those that took longest."""
 
 TRUSTED_ERROR_PERCENT = 10.0
 """A replay that is further off the run itself is not to be trusted with what never was."""
@@ -59,7 +52,7 @@ def profile_run(
     Raises:
         EventLogError: no task ended, or nothing happened after the last machine had come.
     """
-    run = _Run(log=log, given_capacity=capacity, machine_counts=machine_counts, changes=changes)
+    run = Run(log=log, given_capacity=capacity, machine_counts=machine_counts, changes=changes)
     profile = replace(
         _outline(run),
         scale=scale,
@@ -67,7 +60,7 @@ def profile_run(
         event_log=None if event_log is None else without_credentials(event_log),
     )
     warnings = list(_doubts(run, profile))
-    for what, part in _PARTS:
+    for what, part in PARTS:
         try:
             profile = replace(profile, **part(run, profile))
         # A log is whatever an application wrote: what it makes one analysis stumble over costs no other.
@@ -76,54 +69,7 @@ def profile_run(
     return replace(profile, warnings=(*profile.warnings, *warnings))
 
 
-def sizes_around(machines: int) -> tuple[int, ...]:
-    """Powers of two up to four times as many machines, and the number itself."""
-    powers = (2**power for power in range((4 * machines).bit_length()))
-    return tuple(sorted({machines, *powers}))
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What is asked of a run."""
-
-    log: EventLog
-    given_capacity: run_profile.Capacity | None
-    machine_counts: Sequence[int] | None
-    changes: Sequence[Change] | None
-
-
-class _Run(_Asked):
-    """The same with what several analyses need, which is made once."""
-
-    @cached_property
-    def plan(self) -> Plan:
-        from airflow_provider_ernest.spark.replay.plan import plan_of
-
-        return plan_of(self.log)
-
-    @cached_property
-    def blocked(self) -> BlockedTime:
-        from airflow_provider_ernest.spark.blocked_time import blocked_time
-
-        return blocked_time(self.log, plan=self.plan)
-
-    @cached_property
-    def use(self) -> ResourceUse:
-        from airflow_provider_ernest.spark.resource_use import resource_use
-
-        return resource_use(self.log)
-
-    @cached_property
-    def capacity(self) -> run_profile.Capacity:
-        from airflow_provider_ernest.spark.capacities import achieved_capacity
-
-        return self.given_capacity or achieved_capacity(self.log, self.use)
-
-
-Part = Callable[[_Run, RunProfile], dict[str, Any]]
-
-
-def _outline(run: _Run) -> RunProfile:
+def _outline(run: Run) -> RunProfile:
     """What every log tells that can be replayed at all."""
     from airflow_provider_ernest.spark.replay.launching import most_at_once
 
@@ -165,7 +111,7 @@ def _seconds_without_tasks(log: EventLog) -> float:
     return max(0.0, log.ended_at - log.ready_at - busy_seconds(began, finished))
 
 
-def _doubts(run: _Run, profile: RunProfile) -> Iterator[str]:
+def _doubts(run: Run, profile: RunProfile) -> Iterator[str]:
     """Why the profile may not be trusted."""
     log = run.log
     if abs(profile.replay_error_percent) > TRUSTED_ERROR_PERCENT:
@@ -183,97 +129,3 @@ def _doubts(run: _Run, profile: RunProfile) -> Iterator[str]:
             "the seconds that are analysed; dynamic allocation does that."
         )
     yield from (f"Event log: {warning[:1].lower()}{warning[1:]}" for warning in log.warnings)
-
-
-def _stages(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.stage_profiles import longest_stages
-
-    stages, left_out, seconds = longest_stages(run.log, run.plan, run.blocked, most=MOST_STAGES)
-    return {"stages": stages, "stages_left_out": left_out, "left_out_seconds": seconds}
-
-
-def _bottleneck(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark import monotasks
-
-    most_used = monotasks.bottleneck_of_run(run.log, run.capacity, run.use)
-    bound = replace(profile, bottleneck=bound_by(profile, most_used))
-    return {"bottleneck": bound.bottleneck, "headline": headline_of(bound)}
-
-
-def _ideal(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark import monotasks
-
-    ideal = monotasks.ideal_seconds(run.log, run.capacity, run.use)
-    bottlenecks = monotasks.bottlenecks(run.log, run.capacity, run.use)
-    return {
-        "capacity": run.capacity,
-        "ideal_seconds": monotasks.ideal_seconds_of_run(run.log, run.capacity, run.use),
-        "stages": tuple(
-            replace(
-                stage,
-                ideal_seconds=ideal.get((stage.stage_id, stage.attempt), {}),
-                bottleneck=bottlenecks.get((stage.stage_id, stage.attempt), ""),
-            )
-            for stage in profile.stages
-        ),
-    }
-
-
-def _stragglers(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.stragglers import find_stragglers
-
-    found = find_stragglers(run.log, plan=run.plan)
-    return {
-        "stragglers": found.worst,
-        "straggler_causes": found.causes,
-        "stages": tuple(
-            replace(stage, stragglers=found.by_stage.get((stage.stage_id, stage.attempt), 0))
-            for stage in profile.stages
-        ),
-    }
-
-
-def _what_ifs(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.what_if import default_what_ifs, what_ifs
-
-    if run.changes is None:
-        return {"what_ifs": default_what_ifs(run.log, run.capacity, use=run.use)}
-    return {"what_ifs": what_ifs(run.log, run.capacity, run.changes, run.use)}
-
-
-def _sizes(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.replay.sizes import replay_sizes
-
-    return {"sizes": replay_sizes(run.log, run.machine_counts or sizes_around(profile.machines))}
-
-
-def _phases(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.phases import optex_phases
-
-    return {"phases": optex_phases(run.log, run.use)}
-
-
-def _category(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.job_category import category_of
-
-    return {"category": category_of(run.log)}
-
-
-def _advice(run: _Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.advice import advise
-
-    return {"advice": advise(profile)}
-
-
-_PARTS: tuple[tuple[str, Part], ...] = (
-    ("What the run is bound by", _bottleneck),
-    ("What its stages did", _stages),
-    ("What its machines' resources need at least", _ideal),
-    ("Which tasks held it up", _stragglers),
-    ("What other machines would make of it", _what_ifs),
-    ("What other numbers of machines would make of it", _sizes),
-    ("How long its phases took", _phases),
-    ("What kind of job it is", _category),
-    ("What to change", _advice),
-)
-"""In the order in which they build on one another: what could not be had, and what finds it out."""

@@ -10,7 +10,7 @@ from airflow_provider_ernest.spark.event_log import read_event_log
 from tests.unit.log_cli.conftest import LOGS, Analyze
 from tests.unit.spark.logs import event_log, executor, stage, task
 
-LOG = LOGS / "spark-4.2.0.lz4"
+LOG = LOGS / "spark-3.5.5.zstd"
 
 
 def test_all_tables_of_a_real_run(analyze: Analyze, tmp_path: Path):

@@ -11,7 +11,8 @@ from airflow_provider_ernest.spark import profiling
 from airflow_provider_ernest.spark.event_log import read_event_log
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
 from airflow_provider_ernest.spark.machine_change import Change
-from airflow_provider_ernest.spark.profiling import MOST_STAGES, profile_run, sizes_around
+from airflow_provider_ernest.spark.profile_parts import MOST_STAGES, sizes_around
+from airflow_provider_ernest.spark.profiling import profile_run
 from tests.unit.spark.logs import event_log, executor, job, stage, task
 from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
 
@@ -152,6 +153,11 @@ def test_a_run_that_waits_for_its_driver_is_bound_by_it():
     assert profile.headline.startswith("Bound by the driver, with no task running for 2")
 
 
+def test_advice_rests_on_the_profile():
+    network = next(each for each in profile_run(shuffle()).advice if "network" in each.text)
+    assert network.figure == "6.0 s of waiting in all tasks; without it at best 6.0 s instead of 9.0 s"
+
+
 def test_without_a_task_there_is_nothing_to_analyse():
     with pytest.raises(EventLogError, match="no task that ended"):
         profile_run(event_log(executors=[executor()], ended=5.0))
@@ -191,7 +197,7 @@ def test_what_of_the_log_could_not_be_read_is_told():
     assert warning == "Event log: it was cut off."
 
 
-@pytest.mark.parametrize("module", ["monotasks", "what_if", "stragglers", "phases", "job_category"])
+@pytest.mark.parametrize("module", ["monotasks", "what_if", "stragglers", "phases", "job_category", "advice"])
 def test_an_analysis_that_fails_costs_no_other(module: str, monkeypatch: pytest.MonkeyPatch):
     functions = {
         "monotasks": "ideal_seconds",
@@ -199,6 +205,7 @@ def test_an_analysis_that_fails_costs_no_other(module: str, monkeypatch: pytest.
         "stragglers": "find_stragglers",
         "phases": "optex_phases",
         "job_category": "category_of",
+        "advice": "advise",
     }
 
     def fail(*_: object, **__: object) -> None:
