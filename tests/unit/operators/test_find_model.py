@@ -30,7 +30,7 @@ from airflow_provider_ernest.specification import (
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.model.sample_records import a_decision
 
-TRAINING = {"ernest.design", "ernest.sample_run", "ernest.fit_model"}
+TRAINING = {"ernest.design", "ernest.sample_run", "ernest.fit_model", "ernest.bottleneck_report"}
 CLUSTER = {"ernest.create_cluster", "ernest.terminate_cluster"}
 
 
