@@ -94,14 +94,17 @@ def _ideal(run: Run, profile: RunProfile) -> dict[str, Any]:
 
     ideal = monotasks.ideal_seconds(run.log, run.capacity, run.use)
     bottlenecks = monotasks.bottlenecks(run.log, run.capacity, run.use)
+    unmeasured = monotasks.unmeasured_seconds(run.log, run.use)
     return {
         "capacity": run.capacity,
+        "unmeasured_seconds": sum(unmeasured.values()),
         "ideal_seconds": monotasks.ideal_seconds_of_run(run.log, run.capacity, run.use),
         "stages": tuple(
             replace(
                 stage,
                 ideal_seconds=ideal.get((stage.stage_id, stage.attempt), {}),
                 bottleneck=bottlenecks.get((stage.stage_id, stage.attempt), ""),
+                unmeasured_seconds=unmeasured.get((stage.stage_id, stage.attempt), 0.0),
             )
             for stage in profile.stages
         ),
