@@ -13,6 +13,7 @@ from airflow_provider_ernest.spark.monotasks import (
     ideal_seconds_of_run,
     unmeasured_seconds,
 )
+from airflow_provider_ernest.spark.profiling import profile_run
 from airflow_provider_ernest.spark.resource_use import (
     CPU,
     DISK,
@@ -102,6 +103,9 @@ def test_what_is_not_measured_is_told():
     log = two_machines(shuffle(cpu=0.5, waited=1.5))
 
     assert unmeasured_seconds(log) == {(0, 0): pytest.approx(4 * 6.0)}
+    profile = profile_run(log)
+    assert profile.unmeasured_seconds == pytest.approx(24.0)
+    assert [stage.unmeasured_seconds for stage in profile.stages] == [pytest.approx(24.0)]
 
 
 def test_cores_that_others_use_as_well_leave_a_job_computing():
