@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from airflow_provider_ernest.log_cli.stage_text import stage_lines, straggler_lines
 from airflow_provider_ernest.log_cli.text_table import titled_table, wrapped
 from airflow_provider_ernest.model.run_profile import RunProfile
+from airflow_provider_ernest.report.clarity.limits_chart import unmeasured_in_words
 from airflow_provider_ernest.report.clarity.machines_charts import capacity_in_words, told
 from airflow_provider_ernest.report.clarity.phases_chart import PHASES
 from airflow_provider_ernest.report.clarity.resources import short
@@ -81,7 +82,7 @@ def _limits(profile: RunProfile) -> list[str]:
         f"what could be won at most: the run replayed without waiting, against "
         f"{profile.replayed_seconds:,.1f} s with it ({profile.replay_error_percent:+.1f} % off the truth)"
     )
-    return titled_table(
+    lines = titled_table(
         title,
         ("waiting for", "seconds of tasks", "of their time", "seconds without", "won at most"),
         (
@@ -96,6 +97,7 @@ def _limits(profile: RunProfile) -> list[str]:
         ),
         words=("waiting for",),
     )
+    return [*lines, *wrapped(unmeasured_in_words(profile), indent="  ", further="  ")] if lines else []
 
 
 def _ideal(profile: RunProfile) -> list[str]:

@@ -80,7 +80,7 @@ def _told(each: Straggler) -> str:
 
 
 def _waits(stage: StageProfile) -> str:
-    return ", ".join(f"{name} {percent(share)}" for name, share in waiting(stage)[:1])
+    return ", ".join(f"{short(name)} {percent(share)}" for name, share in waiting(stage)[:1])
 
 
 def _data_lines(shown: list[StageProfile]) -> list[str]:

@@ -13,6 +13,9 @@ from airflow_provider_ernest.report.wording import duration, number, percent
 LEAST_PERCENT = 0.05
 """What wins less has no bar, but for the network and the disks, which everyone asks about."""
 
+LEAST_UNMEASURED = 0.1
+"""Of the tasks' time; less that is unexplained is not told."""
+
 
 def limits_chart(profile: RunProfile) -> Element:
     """A bar as long as the run for each thing that tasks waited for, with what could be won at its end."""
@@ -31,7 +34,7 @@ def limits_chart(profile: RunProfile) -> Element:
         caption=(
             "The run is replayed on the same machines, task by task, without the time that its tasks spent "
             "waiting for one thing. No network, disk or setting, however good, can win more than that; "
-            "what is bought in practice wins less."
+            f"what is bought in practice wins less. {unmeasured_in_words(profile)}"
         ),
         numbers=_numbers(profile),
     )
@@ -55,6 +58,18 @@ def _bar(limit: ResourceLimit, replayed_seconds: float) -> Bar:
 
 def _told(limit: ResourceLimit) -> str:
     return f"{percent(limit.improvement_percent / 100)} without waiting for {within(limit.resource)}"
+
+
+def unmeasured_in_words(profile: RunProfile) -> str:
+    """That part of the tasks' time is unexplained, as a sentence; empty where it is next to none."""
+    total = sum(stage.task_seconds for stage in profile.stages) + profile.left_out_seconds
+    share = profile.unmeasured_seconds / total if total > 0 else 0.0
+    if share < LEAST_UNMEASURED:
+        return ""
+    return (
+        f"For {percent(share)} of their time tasks neither computed nor waited for anything that Spark "
+        "measures: they read input, called a service, or shared their cores with others."
+    )
 
 
 def _numbers(profile: RunProfile) -> Element:

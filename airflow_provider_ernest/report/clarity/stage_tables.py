@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element
 
-from airflow_provider_ernest.model.run_profile import RunProfile, StageProfile, Straggler
+from airflow_provider_ernest.model.run_profile import UNMEASURED, RunProfile, StageProfile, Straggler
 from airflow_provider_ernest.report.clarity.resources import short, within
 from airflow_provider_ernest.report.tables import table
 from airflow_provider_ernest.report.wording import data_amount, duration, number, percent, shortened
@@ -55,7 +55,8 @@ def waiting(stage: StageProfile) -> list[tuple[str, float]]:
     """What its tasks waited for with the share of their time, the most first; without what is little."""
     if stage.task_seconds <= 0:
         return []
-    shares = ((name, seconds / stage.task_seconds) for name, seconds in stage.blocked_seconds.items())
+    waited = {**stage.blocked_seconds, UNMEASURED: stage.unmeasured_seconds}
+    shares = ((name, seconds / stage.task_seconds) for name, seconds in waited.items())
     return sorted((each for each in shares if each[1] >= LEAST_SHARE), key=lambda each: -each[1])
 
 
@@ -98,7 +99,7 @@ def straggler_table(stragglers: Sequence[Straggler]) -> Element:
 
 
 def _waits(stage: StageProfile) -> str:
-    told = (f"{within(name)} {percent(share)}" for name, share in waiting(stage)[:2])
+    told = (f"{within(short(name))} {percent(share)}" for name, share in waiting(stage)[:2])
     return ", ".join(each.replace(" %", NO_BREAK + "%") for each in told)
 
 

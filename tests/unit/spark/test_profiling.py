@@ -78,7 +78,16 @@ def test_its_stages():
     assert (fetching.shuffle_remote_bytes, fetching.shuffle_local_bytes) == (60_000_000, 60_000_000)
     assert fetching.blocked_seconds[documents.NETWORK] == pytest.approx(6.0)
     assert fetching.seconds_without[documents.NETWORK] == pytest.approx(1.0)
+    assert (computing.unmeasured_seconds, fetching.unmeasured_seconds) == (0.0, 0.0)
     assert (computing.bottleneck, fetching.bottleneck) == (documents.CPU, documents.NETWORK)
+
+
+def test_time_that_spark_does_not_measure_is_told():
+    rows = [task(0, 1.0, 2.0, cpu_seconds=0.5, run_seconds=2.0)]
+    profile = profile_run(event_log(rows, ended=3.5))
+    assert profile.unmeasured_seconds == pytest.approx(1.5)
+    assert profile.stages[0].unmeasured_seconds == pytest.approx(1.5)
+    assert profile.bottleneck == documents.UNMEASURED
 
 
 def test_the_capacity_is_what_was_given_or_what_the_tasks_got():

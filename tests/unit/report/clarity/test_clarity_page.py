@@ -108,6 +108,12 @@ def test_the_figures_of_each_limit():
     assert "Python worker\n0\n0 %\n44.6\n0 %" in text, "in the table, though it has no bar"
 
 
+def test_time_that_nothing_explains_is_told():
+    words = "For 11 % of their time tasks neither computed nor waited for anything that Spark measures"
+    assert words in page_of(network_bound()).text
+    assert "anything that Spark measures" not in page_of(network_bound(unmeasured_seconds=0.0)).text
+
+
 def test_a_network_that_wins_nothing_has_its_bar_all_the_same():
     (limit,) = (each for each in network_bound().limits if each.resource == documents.NETWORK)
     nothing = replace(limit, improvement_percent=0.0, seconds_without=44.6)
@@ -116,7 +122,7 @@ def test_a_network_that_wins_nothing_has_its_bar_all_the_same():
 
 def test_a_stage_says_what_binds_it_and_what_its_tasks_wait_for():
     text = page_of(network_bound()).text
-    waits = "the network 62\N{NO-BREAK SPACE}%"
+    waits = "the network 62\N{NO-BREAK SPACE}%, unmeasured 10\N{NO-BREAK SPACE}%"
     assert f"revenue o…\n27.7\nnetwork\n{waits}\n192\n1.00\n3.90\n13" in text, "shortened"
     assert "192 + 3 failed" in text
     assert (
