@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 PACKAGE = "org.apache.spark.sql.execution.ui."
 BROADCAST_NODE = "BroadcastExchange"
-BROADCAST_METRICS = frozenset(("time to collect", "time to build", "time to broadcast"))
+BROADCAST_METRICS = frozenset(("time to build", "time to broadcast"))
 """One after the other (``BroadcastExchangeExec.relationFuture``), in milliseconds."""
 
 

@@ -69,7 +69,12 @@ class ExecutorRow:
 
 @dataclass(frozen=True, kw_only=True)
 class SqlExecutionRow:
-    """One query of Spark SQL. `broadcast_seconds`: to collect, build and send its broadcasts."""
+    """One query of Spark SQL.
+
+    Attributes:
+        broadcast_seconds: of the driver, to build and send its broadcasts. Collecting their rows is the
+            work of tasks.
+    """
 
     execution_id: int
     started_at: float
