@@ -46,6 +46,10 @@ RATES = {
 TIMES = {"": 1.0, ", half": 0.5, ", twice": 2.0}
 """The other scenarios of a job: how many times as fast."""
 
+NO_LIMIT = ", no limit"
+UNLIMITED = 1.25
+"""Gigabytes per second that a network without a limit is taken to carry: so many that they need no time."""
+
 
 def by_thesis(log: EventLog, capacity: Capacity, change: Change) -> FloatColumn:
     """Every task as many times as long as the longest ideal time of its stage becomes."""
@@ -83,15 +87,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _lines(folder: Path) -> Iterator[str]:
     errors: dict[str, list[float]] = {rule: [] for rule in RULES}
-    yield f"{'from':<16}{'to':<16}{'was':>7}{'took':>7}" + "".join(f"{rule:>14}" for rule in RULES)
+    yield f"{'from':<18}{'to':<18}{'was':>7}{'took':>7}" + "".join(f"{rule:>14}" for rule in RULES)
     for resource, jobs in RATES.items():
         for job, rate in jobs.items():
-            for base, other in permutations(TIMES, 2):
-                told = _compared(folder, resource, f"{job}{base}", f"{job}{other}", rate * TIMES[base])
+            rates = {suffix: rate * times for suffix, times in TIMES.items()}
+            if resource == NETWORK:
+                rates[NO_LIMIT] = UNLIMITED
+            for base, other in permutations(rates, 2):
+                paths = [log_of(folder, f"{job}{suffix}", 0) for suffix in (base, other)]
+                told = _compared(paths, resource, rates[base], rates[other])
                 if told is None:
                     continue
                 was, took, predicted = told
-                row = f"{job + base:<16}{job + other:<16}{was:7.1f}{took:7.1f}"
+                row = f"{job + base:<18}{job + other:<18}{was:7.1f}{took:7.1f}"
                 for rule, seconds in predicted.items():
                     errors[rule].append(100 * (seconds / took - 1))
                     row += f"{seconds:7.1f}{errors[rule][-1]:+6.0f}%"
@@ -99,21 +107,19 @@ def _lines(folder: Path) -> Iterator[str]:
     if errors["this"]:
         for name, worst in (("median", False), ("largest", True)):
             values = (max(map(abs, each)) if worst else median(map(abs, each)) for each in errors.values())
-            yield f"{name + ' absolute error':<46}" + "".join(f"{value:13.0f}%" for value in values)
+            yield f"{name + ' absolute error':<50}" + "".join(f"{value:13.0f}%" for value in values)
 
 
 def _compared(
-    folder: Path, resource: str, base: str, other: str, rate: float
+    paths: Sequence[Path], resource: str, rate: float, other_rate: float
 ) -> tuple[float, float, dict[str, float]] | None:
     """What the base run took, the other took, and it was predicted to; None where one was not made."""
-    paths = [log_of(folder, name, 0) for name in (base, other)]
     if not all(path.exists() for path in paths):
         return None
     log, truth = (read_event_log(path) for path in paths)
-    times = _times(other) / _times(base)
     network = resource == NETWORK
     capacity = stated_capacity(log, **{"network" if network else "disk": rate})
-    change = Change(network=times) if network else Change(disk=times)
+    change = Change(network=other_rate / rate) if network else Change(disk=other_rate / rate)
     was = log.ended_at - log.ready_at
     replayed = replay(log).seconds
     predicted = {
@@ -121,10 +127,6 @@ def _compared(
         for name, rule in RULES.items()
     }
     return was, truth.ended_at - truth.ready_at, predicted
-
-
-def _times(scenario: str) -> float:
-    return next((times for suffix, times in TIMES.items() if suffix and scenario.endswith(suffix)), 1.0)
 
 
 if __name__ == "__main__":
