@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from pathlib import Path
 from benchmarks.event_log_fixtures.scrubbed import scrubbed
 
 HERE = Path(__file__).parent
+MOST_SECONDS = 1800.0
 _CONF = {
     "spark.ui.enabled": "false",
     "spark.eventLog.enabled": "true",
@@ -79,10 +81,22 @@ class InstalledSpark:
         if hasattr(self, "_home"):
             environment["SPARK_HOME"] = str(self._home)
         text = typed.read_text() if typed else ""
-        done = subprocess.run(
-            command, env=environment, input=text, capture_output=True, text=True, timeout=300
-        )
-        if done.returncode:
-            sys.stderr.write(done.stdout + done.stderr)
+        # Of a session of its own: the shell's script has children, which must not outlive it.
+        with subprocess.Popen(
+            command,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        ) as process:
+            try:
+                told, errors = process.communicate(text, timeout=MOST_SECONDS)
+            except BaseException:
+                os.killpg(process.pid, signal.SIGTERM)
+                raise
+        if process.returncode:
+            sys.stderr.write(told + errors)
             raise SystemExit(f"{command[0]} has failed")
-        return done.stdout
+        return told

@@ -9,8 +9,8 @@ if TYPE_CHECKING:
 
 RUN_PYTHON_WORKERS = "time to run Python workers"
 """From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The time
-to start a worker is a part of it; that to initialise one is, too, but counts from the worker's start, which an
-earlier task may have made: neither may be added."""
+to start a worker is a part of it; that to initialise one is, too, but counts from the worker's start, which
+may have been for an earlier task: neither may be added."""
 
 
 def python_seconds(event: TaskEndWithAccumulables) -> float:

@@ -7,9 +7,11 @@ import hashlib
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 
 from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.model.documents import RunConditions
@@ -114,6 +116,27 @@ def test_an_address_of_object_storage_is_read_too(context, breadcrumbs, tmp_path
     write_log(tmp_path / "app-7")
 
     assert record(context, event_log=f"file://{tmp_path}").run_seconds == pytest.approx(100.0)
+
+
+@pytest.mark.parametrize("given", ["the log", "its folder", "its folder and others"])
+def test_a_log_as_spark_writes_it_by_default_is_read(context, breadcrumbs, tmp_path, given):
+    """Compressed, and rolled over from file to file."""
+    lines = Path(write_log(tmp_path / "plain")).read_bytes().splitlines(keepends=True)
+    logs = tmp_path / "logs"
+    rolled = logs / "eventlog_v2_app-7"
+    rolled.mkdir(parents=True)
+    (rolled / "appstatus_app-7").touch()
+    for number, part in enumerate((lines[:3], lines[3:]), start=1):
+        packed = zstandard.ZstdCompressor().compress(b"".join(part))
+        (rolled / f"events_{number}_app-7.zstd").write_bytes(packed)
+    if given == "its folder and others":
+        (logs / "eventlog_v2_app-70").mkdir()
+        (logs / "app-6.lz4").touch()
+    place = rolled if given == "the log" else logs
+    run = record(context, event_log=str(place), application_id="app-7")
+
+    assert (run.run_seconds, run.application_id) == (pytest.approx(100.0), "app-7")
+    assert (run.event_log, run.conditions) == (str(rolled), RunConditions(spark="4.2.0"))
 
 
 @pytest.mark.parametrize("content", ["gone", "several", "garbage", "compressed", "unfinished"])

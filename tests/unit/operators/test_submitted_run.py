@@ -21,6 +21,15 @@ def test_the_log_that_begins_after_the_submission_is_its_own(tmp_path):
     assert run.application_id == "app-7"
 
 
+def test_a_log_that_is_rolled_over_is_its_own_too(tmp_path):
+    (tmp_path / "eventlog_v2_app-6").mkdir()
+    run = submitted(tmp_path)
+    (tmp_path / "eventlog_v2_app-7").mkdir()
+
+    assert run.event_log == tmp_path / "eventlog_v2_app-7"
+    assert run.application_id == "app-7"
+
+
 @pytest.mark.parametrize("folder", ["/logs\0here", "/nowhere/at/all", "hdfs://logs", ""])
 def test_a_folder_that_cannot_be_listed_holds_no_log(folder):
     run = submitted(folder)

@@ -4,9 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
+import zstandard
 
 from airflow_provider_ernest.exceptions import SampleRunError
-from airflow_provider_ernest.spark.run_record import find_event_log, read_run
+from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log, read_run
 
 
 def executor(number: int, *, at: float, port: int) -> dict:
@@ -117,3 +118,48 @@ def test_checksum_files_are_no_event_logs(tmp_path: Path):
     assert find_event_log(tmp_path) is None
     write(tmp_path / "app-1.inprogress", [])
     assert find_event_log(tmp_path) == tmp_path / "app-1.inprogress"
+
+
+def test_folders_of_rolled_logs_are_event_logs_and_others_are_not(tmp_path: Path):
+    (tmp_path / "checkpoints").mkdir()
+    assert find_event_log(tmp_path) is None
+    (tmp_path / "eventlog_v2_app-1").mkdir()
+    assert find_event_log(tmp_path) == tmp_path / "eventlog_v2_app-1"
+
+
+@pytest.mark.parametrize(
+    ("name", "application"),
+    [
+        ("app-1", "app-1"),
+        ("app-1.inprogress", "app-1"),
+        ("app-1.zstd", "app-1"),
+        ("app-1.lz4.inprogress", "app-1"),
+        ("eventlog_v2_app-1", "app-1"),
+        ("eventlog_v2_application_17_0001_2", "application_17_0001"),
+        ("application_17_0001_1.snappy", "application_17_0001"),
+        ("application_17_0001", "application_17_0001"),
+        ("spark-1f.2e", "spark-1f.2e"),
+    ],
+)
+def test_the_name_tells_the_application(name: str, application: str):
+    assert application_id_of(Path(name)) == application
+
+
+def test_a_compressed_and_a_rolled_log_tell_of_the_same_run(tmp_path: Path):
+    plain = write(tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=112, port=2)))
+    packed = tmp_path / "app-1.zstd"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
+    rolled = tmp_path / "eventlog_v2_app-1"
+    rolled.mkdir()
+    lines = plain.read_bytes().splitlines(keepends=True)
+    (rolled / "events_1_app-1").write_bytes(b"".join(lines[:4]))
+    (rolled / "events_2_app-1").write_bytes(b"".join(lines[4:]))
+
+    runs = [read_run(log) for log in (plain, packed, rolled)]
+    assert runs[0].run_seconds(2) == runs[1].run_seconds(2) == runs[2].run_seconds(2) == pytest.approx(48)
+    assert runs[0].metrics() == runs[1].metrics() == runs[2].metrics()
+
+
+def test_a_log_that_is_not_there_is_told(tmp_path: Path):
+    with pytest.raises(SampleRunError, match=r"Cannot read the event log .*absent"):
+        read_run(tmp_path / "absent")
