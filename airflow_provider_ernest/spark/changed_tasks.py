@@ -64,8 +64,10 @@ def changed_task_seconds(
     comes from other machines is for the replay.
     """
     use = use or resource_use(log)
-    slots = max(1, len(log.machines)) * (change.cores or capacity.cores)
-    parallelism = np.minimum(use.summed(np.ones(len(log.tasks))), slots)
+    parallelism = use.parallelism
+    if change.cores is not None:
+        slots = max(1, len(log.machines)) * change.cores
+        parallelism = np.minimum(use.summed(np.ones(len(log.tasks))), slots)
     moving = _all_moving(log, capacity, change, use)
     total: FloatColumn = np.maximum(0.0, log.tasks.seconds)
     computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))

@@ -31,6 +31,7 @@ from airflow_provider_ernest.spark.log_reading.tables import (
     IntColumn,
     TaskTable,
 )
+from airflow_provider_ernest.spark.replay.launching import most_at_once
 
 CPU, NETWORK, DISK = run_profile.CPU, run_profile.NETWORK, run_profile.DISK
 GARBAGE_COLLECTION, PYTHON_WORKER = run_profile.GARBAGE_COLLECTION, run_profile.PYTHON_WORKER
@@ -83,7 +84,7 @@ def resource_use(log: EventLog) -> ResourceUse:
         stages=stages,
         stage_of=stage_of,
         parts=split_seconds(log.tasks, in_python=in_python[stage_of]),
-        parallelism=np.minimum(tasks_of, max(1, log.slots)).astype(np.float64),
+        parallelism=np.minimum(tasks_of, log.slots or most_at_once(log.tasks)).astype(np.float64),
         in_python=in_python,
     )
 

@@ -99,6 +99,13 @@ def test_a_stage_runs_no_more_tasks_at_once_than_it_has_or_there_are_slots():
     assert resource_use(log).parallelism.tolist() == [2.0, 4.0]
 
 
+def test_without_executors_as_many_run_at_once_as_did():
+    """As in a log that was cut off before they were told."""
+    log = event_log([task(), task(launched=0.5), task(launched=1.0)], executors=[])
+
+    assert resource_use(log).parallelism.tolist() == [2.0]
+
+
 def test_what_is_spilled_is_written_and_read_again():
     log = event_log(
         [

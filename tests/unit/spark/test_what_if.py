@@ -207,6 +207,18 @@ def test_a_run_without_tasks_cannot_be_imagined():
         what_if(log, achieved_capacity(log), Change(network=2.0))
 
 
+def test_machines_that_are_not_alike_stay_as_they_are():
+    """The smaller one's cores stand in the capacity; together they have more slots than twice those."""
+    rows = [
+        task(0, 0.0, 4.0, executor=0, cpu_seconds=1.0, fetch_wait_seconds=3.0, shuffle_remote_bytes=GIGABYTE)
+        for _ in range(6)
+    ]
+    log = event_log(rows, executors=[executor(0, cores=1), executor(1, cores=5)])
+
+    for capacity in (achieved_capacity(log), stated_capacity(log, network=1.0)):
+        assert changed_task_seconds(log, capacity, Change()).tolist() == pytest.approx([4.0] * 6)
+
+
 @pytest.mark.parametrize("seed", range(40))
 def test_nothing_changed_takes_as_long(seed):
     log = random_log(seed)
