@@ -1,14 +1,16 @@
 from __future__ import annotations
 
-import gzip
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_ernest import command_line
+from airflow_provider_ernest.spark.log_reading.files import open_lines
 
-LOGS = Path(__file__).parents[1] / "spark" / "event_logs"
+LOG = Path(__file__).parent / "event_logs" / "shuffle.zstd"
+"""Of a run whose hosts had slow links, made by ``python -m benchmarks.clarity --keep`` and scrubbed by
+`benchmarks.event_log_fixtures.scrubbed`."""
 
 Analyze = Callable[..., tuple[int, str, str]]
 
@@ -27,5 +29,13 @@ def analyze(capsys: pytest.CaptureFixture[str]) -> Analyze:
 
 @pytest.fixture(scope="session")
 def plain_log() -> bytes:
-    """A log of Spark 3.5, of a finished run on two machines."""
-    return gzip.decompress((LOGS / "spark-3.5.5.gz").read_bytes())
+    """The same log, not compressed."""
+    return b"".join(line + b"\n" for line in open_lines(LOG))
+
+
+@pytest.fixture
+def other_log(plain_log: bytes, tmp_path: Path) -> Path:
+    """A second log of the same run."""
+    file = tmp_path / "app-2"
+    file.write_bytes(plain_log)
+    return file

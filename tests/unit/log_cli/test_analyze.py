@@ -11,9 +11,7 @@ from airflow_provider_ernest.model.optex.profile import JobProfile
 from airflow_provider_ernest.model.run_profile import RunProfile
 from airflow_provider_ernest.spark.event_log import read_event_log
 from airflow_provider_ernest.spark.profiling import profile_run
-from tests.unit.log_cli.conftest import LOGS, Analyze
-
-LOG, OTHER_LOG = LOGS / "spark-3.5.5.zstd", LOGS / "spark-3.5.5.gz"
+from tests.unit.log_cli.conftest import LOG, Analyze
 
 
 def test_it_says_what_binds_the_run_first(analyze: Analyze):
@@ -21,9 +19,11 @@ def test_it_says_what_binds_the_run_first(analyze: Analyze):
     assert code == 0
     assert err == ""
     told = " ".join(out.split())
-    assert re.match(r"job \(app-\S+\) (CPU-b|B)ound.*: (at most|nothing)", told)
-    assert re.search(r"[\d.]+ s on 2 machines, 2 tasks at once; a start-up of [\d.]+ s comes on top", told)
-    titles = ["what could be won at most", "\nstages", "\nstragglers", "\non other machines", "\nphases"]
+    assert re.match(
+        r"shuffle \(app-\S+\) Network-bound: up to \d+ % \(.* from an infinitely fast network", told
+    )
+    assert re.search(r"[\d.]+ s on 3 machines, 3 tasks at once; a start-up of [\d.]+ s comes on top", told)
+    titles = ["what to change", "what could be won at most", "\nstages", "\non other machines", "\nphases"]
     places = [out.index(title) for title in titles]
     assert places == sorted(places)
 
@@ -61,8 +61,8 @@ def test_machines_as_they_are_stated_and_others(analyze: Analyze):
     ]
 
 
-def test_several_logs_have_a_line_each(analyze: Analyze):
-    code, out, _ = analyze(LOG, OTHER_LOG, "--scale", "0.1", "0.5")
+def test_several_logs_have_a_line_each(analyze: Analyze, other_log: Path):
+    code, out, _ = analyze(LOG, other_log, "--scale", "0.1", "0.5")
     assert code == 0
     title, heading, first, second = out.splitlines()
     assert title == "2 runs"
@@ -71,18 +71,18 @@ def test_several_logs_have_a_line_each(analyze: Analyze):
     assert "50 %" in second
 
 
-def test_several_logs_as_json_are_a_list(analyze: Analyze, tmp_path: Path):
+def test_several_logs_as_json_are_a_list(analyze: Analyze, other_log: Path, tmp_path: Path):
     file = tmp_path / "profiles.json"
-    assert analyze(LOG, OTHER_LOG, "--json", file)[0] == 0
+    assert analyze(LOG, other_log, "--json", file)[0] == 0
     assert [RunProfile.from_dict(each).event_log for each in json.loads(file.read_text())] == [
         str(LOG),
-        str(OTHER_LOG),
+        str(other_log),
     ]
 
 
-def test_the_jobs_profile_and_what_it_foretells(analyze: Analyze, tmp_path: Path):
+def test_the_jobs_profile_and_what_it_foretells(analyze: Analyze, other_log: Path, tmp_path: Path):
     file = tmp_path / "job.json"
-    code, out, _ = analyze(LOG, OTHER_LOG, "--scale", "0.1", "--job-profile", file, "--machines", "2,16")
+    code, out, _ = analyze(LOG, other_log, "--scale", "0.1", "--job-profile", file, "--machines", "2,16")
     assert code == 0
     job = JobProfile.from_dict(json.loads(file.read_text()))
     assert job.baseline_scale == 0.1

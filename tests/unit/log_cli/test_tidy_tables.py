@@ -7,10 +7,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.log_cli import tidy_tables
 from airflow_provider_ernest.log_cli.tidy_tables import FILES, refuse_tables, write_tables
 from airflow_provider_ernest.spark.event_log import read_event_log
-from tests.unit.log_cli.conftest import LOGS, Analyze
+from tests.unit.log_cli.conftest import LOG, Analyze
 from tests.unit.spark.logs import event_log, executor, stage, task
-
-LOG = LOGS / "spark-3.5.5.zstd"
 
 
 def test_all_tables_of_a_real_run(analyze: Analyze, tmp_path: Path):
