@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.model.documents import run_profile
+from airflow_provider_ernest.spark.capacities import WAITING_SHARE
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, IntColumn
 from airflow_provider_ernest.spark.machine_change import Change
 from airflow_provider_ernest.spark.monotasks import ideal_times
@@ -132,7 +133,10 @@ def _new_waiting(
     """
     waited = use.summed(moving.waited)
     known = np.isfinite(moving.needed)
-    needed = np.where(known, np.minimum(moving.needed, total / use.parallelism), 0.0)
+    # What tasks mostly waited for was full, though it gave less than its rate: headers and the like.
+    full = waited >= WAITING_SHARE * total
+    needed = np.where(full, np.maximum(moving.needed, waited / use.parallelism), moving.needed)
+    needed = np.where(known, np.minimum(needed, total / use.parallelism), 0.0)
     by_capacity = parallelism * _stage_waiting(
         waited / parallelism, needed, moving.ratio, rest=rest / parallelism
     )

@@ -135,6 +135,25 @@ def test_more_cores_do_not_fill_a_full_network_faster():
     assert seconds_of(log, stated_capacity(log, network=1.0), cores=2) == pytest.approx(8.0)
 
 
+def test_a_network_that_gives_less_than_its_rate_is_full_all_the_same():
+    """4 GB in 5 s, where 4 s were stated: headers, and machines of which one fetches more than the others."""
+    rows = [
+        task(
+            0,
+            6.0 * (number // 2),
+            6.0,
+            executor=number % 2,
+            cpu_seconds=1.0,
+            fetch_wait_seconds=5.0,
+            shuffle_remote_bytes=4 * GIGABYTE,
+        )
+        for number in range(4)
+    ]
+    log = event_log(rows, executors=[executor(0), executor(1)])
+
+    assert seconds_of(log, stated_capacity(log, network=1.0), cores=2) == pytest.approx(10.0)
+
+
 def test_disks_that_are_waited_for_are_full():
     rows = [
         task(0, 5.0 * (number // 2), 5.0, executor=number % 2, cpu_seconds=1.0, shuffle_write_seconds=4.0)
