@@ -64,7 +64,6 @@ SLOW_LINK_MEGABITS = 8.0
 SHARE, SLOW_SHARE = 0.6, 0.2
 DISK_MEGABYTES = 6.0
 SIZES = (2, 3, 4, 6)
-SIZE_REPLAYED = 3
 
 
 def _link(megabits_per_second: float) -> Performance:
