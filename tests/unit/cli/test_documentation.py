@@ -2,12 +2,15 @@
 
 import re
 import shlex
+import shutil
 from pathlib import Path
 
 import pytest
 
 from airflow_provider_ernest.cli.commands import COMMANDS
-from airflow_provider_ernest.cli.main import main
+from airflow_provider_ernest.command_line import main
+from airflow_provider_ernest.log_cli import analyze
+from tests.unit.log_cli.conftest import LOG
 
 PAGE = Path(__file__).parents[3] / "docs" / "command_line.md"
 
@@ -16,6 +19,7 @@ def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytes
     page = PAGE.read_text(encoding="utf-8")
     (runs,) = re.findall(r"```text\n(#machines.*?)```", page, re.DOTALL)
     monkeypatch.chdir(tmp_path)
+    shutil.copy(LOG, tmp_path)
     commands = [
         shlex.split(line) for line in re.findall(r"^\$ (.*)$", page.replace("\\\n", " "), re.MULTILINE)
     ]
@@ -25,4 +29,4 @@ def test_every_command_line_of_the_page_works(tmp_path: Path, monkeypatch: pytes
             assert Path("runs.csv").read_text().splitlines()[0] == runs.splitlines()[0]
             Path("runs.csv").write_text(runs, encoding="utf-8")
     assert {program for program, *_ in commands} == {"ernest"}
-    assert {argv[0] for _, *argv in commands} == {command.name for command in COMMANDS}
+    assert {argv[0] for _, *argv in commands} == {command.name for command in (*COMMANDS, analyze.COMMAND)}
