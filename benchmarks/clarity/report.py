@@ -71,6 +71,9 @@ def report_lines(logs: Logs) -> Iterator[str]:
     """The whole report."""
     yield from _run_lines(logs)
     found = answers(logs)
+    yield ""
+    yield "Predictions from one run's event log, in seconds: what was said of another run, and what came. The"
+    yield "guess knows no better: nothing changes, or all work spreads evenly over machines and cores"
     for analysis in dict.fromkeys(answer.question.analysis for answer in found):
         yield ""
         yield from _answer_lines(analysis, [a for a in found if a.question.analysis == analysis])
@@ -102,7 +105,7 @@ def _run_cells(profiles: Sequence[RunProfile]) -> str:
 
 
 def _answer_lines(analysis: str, of_analysis: Sequence[Answer]) -> Iterator[str]:
-    yield f"Predictions: {analysis}. Seconds; errors of what was said, and of a guess that knows no better"
+    yield f"Predictions: {analysis}"
     yield f"{'from the run':18}  {'what if':32}     was    said    came   error   guess"
     for answer in of_analysis:
         asked = f"{answer.question.base:18}  {answer.question.text:32}"
