@@ -15,6 +15,7 @@ from airflow_provider_ernest.spark.log_reading.lines import lines_of
 from airflow_provider_ernest.spark.log_reading.log_names import (
     COMPACT_SUFFIX,
     IN_PROGRESS_SUFFIX,
+    ROLLED_PREFIX,
     events_number,
 )
 from airflow_provider_ernest.spark.log_reading.notes import Notes
@@ -69,7 +70,7 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
     numbered = [(number, each) for each in inside if (number := events_number(each.name)) is not None]
     if numbered:
         return _rolled(numbered, notes)
-    logs = [each for each in inside if _may_be_log(each)]
+    logs = [each for each in inside if _is_log(each)]
     if len(logs) != 1:
         raise EventLogError(
             f"The folder {place} holds {len(logs) or 'no'} event log{'s' * (len(logs) > 1)}"
@@ -77,11 +78,13 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
             f"{' ...' if len(logs) > _NAMED else ''}.",
             remedy="Give that of one application.",
         )
-    return event_files(logs[0], notes) if logs[0] != place else []
+    return event_files(logs[0], notes)
 
 
-def _may_be_log(place: Place) -> bool:
-    return not place.name.startswith((".", "_", "appstatus_"))
+def _is_log(place: Place) -> bool:
+    if place.name.startswith((".", "_", "appstatus_")):
+        return False
+    return place.name.startswith(ROLLED_PREFIX) or not place.is_dir()
 
 
 def _rolled(numbered: list[tuple[int, Place]], notes: Notes) -> list[Place]:

@@ -67,6 +67,8 @@ _ROW_TYPE = np.dtype([(name, _TYPES[code]) for name, code in _COLUMNS.items()])
 _CHUNK_BYTES = 16_384 * _ROW.size
 _LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
 _NAN = float("nan")
+_REDONE = "Resubmitted"
+"""Told, once more, of a task that had succeeded, when its output was lost with its executor."""
 _TOLD_BY_PYTHON = b"Python workers"
 
 
@@ -89,6 +91,7 @@ class TaskRows:
         self._parts: dict[str, list[np.ndarray[Any, Any]]] = defaultdict(list)
         self._count = 0
         self._executors: dict[str, int] = {}
+        self._redone: list[int] = []
 
     def add(self, line: bytes) -> None:
         """Read an event.
@@ -104,6 +107,9 @@ class TaskRows:
         else:
             event = self._decode(line)
             in_python = _NAN
+        if event.reason.reason == _REDONE:
+            self._redone.append(event.info.task_id)
+            return
         self._rows += self._packed(event, in_python)
         self._count += 1
         if self._most_tasks is not None and self._count > self._most_tasks:
@@ -179,6 +185,7 @@ class TaskRows:
         numbers = np.array([executors.get(each, -1) for each in self._executors] or [-1], dtype=np.int64)
         columns["executor"] = numbers[columns["executor"]]
         columns["succeeded"] &= ~_redundant(columns, index)
+        columns["succeeded"] &= ~np.isin(columns["task_id"], self._redone)
         return TaskTable(**columns)
 
 

@@ -236,6 +236,17 @@ def test_of_two_copies_that_succeeded_the_first_counts(tmp_path: Path):
     assert log.tasks.speculative.tolist() == [True, False, False]
 
 
+def test_a_task_whose_output_was_lost_does_not_count_and_is_told_once(tmp_path: Path):
+    """With its executor, whereupon Spark tells of the same task again, as resubmitted, and another is run."""
+    lost = task(1, reason="Resubmitted")
+    log = read_event_log(
+        write(tmp_path / "app-1", started(), task(1), task(2), lost, task(3, Index=1), ended())
+    )
+
+    assert log.tasks.task_id.tolist() == [1, 2, 3]
+    assert log.tasks.succeeded.tolist() == [False, True, True]
+
+
 def test_executors_keep_their_number_and_tell_of_their_end(tmp_path: Path):
     removed = {
         "Event": "SparkListenerExecutorRemoved",
