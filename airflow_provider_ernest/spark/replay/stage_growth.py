@@ -15,8 +15,11 @@ import numpy as np
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import FloatColumn
 
-_TRUST = 0.05
-"""Weight of what is taken of a single run against one other run; relative squares of seconds."""
+_TRUST = 0.01
+"""Weight of what is taken of a single run against one run: such guesses are ten times as far off as runs."""
+
+_FEW_BYTES = 4096
+"""A task that reads less, such as the last of an aggregation, does not take its time for them."""
 
 _LARGER_BY = 1.05
 """Scales that differ by less tell nothing of growth."""
@@ -92,10 +95,11 @@ def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, sl
     points = [source, *others]
     tasks = max(1, round(_tasks(points, scale=scale, slots=slots)))
     data = _data(points, scale=scale)
+    few = source.read_bytes > 0 and source.read_bytes / source.tasks < _FEW_BYTES
     fixed, per_data = _line(
         np.array([read / point.tasks for read, point in zip(data[1:], points, strict=True)]),
         np.array([point.mean_seconds for point in points]),
-        fixed_seconds=source.fixed_seconds,
+        fixed_seconds=source.mean_seconds if few else source.fixed_seconds,
     )
     was = fixed + per_data * data[1] / source.tasks
     becomes = fixed + per_data * data[0] / tasks
@@ -104,16 +108,20 @@ def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, sl
 
 def _tasks(points: Sequence[StagePoint], *, scale: float, slots: int) -> float:
     """How many tasks there are: as many as before, or more with the scale, or as many as there are slots."""
-    source = points[0]
+    source, several = points[0], _is_of_several_scales(points)
     counts = np.array([point.tasks for point in points])
-    if (counts == counts[0]).all() and _is_of_several_scales(points):
-        return source.tasks
     waves = counts / np.array([point.slots for point in points])
-    if len(set(waves.tolist())) == 1 and waves[0].is_integer() and len({point.slots for point in points}) > 1:
+    scales = np.array([point.scale for point in points])
+    is_constant = bool((counts == counts[0]).all())
+    # Partitions are whole, and so may be one off; runs of more input often have more machines, too.
+    follows_scale = bool((np.abs(counts - source.tasks * scales / source.scale) <= 1.0).all())
+    if source.reads_input and follows_scale and not (several and is_constant):
+        return source.tasks * scale / source.scale
+    if is_constant:
+        return source.tasks
+    if (waves == waves[0]).all() and waves[0].is_integer():
         return float(waves[0] * slots)
-    if _is_of_several_scales(points):
-        return _scaled(points, counts, scale=scale)
-    return source.tasks * (scale / source.scale if source.reads_input else 1.0)
+    return _scaled(points, counts, scale=scale) if several else source.tasks
 
 
 def _data(points: Sequence[StagePoint], *, scale: float) -> list[float]:
