@@ -41,9 +41,7 @@ class Pieces:
 
     def read(self, size: int = CHUNK_BYTES) -> bytes:
         """At most so many bytes, as files give them; nothing at the end."""
-        if self._at == len(self._held):
-            data: bytes = self._content.read(size)
-            return data
+        self._hold(1)
         return self._take(min(size, len(self._held) - self._at))
 
     def exactly(self, size: int, what: str) -> bytes:

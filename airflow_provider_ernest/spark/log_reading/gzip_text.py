@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.spark.log_reading.blocks import Pieces
 
+_STEP_BYTES = 4096
+"""Where a step meets damage, what it has decompressed before is lost."""
 _GZIP_WINDOW = 16 + zlib.MAX_WBITS
 
 
@@ -24,7 +26,7 @@ def gzip_text(pieces: Pieces) -> Iterator[bytes]:
     while not pieces.is_at_end:
         decompressor = zlib.decompressobj(_GZIP_WINDOW)
         while not decompressor.eof:
-            data = decompressor.unconsumed_tail or pieces.some()
+            data = decompressor.unconsumed_tail or pieces.read(_STEP_BYTES)
             try:
                 text = decompressor.decompress(data, CHUNK_BYTES)
             except zlib.error as error:
