@@ -23,6 +23,9 @@ from airflow_provider_ernest.spark.replay.stage_growth import growth
 _LARGEST_CORRECTION = 1.25
 """A stage whose own replay is further off did something else than run its tasks."""
 
+_MOST_TASKS = 20_000
+"""Of a stage, that are replayed one by one."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ScaledReplay:
@@ -65,12 +68,11 @@ def replay_scaled(
         return ScaledReplay(problem="No run of the job has a profile that tells of its stages.")
     source = max(known, key=_amount_of_work)
     others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
+    replays = _Source(source, others)
     sizes = [
         run_profile.ReplayedSize(
             machines=count,
-            seconds=_replayed(
-                source, others, scale=scale, slots=count * cores_per_machine, iterations=iterations
-            ),
+            seconds=replays.replayed(scale=scale, slots=count * cores_per_machine, iterations=iterations),
         )
         for count in sorted(set(machines))
     ]
@@ -93,43 +95,54 @@ def _error_percent(source: run_profile.RunProfile, others: Sequence[run_profile.
     errors = []
     for left_out in others:
         rest = [profile for profile in others if profile is not left_out]
-        foretold = _replayed(
-            source, rest, scale=left_out.scale, slots=left_out.slots, iterations=left_out.iterations
+        foretold = _Source(source, rest).replayed(
+            scale=left_out.scale, slots=left_out.slots, iterations=left_out.iterations
         )
         errors.append(100.0 * abs(foretold / left_out.seconds - 1.0))
     return float(np.median(errors)) if errors else None
 
 
-def _replayed(
-    source: run_profile.RunProfile,
-    others: Sequence[run_profile.RunProfile],
-    *,
-    scale: float,
-    slots: int,
-    iterations: int | None,
-) -> float:
-    """Clean seconds of the source at another scale, on other slots."""
-    as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in source.stages]
-    own = _Replay(source, as_it_was, slots=source.slots)
-    corrected = [
-        replace(work, times_seconds=correction)
-        for work, correction in zip(as_it_was, own.corrections(), strict=True)
-    ]
-    own = _Replay(source, corrected, slots=source.slots)
-    matched = MatchedStages(source, others)
-    work = []
-    for stage, each in zip(source.stages, corrected, strict=True):
-        if stage.tasks:
-            grown = growth(*matched.points(stage), scale=scale, slots=slots)
-            each = StageWork(tasks=grown.tasks, times_seconds=each.times_seconds * grown.times_seconds)
-        work.append(each)
-    there = _Replay(source, work, slots=slots)
-    change = there.busy_seconds / own.busy_seconds if own.busy_seconds > 0 else 1.0
-    left_out = _left_out_seconds(source)
-    between = source.driver_seconds + left_out
-    times_gaps = (source.driver_seconds + left_out * change) / between if between > 0 else 1.0
-    there = _Replay(source, work, slots=slots, times_gaps=times_gaps)
-    return there.seconds + _more_iterations(source, there, iterations)
+class _Source:
+    """The run that is replayed, and the replay of it as it was, which is made once."""
+
+    def __init__(self, profile: run_profile.RunProfile, others: Sequence[run_profile.RunProfile]) -> None:
+        self._profile = profile
+        self._matched = MatchedStages(profile, others)
+        as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in profile.stages]
+        corrections = _Replay(profile, as_it_was, slots=profile.slots).corrections()
+        self._work = [
+            replace(work, times_seconds=correction)
+            for work, correction in zip(as_it_was, corrections, strict=True)
+        ]
+        self._busy_seconds = _Replay(profile, self._work, slots=profile.slots).busy_seconds
+        self._left_out_seconds = _left_out_seconds(profile)
+
+    def replayed(self, *, scale: float, slots: int, iterations: int | None) -> float:
+        """Clean seconds at another scale, on other slots."""
+        work = [
+            self._grown(stage, each, scale=scale, slots=slots) if stage.tasks else each
+            for stage, each in zip(self._profile.stages, self._work, strict=True)
+        ]
+        there = _Replay(self._profile, work, slots=slots)
+        if self._left_out_seconds > 0:
+            there = _Replay(self._profile, work, slots=slots, times_gaps=self._times_gaps(there))
+        return there.seconds + _more_iterations(self._profile, there, iterations)
+
+    def _grown(
+        self, stage: run_profile.StageProfile, work: StageWork, *, scale: float, slots: int
+    ) -> StageWork:
+        grown = growth(*self._matched.points(stage), scale=scale, slots=slots)
+        # So many tasks fill all slots so often that fewer and longer ones take as long.
+        tasks = min(grown.tasks, max(_MOST_TASKS, 100 * slots))
+        return StageWork(
+            tasks=tasks, times_seconds=work.times_seconds * grown.times_seconds * grown.tasks / tasks
+        )
+
+    def _times_gaps(self, there: _Replay) -> float:
+        """The stages that the profile leaves out change as the others do; the driver's time does not."""
+        change = there.busy_seconds / self._busy_seconds if self._busy_seconds > 0 else 1.0
+        driver = self._profile.driver_seconds
+        return (driver + self._left_out_seconds * change) / (driver + self._left_out_seconds)
 
 
 class _Replay:

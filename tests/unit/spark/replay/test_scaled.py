@@ -155,6 +155,17 @@ def test_stages_are_matched_where_runs_have_other_numbers_of_them():
     assert size.seconds == pytest.approx(truth, rel=0.02)
 
 
+def test_very_many_tasks_take_what_they_take():
+    """From 40 tasks to 40 million: as many are not replayed one by one."""
+
+    def job(scale: float):
+        return [SimulatedJob(1.0, [SimulatedStage([0.5] * 40, columns={"input_bytes": MEGABYTE})])]
+
+    profile = profile_of(job, machines=2, scale=1e-6)
+    (size,) = replay_scaled([profile], machines=[10], scale=1.0, cores_per_machine=1).sizes
+    assert size.seconds == pytest.approx(40e6 * 0.5 / 10, rel=0.01)
+
+
 def test_without_any_profile_the_problem_is_told():
     replayed = replay_scaled([], machines=[2], scale=1.0, cores_per_machine=1)
     assert replayed.sizes == ()
