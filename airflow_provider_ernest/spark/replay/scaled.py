@@ -19,6 +19,7 @@ from airflow_provider_ernest.spark.replay.profile_plan import StageWork, plan_of
 from airflow_provider_ernest.spark.replay.replaying import busy_seconds
 from airflow_provider_ernest.spark.replay.simulation import Simulated, Slot, simulate
 from airflow_provider_ernest.spark.replay.stage_growth import growth
+from airflow_provider_ernest.spark.replay.warm_up import remote_share_change
 
 _LARGEST_CORRECTION = 1.25
 """A stage whose own replay is further off did something else than run its tasks."""
@@ -72,7 +73,9 @@ def replay_scaled(
     sizes = [
         run_profile.ReplayedSize(
             machines=count,
-            seconds=replays.replayed(scale=scale, slots=count * cores_per_machine, iterations=iterations),
+            seconds=replays.replayed(
+                scale=scale, machines=count, slots=count * cores_per_machine, iterations=iterations
+            ),
         )
         for count in sorted(set(machines))
     ]
@@ -96,7 +99,10 @@ def _error_percent(source: run_profile.RunProfile, others: Sequence[run_profile.
     for left_out in others:
         rest = [profile for profile in others if profile is not left_out]
         foretold = _Source(source, rest).replayed(
-            scale=left_out.scale, slots=left_out.slots, iterations=left_out.iterations
+            scale=left_out.scale,
+            machines=left_out.machines,
+            slots=left_out.slots,
+            iterations=left_out.iterations,
         )
         errors.append(100.0 * abs(foretold / left_out.seconds - 1.0))
     return float(np.median(errors)) if errors else None
@@ -117,12 +123,16 @@ class _Source:
         self._busy_seconds = _Replay(profile, self._work, slots=profile.slots).busy_seconds
         self._left_out_seconds = _left_out_seconds(profile)
 
-    def replayed(self, *, scale: float, slots: int, iterations: int | None) -> float:
-        """Clean seconds at another scale, on other slots."""
-        work = [
-            self._grown(stage, each, scale=scale, slots=slots) if stage.tasks else each
-            for stage, each in zip(self._profile.stages, self._work, strict=True)
-        ]
+    def replayed(self, *, scale: float, machines: int, slots: int, iterations: int | None) -> float:
+        """Clean seconds at another scale, on other machines."""
+        remote = remote_share_change(had=self._profile.machines, machines=machines)
+        work = []
+        for stage, each in zip(self._profile.stages, self._work, strict=True):
+            if stage.tasks:
+                each = self._grown(stage, each, scale=scale, slots=slots)
+                waiting = stage.blocked_seconds.get(run_profile.NETWORK, 0.0) / max(stage.task_seconds, 1e-9)
+                each = replace(each, times_seconds=each.times_seconds * (1.0 + waiting * (remote - 1.0)))
+            work.append(each)
         there = _Replay(self._profile, work, slots=slots)
         if self._left_out_seconds > 0:
             there = _Replay(self._profile, work, slots=slots, times_gaps=self._times_gaps(there))

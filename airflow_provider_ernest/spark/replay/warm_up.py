@@ -93,6 +93,11 @@ def _first_tasks(tasks: TaskTable, stage: IntColumn, slots: Mapping[int, int]) -
     return found
 
 
+def remote_share_change(*, had: int, machines: int) -> float:
+    """How many times as much of all data lies on other machines; 1 where that is not known."""
+    return (1.0 - 1.0 / machines) / (1.0 - 1.0 / had) if had > 1 else 1.0
+
+
 def separated(log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int) -> Durations:
     """The tasks' seconds for a replay on another number of machines.
 
@@ -109,13 +114,9 @@ def separated(log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int)
     recorded = np.maximum(tasks.seconds, 1e-9)
     change = seconds / recorded
     found = warm_up_of(log, plan)
-    had = len(log.machines)
-    if had > 1:
-        remote = (1.0 - 1.0 / machines) / (1.0 - 1.0 / had)
-        waited = np.minimum(tasks.fetch_wait_seconds, found.own_seconds)
-        own = (found.own_seconds + waited * (remote - 1.0)) * change
-    else:
-        own = found.own_seconds * change
+    remote = remote_share_change(had=len(log.machines), machines=machines)
+    waited = np.minimum(tasks.fetch_wait_seconds, found.own_seconds)
+    own = (found.own_seconds + waited * (remote - 1.0)) * change
     first = np.flatnonzero(found.is_first)
     stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
     changes = np.bincount(stage[first], weights=change[first], minlength=count)

@@ -113,6 +113,18 @@ def test_more_cores_are_more_slots():
     assert size.seconds == pytest.approx(truth, rel=0.05)
 
 
+def test_on_one_machine_nothing_is_fetched_from_another():
+    def job(scale: float):
+        columns = {"shuffle_remote_bytes": MEGABYTE, "fetch_wait_seconds": 1.0}
+        return [SimulatedJob(1.0, [SimulatedStage([2.0] * 8, columns=columns)])]
+
+    profile = profile_of(job, machines=2, scale=1.0)
+    one, two, four = replay_scaled([profile], machines=[1, 2, 4], scale=1.0, cores_per_machine=1).sizes
+    assert two.seconds == pytest.approx(1.5 + 4 * 2.0)
+    assert one.seconds == pytest.approx(1.5 + 8 * 1.0)
+    assert four.seconds == pytest.approx(1.5 + 2 * 2.5)
+
+
 def many_rounds(count: int):
     """Each of `count` rounds: half a second of the driver's, and a stage of half-second tasks."""
 
