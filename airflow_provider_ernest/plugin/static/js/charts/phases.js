@@ -47,9 +47,16 @@ function words({ taken, share }) {
 
 function option(rows, colors) {
   return {
-    grid: { left: 0, right: 0, top: 6, bottom: 6 },
+    grid: { left: 2, right: 2, top: 6, bottom: 24 },
     tooltip: tooltip(colors, ({ seriesIndex: at }) => [rows[at].name, words(rows[at]), rows[at].meaning]),
-    xAxis: { type: "value", min: 0, max: 1, show: false },
+    xAxis: {
+      type: "value", min: 0, max: 1, interval: 0.25, splitLine: { show: false }, axisLine: { show: false },
+      axisTick: { show: true, lineStyle: { color: colors.border } },
+      axisLabel: {
+        color: colors.muted, fontSize: 12, alignMinLabel: "left", alignMaxLabel: "right",
+        formatter: (share) => `${Math.round(100 * share)} %`,
+      },
+    },
     yAxis: { type: "category", data: [""], show: false },
     series: rows.map((row) => {
       const decal = PATTERNS[row.place]?.decal;

@@ -111,7 +111,7 @@ function phases(run, name) {
   if (!run.phases) return null;
   return figure({
     id: "phases", title: "The phases of the run", question: "What is it doing, moment by moment?", level: 3, name,
-    height: 64, ...phasesFigure(run),
+    height: 84, ...phasesFigure(run),
   });
 }
 
