@@ -16,7 +16,7 @@ from airflow_provider_ernest.spark.profiling import profile_run
 from tests.unit.spark.logs import event_log, executor, job, stage, task
 from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
 
-LOGS = sorted((Path(__file__).parent / "event_logs").iterdir())
+LOGS = sorted(path for path in (Path(__file__).parent / "event_logs").iterdir() if path.suffix != ".md")
 
 
 def shuffle(*, waited: float = 3.0, **parts: Any) -> EventLog:
