@@ -11,7 +11,7 @@ import pytest
 from airflow_provider_ernest.model.bottlenecks import BottleneckReport
 from airflow_provider_ernest.model.documents import Design, Origin
 from airflow_provider_ernest.model.results import Decision, Model
-from airflow_provider_ernest.model.run_profile import UNMEASURED
+from airflow_provider_ernest.model.run_profile import PYTHON_WORKER
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.spark.run_record import find_event_log, read_run
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
@@ -113,7 +113,7 @@ def test_the_example_dag_sizes_its_production_run(
     }, "each sample run was profiled"
     assert len(report.profile_ids) == len(model.observations)
     assert report.model_id == model.model_id
-    assert report.bottleneck == UNMEASURED, "it waits for a service, of which Spark knows nothing"
+    assert report.bottleneck == PYTHON_WORKER, "it waits for a service there, of which Spark knows nothing"
     assert report.replay is not None
     assert [size.machines for size in report.replay.sizes] == [1, 2, 3, 4, 5, 6]
 
