@@ -59,7 +59,7 @@ def _table(found: Sequence[Outcome], *, jobs: int, draws: int) -> Iterator[str]:
     )
     yield "better: of how many jobs the mean error is less than that of the model by the design as now"
     heading = ("design", "predicted by", "runs", "spent", "mean", "median", "bias", "better")
-    form = "{:39}{:36}{:>5}{:>7}{:>8}{:>8}{:>8}{:>8}"
+    form = "{:39}{:49}{:>5}{:>7}{:>8}{:>8}{:>8}{:>8}"
     groups: dict[tuple[str, str, str], list[Outcome]] = defaultdict(list)
     for outcome in found:
         groups[outcome.earlier, outcome.design, outcome.prediction].append(outcome)

@@ -72,6 +72,13 @@ class Replayed:
 
 def replayed_seconds(profiles: Sequence[RunProfile], machines: Sequence[int], scale: float) -> FloatArray:
     """Seconds on each number of machines, in the given order."""
+    return with_error(profiles, machines, scale)[0]
+
+
+def with_error(
+    profiles: Sequence[RunProfile], machines: Sequence[int], scale: float
+) -> tuple[FloatArray, float]:
+    """The same, and the error that the replay says it has, as a share; 0 where there is but one run."""
     found = replay_scaled(profiles, machines=machines, scale=scale, cores_per_machine=CORES)
     by_machines = {size.machines: size.seconds for size in found.sizes}
-    return np.array([by_machines[count] for count in machines])
+    return np.array([by_machines[count] for count in machines]), (found.error_percent or 0.0) / 100.0

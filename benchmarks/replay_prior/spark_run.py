@@ -30,6 +30,7 @@ WARM_UP_SECONDS = 0.4
 RUN_NOISE, MACHINE_NOISE = 0.03, 0.03
 """Standard deviations of the logarithms of a run's speed and of each of its machines'."""
 BYTES_PER_SECOND = 1e8
+"""That a task works through; of shuffled data the share of the other machines is remote."""
 
 
 @dataclass
@@ -175,6 +176,8 @@ def _add_tasks(
         heapq.heapreplace(free, (finished, slot))
         last = max(last, finished)
         reads = step.growth is Growth.TASKS
+        data = int(BYTES_PER_SECOND * own)
+        remote = round(data * (1.0 - 1.0 / len(slowness)))
         tables.rows.append(
             {
                 "task_id": len(tables.rows),
@@ -186,10 +189,10 @@ def _add_tasks(
                 "cpu_seconds": own * factor,
                 "deserialise_seconds": deserialise,
                 "fetch_wait_seconds": waited,
-                "input_bytes": int(BYTES_PER_SECOND * own) if reads else 0,
-                "shuffle_remote_bytes": int(BYTES_PER_SECOND * waited),
-                "shuffle_local_bytes": 0 if reads else 1 + int(BYTES_PER_SECOND * waited / len(slowness)),
-                "shuffle_written_bytes": int(BYTES_PER_SECOND * own / 10),
+                "input_bytes": data if reads else 0,
+                "shuffle_remote_bytes": 0 if reads else remote,
+                "shuffle_local_bytes": 0 if reads else data - remote,
+                "shuffle_written_bytes": data // 10,
             }
         )
     return last

@@ -20,7 +20,7 @@ from airflow_provider_ernest.model.documents import Design
 from airflow_provider_ernest.model.parameters import FloatArray
 from airflow_provider_ernest.model.terms import DICTIONARY
 from benchmarks.replay_prior.jobs import PARTITIONS, Job, Step
-from benchmarks.replay_prior.replayed import Replayed, profile_of, replayed_seconds
+from benchmarks.replay_prior.replayed import Replayed, profile_of, with_error
 from benchmarks.replay_prior.spark_run import run
 
 TARGET_MACHINES = (24, 48)
@@ -65,7 +65,7 @@ MODEL, TERM_PRIOR, BOTH, REPLAY, REPLAY_FITTED, OWN_REPLAY, OWN_BOTH = (
     "replay of the earlier run",
     "the same, times what samples took",
     "replay of the samples",
-    "model and replay of the samples",
+    "model and replay of the samples, by their errors",
 )
 
 LEAST_REPLAY_ERROR = 0.1
@@ -248,7 +248,7 @@ class _Trial:
                     profile_of(log, scale=each.scale)
                     for log, each in zip(logs, design.experiments, strict=True)
                 ]
-                predicted = _from_samples_alone(samples, replayed_seconds(profiles, TARGET_MACHINES, 1.0))
+                predicted = _from_samples_alone(samples, *with_error(profiles, TARGET_MACHINES, 1.0))
             else:
                 assert prior is not None
                 predicted = _with_earlier(samples, replayed, prior)
@@ -302,12 +302,12 @@ def _half(belief: TermBelief, probabilities: Mapping[str, float]) -> TermBelief:
     return replace(belief, probability=min(0.98, max(0.02, mixed)))
 
 
-def _from_samples_alone(samples: _Samples, own_replay: FloatArray) -> dict[str, FloatArray]:
+def _from_samples_alone(samples: _Samples, own_replay: FloatArray, error: float) -> dict[str, FloatArray]:
     logs, errors = samples.fitted(KNOWN_EXECUTORS)
     return {
         MODEL: np.exp(logs),
         OWN_REPLAY: own_replay,
-        OWN_BOTH: _weighed(logs, errors, np.log(own_replay), LEAST_REPLAY_ERROR),
+        OWN_BOTH: _weighed(logs, errors, np.log(own_replay), max(LEAST_REPLAY_ERROR, error)),
     }
 
 
