@@ -27,7 +27,7 @@ def titled_table(
         return []
     numbers = ", ".join(name for name in heading if name not in words)
     lines = aligned(heading, listed, right=numbers)
-    return ["", title, *(f"  {shortened(line, SCREEN_WIDTH - 2)}" for line in lines)]
+    return ["", shortened(title, SCREEN_WIDTH), *(f"  {shortened(line, SCREEN_WIDTH - 2)}" for line in lines)]
 
 
 def known_columns(columns: dict[str, list[str]]) -> dict[str, list[str]]:

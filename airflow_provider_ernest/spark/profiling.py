@@ -85,7 +85,7 @@ def _outline(run: Run) -> RunProfile:
         name=call_site(log.name),
         spark=log.spark,
         machines=max(1, len(log.machines)),
-        slots=log.slots or most_at_once(log.tasks),
+        slots=log.slots if log.slots > 0 else most_at_once(log.tasks),
         seconds=seconds,
         startup_seconds=startup_seconds,
         replayed_seconds=run.blocked.replayed.seconds,

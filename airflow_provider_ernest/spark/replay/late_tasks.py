@@ -28,7 +28,7 @@ def retries_of(tasks: TaskTable, places: IntColumn) -> dict[int, int]:
     failed = by_finish[~tasks.succeeded[places][by_finish]]
     repeated = np.flatnonzero(~tasks.speculative[places])
     found: dict[int, int] = {}
-    for attempt in range(1, int(attempts.max()) + 1):
+    for attempt in np.unique(attempts[attempts > 0]).tolist():
         again = repeated[attempts[repeated] == attempt].tolist()
         before = failed[attempts[failed] == attempt - 1].tolist()
         found |= {place: other for place, other in zip(again, before, strict=False) if other < place}

@@ -92,7 +92,9 @@ def slots_of(log: EventLog) -> list[Slot]:
     for executor in log.executors:
         ends = executor.removed_at if executor.removed_at and executor.removed_at < last_launch else np.inf
         slot = Slot(begins=executor.added_at - log.ready_at, ends=ends - log.ready_at)
-        numbered += [(number, executor.number, slot) for number in range(slots_at[executor.number])]
+        # More slots than tasks change nothing, and a log may tell of any number of cores.
+        useful = min(slots_at[executor.number], len(log.tasks))
+        numbered += [(number, executor.number, slot) for number in range(useful)]
     slots = [slot for _, _, slot in sorted(numbered, key=lambda entry: entry[:2])]
     return slots or [Slot()] * most_at_once(log.tasks)
 
@@ -104,7 +106,7 @@ def equal_slots(log: EventLog, machines: int) -> list[Slot]:
         slots = slots_by_executor(log)[executor.number]
         by_worker[executor.worker] = max(by_worker.get(executor.worker, 0), slots)
     each = int(np.median(list(by_worker.values()))) if by_worker else most_at_once(log.tasks)
-    return [Slot()] * (machines * max(1, each))
+    return [Slot()] * min(machines * max(1, each), max(1, len(log.tasks)))
 
 
 def _as_it_was(log: EventLog, seconds: FloatColumn) -> Durations:

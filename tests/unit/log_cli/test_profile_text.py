@@ -11,7 +11,7 @@ WIDTH = 110
 
 
 def long_names() -> RunProfile:
-    rich = network_bound(name="n" * 300, headline="words " * 60)
+    rich = network_bound(name="n" * 300, headline="words " * 60, replayed_seconds=1e30)
     return replace(
         rich,
         stages=tuple(replace(each, name="s" * 200, bottleneck="b" * 60) for each in rich.stages),

@@ -192,6 +192,14 @@ def test_a_log_without_machines_counts_as_one():
     assert any("tells of no machine" in warning for warning in profile.warnings)
 
 
+def test_numbers_without_bounds_cost_neither_time_nor_memory():
+    rows = [task(0, 0.0, 1.0, attempt=10**12), task(0, 0.5, 1.0, succeeded=False)]
+    odd = event_log(rows, executors=[executor(0, cores=10**15), executor(1, cores=-4)], ended=2.0)
+    profile = profile_run(odd, machine_counts=[10**12], changes=[Change(cores=10**12, machines=10**12)])
+    assert profile.sizes[0].seconds == pytest.approx(2.0)
+    assert profile.seconds == 2.0
+
+
 def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(profiling, "TRUSTED_ERROR_PERCENT", -1.0)
     (warning,) = profile_run(shuffle()).warnings
