@@ -1,4 +1,4 @@
-"""The programs ``ernest`` and ``airflow ernest``: commands about models, event logs and machines in a cloud."""
+"""The programs ``ernest`` and ``airflow ernest``: commands about models, event logs and cloud machines."""
 
 from __future__ import annotations
 
