@@ -70,9 +70,9 @@ def shots(run_id: str) -> list[Shot]:
     run = address("run", dag_id=RUN_DAG, run_id=run_id)
     return [
         Shot(name="models", page="models", height=660),
-        Shot(name="model", page=model, height=1290),
+        Shot(name="model", page=model, height=1520),
         Shot(name="model-dark", page=model, height=1160, colours="dark", scroll_to="shares"),
-        Shot(name="why", page=model, height=1230, scroll_to="why"),
+        Shot(name="why", page=model, height=1440, scroll_to="why"),
         Shot(name="life", page=learned, height=1010, scroll_to="life"),
         Shot(name="run", page=run, height=1240),
         Shot(name="phone", page=model, width=390, height=844, in_airflow=False, scroll_to="time"),
