@@ -144,7 +144,7 @@ def _profile(source: str, scale: float, args: Namespace) -> RunProfile:
     """Read a log, write its tables where they are asked for, and analyse it."""
     from airflow_provider_ernest.log_cli.tidy_tables import write_tables
     from airflow_provider_ernest.spark.event_log import read_event_log
-    from airflow_provider_ernest.spark.profiling import profile_run
+    from airflow_provider_ernest.spark.profiling.profile import profile_run
 
     with progress(f"reading {source}"):
         log = read_event_log(source)
@@ -165,7 +165,7 @@ def _profile(source: str, scale: float, args: Namespace) -> RunProfile:
 
 def _capacity(log: EventLog, args: Namespace) -> Capacity | None:
     """As the options state it; None where they do not."""
-    from airflow_provider_ernest.spark.capacities import stated_capacity
+    from airflow_provider_ernest.spark.monotasks.capacities import stated_capacity
 
     if args.network is None and args.disk is None:
         return None
@@ -191,7 +191,7 @@ def _write(profiles: Sequence[RunProfile], args: Namespace, *, beside: str | Non
 def _write_job_profile(profiles: Sequence[RunProfile], args: Namespace) -> list[str]:
     """Write it; gives what it foretells."""
     from airflow_provider_ernest.log_cli.job_profile import job_profile_lines, job_profile_of
-    from airflow_provider_ernest.spark.profile_parts import sizes_around
+    from airflow_provider_ernest.spark.profiling.parts import sizes_around
 
     job = job_profile_of(profiles)
     write_text(args.job_profile, as_json(job.to_dict()), force=args.force)

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.machine_change import Change
+    from airflow_provider_ernest.spark.monotasks.machine_change import Change
 
 FACTORS = ("cpu", "network", "disk")
 """How many times as fast a core, the network or the disks of a machine are."""
@@ -44,7 +44,7 @@ def one_change(text: str) -> tuple[str, float]:
 
 def changes_of(asked: Sequence[Sequence[tuple[str, float]]] | None) -> tuple[Change, ...] | None:
     """The changes that the options name; None where there are none."""
-    from airflow_provider_ernest.spark.machine_change import Change
+    from airflow_provider_ernest.spark.monotasks.machine_change import Change
 
     if asked is None:
         return None

@@ -22,7 +22,7 @@ def bottleneck_table(report: BottleneckReport) -> list[str]:
         if limit.improvement_percent >= LEAST_PERCENT
     ]
     lines += [
-        f"  {_stragglers(cause.tasks)} ({cause.cause}): {cause.excess_seconds:.1f} s over their stage's median"
+        f"  {_stragglers(cause.tasks)} ({cause.cause}): {cause.excess_seconds:.1f} s over the stage's median"
         for cause in report.straggler_causes
     ]
     lines += [f"  {advice.text} ({advice.figure})" for advice in report.advice]

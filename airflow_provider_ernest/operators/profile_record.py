@@ -56,7 +56,7 @@ def keep_profile(
         from airflow_provider_ernest.model.bottlenecks import ProfileRecord
         from airflow_provider_ernest.model.identity import new_id
         from airflow_provider_ernest.spark.event_log import read_event_log
-        from airflow_provider_ernest.spark.profiling import profile_run
+        from airflow_provider_ernest.spark.profiling.profile import profile_run
 
         profiled = profile_run(
             read_event_log(event_log, most_tasks=MOST_TASKS),

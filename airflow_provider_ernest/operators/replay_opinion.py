@@ -43,8 +43,8 @@ def replay_opinion(
     if iterations is not None and any(profile.iterations is None for profile in profiles):
         return replace(
             silent,
-            problem=f"The runs do not tell how many iterations they had, so {iterations} iterations cannot be "
-            "replayed.",
+            problem="The runs do not tell how many iterations they had, so "
+            f"{iterations} iterations cannot be replayed.",
         )
     try:
         replayed = replay_scaled(

@@ -110,8 +110,8 @@ def blocked_time(
 ) -> BlockedTime:
     """Replay the run without the waiting for each thing.
 
-    Where stages run side by side, list scheduling has anomalies (Graham 1969): with shorter tasks a replay may
-    now and then come out longer. What is told then is that nothing can be won.
+    Where stages run side by side, list scheduling has anomalies (Graham 1969): with shorter tasks a replay
+    may now and then come out longer. What is told then is that nothing can be won.
 
     Args:
         log: of the run.

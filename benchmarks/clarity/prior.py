@@ -26,7 +26,7 @@ from airflow_provider_ernest.model.design.targets import Targets
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.parameters import FloatArray
 from airflow_provider_ernest.model.run_profile import RunProfile
-from airflow_provider_ernest.spark.profiling import profile_run
+from airflow_provider_ernest.spark.profiling.profile import profile_run
 from airflow_provider_ernest.spark.replay.scaled import replay_scaled
 from benchmarks.clarity.command import Logs, run_command
 from benchmarks.clarity.prior_runs import (

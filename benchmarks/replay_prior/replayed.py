@@ -12,7 +12,7 @@ from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.parameters import FloatArray
 from airflow_provider_ernest.model.run_profile import RunProfile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.profiling import profile_run
+from airflow_provider_ernest.spark.profiling.profile import profile_run
 from airflow_provider_ernest.spark.replay.scaled import replay_scaled
 from benchmarks.replay_prior.spark_run import CORES
 

@@ -55,9 +55,7 @@ REPORT = BottleneckReport(
             improvement_percent=0.2,
         ),
     ),
-    straggler_causes=(
-        StragglerCause(cause="slow host", tasks=3, excess_seconds=12.0, seconds_without=40.0),
-    ),
+    straggler_causes=(StragglerCause(cause="slow host", tasks=3, excess_seconds=12.0, seconds_without=40.0),),
     advice=(Advice(subject="partitions", text="Use more partitions.", figure="8 tasks on 16 slots"),),
     replay=opinions(100.0, 75.0),
 )
@@ -90,7 +88,7 @@ def test_the_table_tells_what_binds_what_could_be_won_and_both_opinions_in_one_r
     assert lines[0] == REPORT.headline
     assert "  without waiting for network: 26.0 s, 41 % less at most" in lines
     assert not [line for line in lines if "disk" in line], "a limit of a fifth of a per cent is no news"
-    assert "  3 stragglers (slow host): 12.0 s over their stage's median" in lines
+    assert "  3 stragglers (slow host): 12.0 s over the stage's median" in lines
     assert "  Use more partitions. (8 tasks on 16 slots)" in lines
     (row,) = [line for line in lines if line.startswith("         4 ")]
     assert row.split() == ["4", "50.0", "45.0", "..", "55.0", "75.0", "disagrees"]

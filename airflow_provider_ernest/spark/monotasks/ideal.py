@@ -14,7 +14,7 @@ import numpy as np
 
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn
-from airflow_provider_ernest.spark.resource_use import (
+from airflow_provider_ernest.spark.monotasks.resource_use import (
     COMPUTING,
     CPU,
     DISK,

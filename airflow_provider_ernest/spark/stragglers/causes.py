@@ -23,7 +23,7 @@ from airflow_provider_ernest.spark.log_reading.tables import (
 from airflow_provider_ernest.spark.replay.grouped import medians, stage_numbers
 from airflow_provider_ernest.spark.replay.plan import Plan
 from airflow_provider_ernest.spark.replay.warm_up import warm_up_of
-from airflow_provider_ernest.spark.slow_hosts import SlowHost, slow_hosts
+from airflow_provider_ernest.spark.stragglers.slow_hosts import SlowHost, slow_hosts
 
 PRECEDENCE = (
     run_profile.INPUT_SKEW,

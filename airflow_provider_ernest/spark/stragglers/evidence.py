@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.straggler_causes import Measured
+from airflow_provider_ernest.spark.stragglers.causes import Measured
 
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.capacities import (
+from airflow_provider_ernest.spark.monotasks.capacities import (
     achieved_capacity,
     cores_per_machine,
     measured_capacity,

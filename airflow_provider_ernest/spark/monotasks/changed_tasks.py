@@ -19,11 +19,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.capacities import WAITING_SHARE
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, IntColumn
-from airflow_provider_ernest.spark.machine_change import Change
-from airflow_provider_ernest.spark.monotasks import ideal_times
-from airflow_provider_ernest.spark.resource_use import (
+from airflow_provider_ernest.spark.monotasks.capacities import WAITING_SHARE
+from airflow_provider_ernest.spark.monotasks.ideal import ideal_times
+from airflow_provider_ernest.spark.monotasks.machine_change import Change
+from airflow_provider_ernest.spark.monotasks.resource_use import (
     COMPUTING,
     DISK,
     NETWORK,

@@ -16,7 +16,7 @@ from airflow_provider_ernest.model.run_profile import (
     SLOW_HOST,
     UNEXPLAINED,
 )
-from airflow_provider_ernest.spark.stragglers import WORST, find_stragglers
+from airflow_provider_ernest.spark.stragglers.finding import WORST, find_stragglers
 from tests.unit.spark.logs import event_log, executor, task
 
 HOSTS = 3

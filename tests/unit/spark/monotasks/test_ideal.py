@@ -5,16 +5,15 @@ import math
 import pytest
 
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.capacities import achieved_capacity, stated_capacity
-from airflow_provider_ernest.spark.monotasks import (
+from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity, stated_capacity
+from airflow_provider_ernest.spark.monotasks.ideal import (
     bottleneck_of_run,
     bottlenecks,
     ideal_seconds,
     ideal_seconds_of_run,
     unmeasured_seconds,
 )
-from airflow_provider_ernest.spark.profiling import profile_run
-from airflow_provider_ernest.spark.resource_use import (
+from airflow_provider_ernest.spark.monotasks.resource_use import (
     CPU,
     DISK,
     NETWORK,
@@ -22,6 +21,7 @@ from airflow_provider_ernest.spark.resource_use import (
     SCHEDULER,
     UNMEASURED,
 )
+from airflow_provider_ernest.spark.profiling.profile import profile_run
 from tests.unit.spark.logs import event_log, executor, stage, task
 from tests.unit.spark.random_logs import random_log
 
@@ -50,9 +50,7 @@ def shuffle(fetched=0, *, cpu=1.0, waited=0.0, seconds=8.0, tasks=4, **columns):
 
 def test_the_ideal_time_is_the_total_use_over_the_cluster_s_capacity():
     """4 tasks of 2 CPU seconds on 4 cores; 12 GB over 2 machines of 1 GB/s; 8 GB written to disks of 0.8."""
-    log = two_machines(
-        shuffle(12.0, cpu=2.0, waited=6.0, shuffle_written_bytes=2 * GIGABYTE, input_bytes=0)
-    )
+    log = two_machines(shuffle(12.0, cpu=2.0, waited=6.0, shuffle_written_bytes=2 * GIGABYTE, input_bytes=0))
 
     ideal = ideal_seconds(log, stated_capacity(log, network=1.0, disk=1.6))
 

@@ -10,11 +10,11 @@ from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.call_sites import call_site
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.profile_parts import PARTS, Run
+from airflow_provider_ernest.spark.profiling.parts import PARTS, Run
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.spark.log_reading.tables import EventLog
-    from airflow_provider_ernest.spark.machine_change import Change
+    from airflow_provider_ernest.spark.monotasks.machine_change import Change
 
 TRUSTED_ERROR_PERCENT = 10.0
 """A replay that is further off the run itself is not to be trusted with what never was."""

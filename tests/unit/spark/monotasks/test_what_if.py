@@ -9,10 +9,10 @@ import pytest
 
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.capacities import achieved_capacity, stated_capacity
-from airflow_provider_ernest.spark.changed_tasks import changed_task_seconds
-from airflow_provider_ernest.spark.machine_change import Change
-from airflow_provider_ernest.spark.what_if import default_what_ifs, what_if
+from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity, stated_capacity
+from airflow_provider_ernest.spark.monotasks.changed_tasks import changed_task_seconds
+from airflow_provider_ernest.spark.monotasks.machine_change import Change
+from airflow_provider_ernest.spark.monotasks.what_if import default_what_ifs, what_if
 from tests.unit.spark.logs import event_log, executor, stage, task
 from tests.unit.spark.random_logs import random_log
 

@@ -16,7 +16,7 @@ import numpy as np
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, IntColumn
-from airflow_provider_ernest.spark.resource_use import NETWORK, ResourceUse, resource_use
+from airflow_provider_ernest.spark.monotasks.resource_use import NETWORK, ResourceUse, resource_use
 
 Capacity = run_profile.Capacity
 

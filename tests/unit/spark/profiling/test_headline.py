@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.model.documents import run_profile as documents
 from airflow_provider_ernest.model.run_profile import ResourceLimit, RunProfile
-from airflow_provider_ernest.spark.headline import bound_by, headline_of
+from airflow_provider_ernest.spark.profiling.headline import bound_by, headline_of
 from tests.unit.run_profiles import bare, network_bound
 
 

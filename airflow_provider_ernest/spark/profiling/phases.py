@@ -25,7 +25,7 @@ import numpy as np
 
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, TaskTable
-from airflow_provider_ernest.spark.resource_use import DISK, NETWORK, ResourceUse, resource_use
+from airflow_provider_ernest.spark.monotasks.resource_use import DISK, NETWORK, ResourceUse, resource_use
 
 PhaseSeconds = run_profile.PhaseSeconds
 

@@ -7,16 +7,16 @@ import pytest
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.model.documents import run_profile as documents
 from airflow_provider_ernest.model.run_profile import Capacity, RunProfile
-from airflow_provider_ernest.spark import profiling
 from airflow_provider_ernest.spark.event_log import read_event_log
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.machine_change import Change
-from airflow_provider_ernest.spark.profile_parts import MOST_STAGES, sizes_around
-from airflow_provider_ernest.spark.profiling import profile_run
+from airflow_provider_ernest.spark.monotasks.machine_change import Change
+from airflow_provider_ernest.spark.profiling import profile
+from airflow_provider_ernest.spark.profiling.parts import MOST_STAGES, sizes_around
+from airflow_provider_ernest.spark.profiling.profile import profile_run
 from tests.unit.spark.logs import event_log, executor, job, stage, task
 from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
 
-LOGS = sorted(path for path in (Path(__file__).parent / "event_logs").iterdir() if path.suffix != ".md")
+LOGS = sorted(path for path in (Path(__file__).parents[1] / "event_logs").iterdir() if path.suffix != ".md")
 
 
 def shuffle(*, waited: float = 3.0, **parts: Any) -> EventLog:
@@ -201,7 +201,7 @@ def test_numbers_without_bounds_cost_neither_time_nor_memory():
 
 
 def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(profiling, "TRUSTED_ERROR_PERCENT", -1.0)
+    monkeypatch.setattr(profile, "TRUSTED_ERROR_PERCENT", -1.0)
     (warning,) = profile_run(shuffle()).warnings
     assert warning == (
         "The replay of the run as it was is +0 % off: what could be won, and what other machines would make "
@@ -214,23 +214,23 @@ def test_what_of_the_log_could_not_be_read_is_told():
     assert warning == "Event log: it was cut off."
 
 
-@pytest.mark.parametrize("module", ["monotasks", "what_if", "stragglers", "phases", "job_category", "advice"])
-def test_an_analysis_that_fails_costs_no_other(module: str, monkeypatch: pytest.MonkeyPatch):
-    functions = {
-        "monotasks": "ideal_seconds",
-        "what_if": "default_what_ifs",
-        "stragglers": "find_stragglers",
-        "phases": "optex_phases",
-        "job_category": "category_of",
-        "advice": "advise",
-    }
-
+@pytest.mark.parametrize(
+    "function",
+    [
+        "monotasks.ideal.ideal_seconds",
+        "monotasks.what_if.default_what_ifs",
+        "stragglers.finding.find_stragglers",
+        "profiling.phases.optex_phases",
+        "profiling.job_category.category_of",
+        "profiling.advice.advise",
+    ],
+)
+def test_an_analysis_that_fails_costs_no_other(function: str, monkeypatch: pytest.MonkeyPatch):
     def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError("odd")
 
-    name = f"airflow_provider_ernest.spark.{module}.{functions[module]}"
     whole = profile_run(shuffle())
-    monkeypatch.setattr(name, fail)
+    monkeypatch.setattr(f"airflow_provider_ernest.spark.{function}", fail)
     profile = profile_run(shuffle())
     (warning,) = profile.warnings
     assert warning.endswith("is not known: ZeroDivisionError: odd")

@@ -7,7 +7,7 @@ import pytest
 
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import SqlExecutionRow
-from airflow_provider_ernest.spark.phases import optex_phases
+from airflow_provider_ernest.spark.profiling.phases import optex_phases
 from tests.unit.spark.logs import START, event_log, executor, job, task
 from tests.unit.spark.random_logs import random_log
 

@@ -12,8 +12,8 @@ from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, IntColumn
 from airflow_provider_ernest.spark.replay.plan import Plan, plan_of
 from airflow_provider_ernest.spark.replay.replaying import replay
-from airflow_provider_ernest.spark.straggler_causes import Measured, causes, measured
-from airflow_provider_ernest.spark.straggler_evidence import evidence
+from airflow_provider_ernest.spark.stragglers.causes import Measured, causes, measured
+from airflow_provider_ernest.spark.stragglers.evidence import evidence
 
 TIMES_THE_MEDIAN = 1.5
 LEAST_EXCESS_SECONDS = 0.1

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.advice import advise
+from airflow_provider_ernest.spark.profiling.advice import advise
 
 GIGABYTE = 10**9
 

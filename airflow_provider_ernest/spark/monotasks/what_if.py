@@ -10,12 +10,12 @@ import dataclasses
 from collections.abc import Iterable, Mapping
 
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.changed_tasks import changed_task_seconds
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.machine_change import Change, to_machines
+from airflow_provider_ernest.spark.monotasks.changed_tasks import changed_task_seconds
+from airflow_provider_ernest.spark.monotasks.machine_change import Change, to_machines
+from airflow_provider_ernest.spark.monotasks.resource_use import ResourceUse, disk_bytes, resource_use
 from airflow_provider_ernest.spark.replay.plan import plan_of
 from airflow_provider_ernest.spark.replay.replaying import replay
-from airflow_provider_ernest.spark.resource_use import ResourceUse, disk_bytes, resource_use
 
 Capacity = run_profile.Capacity
 WhatIf = run_profile.WhatIf

@@ -8,14 +8,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.headline import bound_by, headline_of
+from airflow_provider_ernest.spark.profiling.headline import bound_by, headline_of
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.spark.blocked_time import BlockedTime
     from airflow_provider_ernest.spark.log_reading.tables import EventLog
-    from airflow_provider_ernest.spark.machine_change import Change
+    from airflow_provider_ernest.spark.monotasks.machine_change import Change
+    from airflow_provider_ernest.spark.monotasks.resource_use import ResourceUse
     from airflow_provider_ernest.spark.replay.plan import Plan
-    from airflow_provider_ernest.spark.resource_use import ResourceUse
 
 MOST_STAGES = 100
 """So many have a profile of their own: those that took longest."""
@@ -59,14 +59,14 @@ class Run(_Asked):
     @cached_property
     def use(self) -> ResourceUse:
         """What its tasks did with their time."""
-        from airflow_provider_ernest.spark.resource_use import resource_use
+        from airflow_provider_ernest.spark.monotasks.resource_use import resource_use
 
         return resource_use(self.log)
 
     @cached_property
     def capacity(self) -> run_profile.Capacity:
         """Of one of its machines, as given, or as its tasks achieved it."""
-        from airflow_provider_ernest.spark.capacities import achieved_capacity
+        from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity
 
         return self.given_capacity or achieved_capacity(self.log, self.use)
 
@@ -75,34 +75,34 @@ Part = Callable[[Run, RunProfile], dict[str, Any]]
 
 
 def _stages(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.stage_profiles import longest_stages
+    from airflow_provider_ernest.spark.profiling.stages import longest_stages
 
     stages, left_out, seconds = longest_stages(run.log, run.plan, run.blocked, most=MOST_STAGES)
     return {"stages": stages, "stages_left_out": left_out, "left_out_seconds": seconds}
 
 
 def _bottleneck(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark import monotasks
+    from airflow_provider_ernest.spark.monotasks import ideal
 
-    most_used = monotasks.bottleneck_of_run(run.log, run.capacity, run.use)
+    most_used = ideal.bottleneck_of_run(run.log, run.capacity, run.use)
     bound = replace(profile, bottleneck=bound_by(profile, most_used))
     return {"bottleneck": bound.bottleneck, "headline": headline_of(bound)}
 
 
 def _ideal(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark import monotasks
+    from airflow_provider_ernest.spark.monotasks import ideal
 
-    ideal = monotasks.ideal_seconds(run.log, run.capacity, run.use)
-    bottlenecks = monotasks.bottlenecks(run.log, run.capacity, run.use)
-    unmeasured = monotasks.unmeasured_seconds(run.log, run.use)
+    seconds = ideal.ideal_seconds(run.log, run.capacity, run.use)
+    bottlenecks = ideal.bottlenecks(run.log, run.capacity, run.use)
+    unmeasured = ideal.unmeasured_seconds(run.log, run.use)
     return {
         "capacity": run.capacity,
         "unmeasured_seconds": sum(unmeasured.values()),
-        "ideal_seconds": monotasks.ideal_seconds_of_run(run.log, run.capacity, run.use),
+        "ideal_seconds": ideal.ideal_seconds_of_run(run.log, run.capacity, run.use),
         "stages": tuple(
             replace(
                 stage,
-                ideal_seconds=ideal.get((stage.stage_id, stage.attempt), {}),
+                ideal_seconds=seconds.get((stage.stage_id, stage.attempt), {}),
                 bottleneck=bottlenecks.get((stage.stage_id, stage.attempt), ""),
                 unmeasured_seconds=unmeasured.get((stage.stage_id, stage.attempt), 0.0),
             )
@@ -112,7 +112,7 @@ def _ideal(run: Run, profile: RunProfile) -> dict[str, Any]:
 
 
 def _stragglers(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.stragglers import find_stragglers
+    from airflow_provider_ernest.spark.stragglers.finding import find_stragglers
 
     found = find_stragglers(run.log, plan=run.plan)
     return {
@@ -126,7 +126,7 @@ def _stragglers(run: Run, profile: RunProfile) -> dict[str, Any]:
 
 
 def _what_ifs(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.what_if import default_what_ifs, what_ifs
+    from airflow_provider_ernest.spark.monotasks.what_if import default_what_ifs, what_ifs
 
     if run.changes is None:
         return {"what_ifs": default_what_ifs(run.log, run.capacity, use=run.use)}
@@ -140,19 +140,19 @@ def _sizes(run: Run, profile: RunProfile) -> dict[str, Any]:
 
 
 def _phases(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.phases import optex_phases
+    from airflow_provider_ernest.spark.profiling.phases import optex_phases
 
     return {"phases": optex_phases(run.log, run.use)}
 
 
 def _category(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.job_category import category_of
+    from airflow_provider_ernest.spark.profiling.job_category import category_of
 
     return {"category": category_of(run.log)}
 
 
 def _advice(run: Run, profile: RunProfile) -> dict[str, Any]:
-    from airflow_provider_ernest.spark.advice import advise
+    from airflow_provider_ernest.spark.profiling.advice import advise
 
     return {"advice": advise(profile)}
 

@@ -1,0 +1,1 @@
+"""Tasks that held their stages up: which, why, and what they cost."""
