@@ -33,6 +33,23 @@ def _above_zero(text: str) -> float:
     return value
 
 
+def _scale(text: str) -> float:
+    try:
+        return _above_zero(text)
+    except ArgumentTypeError as error:
+        raise ArgumentTypeError(f"{error}; event logs stand before this option") from None
+
+
+def _count(text: str) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        value = 0
+    if value < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return value
+
+
 def _add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "event_log",
@@ -57,11 +74,11 @@ def _add_arguments(parser: ArgumentParser) -> None:
     run.add_argument(
         "--scale",
         metavar="SCALE",
-        type=_above_zero,
+        type=_scale,
         nargs="+",
         help="the share of the whole input that it read, one for each log or one for all; default 1",
     )
-    run.add_argument("--iterations", metavar="N", type=int, help="that it had, of an iterative job")
+    run.add_argument("--iterations", metavar="N", type=_count, help="that it had, of an iterative job")
     run.add_argument(
         "--network",
         metavar="GB/S",
@@ -103,8 +120,8 @@ def _refuse(args: Namespace) -> None:
     """Refuse what cannot be done before anything is read.
 
     Raises:
-        InvalidParameterError: an output is there already, two of them are standard output, or one is of one
-            run where several are given.
+        InvalidParameterError: an output is there already, two of them are standard output, one is of one run
+            where several are given, or a change names the same thing twice.
     """
     from airflow_provider_ernest.log_cli.tidy_tables import refuse_tables
 
@@ -122,6 +139,7 @@ def _refuse(args: Namespace) -> None:
         refuse_to_overwrite(getattr(args, name), force=args.force)
     if args.csv is not None:
         refuse_tables(args.csv, force=args.force)
+    changes_of(args.what_if)
 
 
 def _scales(given: Sequence[float] | None, logs: int) -> list[float]:

@@ -204,12 +204,29 @@ def test_options_that_do_not_go_together(
         (LOG, "--what-if", "network"),
         (LOG, "--what-if", "network=0"),
         (LOG, "--what-if", "cores=1.5"),
+        (LOG, "--iterations", "0"),
+        (LOG, "--iterations", "many"),
     ],
 )
 def test_a_command_line_that_cannot_be_understood(options: tuple[object, ...], analyze: Analyze):
     with pytest.raises(SystemExit) as ended:
         analyze(*options)
     assert ended.value.code == 2
+
+
+@pytest.mark.parametrize("option", [("--what-if", "disk=2"), ("--scale", "0.5")])
+def test_a_log_after_an_option_that_takes_several_values_is_told_where_to_stand(
+    option: tuple[str, str], analyze: Analyze, capsys: pytest.CaptureFixture[str]
+):
+    with pytest.raises(SystemExit):
+        analyze(*option, LOG)
+    assert "event logs stand before this option" in capsys.readouterr().err
+
+
+def test_two_numbers_for_one_thing_are_refused(analyze: Analyze):
+    code, out, err = analyze(LOG, "--what-if", "disk=2", "disk=3")
+    assert (code, out) == (1, "")
+    assert "--what-if='disk' is named twice" in err
 
 
 def test_neither_airflow_nor_spark_is_loaded(tmp_path: Path):
