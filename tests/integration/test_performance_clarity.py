@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from airflow_provider_ernest import command_line
 from airflow_provider_ernest.model import run_profile
 from airflow_provider_ernest.model.run_profile import RunProfile
 from airflow_provider_ernest.spark.event_log import read_event_log
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.profiling import profile_run
+from airflow_provider_ernest.spark.profiling.profile import profile_run
 from benchmarks.clarity.cluster import SlowableCluster
 from benchmarks.clarity.running import APPLICATION
 from tests.ec2_testbed import Performance
@@ -132,6 +133,16 @@ def test_the_same_job_takes_what_was_foretold_once_its_links_are_fast(
     assert 100 * abs(foretold / came - 1) <= TOLERANCE_PERCENT, f"{was:.1f} s, {foretold:.1f} s foretold"
     assert unthrottled.bottleneck != run_profile.NETWORK
     assert limit(unthrottled, run_profile.NETWORK).improvement_percent < 15
+
+
+def test_ernest_analyze_says_so_of_the_same_log(
+    throttled: RunProfile, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert throttled.event_log is not None
+    page = tmp_path / "run.html"
+    assert command_line.main(["analyze", throttled.event_log, "--html", str(page)]) == 0
+    assert throttled.headline in " ".join(capsys.readouterr().out.split())
+    assert "Network-bound" in page.read_text()
 
 
 def test_tasks_of_a_slow_host_are_put_down_to_it(cluster: SlowableCluster, one_slow_host: RunProfile) -> None:
