@@ -13,7 +13,7 @@ from airflow_provider_ernest.spark.log_reading.application_events import (
     ExecutorAdded,
     ExecutorRemoved,
 )
-from airflow_provider_ernest.spark.log_reading.tables import ExecutorRow
+from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,9 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
+
+from airflow_provider_ernest.spark.log_reading.executor_rows import (
+    ExecutorRow as ExecutorRow,
+    all_there_at,
+    machines_of,
+    most_slots,
+    slots_by_worker,
+)
 
 FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
@@ -51,20 +60,6 @@ class StageRow:
     failure: str = ""
     scopes: tuple[str, ...] = ()
     library: str = ""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ExecutorRow:
-    """One executor. `number` is what the column `executor` of tasks says; `worker` tells machines apart."""
-
-    number: int
-    executor_id: str
-    host: str
-    worker: str
-    cores: int
-    added_at: float
-    removed_at: float | None = None
-    removed_because: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -194,7 +189,8 @@ class EventLog:
         jobs: in the order in which they were submitted.
         stages: all attempts, in the order in which they were submitted.
         tasks: all attempts that ended.
-        executors: in the order in which they were added, the driver's not among them.
+        executors: in the order in which they were added; the driver, as "driver", only where it ran the
+            tasks itself (a local master).
         sql_executions: in the order in which they started.
         broadcast_bytes: of variables sent to executors, where block updates were logged; 0 else.
         is_streaming: whether a streaming query or a stream's batch ran.
@@ -222,26 +218,33 @@ class EventLog:
     unreadable_lines: int = 0
     warnings: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def machines(self) -> tuple[ExecutorRow, ...]:
         """The first executor of each distinct worker, in the order in which they were added."""
-        first: dict[str, ExecutorRow] = {}
-        for executor in sorted(self.executors, key=lambda executor: executor.added_at):
-            first.setdefault(executor.worker, executor)
-        return tuple(first.values())
+        return machines_of(self.executors)
 
     @property
     def task_cores(self) -> int:
         """Cores that a task takes (``spark.task.cpus``)."""
         stated = self.properties.get("spark.task.cpus", "1")
-        return max(1, int(stated)) if stated.isdigit() else 1
+        return max(1, int(stated)) if stated.isdecimal() else 1
 
-    @property
+    @cached_property
     def slots(self) -> int:
-        """Tasks that could run at once on all machines."""
-        return sum(executor.cores // self.task_cores for executor in self.machines)
+        """The most tasks that could run at once on all machines."""
+        return most_slots(self.executors, self.task_cores)
 
-    @property
+    @cached_property
+    def slots_by_worker(self) -> Mapping[str, int]:
+        """The same on each machine, by `ExecutorRow.worker`."""
+        return slots_by_worker(self.executors, self.task_cores)
+
+    @cached_property
     def ready_at(self) -> float:
-        """When the last machine had registered: the clean time begins; the start where there is none."""
-        return max((executor.added_at for executor in self.machines), default=self.started_at)
+        """When clean time begins: the last machine had come of those that the first task waited for.
+
+        Where there is no machine, it is the start. See `executor_rows.all_there_at`.
+        """
+        first_launch = float(self.tasks.launched_at.min(initial=np.inf))
+        ready_at = all_there_at([executor.added_at for executor in self.machines], first_launch)
+        return self.started_at if ready_at is None else ready_at

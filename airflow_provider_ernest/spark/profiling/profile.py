@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 TRUSTED_ERROR_PERCENT = 10.0
 """A replay that is further off the run itself is not to be trusted with what never was."""
 
-EARLY_SHARE = 0.05
-"""Tasks may begin before the last machine is there; more of their time than this is told."""
+LATE_SHARE = 0.05
+"""Machines may join when work is under way; where more of the run than this lacked one, that is told."""
 
 RunProfile = run_profile.RunProfile
 
@@ -50,7 +50,7 @@ def profile_run(
         event_log: where the log lies.
 
     Raises:
-        EventLogError: no task ended, or nothing happened after the last machine had come.
+        EventLogError: no task ended, or nothing happened after the machines had come.
     """
     run = Run(log=log, given_capacity=capacity, machine_counts=machine_counts, changes=changes)
     profile = replace(
@@ -77,7 +77,7 @@ def _outline(run: Run) -> RunProfile:
     seconds, startup_seconds = log.ended_at - log.ready_at, max(0.0, log.ready_at - log.started_at)
     if not seconds > 0:
         raise EventLogError(
-            f"The event log of {log.application_id} tells of nothing after its last machine had come.",
+            f"The event log of {log.application_id} tells of nothing after its machines had come.",
             remedy="Give the log of an application that ran tasks on its machines.",
         )
     return RunProfile(
@@ -121,11 +121,10 @@ def _doubts(run: Run, profile: RunProfile) -> Iterator[str]:
         )
     if not log.machines:
         yield "The log tells of no machine: the run counts as one on a single machine."
-    early = (log.tasks.finished_at.clip(None, log.ready_at) - log.tasks.launched_at).clip(0.0).sum()
-    share = float(early) / max(float(log.tasks.seconds.sum()), 1e-9)
-    if share > EARLY_SHARE:
+    late = sum(executor.added_at - log.ready_at > LATE_SHARE * profile.seconds for executor in log.machines)
+    if late:
         yield (
-            f"{100 * share:.0f} % of the tasks' time lies before the last machine had come, and so before "
-            "the seconds that are analysed; dynamic allocation does that."
+            f"{late} of the {len(log.machines)} machines joined when work was under way, as under dynamic "
+            "allocation: the seconds are not those of so many machines."
         )
     yield from (f"Event log: {warning[:1].lower()}{warning[1:]}" for warning in log.warnings)

@@ -75,13 +75,13 @@ def test_a_query_that_the_log_does_not_end_lasts_until_its_end():
     assert phases_of(rows, sql_executions=[query(broadcast=9.0)]) == (5.0, 0.0, 2.0, 4.0, 0.0)
 
 
-def test_work_that_begins_before_the_last_machine_came_ends_the_initialisation():
+def test_a_machine_that_joins_work_under_way_does_not_prolong_the_initialisation():
     """As under dynamic allocation."""
     rows = [task(0, 1.0, 4.0)]
     executors = [executor(0), executor(1, added=3.0)]
     parts = {"executors": executors, "jobs": [job(0, submitted=0.5, completed=5.0, stages=[0])]}
 
-    assert phases_of(rows, **parts) == (5.5, 0.5, 0.0, 4.0, 0.0)
+    assert phases_of(rows, **parts) == (5.0, 1.0, 0.0, 4.0, 0.0)
 
 
 def test_an_application_that_ran_nothing():

@@ -172,18 +172,23 @@ def test_without_a_task_there_is_nothing_to_analyse():
         profile_run(event_log(executors=[executor()], ended=5.0))
 
 
-def test_nothing_after_the_last_machine_is_refused():
-    late = event_log([task(0, 0.0, 1.0)], executors=[executor(), executor(1, added=7.0)], ended=7.0)
-    with pytest.raises(EventLogError, match="nothing after its last machine"):
+def test_nothing_after_the_machines_had_come_is_refused():
+    late = event_log([task(0, 0.0, 1.0)], executors=[executor(added=7.0)], ended=7.0)
+    with pytest.raises(EventLogError, match="nothing after its machines"):
         profile_run(late)
 
 
-def test_work_before_the_last_machine_came_is_told():
+def test_work_before_the_last_machine_came_counts_and_is_told():
     rows = [task(0, 0.0, 8.0), task(0, 10.0, 2.0, executor=1)]
-    grown = event_log(rows, executors=[executor(), executor(1, added=9.0)], ended=13.0)
-    assert "80 % of the tasks' time lies before the last machine had come" in " ".join(
-        profile_run(grown).warnings
-    )
+    grown = profile_run(event_log(rows, executors=[executor(), executor(1, added=9.0)], ended=13.0))
+    assert (grown.seconds, grown.machines) == (13.0, 2)
+    assert grown.stages[0].task_seconds == 10.0
+    assert any("1 of the 2 machines joined when work was under way" in each for each in grown.warnings)
+
+
+def test_a_machine_that_comes_a_moment_late_is_not_worth_a_word():
+    rows = [task(0, 0.0, 8.0), task(0, 0.1, 8.0, executor=1)]
+    assert not profile_run(event_log(rows, executors=[executor(), executor(1, added=0.1)])).warnings
 
 
 def test_a_log_without_machines_counts_as_one():
