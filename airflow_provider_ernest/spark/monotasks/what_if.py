@@ -14,8 +14,7 @@ from airflow_provider_ernest.spark.log_reading.tables import EventLog
 from airflow_provider_ernest.spark.monotasks.changed_tasks import changed_task_seconds
 from airflow_provider_ernest.spark.monotasks.machine_change import Change, to_machines
 from airflow_provider_ernest.spark.monotasks.resource_use import ResourceUse, disk_bytes, resource_use
-from airflow_provider_ernest.spark.replay.plan import plan_of
-from airflow_provider_ernest.spark.replay.replaying import replay
+from airflow_provider_ernest.spark.replay.replaying import Replayed, replay
 
 Capacity = run_profile.Capacity
 WhatIf = run_profile.WhatIf
@@ -37,14 +36,19 @@ def what_if(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse 
 
 
 def what_ifs(
-    log: EventLog, capacity: Capacity, changes: Iterable[Change], use: ResourceUse | None = None
+    log: EventLog,
+    capacity: Capacity,
+    changes: Iterable[Change],
+    use: ResourceUse | None = None,
+    *,
+    as_it_was: Replayed | None = None,
 ) -> tuple[WhatIf, ...]:
-    """The same for several changes; the run as it was is replayed once.
+    """The same for several changes; the run as it was is replayed once, unless it is at hand.
 
     Raises:
         EventLogError: no task ended.
     """
-    run = _Run(log, capacity, use or resource_use(log))
+    run = _Run(log, capacity, use or resource_use(log), as_it_was or replay(log))
     return tuple(run.imagined(change) for change in changes)
 
 
@@ -53,6 +57,7 @@ def default_what_ifs(
     capacity: Capacity,
     others: Mapping[str, Capacity] | None = None,
     use: ResourceUse | None = None,
+    as_it_was: Replayed | None = None,
 ) -> tuple[WhatIf, ...]:
     """What is worth asking of any run: other networks and disks where it used them, more and faster cores.
 
@@ -61,6 +66,7 @@ def default_what_ifs(
         capacity: of one of its machines.
         others: further machines by name, such as instance types, of stated capacities.
         use: of the run, where it is at hand.
+        as_it_was: its replay without any change, likewise.
 
     Raises:
         EventLogError: no task ended.
@@ -71,18 +77,18 @@ def default_what_ifs(
     if disk_bytes(log.tasks).any():
         changes.append(Change(disk=2.0))
     changes += [to_machines(capacity, other, name=name) for name, other in (others or {}).items()]
-    return what_ifs(log, capacity, changes, use)
+    return what_ifs(log, capacity, changes, use, as_it_was=as_it_was)
 
 
 class _Run:
     """A run, replayed as it was."""
 
-    def __init__(self, log: EventLog, capacity: Capacity, use: ResourceUse) -> None:
+    def __init__(self, log: EventLog, capacity: Capacity, use: ResourceUse, as_it_was: Replayed) -> None:
         self._log = log
         self._capacity = capacity
         self._use = use
-        self._plan = plan_of(log)
-        self._replayed = replay(log, plan=self._plan).seconds
+        self._plan = as_it_was.plan
+        self._replayed = as_it_was.seconds
 
     def imagined(self, change: Change) -> WhatIf:
         """The same with other tasks and slots."""

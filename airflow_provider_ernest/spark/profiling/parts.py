@@ -114,7 +114,7 @@ def _ideal(run: Run, profile: RunProfile) -> dict[str, Any]:
 def _stragglers(run: Run, profile: RunProfile) -> dict[str, Any]:
     from airflow_provider_ernest.spark.stragglers.finding import find_stragglers
 
-    found = find_stragglers(run.log, plan=run.plan)
+    found = find_stragglers(run.log, as_it_was=run.blocked.replayed)
     return {
         "stragglers": found.worst,
         "straggler_causes": found.causes,
@@ -129,14 +129,17 @@ def _what_ifs(run: Run, profile: RunProfile) -> dict[str, Any]:
     from airflow_provider_ernest.spark.monotasks.what_if import default_what_ifs, what_ifs
 
     if run.changes is None:
-        return {"what_ifs": default_what_ifs(run.log, run.capacity, use=run.use)}
-    return {"what_ifs": what_ifs(run.log, run.capacity, run.changes, run.use)}
+        told = default_what_ifs(run.log, run.capacity, use=run.use, as_it_was=run.blocked.replayed)
+    else:
+        told = what_ifs(run.log, run.capacity, run.changes, run.use, as_it_was=run.blocked.replayed)
+    return {"what_ifs": told}
 
 
 def _sizes(run: Run, profile: RunProfile) -> dict[str, Any]:
     from airflow_provider_ernest.spark.replay.sizes import replay_sizes
 
-    return {"sizes": replay_sizes(run.log, run.machine_counts or sizes_around(profile.machines))}
+    counts = run.machine_counts or sizes_around(profile.machines)
+    return {"sizes": replay_sizes(run.log, counts, as_it_was=run.blocked.replayed)}
 
 
 def _phases(run: Run, profile: RunProfile) -> dict[str, Any]:

@@ -20,17 +20,22 @@ class Moments:
         at: when each was in the real run, in seconds from `BEGIN`.
         after: what each waits for.
         gap_seconds: how long after the last of those it was; negative only after `BEGIN` alone.
+        followers: what waits for each.
     """
 
     def __init__(self) -> None:
         self.at: list[float] = [0.0]
         self.after: list[tuple[int, ...]] = [()]
         self.gap_seconds: list[float] = [0.0]
+        self.followers: list[list[int]] = [[]]
 
     def add(self, at: float, after: Iterable[int]) -> int:
         """A moment; gives its number."""
         waits_for = tuple(dict.fromkeys(after)) or (BEGIN,)
         gap = at - max(self.at[each] for each in waits_for)
+        for each in waits_for:
+            self.followers[each].append(len(self.at))
+        self.followers.append([])
         self.at.append(at)
         self.after.append(waits_for)
         # Work may begin before the last machine has come.
@@ -48,10 +53,7 @@ class Unfolding:
         self._held = set(held)
         self._missing = [len(waits_for) for waits_for in moments.after]
         self._last = [-math.inf] * len(moments.at)
-        self._followers: list[list[int]] = [[] for _ in moments.at]
-        for moment, waits_for in enumerate(moments.after):
-            for each in waits_for:
-                self._followers[each].append(moment)
+        self._followers = moments.followers
 
     def reach(self, moment: int, at: float) -> list[int]:
         """One has come; gives it and all others that follow of it alone, whose times are then in `at`."""

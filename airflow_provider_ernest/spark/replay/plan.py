@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -60,12 +61,17 @@ class PlannedStage:
     submitted: int
     ended: int
 
-    @property
+    @cached_property
     def has_late_tasks(self) -> bool:
         """Whether some tasks do not begin with the first free slot."""
         return bool(self.retries or self.copies)
 
-    @property
+    @cached_property
+    def all_hold_up(self) -> bool:
+        """Whether the stage waited for each of its tasks."""
+        return bool(self.holds_up.all())
+
+    @cached_property
     def key(self) -> tuple[int, int]:
         """Spark's number and the attempt."""
         return self.row.stage_id, self.row.attempt

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColu
 from airflow_provider_ernest.spark.replay.launching import most_at_once, slot_share, slots_by_executor
 from airflow_provider_ernest.spark.replay.plan import Plan, plan_of
 from airflow_provider_ernest.spark.replay.simulation import Durations, Simulated, Slot, simulate
-from airflow_provider_ernest.spark.replay.warm_up import separated
+from airflow_provider_ernest.spark.replay.warm_up import WarmUp, separated
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,19 +29,36 @@ class ReplayedStage:
         return self.ended_seconds - self.began_seconds
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Replayed:
-    """A run as it would have been.
+    """A run as it would have been; what is not asked for is not worked out."""
 
-    Attributes:
-        seconds: its clean time, from when all machines are there to the application's end.
-        driver_seconds: of those, that in which no task ran.
-        stages: by Spark's number and the attempt.
-    """
+    plan: Plan
+    simulated: Simulated
 
-    seconds: float
-    driver_seconds: float
-    stages: Mapping[tuple[int, int], ReplayedStage]
+    @property
+    def seconds(self) -> float:
+        """Its clean time, from when all machines are there to the application's end."""
+        return self.simulated.seconds
+
+    @cached_property
+    def driver_seconds(self) -> float:
+        """Of those, that in which no task ran."""
+        began, finished = self.simulated.began.clip(0.0), self.simulated.finished.clip(0.0)
+        return max(0.0, self.seconds - busy_seconds(began, finished))
+
+    @cached_property
+    def stages(self) -> Mapping[tuple[int, int], ReplayedStage]:
+        """By Spark's number and the attempt."""
+        stages = {}
+        for stage in self.plan.stages:
+            began = self.simulated.began[stage.tasks]
+            submitted = self.simulated.moments[stage.submitted]
+            stages[stage.key] = ReplayedStage(
+                began_seconds=float(began.min()) if len(began) else submitted,
+                ended_seconds=self.simulated.moments[stage.ended],
+            )
+        return stages
 
 
 def replay(
@@ -49,6 +67,7 @@ def replay(
     machines: int | None = None,
     task_seconds: FloatColumn | None = None,
     plan: Plan | None = None,
+    warm_up: WarmUp | None = None,
 ) -> Replayed:
     """Replay a run.
 
@@ -61,6 +80,7 @@ def replay(
         machines: how many there shall be.
         task_seconds: of each task of the log, in its order; as they were by default.
         plan: of the same log, where it is known, so that it is made once.
+        warm_up: likewise; it is asked for on other numbers of machines alone.
 
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
@@ -75,9 +95,10 @@ def replay(
     if machines is None or machines == len(log.machines):
         durations, slots = _as_it_was(log, seconds), slots_of(log)
     else:
-        durations, slots = separated(log, plan, seconds, machines=machines), equal_slots(log, machines)
+        durations = separated(log, plan, seconds, machines=machines, warm_up=warm_up)
+        slots = equal_slots(log, machines)
     is_fair = log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR"
-    return _replayed(plan, simulate(plan, durations, slots, is_fair=is_fair))
+    return Replayed(plan=plan, simulated=simulate(plan, durations, slots, is_fair=is_fair))
 
 
 def slots_of(log: EventLog) -> list[Slot]:
@@ -112,21 +133,6 @@ def equal_slots(log: EventLog, machines: int) -> list[Slot]:
 def _as_it_was(log: EventLog, seconds: FloatColumn) -> Durations:
     """No warm-up is told apart: the run's own first tasks are first again."""
     return Durations(seconds=seconds, slot_seconds=seconds * slot_share(log.tasks))
-
-
-def _replayed(plan: Plan, simulated: Simulated) -> Replayed:
-    stages = {}
-    for stage in plan.stages:
-        began = simulated.began[stage.tasks]
-        submitted = simulated.moments[stage.submitted]
-        stages[stage.key] = ReplayedStage(
-            began_seconds=float(began.min(initial=np.inf)) if len(began) else submitted,
-            ended_seconds=simulated.moments[stage.ended],
-        )
-    busy = busy_seconds(np.maximum(simulated.began, 0.0), np.maximum(simulated.finished, 0.0))
-    return Replayed(
-        seconds=simulated.seconds, driver_seconds=max(0.0, simulated.seconds - busy), stages=stages
-    )
 
 
 def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:

@@ -7,8 +7,10 @@ several stages the one of the earliest job comes first (FIFO), or that with the 
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
-from collections.abc import Sequence
+import operator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,18 +76,20 @@ def simulate(plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair
 class _Stage:
     """A stage while it is replayed."""
 
-    def __init__(self, planned: PlannedStage, durations: Durations, warm_up: float) -> None:
+    def __init__(
+        self, planned: PlannedStage, seconds: list[float], slot_seconds: list[float], warm_up: float
+    ) -> None:
         self.planned = planned
         self.priority = (planned.row.job_id, *planned.key)
-        self.seconds: list[float] = durations.seconds[planned.tasks].tolist()
-        self.slot_seconds: list[float] = durations.slot_seconds[planned.tasks].tolist()
+        self.seconds = seconds
+        self.slot_seconds = slot_seconds
         self.warm_up = warm_up
         self.begins = 0.0
         self.next = 0
         self.began: list[float] = []
         self.warm_slots: set[int] = set()
         self.running: list[float] = []
-        self.median = float(np.median(self.seconds)) if planned.copies else 0.0
+        self.median = float(np.median(seconds)) if planned.copies else 0.0
 
     def earliest(self, place: int) -> float:
         """When a task may begin: a repeated one after what failed, a second copy when the first is late."""
@@ -98,19 +102,19 @@ class _Stage:
 
     def ended_at(self) -> float:
         """When the last task ended that holds the stage up."""
-        ends = np.add(self.began, self.seconds)[self.planned.holds_up]
-        return float(ends.max(initial=self.begins)) + self.planned.tail_seconds
+        ends: Iterable[float] = map(operator.add, self.began, self.seconds)
+        if not self.planned.all_hold_up:
+            ends = itertools.compress(ends, self.planned.holds_up.tolist())
+        return max(self.begins, max(ends, default=-math.inf)) + self.planned.tail_seconds
 
 
 class _Simulation:
     def __init__(self, plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair: bool) -> None:
-        warm_up = durations.warm_up_seconds or [0.0] * len(plan.stages)
-        self._stages = [
-            _Stage(planned, durations, warm) for planned, warm in zip(plan.stages, warm_up, strict=True)
-        ]
         self._plan = plan
+        self._places = np.concatenate([np.empty(0, np.int64), *(stage.tasks for stage in plan.stages)])
         self._tasks = len(durations.seconds)
-        self._slots = slots
+        self._stages = list(self._stages_of(durations))
+        self._lost_at = [slot.ends for slot in slots]
         self._free = [(slot.begins, number) for number, slot in enumerate(slots)]
         heapq.heapify(self._free)
         self._is_fair = is_fair
@@ -120,6 +124,17 @@ class _Simulation:
         with_tasks = {place for place, stage in enumerate(self._stages) if stage.seconds}
         self._of_moment = {plan.stages[place].submitted: place for place in with_tasks}
         self._unfolding = Unfolding(plan.moments, held=(plan.stages[place].ended for place in with_tasks))
+
+    def _stages_of(self, durations: Durations) -> Iterator[_Stage]:
+        # Of thousands of small stages most of the time would else go into arrays of a few numbers.
+        seconds = durations.seconds[self._places].tolist()
+        held = durations.slot_seconds[self._places].tolist()
+        warm_up = durations.warm_up_seconds or [0.0] * len(self._plan.stages)
+        first = 0
+        for planned, warm in zip(self._plan.stages, warm_up, strict=True):
+            end = first + len(planned.tasks)
+            yield _Stage(planned, seconds[first:end], held[first:end], warm)
+            first = end
 
     def run(self) -> Simulated:
         self._reach(BEGIN, 0.0)
@@ -133,9 +148,9 @@ class _Simulation:
                 heapq.heappush(self._ready, (self._stages[place].priority, place))
             self._launch(self._pick())
         began, finished = np.zeros(self._tasks), np.zeros(self._tasks)
-        for stage in self._stages:
-            began[stage.planned.tasks] = stage.began
-            finished[stage.planned.tasks] = np.add(stage.began, stage.seconds)
+        began[self._places] = [at for stage in self._stages for at in stage.began]
+        finished[self._places] = [each for stage in self._stages for each in stage.seconds]
+        finished += began
         at = self._unfolding.at
         return Simulated(seconds=at[self._plan.end], began=began, finished=finished, moments=at)
 
@@ -149,7 +164,7 @@ class _Simulation:
                 heapq.heappush(self._waiting, (stage.begins, place))
 
     def _drop_lost_slot(self) -> None:
-        while len(self._free) > 1 and self._slots[self._free[0][1]].ends <= self._free[0][0]:
+        while len(self._free) > 1 and self._lost_at[self._free[0][1]] <= self._free[0][0]:
             heapq.heappop(self._free)
 
     def _pick(self) -> int:
@@ -165,19 +180,56 @@ class _Simulation:
     def _launch(self, place: int) -> None:
         """Start tasks of a stage until it has no more, or something else may have its turn."""
         stage = self._stages[place]
-        one_by_one = self._is_fair and len(self._ready) > 1
         until = self._waiting[0][0] if self._waiting else math.inf
-        tasks = len(stage.seconds)
-        while stage.next < tasks:
-            self._launch_next(stage)
-            at, slot = self._free[0]
-            self._now = max(self._now, at)
-            if one_by_one or self._now >= until or at >= self._slots[slot].ends:
-                break
-        if stage.next == tasks:
+        if self._is_fair or stage.planned.has_late_tasks:
+            self._launch_one_by_one(stage, until)
+        else:
+            self._launch_in_turn(stage, until)
+        if stage.next == len(stage.seconds):
             self._ready = [entry for entry in self._ready if entry[1] != place]
             heapq.heapify(self._ready)
             self._reach(stage.planned.ended, stage.ended_at())
+
+    def _launch_in_turn(self, stage: _Stage, until: float) -> None:
+        """Tasks that begin with the first free slot: nearly all of nearly all runs, with few steps each."""
+        free, now, lost_at = self._free, self._now, self._lost_at
+        seconds, held, warm_slots = stage.seconds, stage.slot_seconds, stage.warm_slots
+        warm_up, dispatch_seconds, add_began = (
+            stage.warm_up,
+            stage.planned.dispatch_seconds,
+            stage.began.append,
+        )
+        replace_first = heapq.heapreplace
+        slot = free[0][1]
+        number = stage.next
+        for number in range(stage.next, len(seconds)):
+            if slot in warm_slots:
+                begin = now + dispatch_seconds
+                end = begin + held[number]
+            else:
+                warm_slots.add(slot)
+                begin = now
+                end = begin + warm_up + held[number]
+                seconds[number] += warm_up
+            add_began(begin)
+            replace_first(free, (end, slot))
+            at, slot = free[0]
+            if at > now:
+                now = at
+            if now >= until or at >= lost_at[slot]:
+                break
+        self._now = now
+        stage.next = number + 1
+
+    def _launch_one_by_one(self, stage: _Stage, until: float) -> None:
+        """The same where tasks may come late, or other stages' have their turn after each."""
+        takes_turns = self._is_fair and len(self._ready) > 1
+        while stage.next < len(stage.seconds):
+            self._launch_next(stage)
+            at, slot = self._free[0]
+            self._now = max(self._now, at)
+            if takes_turns or self._now >= until or at >= self._lost_at[slot]:
+                break
 
     def _launch_next(self, stage: _Stage) -> None:
         number = stage.next

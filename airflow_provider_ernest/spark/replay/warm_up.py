@@ -98,7 +98,9 @@ def remote_share_change(*, had: int, machines: int) -> float:
     return (1.0 - 1.0 / machines) / (1.0 - 1.0 / had) if had > 1 else 1.0
 
 
-def separated(log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int) -> Durations:
+def separated(
+    log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int, warm_up: WarmUp | None = None
+) -> Durations:
     """The tasks' seconds for a replay on another number of machines.
 
     Beside the warm-up, the waiting for fetched data changes with the share of it that lies on other machines:
@@ -109,11 +111,12 @@ def separated(log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int)
         plan: of the log.
         seconds: of each task, as it was or as it would be without something.
         machines: how many there shall be.
+        warm_up: of the log, where it is known.
     """
     tasks = log.tasks
     recorded = np.maximum(tasks.seconds, 1e-9)
     change = seconds / recorded
-    found = warm_up_of(log, plan)
+    found = warm_up or warm_up_of(log, plan)
     remote = remote_share_change(had=len(log.machines), machines=machines)
     waited = np.minimum(tasks.fetch_wait_seconds, found.own_seconds)
     own = (found.own_seconds + waited * (remote - 1.0)) * change
@@ -121,5 +124,5 @@ def separated(log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int)
     stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
     changes = np.bincount(stage[first], weights=change[first], minlength=count)
     numbers = np.maximum(1, np.bincount(stage[first], minlength=count))
-    warm_up = np.array(found.excess_seconds) * changes / numbers
-    return Durations(seconds=own, slot_seconds=own * slot_share(tasks), warm_up_seconds=warm_up.tolist())
+    excess = np.array(found.excess_seconds) * changes / numbers
+    return Durations(seconds=own, slot_seconds=own * slot_share(tasks), warm_up_seconds=excess.tolist())

@@ -10,8 +10,7 @@ import numpy as np
 
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, IntColumn
-from airflow_provider_ernest.spark.replay.plan import Plan, plan_of
-from airflow_provider_ernest.spark.replay.replaying import replay
+from airflow_provider_ernest.spark.replay.replaying import Replayed, replay
 from airflow_provider_ernest.spark.stragglers.causes import Measured, causes, measured
 from airflow_provider_ernest.spark.stragglers.evidence import evidence
 
@@ -43,18 +42,18 @@ class Stragglers:
         return sum(self.by_stage.values())
 
 
-def find_stragglers(log: EventLog, *, plan: Plan | None = None) -> Stragglers:
+def find_stragglers(log: EventLog, *, as_it_was: Replayed | None = None) -> Stragglers:
     """Find the tasks that succeeded and took over 1.5 times the median of their stage, and why.
 
     Args:
         log: of the run.
-        plan: of the same log, where it is known.
+        as_it_was: the replay of the same log without any change, where it is at hand.
 
     Raises:
         EventLogError: no task ended.
     """
-    plan = plan or plan_of(log)
-    facts = measured(log, plan)
+    as_it_was = as_it_was or replay(log)
+    facts = measured(log, as_it_was.plan)
     excess = facts.seconds - facts.median_seconds
     late = log.tasks.succeeded & (facts.seconds > TIMES_THE_MEDIAN * facts.median_seconds)
     rows = np.flatnonzero(late & (excess >= LEAST_EXCESS_SECONDS))
@@ -66,7 +65,7 @@ def find_stragglers(log: EventLog, *, plan: Plan | None = None) -> Stragglers:
             _straggler(log, facts, row, cause)
             for row, cause in zip(rows[:WORST].tolist(), found, strict=False)
         ),
-        causes=_by_cause(log, plan, rows, excess[rows], found, facts.median_seconds),
+        causes=_by_cause(log, as_it_was, rows, excess[rows], found, facts.median_seconds),
         by_stage=Counter(keys),
     )
 
@@ -87,24 +86,29 @@ def _straggler(log: EventLog, facts: Measured, row: int, cause: str) -> run_prof
 
 
 def _by_cause(
-    log: EventLog, plan: Plan, rows: IntColumn, excess: FloatColumn, found: list[str], medians: FloatColumn
+    log: EventLog,
+    as_it_was: Replayed,
+    rows: IntColumn,
+    excess: FloatColumn,
+    found: list[str],
+    medians: FloatColumn,
 ) -> tuple[run_profile.StragglerCause, ...]:
     if not found:
         return ()
-    as_it_was = replay(log, plan=plan).seconds
     names = np.array(found)
     told = []
     for cause in sorted(set(found)):
         of_cause = names == cause
         seconds = log.tasks.seconds.copy()
         seconds[rows[of_cause]] = medians[rows[of_cause]]
+        without = replay(log, task_seconds=seconds, plan=as_it_was.plan).seconds
         told.append(
             run_profile.StragglerCause(
                 cause=cause,
                 tasks=int(of_cause.sum()),
                 excess_seconds=float(excess[of_cause].sum()),
                 # As in `blocked_time`, an anomaly of list scheduling is no gain.
-                seconds_without=min(as_it_was, replay(log, task_seconds=seconds, plan=plan).seconds),
+                seconds_without=min(as_it_was.seconds, without),
             )
         )
     return tuple(sorted(told, key=lambda cause: -cause.excess_seconds))
