@@ -7,8 +7,10 @@ from collections.abc import Iterator, Sequence
 from airflow_provider_ernest.log_cli.stage_text import stage_lines, straggler_lines
 from airflow_provider_ernest.log_cli.text_table import titled_table, wrapped
 from airflow_provider_ernest.model.run_profile import RunProfile
+from airflow_provider_ernest.report.clarity.categories import category_name
 from airflow_provider_ernest.report.clarity.limits_chart import unmeasured_in_words
 from airflow_provider_ernest.report.clarity.machines_charts import capacity_in_words, told
+from airflow_provider_ernest.report.clarity.most_to_be_won import most_to_be_won
 from airflow_provider_ernest.report.clarity.phases_chart import PHASES
 from airflow_provider_ernest.report.clarity.resources import short
 from airflow_provider_ernest.report.wording import duration, machines, percent
@@ -39,7 +41,7 @@ def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
         (
             (
                 profile.application_id,
-                profile.category,
+                category_name(profile.category),
                 f"{profile.machines:,}",
                 percent(profile.scale),
                 f"{profile.seconds:,.1f}",
@@ -65,7 +67,8 @@ def _run_in_words(profile: RunProfile) -> Iterator[str]:
     yield f"in {duration(profile.driver_seconds)} no task ran"
     failed = f", {profile.failed_tasks:,} failed or killed" if profile.failed_tasks else ""
     yield f"{profile.tasks:,} tasks{failed}"
-    yield profile.category if profile.spark is None else f"{profile.category}, Spark {profile.spark}"
+    category = category_name(profile.category)
+    yield category if profile.spark is None else f"{category}, Spark {profile.spark}"
 
 
 def _advice(profile: RunProfile) -> list[str]:
@@ -105,7 +108,7 @@ def _ideal(profile: RunProfile) -> list[str]:
     lines = titled_table(
         "what each resource needs at least, were it used all the time by all machines",
         ("resource", "seconds", "of the run"),
-        ((name, f"{seconds:,.1f}", percent(seconds / profile.seconds)) for name, seconds in ideal),
+        ((short(name), f"{seconds:,.1f}", percent(seconds / profile.seconds)) for name, seconds in ideal),
         words=("resource",),
     )
     told_of = capacity_in_words(profile.capacity)
@@ -149,7 +152,5 @@ def _phases(profile: RunProfile) -> list[str]:
 
 
 def _most_to_be_won(profile: RunProfile) -> str:
-    if not profile.limits:
-        return ""
-    most = profile.limits[0]
-    return f"{percent(most.improvement_percent / 100)} ({most.resource})"
+    most = most_to_be_won(profile)
+    return "" if most is None else f"{percent(most.share)} ({most.name})"

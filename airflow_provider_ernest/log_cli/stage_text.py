@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from airflow_provider_ernest.log_cli.text_table import known_columns, titled_table, wrapped
 from airflow_provider_ernest.model.run_profile import RunProfile, StageProfile, Straggler
+from airflow_provider_ernest.report.clarity.most_to_be_won import share_without
 from airflow_provider_ernest.report.clarity.resources import short
 from airflow_provider_ernest.report.clarity.stage_tables import (
     amounts,
@@ -50,7 +51,7 @@ def stage_lines(profile: RunProfile) -> list[str]:
 def straggler_lines(profile: RunProfile) -> list[str]:
     """The stragglers by cause, and the worst of them."""
     lines = titled_table(
-        "stragglers: tasks that took over 1.5 times their stage's median",
+        "stragglers: tasks that took over 1.5 times their stage's median, warm-up of first tasks included",
         ("cause", "tasks", "too long by", "seconds without", "won at most"),
         (
             (
@@ -58,7 +59,7 @@ def straggler_lines(profile: RunProfile) -> list[str]:
                 f"{each.tasks:,}",
                 duration(each.excess_seconds),
                 f"{each.seconds_without:,.1f}",
-                percent(max(0.0, 1 - each.seconds_without / profile.replayed_seconds)),
+                percent(share_without(profile, each.seconds_without)),
             )
             for each in profile.straggler_causes
         ),

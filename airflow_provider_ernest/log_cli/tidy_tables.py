@@ -54,8 +54,8 @@ def write_tables(log: EventLog, folder: str, *, force: bool) -> None:
     Raises:
         InvalidParameterError: see `refuse_tables`; or it cannot be written to.
     """
+    from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
     from airflow_provider_ernest.spark.log_reading.tables import (
-        ExecutorRow,
         JobRow,
         SqlExecutionRow,
         StageRow,

@@ -7,7 +7,7 @@ from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.model.run_profile import Capacity, RunProfile, WhatIf
 from airflow_provider_ernest.report.clarity.bars import Bar, Part, bars_figure
-from airflow_provider_ernest.report.clarity.resources import style, title, within
+from airflow_provider_ernest.report.clarity.resources import short, style, title, within
 from airflow_provider_ernest.report.tables import table
 from airflow_provider_ernest.report.wording import data_amount, duration, number
 
@@ -45,7 +45,7 @@ def ideal_chart(profile: RunProfile) -> Element:
         ),
         numbers=table(
             ["resource", "seconds"],
-            ([name, number(seconds)] for name, seconds in ideal),
+            ([short(name), number(seconds)] for name, seconds in ideal),
             words=[0],
         ),
         mark=profile.seconds,

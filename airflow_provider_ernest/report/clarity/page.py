@@ -6,13 +6,20 @@ from collections.abc import Iterator
 from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.model.run_profile import RunProfile
+from airflow_provider_ernest.report.clarity.categories import category_name
 from airflow_provider_ernest.report.clarity.limits_chart import limits_chart
 from airflow_provider_ernest.report.clarity.machines_charts import ideal_chart, what_if_chart
+from airflow_provider_ernest.report.clarity.most_to_be_won import most_to_be_won
 from airflow_provider_ernest.report.clarity.phases_chart import phases_chart
 from airflow_provider_ernest.report.clarity.reading import how_to_read
-from airflow_provider_ernest.report.clarity.resources import within
 from airflow_provider_ernest.report.clarity.sizes_chart import sizes_chart
-from airflow_provider_ernest.report.clarity.stage_tables import cause_table, stage_table, straggler_table
+from airflow_provider_ernest.report.clarity.stage_tables import (
+    STAGES_IN_WORDS,
+    STRAGGLERS_IN_WORDS,
+    cause_table,
+    stage_table,
+    straggler_table,
+)
 from airflow_provider_ernest.report.clarity.timeline_chart import timeline_chart
 from airflow_provider_ernest.report.markup import tag
 from airflow_provider_ernest.report.shell import facts, key_figure, section, warnings_section, whole_page
@@ -38,10 +45,12 @@ def _sections(profile: RunProfile) -> Iterator[Element | None]:
     if profile.advice:
         yield section("What to change", _advice(profile))
     if profile.limits:
-        yield section("What could be won", limits_chart(profile))
+        yield section("What could be won at most", limits_chart(profile))
     if profile.stages:
         yield section("The stages over time", timeline_chart(profile))
-        yield section("What the stages did", tag("div", stage_table(profile), class_="stages"))
+        yield section(
+            "What the stages did", _note(STAGES_IN_WORDS), tag("div", stage_table(profile), class_="stages")
+        )
     if profile.straggler_causes or profile.stragglers:
         yield section("Stragglers", *_stragglers(profile))
     if profile.ideal_seconds:
@@ -77,15 +86,10 @@ def _at_once(slots: int) -> str:
 
 def _key_figures(profile: RunProfile) -> Element:
     figures = [key_figure("Clean time", duration(profile.seconds), _besides(profile))]
-    if profile.limits:
-        most = profile.limits[0]
+    most = most_to_be_won(profile)
+    if most is not None:
         figures.append(
-            key_figure(
-                "Most to be won",
-                percent(max(0.0, most.improvement_percent) / 100),
-                f"at most, without waiting for {within(most.resource)}",
-                best=True,
-            )
+            key_figure("Most to be won", percent(most.share), f"at most, without {most.without}", best=True)
         )
     if profile.straggler_causes:
         stragglers = sum(each.tasks for each in profile.straggler_causes)
@@ -121,10 +125,15 @@ def _advice(profile: RunProfile) -> Element:
 
 
 def _stragglers(profile: RunProfile) -> Iterator[Element]:
+    yield _note(STRAGGLERS_IN_WORDS)
     if profile.straggler_causes:
         yield cause_table(profile)
     if profile.stragglers:
         yield tag("details", tag("summary", "The worst, one by one"), straggler_table(profile.stragglers))
+
+
+def _note(words: str) -> Element:
+    return tag("p", words, class_="explained")
 
 
 def _origin(profile: RunProfile) -> Element:
@@ -135,7 +144,7 @@ def _origin(profile: RunProfile) -> Element:
             "name": profile.name,
             "event log": profile.event_log,
             "Spark": profile.spark,
-            "category": profile.category,
+            "category": category_name(profile.category),
             "machines": f"{profile.machines:,}, {_at_once(profile.slots)}",
             "share of the input": percent(profile.scale),
             "iterations": None if profile.iterations is None else str(profile.iterations),

@@ -13,8 +13,10 @@ WORDS = {
     "and spilling (disk), garbage collection, the scheduler's delay, serialisation, Python workers.",
     "at most": "An upper bound. The run is replayed as if the waiting took no time at all; no hardware does "
     "that.",
-    "bound by": "Of a stage: the resource that would need longest for the stage's work, were it used all the "
-    "time.",
+    "bound by": "Of a stage: that which by itself would take longest. For network and disks it is what "
+    "the stage moved over what they can do, where that is known; for all else what its tasks spent on it, "
+    "shared among the slots.",
+    "unmeasured": "Time of a task in which it neither computed nor waited for what the event log tells of.",
     "straggler": "A task that took over 1.5 times the median of its stage.",
     "replay": "The run's own tasks, put on the same or other machines anew, stages in their order, the "
     "driver's time kept. The error of replaying the very same run says how far to believe it.",

@@ -32,7 +32,7 @@ _WITH_ARTICLE = {
     PYTHON_WORKER: "Python workers",
 }
 
-_TITLES = {CPU: "CPU"}
+_SHORT = {CPU: "CPU", UNMEASURED: "unmeasured"}
 
 
 def style(resource: str) -> str:
@@ -42,12 +42,13 @@ def style(resource: str) -> str:
 
 def short(resource: str) -> str:
     """Its name in the narrow column of a table."""
-    return "unmeasured" if resource == UNMEASURED else resource
+    return _SHORT.get(resource, resource)
 
 
 def title(resource: str) -> str:
     """Its name where it stands alone: CPU, Network, Garbage collection."""
-    return _TITLES.get(resource, resource[:1].upper() + resource[1:])
+    name = short(resource)
+    return name[:1].upper() + name[1:]
 
 
 def within(resource: str) -> str:

@@ -25,9 +25,10 @@ def sizes_chart(profile: RunProfile) -> Element:
         ),
         legend=[("line", "replayed"), ("observed", was)],
         caption=(
-            "The same tasks with their seconds as they were, on other numbers of machines of the same kind, "
-            "without start-up. A stage of fewer tasks than there is room for gains nothing from more "
-            "machines, and the driver works alone. Both axes are logarithmic."
+            "The same tasks on other numbers of machines of the same kind, without start-up. They take as "
+            "long as they did, but for the warm-up of first tasks and for fetching: fewer machines fetch "
+            "less. A stage of fewer tasks than there is room for gains nothing from more machines, "
+            "and the driver works alone. Both axes are logarithmic."
         ),
         numbers=table(
             ["machines", "seconds"], ([f"{size.machines:,}", number(size.seconds)] for size in sizes)

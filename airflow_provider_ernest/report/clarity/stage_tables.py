@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from xml.etree.ElementTree import Element
 
 from airflow_provider_ernest.model.run_profile import UNMEASURED, RunProfile, StageProfile, Straggler
+from airflow_provider_ernest.report.clarity.most_to_be_won import share_without
 from airflow_provider_ernest.report.clarity.resources import short, within
 from airflow_provider_ernest.report.tables import table
 from airflow_provider_ernest.report.wording import data_amount, duration, number, percent, shortened
@@ -24,6 +25,20 @@ def stage_number(stage: StageProfile) -> str:
     return f"{stage.stage_id}.{stage.attempt}" if stage.attempt else str(stage.stage_id)
 
 
+STAGES_IN_WORDS = (
+    "Fetched is shuffle data from other machines, read locally that of the machine itself. The median and "
+    "the longest task are without the warm-up of executors' first tasks."
+)
+"""How to read the table of the stages."""
+
+STRAGGLERS_IN_WORDS = (
+    "Tasks that took over 1.5 times the median of their stage, here with the warm-up of first tasks in both. "
+    "They were too long by what they took over it; the run without is replayed with each of them taking the "
+    "median."
+)
+"""How to read the tables of stragglers."""
+
+
 def stage_table(profile: RunProfile) -> Element:
     """What each stage did; columns of which nothing is known are left out."""
     stages = profile.stages
@@ -35,10 +50,11 @@ def stage_table(profile: RunProfile) -> Element:
         "waits for": [_waits(stage) for stage in stages],
         "tasks": [_tasks(stage) for stage in stages],
         "median task, s": [quantile(stage, 0.5) for stage in stages],
-        "longest": [quantile(stage, 1.0) for stage in stages],
+        "longest task, s": [quantile(stage, 1.0) for stage in stages],
         "stragglers": counts(stage.stragglers for stage in stages),
         "input": amounts(stage.input_bytes for stage in stages),
-        "fetched": amounts(stage.shuffle_remote_bytes + stage.shuffle_local_bytes for stage in stages),
+        "fetched": amounts(stage.shuffle_remote_bytes for stage in stages),
+        "read locally": amounts(stage.shuffle_local_bytes for stage in stages),
         "shuffle written": amounts(stage.shuffle_written_bytes for stage in stages),
         "spilled": amounts(stage.spilled_bytes for stage in stages),
         "output": amounts(stage.output_bytes for stage in stages),
@@ -63,14 +79,14 @@ def waiting(stage: StageProfile) -> list[tuple[str, float]]:
 def cause_table(profile: RunProfile) -> Element:
     """The stragglers by their cause."""
     return table(
-        ["cause", "tasks", "longer than the medians by", "the run without", "won at most"],
+        ["cause", "tasks", "too long by", "the run without", "won at most"],
         (
             [
                 each.cause,
                 f"{each.tasks:,}",
                 duration(each.excess_seconds),
                 duration(each.seconds_without),
-                percent(max(0.0, 1 - each.seconds_without / profile.replayed_seconds)),
+                percent(share_without(profile, each.seconds_without)),
             ]
             for each in profile.straggler_causes
         ),

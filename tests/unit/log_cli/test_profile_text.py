@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.log_cli.profile_text import overview_lines, profile_lines
 from airflow_provider_ernest.log_cli.stage_text import MOST_STAGES
-from airflow_provider_ernest.model.run_profile import RunProfile
+from airflow_provider_ernest.model.run_profile import FIRST_TASK, SLOW_HOST, RunProfile, StragglerCause
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
 
 WIDTH = 110
@@ -89,5 +89,12 @@ def test_names_cannot_break_lines():
 def test_several_runs_side_by_side():
     title, _, network, cpu = overview_lines([network_bound(), cpu_bound()])
     assert title == "2 runs"
-    assert network.split()[1:] == ["sql", "4", "10", "%", "44.0", "6.2", "network", "41", "%", "(network)"]
-    assert cpu.split()[-4:] == ["cpu", "2.0", "%", "(network)"]
+    assert network.split()[1:] == ["SQL", "4", "10", "%", "44.0", "6.2", "network", "41", "%", "(network)"]
+    assert cpu.split()[-5:] == ["CPU", "8.3", "%", "(slow", "fetch)"]
+
+
+def test_stragglers_may_cost_more_than_any_waiting():
+    held_up = StragglerCause(cause=SLOW_HOST, tasks=7, excess_seconds=40.0, seconds_without=22.3)
+    warm_up = StragglerCause(cause=FIRST_TASK, tasks=8, excess_seconds=90.0, seconds_without=4.46)
+    *_, line = overview_lines([network_bound(straggler_causes=(warm_up, held_up))])
+    assert line.endswith("50 % (slow host)"), "first tasks are slow whatever the cluster"

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.model.documents import run_profile as documents
-from airflow_provider_ernest.model.run_profile import Capacity, RunProfile, StageProfile
+from airflow_provider_ernest.model.run_profile import Capacity, RunProfile, StageProfile, StragglerCause
 from airflow_provider_ernest.report.clarity.page import render
 from airflow_provider_ernest.report.clarity.timeline_chart import MOST_STAGES
 from airflow_provider_ernest.report.shell import POLICY
@@ -175,6 +175,33 @@ def test_other_machines_and_sizes():
     assert "16 machines: 18.2 s replayed" in text
     one = page_of(network_bound(sizes=network_bound().sizes[:1]))
     assert one.outside_of_frames() == []
+
+
+def test_a_slow_host_that_costs_more_than_any_waiting_is_what_most_could_be_won_of():
+    held_up = StragglerCause(cause=documents.SLOW_HOST, tasks=7, excess_seconds=40.0, seconds_without=22.3)
+    text = page_of(network_bound(straggler_causes=(held_up,))).text
+    assert "Most to be won\n50 %\nat most, without its stragglers (slow host)" in text
+
+
+def test_medians_with_and_without_warm_up_are_told_apart():
+    text = page_of(network_bound()).text
+    assert "are without the warm-up of executors' first tasks" in text
+    assert "here with the warm-up of first tasks in both" in text
+
+
+def test_what_is_fetched_is_what_other_machines_sent():
+    (first, *_) = network_bound().stages
+    stage = replace(first, shuffle_remote_bytes=3_000_000, shuffle_local_bytes=1_000_000)
+    text = page_of(network_bound(stages=(stage,))).text
+    assert "fetched\nread locally\n" in text
+    assert "3.00 MB\n1.00 MB\n" in text
+
+
+def test_names_are_written_as_in_the_terminal_and_in_airflow():
+    text = page_of(cpu_bound()).text
+    assert "\nCPU\n" in text
+    assert "\ncpu\n" not in text
+    assert "category\nSQL\n" in page_of(network_bound()).text
 
 
 def test_what_is_not_known_has_no_section():
