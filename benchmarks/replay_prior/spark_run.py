@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
 from airflow_provider_ernest.spark.log_reading.tables import (
     EventLog,
-    ExecutorRow,
     JobRow,
     StageRow,
     TaskTable,

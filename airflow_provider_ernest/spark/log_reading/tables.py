@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.spark.log_reading.executor_rows import (
-    ExecutorRow as ExecutorRow,
+    ExecutorRow,
     all_there_at,
     machines_of,
     most_slots,

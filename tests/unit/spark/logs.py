@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
 from airflow_provider_ernest.spark.log_reading.tables import (
     EventLog,
-    ExecutorRow,
     JobRow,
     StageRow,
     TaskTable,
