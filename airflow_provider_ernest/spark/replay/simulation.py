@@ -194,12 +194,8 @@ class _Simulation:
         """Tasks that begin with the first free slot: nearly all of nearly all runs, with few steps each."""
         free, now, lost_at = self._free, self._now, self._lost_at
         seconds, held, warm_slots = stage.seconds, stage.slot_seconds, stage.warm_slots
-        warm_up, dispatch_seconds, add_began = (
-            stage.warm_up,
-            stage.planned.dispatch_seconds,
-            stage.began.append,
-        )
-        replace_first = heapq.heapreplace
+        warm_up, dispatch_seconds = stage.warm_up, stage.planned.dispatch_seconds
+        add_began, replace_first = stage.began.append, heapq.heapreplace
         slot = free[0][1]
         number = stage.next
         for number in range(stage.next, len(seconds)):
