@@ -6,13 +6,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.spark.log_reading.files import open_lines
 from airflow_provider_ernest.spark.observing import MeasuredRun, measure
-from airflow_provider_ernest.spark.run_record import read_run
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from airflow_provider_ernest.model.results import Decision
     from airflow_provider_ernest.operators.submitted_run import SubmittedRun
 
@@ -27,7 +25,7 @@ class TimedRun:
     Attributes:
         machines: that it ran on.
         seconds: from submission to end.
-        run_seconds: the part from the moment that all machines were there; None where it is not known.
+        run_seconds: the part that is the work's own, see `MeasuredRun`; None where it is not known.
         startup_seconds: the part before.
         application_id: Spark's id of it.
         event_log: where its event log lies.
@@ -65,10 +63,11 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
         raise UntimedRunError(run.untimed_because)
     event_log = run.event_log
     if event_log is None:
-        log.info("No event log of this run is on this host: its time is that of spark-submit.")
+        log.info("No event log of this run is on this host.")
     machines = decision.config.machines
     measured = _measured(event_log, submitted_at=run.submitted_at, machines=machines, log=log)
     if measured is None:
+        log.info("The run's time is that of spark-submit.")
         return TimedRun(
             machines=machines,
             seconds=ended_at - run.submitted_at,
@@ -101,14 +100,8 @@ def timed_by_log(
         machines: that it had; None to take those that worked.
         log: the logger that the warning goes to.
     """
-    try:
-        began = read_run(event_log).started_at
-    # It is whatever an application wrote into the folder.
-    except Exception as error:
-        log.warning("The event log %s cannot be used: %s", event_log, error)
-        return None
     asked = machines or decision.config.machines
-    measured = _measured(event_log, submitted_at=began, machines=asked, log=log)
+    measured = _measured(event_log, submitted_at=None, machines=asked, log=log)
     if measured is None:
         return None
     startup = max(measured.startup_seconds, decision.startup_seconds or 0.0)
@@ -135,7 +128,7 @@ def spark_version(event_log: Any) -> str | None:
     return found.group(1).decode("ascii") if found else None
 
 
-def _measured(event_log: Path | None, *, submitted_at: float, machines: int, log: Any) -> MeasuredRun | None:
+def _measured(event_log: Any, *, submitted_at: float | None, machines: int, log: Any) -> MeasuredRun | None:
     """What the event log tells; None, and why, where there is none or it tells too little."""
     if event_log is None:
         return None
@@ -143,7 +136,8 @@ def _measured(event_log: Path | None, *, submitted_at: float, machines: int, log
         measured = measure(event_log, submitted_at=submitted_at, machines=machines)
     # It is whatever an application wrote into the folder.
     except Exception as error:
-        log.warning("The event log %s cannot be used, the time is that of spark-submit: %s", event_log, error)
+        told = without_credentials(str(error))
+        log.warning("The event log %s cannot be used: %s", without_credentials(str(event_log)), told)
         return None
     for lost in measured.lost:
         log.warning("The run lost %s; its time is recorded all the same.", lost)

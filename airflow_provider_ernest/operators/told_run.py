@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.operators.rendered import optional_number, optional_whole_number
 from airflow_provider_ernest.operators.timed_run import TimedRun, UntimedRunError, timed_by_log
 from airflow_provider_ernest.spark.log_reading.log_names import ROLLED_PREFIX, events_number
@@ -71,11 +72,14 @@ class ToldRun:
             event_log = self._log()
         # The libraries behind object stores raise errors of their own.
         except Exception as error:
-            kind = type(error).__name__
-            log.warning("The event log %s cannot be used: %s: %s", self.event_log, kind, error)
+            why = f"{type(error).__name__}: {without_credentials(str(error))}"
+            log.warning("The event log %s cannot be used: %s", without_credentials(self.event_log or ""), why)
             return None
         if event_log is None:
-            log.warning("Which of the event logs in %s is that of this run cannot be told.", self.event_log)
+            log.warning(
+                "Which of the event logs in %s is that of this run cannot be told.",
+                without_credentials(self.event_log or ""),
+            )
             return None
         return timed_by_log(event_log, decision, machines=machines, log=log)
 

@@ -11,6 +11,7 @@ from airflow_provider_ernest.spark.run_record import application_id_of, find_eve
 
 if TYPE_CHECKING:
     from pathlib import Path
+    from typing import Any
 
     from airflow_provider_ernest.model.documents import Experiment, Origin
     from airflow_provider_ernest.spark.sampling import Sample
@@ -81,7 +82,8 @@ class MeasuredRun:
         application_id: Spark's id of it.
         machines: distinct machines that worked.
         seconds: from submission to the application's end.
-        run_seconds: the part from the moment that all machines were there.
+        run_seconds: the part from the moment that all machines were there, but for those that joined when
+            work was under way, as under dynamic allocation.
         startup_seconds: the part before.
         lost: the executors that were lost on the way, in words.
     """
@@ -94,12 +96,13 @@ class MeasuredRun:
     lost: tuple[str, ...] = ()
 
 
-def measure(event_log: Path, *, submitted_at: float, machines: int) -> MeasuredRun:
+def measure(event_log: Any, *, submitted_at: float | None, machines: int) -> MeasuredRun:
     """Read from a run's event log how long it took on how many machines.
 
     Args:
-        event_log: of the run.
-        submitted_at: when spark-submit was started, seconds since the epoch.
+        event_log: of the run, as `read_event_log` takes it.
+        submitted_at: when spark-submit was started, seconds since the epoch; None to take the moment at
+            which the driver had begun, for the log tells of none before.
         machines: asked for. Where the run lost some, those that replaced them do not count beside them.
 
     Raises:
@@ -110,8 +113,10 @@ def measure(event_log: Path, *, submitted_at: float, machines: int) -> MeasuredR
     used = min(present, machines) if record.lost else present
     if used < 1:
         raise SampleRunError(f"The event log {event_log} tells of no machine that worked.")
-    run_seconds = record.run_seconds(used)
-    startup_seconds = max(0.0, record.ready_at(used) - submitted_at)
+    work_began_at = record.work_began_at(used)
+    run_seconds = record.run_seconds(used) + record.ready_at(used) - work_began_at
+    began_at = record.started_at if submitted_at is None else submitted_at
+    startup_seconds = max(0.0, work_began_at - began_at)
     return MeasuredRun(
         application_id=record.application_id,
         machines=used,

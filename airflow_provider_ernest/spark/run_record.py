@@ -8,12 +8,14 @@ that another run still held) says nothing about the job.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 from airflow_provider_ernest.model.documents import RunMetrics
 from airflow_provider_ernest.spark.cached_blocks import CachedBlocks
 from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
+from airflow_provider_ernest.spark.log_reading.executor_rows import all_there_at
 from airflow_provider_ernest.spark.log_reading.files import open_lines
 from airflow_provider_ernest.spark.log_reading.log_names import ROLLED_PREFIX, application_of_name
 from airflow_provider_ernest.spark.stage_tasks import StageTasks
@@ -47,6 +49,7 @@ class RunRecord:
     spilled_bytes: int = 0
     peak_execution_memory_bytes: int | None = None
     task_cores: int = 1
+    first_launch: float = inf
     cache: CachedBlocks = field(default_factory=CachedBlocks)
     stages: StageTasks = field(default_factory=StageTasks)
 
@@ -79,6 +82,16 @@ class RunRecord:
                 "spark.cores.max or spark.executor.cores.",
             )
         return present[machines - 1].added_at
+
+    def work_began_at(self, machines: int) -> float:
+        """The same, but for machines that joined when tasks ran already: `EventLog.ready_at` of such a run.
+
+        Raises:
+            SampleRunError: see `ready_at`.
+        """
+        ready_at = self.ready_at(machines)
+        added_at = [executor.added_at for executor in self.machines[:machines]]
+        return all_there_at(added_at, self.first_launch) or ready_at
 
     def require_all_kept(self) -> None:
         """Refuse a run that lost a machine before its end: its time is that of no known machine count.
@@ -212,6 +225,7 @@ def _task_ended(record: RunRecord, event: dict[str, Any]) -> None:
     metrics = event.get("Task Metrics") or {}
     shuffle = metrics.get("Shuffle Read Metrics", {})
     run_seconds = metrics.get("Executor Run Time", 0) / 1000
+    record.first_launch = min(record.first_launch, event.get("Task Info", {}).get("Launch Time", inf) / 1000)
     record.tasks += 1
     record.stages.task_ended(event.get("Stage ID", -1), run_seconds)
     record.executor_run_seconds += run_seconds

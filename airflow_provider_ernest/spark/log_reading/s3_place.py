@@ -16,12 +16,14 @@ class S3Place:
         client: a boto3 client of S3.
         bucket: the bucket.
         key: of the file, or the prefix of the folder.
+        connection: the Airflow connection that the client is of, which belongs to the address.
     """
 
-    def __init__(self, client: Any, bucket: str, key: str) -> None:
+    def __init__(self, client: Any, bucket: str, key: str, *, connection: str = "") -> None:
         self._client = client
         self._bucket = bucket
         self._key = key.strip("/")
+        self._connection = connection
 
     @property
     def name(self) -> str:
@@ -41,7 +43,9 @@ class S3Place:
         for page in pages:
             keys = [each["Key"] for each in page.get("Contents", ())]
             keys += [each["Prefix"] for each in page.get("CommonPrefixes", ())]
-            yield from (S3Place(self._client, self._bucket, key) for key in keys if key != self._prefix)
+            for key in keys:
+                if key != self._prefix:
+                    yield S3Place(self._client, self._bucket, key, connection=self._connection)
 
     def open(self, mode: str) -> Any:
         """The content, as it arrives; `mode` is always to read bytes."""
@@ -53,7 +57,8 @@ class S3Place:
         return closing(body)
 
     def __str__(self) -> str:
-        return f"s3://{self._bucket}/{self._key}"
+        connection = f"{self._connection}@" if self._connection else ""
+        return f"s3://{connection}{self._bucket}/{self._key}"
 
     @property
     def _prefix(self) -> str:
@@ -79,7 +84,7 @@ def s3_place(address: str) -> S3Place:
             f"The library that reads {address!r} cannot be imported: {error}.",
             remedy='Install it: pip install "airflow-provider-ernest[s3]", or [ec2] for boto3.',
         ) from error
-    return S3Place(client, bucket, key)
+    return S3Place(client, bucket, key, connection=connection)
 
 
 def _client(connection: str) -> Any:

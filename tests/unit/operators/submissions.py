@@ -27,10 +27,10 @@ if "--properties-file" in sys.argv:
 with open(folder + "/submitted.json", "w") as file:
     json.dump({{"argv": sys.argv[1:], "properties": properties, "process": os.getpid()}}, file)
 conf = dict(word.split("=", 1) for before, word in zip(sys.argv, sys.argv[1:]) if before == "--conf")
+now = round(time.time() * 1000)
 for name, text in json.load(open(folder + "/logs.json")).items():
     with open(conf["spark.eventLog.dir"].removeprefix("file://") + "/" + name, "w") as file:
         for event in text:
-            now = round(time.time() * 1000)
             for part in (event, event.get("Stage Info", {{}}), event.get("Task Info", {{}})):
                 for moment in set(part).intersection({moments!r}):
                     part[moment] += now

@@ -17,7 +17,9 @@ from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.model.documents import RunConditions
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
+from airflow_provider_ernest.spark import run_record
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.log_reading.files import open_lines
 from tests.unit.operators.submissions import events, handle
 from tests.unit.operators.test_production_record import decided, recorded
 
@@ -116,6 +118,42 @@ def test_an_address_of_object_storage_is_read_too(context, breadcrumbs, tmp_path
     write_log(tmp_path / "app-7")
 
     assert record(context, event_log=f"file://{tmp_path}").run_seconds == pytest.approx(100.0)
+
+
+def test_a_machine_that_joins_work_under_way_does_not_shorten_the_run(context, breadcrumbs, tmp_path):
+    """As under dynamic allocation: what was done without it is the run's, too."""
+    path = Path(write_log(tmp_path / "app-7", machines=3))
+    told = [json.loads(line) for line in path.read_text().splitlines()]
+    last = next(event for event in reversed(told) if event["Event"] == "SparkListenerExecutorAdded")
+    late = {
+        **last,
+        "Timestamp": last["Timestamp"] + 60_000,
+        "Executor ID": "3",
+        "Executor Info": {**last["Executor Info"], "Host": "10.0.0.3"},
+    }
+    task = {"Event": "SparkListenerTaskEnd", "Task Info": {"Launch Time": last["Timestamp"] + 1000}}
+    told[-1:-1] = [late, task]
+    path.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in told))
+
+    run = record(context, event_log=str(path))
+
+    assert (run.machines, run.run_seconds) == (4, pytest.approx(100.0))
+    assert run.seconds == pytest.approx(107.0)
+
+
+def test_a_log_that_may_be_far_away_is_read_once_for_its_time(context, breadcrumbs, tmp_path, monkeypatch):
+    opened: list[Any] = []
+    monkeypatch.setattr(run_record, "open_lines", lambda log: opened.append(log) or open_lines(log))
+
+    assert record(context, event_log=write_log(tmp_path / "app-7"), profile=False) is not None
+    assert len(opened) == 1
+
+
+def test_a_password_in_the_logs_address_is_in_no_warning(context, breadcrumbs, capsys):
+    assert record(context, event_log="nowhere://me:hunter2@host/app-7").seconds == 130.0
+    output = capsys.readouterr().out
+    assert "The event log nowhere://host/app-7 cannot be used" in output
+    assert "hunter2" not in output
 
 
 @pytest.mark.parametrize("given", ["the log", "its folder", "its folder and others"])

@@ -16,6 +16,7 @@ from upath import UPath
 from airflow_provider_ernest.exceptions import EventLogError, MissingResourceError
 from airflow_provider_ernest.spark.event_log import read_event_log
 from airflow_provider_ernest.spark.log_reading import places
+from airflow_provider_ernest.spark.log_reading.places import place_of
 from airflow_provider_ernest.spark.log_reading.s3_place import S3Place
 from tests.unit.spark.event_log_texts import REAL, ended, real_text, started, task, write
 
@@ -196,6 +197,10 @@ def test_s3_is_read_by_the_connection_that_is_named(s3: Any, monkeypatch: pytest
 
     assert len(read_event_log("s3://my_aws@acme-bucket/spark/app-2.lz4").tasks) == 28
     assert asked == ["my_aws"]
+    found = next(
+        place for place in place_of("s3://my_aws@acme-bucket/spark").iterdir() if "app" in place.name
+    )
+    assert str(found) == "s3://my_aws@acme-bucket/spark/app-2.lz4", "so that it can be read again"
 
 
 def test_a_network_that_fails_midway_is_no_log_that_was_cut_off(s3: Any):
