@@ -46,9 +46,12 @@ class RunStage(Answer):
     shuffle_remote_bytes: int
     shuffle_written_bytes: int
     spilled_bytes: int
-    blocked_seconds: dict[str, float]
+    blocked_seconds: dict[str, float] = Field(description="That tasks waited, by what for, summed.")
+    unmeasured_seconds: float = Field(description="On what Spark does not measure, summed over tasks.")
     ideal_seconds: dict[str, float] = Field(description="That each resource needs at least.")
-    bottleneck: str = Field(description="The resource that needs the longest; empty where not known.")
+    bottleneck: str = Field(
+        description="The resource that needs, or the waiting that takes, the longest; empty where not known."
+    )
     stragglers: int
 
 
@@ -129,6 +132,9 @@ class ExplainedRun(Answer):
     headline: str
     replayed_seconds: float | None = Field(description="The same run as its replay gives it.")
     replay_error_percent: float | None
+    unmeasured_seconds: float | None = Field(
+        description="That tasks neither computed nor waited for anything measured, summed over tasks."
+    )
     phases: Phases | None
     limits: list[Limit] = Field(description="The most first.")
     stages: list[RunStage] = Field(description="In the order in which they began.")

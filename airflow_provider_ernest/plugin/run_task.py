@@ -86,7 +86,10 @@ def _where_its_log_is(run: ProductionRun | None) -> list[str]:
     if run is None or not run.event_log:
         return []
     application = f" as application {run.application_id}" if run.application_id else ""
-    return [f"Its event log{application} is {run.event_log}. Spark's history server shows what is in it."]
+    return [
+        f"Its event log{application} is {run.event_log}. Spark's history server shows what is in it; "
+        "the command ernest analyze tells why the run took as long as it did."
+    ]
 
 
 def _empty(

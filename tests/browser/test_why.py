@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from typing import Any
 
@@ -76,6 +77,35 @@ def test_the_limits_are_upper_bounds_with_percent_and_seconds(page: Page):
     )
 
 
+def test_the_stages_tell_what_their_tasks_wait_for(page: Page):
+    row = page.locator("#stages tbody tr").filter(has_text="sort merge join")
+    expect(row).to_contain_text(re.compile(r"network\s*network 62\s%"))
+    expect(page.locator("#limits figcaption")).to_contain_text(
+        re.compile(r"For 11\s% of their time tasks neither computed nor waited for anything")
+    )
+
+
+def test_a_command_tells_the_same_in_a_terminal(page: Page):
+    facts = page.locator("#why .facts").first
+    command = f"ernest analyze {network_bound().event_log} --scale 0.1 --html why.html"
+    expect(facts.get_by_text(command, exact=True)).to_be_visible()
+    expect(facts.get_by_role("button", name="Copy the command")).to_be_visible()
+
+
+def test_the_command_does_nothing_but_read_the_log(site: Site, visit):
+    here = visit(site)
+
+    def rename(told: dict[str, Any]) -> None:
+        told["sample"]["event_log"] = "/logs/it's; rm -rf $HOME"
+
+    change(here, rename)
+    here.open("model", **of(site.seeded.nightly_join))
+    button = here.page.locator("#why").get_by_role("button", name="Copy the command")
+    command = button.get_attribute("title")
+    assert command is not None
+    assert shlex.split(command)[2] == "/logs/it's; rm -rf $HOME"
+
+
 def test_the_phases_add_up(page: Page):
     expect(page.locator("#phases figcaption")).to_contain_text("50.2\u00a0s from submission to end")
     legend = page.locator("#phases .legend li")
@@ -121,7 +151,9 @@ def test_the_longest_stages_come_first_and_the_rest_is_folded(site: Site, visit)
 
 def test_stragglers_by_cause_and_the_worst_of_them(page: Page):
     card = page.locator("#stragglers")
-    expect(card.locator("tbody tr").first).to_contain_text(re.compile(r"slow fetch\s*9\s*14\.2\ss"))
+    expect(card.locator("tbody tr").first).to_contain_text(
+        re.compile(r"slow fetch\s*9\s*14\.2\ss\s*40\.9\ss\s*8\.3\s%")
+    )
     card.get_by_text("The worst of them").click()
     worst = card.get_by_role("region", name="The worst stragglers").locator("tbody tr").first
     expect(worst).to_contain_text("10.0.0.14")

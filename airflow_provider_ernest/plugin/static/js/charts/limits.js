@@ -12,6 +12,9 @@ const NAMES = new Map([
   ["Python worker", "no waiting for Python"],
 ]);
 
+/** Of the tasks' time; less that is unexplained is not told. */
+const LEAST_UNMEASURED_PERCENT = 10;
+
 const COLUMNS = [
   { key: "resource", title: "Waiting for" },
   numeric("improvement_percent", "Won at most", percent),
@@ -26,17 +29,29 @@ const CAPTION =
   "The bars are shares of the run without its start-up, and do not add up.";
 
 /** The figure, for a run of api/clarity. */
-export function limitsFigure({ limits }) {
+export function limitsFigure(run) {
+  const { limits } = run;
   const rows = limits.map((limit) => ({ ...limit, saved_seconds: saved(limit) }));
   return {
     description: `What could be won at most. ${rows.map((row) => `${nameOf(row)}: ${words(row)}`).join("; ")}.`,
-    caption: CAPTION,
+    caption: [CAPTION, unmeasured(run)].filter(Boolean).join(" "),
     columns: COLUMNS,
     rows,
     draw: (container) => bars(container, rows.map((row) => ({
       name: nameOf(row), share: row.improvement_percent / 100, words: words(row),
     }))),
   };
+}
+
+/** What no limit tells of; empty where it is little, or nothing is kept of it. */
+function unmeasured({ unmeasured_seconds: taken, stages, left_out_seconds: rest }) {
+  const all = stages.reduce((sum, stage) => sum + stage.task_seconds, rest ?? 0);
+  const share = all > 0 ? (100 * taken) / all : 0;
+  if (!(share >= LEAST_UNMEASURED_PERCENT)) return "";
+  return (
+    `For ${percent(share, 0)} of their time tasks neither computed nor waited for anything that Spark measures: they ` +
+      "read input, called a service, or shared their cores with others."
+  );
 }
 
 function nameOf({ resource }) {

@@ -1,5 +1,6 @@
 /** "Why it takes this long": what the event logs of the job's runs tell. Asked for once the page is there. */
 import { airflowLink, externalLink, taskUrl } from "../airflow.js";
+import { analyzeCommand } from "../analyze.js";
 import { fetchJson } from "../api.js";
 import { limitsFigure } from "../charts/limits.js";
 import { phasesFigure } from "../charts/phases.js";
@@ -19,7 +20,8 @@ import { categoryName, sourceWords } from "./why_words.js";
 
 const NOTHING =
   "No report of this model's runs is kept: the task bottleneck_report of an ErnestTaskGroup makes one from their " +
-  "event logs, so run the Ernest DAG again to see what the time goes into.";
+  "event logs, so run the Ernest DAG again to see what the time goes into; or give one of their event logs to " +
+  "the command ernest analyze.";
 
 const NO_PROFILE =
   "The profile of that run is not kept any more, or is of a DAG that you may not read: only what the report says of " +
@@ -143,6 +145,7 @@ function factsOf(run, report) {
     ["A machine", capacityOf(run.capacity)],
     ["Its own replay", replayOf(run)],
     ["Event log", run.event_log ? copyable(run.event_log, "the event log's path") : null],
+    ["The same in a terminal", run.event_log ? copyable(analyzeCommand(run), "the command") : null],
     ["Reported by", report?.origin ? airflowLink(taskUrl(report.origin), report.origin.task_id) : null],
   ];
 }

@@ -2,13 +2,16 @@
 import { numeric } from "../charts/columns.js";
 import { element } from "../dom.js";
 import { downloadButtons } from "../download.js";
-import { bytes, count, number, plural, seconds, signedPercent } from "../format.js";
+import { bytes, count, number, percent, plural, seconds, signedPercent } from "../format.js";
 import { dataTable } from "../table.js";
 import { card } from "./slot.js";
-import { resourceName } from "./why_words.js";
+import { resourceName, UNMEASURED } from "./why_words.js";
 
 const STAGES_AT_FIRST = 8;
 const STRAGGLERS_AT_FIRST = 10;
+
+/** Of the time of a stage's tasks; less waiting is not worth naming. */
+const LEAST_PERCENT = 5;
 
 /** Resources of which ideal times are told, in this order. */
 const RESOURCES = ["cpu", "disk", "network"];
@@ -19,6 +22,20 @@ function ideal(resource) {
   });
 }
 
+/** What the tasks of a stage waited for most, where it is worth a word: {name, percent} or null. */
+function mostWaiting({ blocked_seconds: blocked, unmeasured_seconds: unmeasured, task_seconds: all }) {
+  if (!(all > 0)) return null;
+  const shares = Object.entries({ ...blocked, [UNMEASURED]: unmeasured })
+    .map(([name, taken]) => ({ name, percent: (100 * taken) / all }))
+    .sort((one, other) => other.percent - one.percent);
+  return shares[0].percent >= LEAST_PERCENT ? shares[0] : null;
+}
+
+function waitsFor(row) {
+  const most = mostWaiting(row);
+  return most && `${resourceName(most.name)} ${percent(most.percent, 0)}`;
+}
+
 const STAGES = [
   { key: "name", title: "Stage", class: "words", render: (row) => element("bdi", {}, row.name) },
   { key: "stage_id", title: "Number", align: "right",
@@ -26,6 +43,7 @@ const STAGES = [
   numeric("tasks", "Tasks", count),
   numeric("seconds", "Took", number, { unit: "s" }),
   { key: "bottleneck", title: "Bound by", class: "nowrap", value: (row) => resourceName(row.bottleneck) || null },
+  { key: "waits_for", title: "Waits for", class: "nowrap", value: waitsFor },
   ...RESOURCES.map(ideal),
   numeric("stragglers", "Stragglers", count),
 ];
@@ -54,8 +72,9 @@ export function stages(run, name) {
   return card(
     {
       id: "stages", title: "The stages",
-      text: "Longest first. What a resource needs at least (ideal) is its use over what all machines can do; the " +
-        `longest of these binds the stage.${left}`,
+      text: "Longest first. A stage is bound by what would take longest of it by itself: what a resource needs at " +
+        "least (ideal: its use over what all machines can do), or waiting. What its tasks wait for most is told with " +
+        `its share of their time.${left}`,
     },
     downloadButtons({ name, columns, rows }),
     dataTable({
@@ -64,11 +83,10 @@ export function stages(run, name) {
   );
 }
 
-function withoutThem(run) {
-  const whole = run.replayed_seconds;
-  return numeric("seconds_without", "Run without", seconds, {
-    render: ({ seconds_without: rest }) =>
-      (whole > 0 ? `${seconds(rest)} (${signedPercent((100 * (rest - whole)) / whole)})` : seconds(rest)),
+/** An upper bound; null where it is not known how long the replay with them took. */
+function wonWithoutThem({ replayed_seconds: whole }) {
+  return numeric("won_percent", "Won at most", (won) => percent(won), {
+    value: ({ seconds_without: rest }) => (whole > 0 ? Math.max(0, (100 * (whole - rest)) / whole) : null),
   });
 }
 
@@ -82,6 +100,11 @@ const WORST = [
   { key: "evidence", title: "By", class: "words", render: (row) => element("bdi", {}, row.evidence) },
 ];
 
+const STRAGGLERS_IN_WORDS =
+  "Tasks that took over 1.5 times their stage's median (the warm-up of first tasks included), by what the metrics " +
+  "explain it with. They were too long by what they took over it; the run without is replayed with each taking the " +
+  "median.";
+
 /** The stragglers by cause, and the worst of them. */
 export function stragglers(run, name) {
   const titled = { id: "stragglers", title: "Stragglers" };
@@ -92,11 +115,12 @@ export function stragglers(run, name) {
   const causes = [
     { key: "cause", title: "Cause" },
     numeric("tasks", "Tasks", count),
-    numeric("excess_seconds", "Over their medians", seconds),
-    withoutThem(run),
+    numeric("excess_seconds", "Too long by", seconds),
+    numeric("seconds_without", "Run without", seconds),
+    wonWithoutThem(run),
   ];
   return card(
-    { ...titled, text: "Tasks that took over 1.5 times their stage's median, by what the metrics explain it with." },
+    { ...titled, text: STRAGGLERS_IN_WORDS },
     dataTable({ caption: "Stragglers by cause", captionHidden: true, columns: causes, rows: run.straggler_causes }),
     run.stragglers.length ? worst(run.stragglers, name) : null,
   );

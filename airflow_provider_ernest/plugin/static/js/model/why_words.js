@@ -1,7 +1,7 @@
 /** Words of "Why it takes this long". */
 import { isolated } from "../format.js";
 
-const RESOURCES = new Map([["cpu", "CPU"]]);
+const RESOURCES = new Map([["cpu", "CPU"], ["something that Spark does not measure", "unmeasured"]]);
 
 const CATEGORIES = new Map([
   ["sql", "SQL"], ["streaming", "streaming"], ["mllib", "MLlib"], ["graphx", "GraphX"], ["core", "RDDs"],
@@ -12,6 +12,9 @@ const SOURCES = new Map([
   ["stated", "as stated"],
   ["achieved", "the most that its own tasks got, so at least that"],
 ]);
+
+/** What tasks wait for that Spark does not measure; see the document of a run's profile. */
+export const UNMEASURED = "unmeasured";
 
 /** A resource, or what else tasks wait for. */
 export function resourceName(resource) {

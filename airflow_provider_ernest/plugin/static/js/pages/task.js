@@ -1,6 +1,7 @@
 /** The page of a task instance: what this task of Ernest did. */
 
 import { airflowLink, externalLink, runUrl, taskUrl } from "../airflow.js";
+import { analyzeCommand } from "../analyze.js";
 import { ApiError, fetchJson, pageParams, pageUrl } from "../api.js";
 import { taskStateBadge } from "../badge.js";
 import { copyable } from "../copy.js";
@@ -111,6 +112,7 @@ function observationCard(observation, opinion) {
       ["Spark application", application ? element("code", {}, application) : null],
       ["History server", history ? externalLink(history, "Open the Spark UI") : null],
       ["Event log", log ? copyable(log, "the event log's path") : null],
+      ["Why it took so long", log ? copyable(analyzeCommand(observation), "the command") : null],
     ]));
 }
 
