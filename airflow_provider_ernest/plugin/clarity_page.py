@@ -14,7 +14,7 @@ from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.plugin.explained_runs import ExplainedRun, explained_run, of_report_alone
-from airflow_provider_ernest.plugin.loaded_documents import is_gone, load_profile
+from airflow_provider_ernest.plugin.loaded_documents import is_gone, load_profile, newest_profile_for
 from airflow_provider_ernest.plugin.sample_runs import ApplicationLink
 from airflow_provider_ernest.plugin.visible import Readable, newest_models, visible_entries, visible_records
 
@@ -116,9 +116,9 @@ def _production(
     store: ModelStore, model: Model, readable: Readable, link: ApplicationLink
 ) -> ExplainedRun | None:
     """The newest production run of which there is a profile."""
-    profiles = store.profiles(model.job, model.instance_type, limit=MOST_PROFILES)
-    production = (record for record in profiles if record.purpose == PRODUCTION)
-    record = max(visible_records(production, readable), key=lambda record: record.profile_id, default=None)
+    record = newest_profile_for(
+        PRODUCTION, store, model.job, model.instance_type, readable=readable, limit=MOST_PROFILES
+    )
     return None if record is None else explained_run(record, None, link)
 
 

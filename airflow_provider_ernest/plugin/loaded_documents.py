@@ -28,6 +28,7 @@ MOST_PRODUCTION_RUNS_KEPT = 1024
 MOST_MARKS_KEPT = 256
 MOST_PROFILES_KEPT = 64
 """A profile has a hundred stages with it."""
+MOST_PURPOSES_KEPT = 4096
 
 
 @lru_cache(maxsize=MOST_MODELS_KEPT)
@@ -78,6 +79,49 @@ def load_profile(store: ModelStore, job: str, instance_type: str, profile_id: st
         StoreError: it is not there or cannot be read.
     """
     return store.profile(job, instance_type, profile_id)
+
+
+@lru_cache(maxsize=MOST_PURPOSES_KEPT)
+def _made_for(store: ModelStore, job: str, instance_type: str, profile_id: str) -> tuple[str, str | None]:
+    """The purpose of a profile's run, and the DAG that ran it: profiles are too large to keep many."""
+    record = store.profile(job, instance_type, profile_id)
+    return record.purpose, record.origin.dag_id if record.origin else None
+
+
+def newest_profile_for(
+    purpose: str,
+    store: ModelStore,
+    job: str,
+    instance_type: str,
+    *,
+    readable: Callable[[str | None], bool],
+    limit: int,
+) -> ProfileRecord | None:
+    """The newest profile of a run of that purpose, by a DAG that may be read; None where there is none.
+
+    One that is gone or damaged is left out with a warning in the log, which names it.
+
+    Args:
+        purpose: `SAMPLE` or `PRODUCTION`.
+        store: where profiles lie.
+        job: of the run.
+        instance_type: its machines'.
+        readable: whether a DAG may be read.
+        limit: so many of the newest are looked through.
+
+    Raises:
+        StoreError: the store itself cannot be read.
+    """
+    for profile_id in store.profile_ids(job, instance_type, limit=limit):
+        try:
+            made_for, dag_id = _made_for(store, job, instance_type, profile_id)
+            if made_for == purpose and readable(dag_id):
+                return load_profile(store, job, instance_type, profile_id)
+        except (StoreError, InvalidParameterError) as error:
+            if not _is_of_one_document(error):
+                raise
+            log.warning("Left out profile %s of %r on %s: %s", profile_id, job, instance_type, error)
+    return None
 
 
 def read_each(load: Load[Kept], store: ModelStore, entries: Iterable[CatalogueEntry]) -> Iterator[Kept]:

@@ -24,6 +24,7 @@ from airflow_provider_ernest.model.storage.stored_documents import (
     OBSERVATIONS,
     PRODUCTION,
     PROFILES,
+    SUFFIX,
     Shelf,
     Stored,
     type_folder,
@@ -100,6 +101,17 @@ class StoreReader:
     def profiles(self, job: str, instance_type: str, *, limit: int | None = None) -> list[ProfileRecord]:
         """The newest profiles of a job's runs on a type of machine, newest last; see `decisions`."""
         return self._newest(PROFILES, job, instance_type, limit=limit)
+
+    def profile_ids(self, job: str, instance_type: str, *, limit: int | None = None) -> list[str]:
+        """The ids of the newest of them, newest first, by the names of their files alone.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        folder = type_folder(self.root, job, instance_type)
+        with store_errors(f"The profiles in {folder} cannot be listed"):
+            paths = PROFILES.newest_first(folder)[:limit]
+        return [str(path.name).removesuffix(SUFFIX) for path in paths]
 
     def bottlenecks(
         self, job: str, instance_type: str, *, limit: int | None = None

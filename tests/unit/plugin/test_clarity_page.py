@@ -184,6 +184,34 @@ def test_the_newest_production_run(store: ModelStore, trained: Model):
     assert (told["production"]["purpose"], told["production"]["seconds"]) == (PRODUCTION, 200.0)
 
 
+def test_profiles_are_looked_through_for_one_of_production_once_only(
+    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
+):
+    for days in range(1, 9):
+        store.save_profile(profile_of(trained, days=days))
+    read: list[str] = []
+    load = store.profile
+
+    def counted(job: str, instance_type: str, profile_id: str) -> ProfileRecord:
+        read.append(profile_id)
+        return load(job, instance_type, profile_id)
+
+    monkeypatch.setattr(store, "profile", counted)
+    assert page(store, trained)["production"] is None
+    assert len(read) == 8
+    assert page(store, trained)["production"] is None
+    assert len(read) == 8, "whoever opens the page after that reads none of them again"
+    store.save_profile(profile_of(trained, days=0.5, purpose=PRODUCTION))
+    assert page(store, trained)["production"]["purpose"] == PRODUCTION
+    assert set(read[8:]) == {identity(0.5, "sizing")}
+
+
+def test_a_damaged_profile_does_not_hide_those_of_production(store: ModelStore, trained: Model):
+    store.save_profile(profile_of(trained, days=2, purpose=PRODUCTION))
+    store.save_profile(profile_of(trained, days=1)).write_text("{}", encoding="utf-8")
+    assert page(store, trained)["production"]["purpose"] == PRODUCTION
+
+
 def test_only_the_worst_stragglers_are_told_one_by_one(store: ModelStore, trained: Model):
     slow = tuple(
         Straggler(stage_id=1, task_id=number, host=HOST, seconds=9.0, median_seconds=1.0, cause="input skew")
