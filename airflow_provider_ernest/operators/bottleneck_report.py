@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.links.model_fit import ModelFitLink
+from airflow_provider_ernest.operators.in_time import in_time
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +17,9 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.model.bottlenecks import BottleneckReport
     from airflow_provider_ernest.specification import Number
+
+MOST_SECONDS = 300.0
+"""So long the task reads and replays. Storage that does not answer must not keep the DAG run from its end."""
 
 
 class BottleneckReportOperator(BaseOperator):
@@ -86,10 +91,12 @@ class BottleneckReportOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Report; returns the report, None where there is none."""
         try:
-            report = self._report(context)
+            # No task waits for this one, but the DAG run's end does.
+            report = in_time(lambda: self._report(context), most_seconds=MOST_SECONDS)
         # The training is done. What it could tell besides must not make it look failed.
         except Exception as error:
-            self.log.warning("There is no report of bottlenecks: %s: %s", type(error).__name__, error)
+            told = without_credentials(str(error))
+            self.log.warning("There is no report of bottlenecks: %s: %s", type(error).__name__, told)
             return None
         if report is None:
             return None

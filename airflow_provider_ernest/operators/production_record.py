@@ -104,8 +104,6 @@ def record_production(
         log=log,
     )
     if saved:
-        if recording.profile:
-            _profile(production, timed_run.event_log, record, recording=recording, log=log)
         follow_up(
             production,
             record,
@@ -115,6 +113,9 @@ def record_production(
             context=context,
             log=log,
         )
+        # Last, for a profile may take long, and go on beside what comes after it.
+        if recording.profile:
+            _profile(production, timed_run.event_log, record, recording=recording, log=log)
     return production
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.operators.in_time import in_time
 
 if TYPE_CHECKING:
@@ -85,12 +86,13 @@ def keep_profile(
         log.warning(
             "Why the run took this long is not known: its event log %s is not read after %g s. The task goes "
             "on without it; see `ernest analyze`.",
-            event_log,
+            without_credentials(str(event_log)),
             MOST_SECONDS,
         )
     # A log is whatever the application wrote, and the run is done and paid for.
     except Exception as error:
-        log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, error)
+        told = without_credentials(str(error))
+        log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, told)
 
 
 def capacity_of(handle: ClusterHandle | None) -> Capacity | None:

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from dataclasses import replace
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 from airflow_provider_ernest.model.bottlenecks import PRODUCTION, SAMPLE, BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.operators import bottleneck_report
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from tests.unit.run_profiles import network_bound
 
@@ -121,6 +123,18 @@ def test_what_cannot_be_read_is_a_warning_and_never_a_failure(context, store, ru
 
     assert report(context, store, runs, **wrong) is None
     assert "There is no report of bottlenecks" in capsys.readouterr().out
+
+
+def test_a_store_that_does_not_answer_does_not_keep_the_dag_run_from_its_end(
+    context, store, runs, monkeypatch, capsys
+):
+    answered = threading.Event()
+    monkeypatch.setattr(bottleneck_report, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(ModelStore, "profiles", lambda self, *of, limit: answered.wait() and [])
+
+    assert report(context, store, runs) is None
+    answered.set()
+    assert "There is no report of bottlenecks: TimeoutError" in capsys.readouterr().out
 
 
 def test_a_store_that_cannot_be_written_costs_the_record_only(context, store, runs, monkeypatch, capsys):

@@ -18,7 +18,7 @@ from airflow_provider_ernest.model.documents import Configuration, Origin
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Alternative, Decision
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.operators import recording
+from airflow_provider_ernest.operators import production_record, recording
 from airflow_provider_ernest.operators.locations import event_logs, store_root
 from airflow_provider_ernest.operators.production_record import cost_of, prediction_for
 from tests.unit.operators.submissions import events, handle, production
@@ -314,3 +314,15 @@ def test_a_place_for_event_logs_that_can_be_none_fails_no_run(submissions, conte
 
 def test_decision_and_store_are_templates():
     assert {"decision", "store", "cluster"} <= set(production().template_fields)
+
+
+def test_the_model_has_learned_before_the_profile_takes_its_time(submissions, context, monkeypatch):
+    """A large one goes on beside what comes after it, which would be slower for that."""
+    done: list[str] = []
+    monkeypatch.setattr(production_record, "follow_up", lambda *run, **told: done.append("learned"))
+    monkeypatch.setattr(production_record, "keep_profile", lambda where, **told: done.append("profiled"))
+    submissions.writes_log("app-7", events("app-7", machines=4))
+
+    production(cluster=handle(), decision=decided()).execute(context)
+
+    assert done == ["learned", "profiled"]

@@ -11,6 +11,7 @@ from airflow_provider_ernest.model.bottlenecks import SAMPLE
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators import profile_record
 from airflow_provider_ernest.operators.profile_record import capacity_of, keep_profile
+from airflow_provider_ernest.spark import event_log as event_log_module
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
 
 LOG = logging.getLogger(__name__)
@@ -67,6 +68,25 @@ def test_a_run_with_too_many_tasks_is_left_alone(event_log, tmp_path, monkeypatc
 
     assert "more than 3 tasks" in caplog.text
     assert not (tmp_path / "store").exists()
+
+
+def refused(event_log, *, most_tasks):
+    raise PermissionError(f"Access to {event_log} is refused")
+
+
+def test_a_password_in_the_logs_address_is_in_no_warning(tmp_path, monkeypatch, caplog):
+    ended = threading.Event()
+    address = "nowhere://me:hunter2@host/app-7"
+    keep(address, tmp_path / "store")
+    monkeypatch.setattr(event_log_module, "read_event_log", lambda log, most_tasks: ended.wait())
+    monkeypatch.setattr(profile_record, "MOST_SECONDS", 0.01)
+    keep(address, tmp_path / "store")
+    ended.set()
+    monkeypatch.setattr(event_log_module, "read_event_log", refused)
+    keep(address, tmp_path / "store")
+
+    assert caplog.text.count("nowhere://host/app-7") == 3
+    assert "hunter2" not in caplog.text
 
 
 def test_a_task_does_not_wait_for_ever(event_log, tmp_path, monkeypatch, caplog):
