@@ -35,7 +35,7 @@ SHORTEST_SECONDS = 1.0
 
 def cores_per_machine(log: EventLog) -> int:
     """Tasks that a machine of the run ran at once; of the smallest, were they not alike."""
-    return max(1, min((executor.cores // log.task_cores for executor in log.machines), default=1))
+    return max(1, min(log.slots_by_worker.values(), default=1))
 
 
 def measured_capacity(

@@ -121,3 +121,10 @@ def test_tasks_of_several_cores_leave_fewer_slots():
     log = event_log([task()], executors=[executor(0, cores=8)], properties={"spark.task.cpus": "2"})
 
     assert cores_per_machine(log) == 4
+
+
+def test_executors_that_share_a_machine_share_its_cores():
+    """As on YARN, and where an executor takes a part of a worker."""
+    shared = [executor(number, cores=2, host="10.0.0.1") for number in range(3)]
+
+    assert cores_per_machine(event_log([task()], executors=shared)) == 6
