@@ -18,10 +18,11 @@ from airflow_provider_ernest.plugin.run_costs import (
     together,
     training_of,
 )
-from airflow_provider_ernest.plugin.run_documents import Documents, documents_of
+from airflow_provider_ernest.plugin.run_documents import Documents
 from airflow_provider_ernest.plugin.run_groups import Group, groups_of
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun
 from airflow_provider_ernest.plugin.run_production import production_against_prediction
+from airflow_provider_ernest.plugin.run_reading import documents_of
 from airflow_provider_ernest.plugin.run_record import SUCCESS, RunRecord
 from airflow_provider_ernest.plugin.run_steps import model_reference, moment, steps_of
 from airflow_provider_ernest.plugin.sample_runs import ApplicationLink, application_link, sample_run

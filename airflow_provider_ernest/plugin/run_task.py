@@ -10,10 +10,11 @@ from airflow_provider_ernest.model.records import ProductionRun
 from airflow_provider_ernest.plugin import run_groups
 from airflow_provider_ernest.plugin.fallbacks import fallback_of
 from airflow_provider_ernest.plugin.run_costs import price_per_hour
-from airflow_provider_ernest.plugin.run_documents import Documents, documents_of
+from airflow_provider_ernest.plugin.run_documents import Documents
 from airflow_provider_ernest.plugin.run_groups import Group, Step, groups_of
 from airflow_provider_ernest.plugin.run_kept import StoredOfRun
 from airflow_provider_ernest.plugin.run_page import hints_of
+from airflow_provider_ernest.plugin.run_reading import documents_of
 from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
 from airflow_provider_ernest.plugin.run_sentences import says
 from airflow_provider_ernest.plugin.run_steps import (
