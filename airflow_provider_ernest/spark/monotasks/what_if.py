@@ -7,17 +7,26 @@ order, and the ratio of that replay to one of the run as it was scales the time 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from airflow_provider_ernest.model.documents import run_profile
+from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
 from airflow_provider_ernest.spark.monotasks.changed_tasks import changed_task_seconds
 from airflow_provider_ernest.spark.monotasks.machine_change import Change, to_machines
-from airflow_provider_ernest.spark.monotasks.resource_use import ResourceUse, disk_bytes, resource_use
+from airflow_provider_ernest.spark.monotasks.resource_use import (
+    PYTHON_WORKER,
+    ResourceUse,
+    disk_bytes,
+    resource_use,
+)
 from airflow_provider_ernest.spark.replay.replaying import Replayed, replay
 
 Capacity = run_profile.Capacity
 WhatIf = run_profile.WhatIf
+
+TELLING_SHARE = 0.05
+"""Of the tasks' time: less in Python workers changes no answer so much that it must be told."""
 
 
 def what_if(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse | None = None) -> WhatIf:
@@ -103,20 +112,35 @@ class _Run:
         )
 
     def _words(self, change: Change) -> str:
-        """The change; that it is a lower bound where tasks may have used what they did not wait for."""
+        """The change, and which way it may be off."""
+        doubts = [*self._doubts_of_cores(change), *self._doubts_of_rates(change)]
+        return f"{change.words} ({'; '.join(doubts)})" if doubts else change.words
+
+    def _doubts_of_cores(self, change: Change) -> Iterator[str]:
+        """A Python worker that waits for a service does so on any core."""
+        in_python = float(self._use.parts[PYTHON_WORKER].sum())
+        if change.cpu != 1.0 and in_python >= TELLING_SHARE * float(self._log.tasks.seconds.sum()) > 0:
+            bound = "at best" if change.cpu > 1.0 else "at worst"
+            yield f"{bound}: Python workers may wait rather than compute"
+
+    def _doubts_of_rates(self, change: Change) -> Iterator[str]:
+        """It is a lower bound where tasks may have used what they did not wait for."""
         slower = (
             (change.network, self._capacity.network_gigabytes_per_second, "the network's"),
             (change.disk, self._capacity.disk_gigabytes_per_second, "the disks'"),
         )
         unknown = [thing for factor, rate, thing in slower if factor < 1 and rate is None]
-        if not unknown:
-            return change.words
-        return f"{change.words} (at least: {' and '.join(unknown)} rate is not known)"
+        if unknown:
+            yield f"at least: {' and '.join(unknown)} rate is not known"
 
 
 def _with_cores(log: EventLog, cores: int) -> EventLog:
-    """The run as if each machine had other cores."""
-    executors = tuple(
-        dataclasses.replace(executor, cores=cores * log.task_cores) for executor in log.executors
-    )
-    return dataclasses.replace(log, executors=executors)
+    """The run as if each machine had other cores, of which each of its executors has the share that it had."""
+    slots_by_worker = log.slots_by_worker
+
+    def changed(executor: ExecutorRow) -> ExecutorRow:
+        slots = executor.cores // log.task_cores
+        share = slots / slots_by_worker[executor.worker] if slots else 1.0
+        return dataclasses.replace(executor, cores=max(1, round(cores * share)) * log.task_cores)
+
+    return dataclasses.replace(log, executors=tuple(map(changed, log.executors)))

@@ -122,11 +122,8 @@ def slots_of(log: EventLog) -> list[Slot]:
 
 def equal_slots(log: EventLog, machines: int) -> list[Slot]:
     """The slots of as many machines, each with as many as those of the run in the middle."""
-    by_worker: dict[str, int] = {}
-    for executor in log.executors:
-        slots = slots_by_executor(log)[executor.number]
-        by_worker[executor.worker] = max(by_worker.get(executor.worker, 0), slots)
-    each = int(np.median(list(by_worker.values()))) if by_worker else most_at_once(log.tasks)
+    by_worker = list(log.slots_by_worker.values())
+    each = int(np.median(by_worker)) if by_worker else most_at_once(log.tasks)
     return [Slot()] * min(machines * max(1, each), max(1, len(log.tasks)))
 
 

@@ -99,6 +99,21 @@ def test_python_s_work_is_done_sooner_by_faster_cores():
     assert seconds_of(log, achieved_capacity(log), cpu=2.0) == pytest.approx(5.0)
 
 
+def test_what_python_workers_may_wait_for_is_told_where_cores_are_others():
+    log = event_log(
+        [task(0, 0.0, 10.0, cpu_seconds=2.0)], stages=[stage(0, completed=10.0, scopes=("PythonRDD",))]
+    )
+    told = [
+        what_if(log, achieved_capacity(log), Change(**change)).change
+        for change in ({"cpu": 2.0}, {"cpu": 0.5}, {"disk": 2.0})
+    ]
+    assert told == [
+        "twice the speed of a core (at best: Python workers may wait rather than compute)",
+        "half the speed of a core (at worst: Python workers may wait rather than compute)",
+        "twice the disks",
+    ]
+
+
 def test_the_driver_s_time_is_no_faster_on_other_machines():
     log = fetching(waited=8.0, cpu=2.0, gigabytes=10.0, ended=14.0)
 
@@ -114,6 +129,14 @@ def test_more_cores_run_more_tasks_at_once():
 
     assert seconds_of(log, achieved_capacity(log), cores=2) == pytest.approx(4.0)
     assert seconds_of(log, achieved_capacity(log), machines=4) == pytest.approx(4.0)
+
+
+def test_executors_that_share_a_machine_share_its_new_cores():
+    """Twice the cores of a machine of two executors: two tasks more on each of them, not four."""
+    rows = [task(0, float(wave), executor=number) for wave in range(4) for number in (0, 0, 1, 1)]
+    shared = event_log(rows, executors=[executor(number, cores=2, host="10.0.0.1") for number in (0, 1)])
+
+    assert what_if(shared, stated_capacity(shared), Change(cores=8)).seconds == pytest.approx(2.0)
 
 
 def test_more_cores_do_not_fill_a_full_network_faster():

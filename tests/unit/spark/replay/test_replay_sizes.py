@@ -79,3 +79,11 @@ def test_machines_are_as_large_as_those_in_the_middle():
     rows = [task(0, 0.0, 1.0, executor=0) for _ in range(8)]
     executors = [executor(0, cores=4), executor(1, cores=4), executor(2, cores=1)]
     assert replay(event_log(rows, executors=executors), machines=1).seconds == pytest.approx(2.0)
+
+
+def test_executors_that_share_a_machine_come_with_it():
+    """As on YARN: two executors of one core on the machine; two machines halve eight tasks of a second."""
+    rows = [task(0, float(wave), executor=number) for wave in range(4) for number in (0, 1)]
+    shared = event_log(rows, executors=[executor(number, host="10.0.0.1") for number in (0, 1)])
+
+    assert [size.seconds for size in replay_sizes(shared, [1, 2])] == pytest.approx([4.0, 2.0])
