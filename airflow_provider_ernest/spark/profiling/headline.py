@@ -19,8 +19,9 @@ _WITHOUT = {
     run_profile.GARBAGE_COLLECTION: ("Bound by garbage collection", "without it"),
     run_profile.SCHEDULER: ("Bound by the scheduler's delay", "without it"),
     run_profile.SERIALISATION: ("Bound by serialisation", "without it"),
-    run_profile.PYTHON_WORKER: ("Bound by Python workers", "from infinitely fast ones"),
 }
+
+_PYTHON = "Bound by Python workers, computing or waiting (Spark does not tell which)"
 
 Limits = dict[str, run_profile.ResourceLimit]
 
@@ -50,11 +51,17 @@ def _bound(profile: run_profile.RunProfile) -> str:
     limit = limits.get(profile.bottleneck)
     if profile.bottleneck in _WITHOUT and limit is not None:
         name, without = _WITHOUT[profile.bottleneck]
-        won = max(0.0, profile.replayed_seconds - limit.seconds_without)
-        figures = f"{_seconds(won)} of {_seconds(profile.replayed_seconds)}"
-        return f"{name}: up to {_percent(limit.improvement_percent)} ({figures}) {without}"
+        return f"{name}: up to {_won(profile, limit)} {without}"
+    if profile.bottleneck == run_profile.PYTHON_WORKER and limit is not None:
+        return f"{_PYTHON}: at most {_won(profile, limit)} without their time"
     little = _little(limits)
     return f"{_unlimited(profile)}: {little}" if little else _unlimited(profile)
+
+
+def _won(profile: run_profile.RunProfile, limit: run_profile.ResourceLimit) -> str:
+    won = max(0.0, profile.replayed_seconds - limit.seconds_without)
+    figures = f"{_seconds(won)} of {_seconds(profile.replayed_seconds)}"
+    return f"{_percent(limit.improvement_percent)} ({figures})"
 
 
 def _idle(profile: run_profile.RunProfile) -> str:

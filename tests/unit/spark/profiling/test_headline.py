@@ -40,6 +40,11 @@ def profile(bottleneck: str = documents.CPU, **percents: float) -> RunProfile:
             "Disk-bound: up to 12 % (5.5 s of 44 s) from infinitely fast disks",
         ),
         (
+            profile(documents.PYTHON_WORKER, Python_worker=68.0),
+            "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (30 s of "
+            "44 s) without their time",
+        ),
+        (
             profile(documents.GARBAGE_COLLECTION, garbage_collection=30.0),
             "Bound by garbage collection: up to 30 % (13 s of 44 s) without it",
         ),
