@@ -1,7 +1,7 @@
 """How long a job would take at another scale and on other machines, replayed from the profiles of its runs.
 
-The run that read most is replayed: its stages with as many tasks, of such a size, as the other runs show them
-to have at that scale; what the driver took between them stays. How far that is off is told by replaying the
+A run that read most is replayed: its stages with as many tasks, of such a size, as all runs show them to have
+at that scale; what the driver took between them stays. How far that is off is told by replaying the
 other runs from it, each without itself.
 """
 
@@ -18,7 +18,7 @@ from airflow_provider_ernest.spark.replay.matched_stages import MatchedStages
 from airflow_provider_ernest.spark.replay.profile_plan import StageWork, plan_of_profile
 from airflow_provider_ernest.spark.replay.replaying import busy_seconds
 from airflow_provider_ernest.spark.replay.simulation import Simulated, Slot, simulate
-from airflow_provider_ernest.spark.replay.stage_growth import growth
+from airflow_provider_ernest.spark.replay.stage_growth import LARGER_BY, growth
 from airflow_provider_ernest.spark.replay.warm_up import remote_share_change
 
 _LARGEST_CORRECTION = 1.25
@@ -67,7 +67,7 @@ def replay_scaled(
     known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
     if not known:
         return ScaledReplay(problem="No run of the job has a profile that tells of its stages.")
-    source = max(known, key=_amount_of_work)
+    source = _source_of(known)
     others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
     replays = _Source(source, others)
     sizes = [
@@ -87,10 +87,20 @@ def replay_scaled(
     )
 
 
+def _source_of(profiles: Sequence[run_profile.RunProfile]) -> run_profile.RunProfile:
+    """The run that is replayed: of those that read most the one whose work is in the middle.
+
+    A run that other load or a cold cache made long would else stand for the job.
+    """
+    most = max(profile.scale for profile in profiles)
+    largest = [profile for profile in profiles if LARGER_BY * profile.scale >= most]
+    return sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
+
+
 def _amount_of_work(profile: run_profile.RunProfile) -> tuple[float, float, str]:
-    """By which the run is chosen that is replayed."""
+    """By which runs are sorted: what the tasks and the driver took."""
     work = sum(stage.task_seconds for stage in profile.stages) + profile.left_out_seconds
-    return profile.scale, work, profile.application_id
+    return work + profile.driver_seconds, profile.scale, profile.application_id
 
 
 def _error_percent(source: run_profile.RunProfile, others: Sequence[run_profile.RunProfile]) -> float | None:

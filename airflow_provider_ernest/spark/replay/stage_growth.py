@@ -21,7 +21,7 @@ _TRUST = 0.01
 _FEW_BYTES = 4096
 """A task that reads less, such as the last of an aggregation, does not take its time for them."""
 
-_LARGER_BY = 1.05
+LARGER_BY = 1.05
 """Scales that differ by less tell nothing of growth."""
 
 _NOT_GROWING = (run_profile.SCHEDULER, run_profile.SERIALISATION)
@@ -101,8 +101,8 @@ def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, sl
         np.array([point.mean_seconds for point in points]),
         fixed_seconds=source.mean_seconds if few else source.fixed_seconds,
     )
-    was = fixed + per_data * data[1] / source.tasks
-    becomes = fixed + per_data * data[0] / tasks
+    # By what all runs tell: what other load did to the source's own tasks is no part of the job.
+    becomes, was = fixed + per_data * data[0] / tasks, source.mean_seconds
     return Growth(tasks=tasks, times_seconds=float(becomes / was) if was > 0 else 1.0)
 
 
@@ -187,7 +187,7 @@ def _non_negative_line(
 
 def _is_of_several_scales(points: Sequence[StagePoint]) -> bool:
     scales = [point.scale for point in points]
-    return max(scales) > _LARGER_BY * min(scales)
+    return max(scales) > LARGER_BY * min(scales)
 
 
 def _read_bytes(stage: run_profile.StageProfile) -> int:

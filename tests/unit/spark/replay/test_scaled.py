@@ -74,6 +74,22 @@ def test_runs_at_several_scales_tell_more_and_how_far_it_may_be_off():
     assert replayed.error_percent == pytest.approx(0.0, abs=8.0)
 
 
+def test_a_run_that_other_load_made_long_does_not_stand_for_the_job():
+    def disturbed(scale: float):
+        jobs = an_aggregation(scale)
+        jobs[0].stages[0].seconds[:] *= 2.0
+        return [replace(jobs[0], driver_seconds=9.0), *jobs[1:]]
+
+    runs = ((an_aggregation, 3), (disturbed, 4), (an_aggregation, 4), (an_aggregation, 2))
+    profiles = [
+        profile_of(job, machines=machines, scale=0.3, number=number)
+        for number, (job, machines) in enumerate(runs)
+    ]
+    (size,) = replay_scaled(profiles, machines=[8], scale=1.0, cores_per_machine=1).sizes
+    truth = true_seconds(an_aggregation, machines=8, scale=1.0)
+    assert size.seconds == pytest.approx(truth, rel=0.25)
+
+
 def test_the_order_of_the_runs_is_of_no_account():
     profiles = [
         profile_of(an_aggregation, machines=machines, scale=scale, number=number)
