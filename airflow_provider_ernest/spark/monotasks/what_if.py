@@ -135,7 +135,7 @@ class _Run:
 
 
 def _with_cores(log: EventLog, cores: int) -> EventLog:
-    """The run as if each machine had other cores, of which each of its executors has the share that it had."""
+    """The run as if each machine had other cores, of which its executors have the shares that they had."""
     slots_by_worker = log.slots_by_worker
 
     def changed(executor: ExecutorRow) -> ExecutorRow:

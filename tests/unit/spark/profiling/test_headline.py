@@ -41,8 +41,8 @@ def profile(bottleneck: str = documents.CPU, **percents: float) -> RunProfile:
         ),
         (
             profile(documents.PYTHON_WORKER, Python_worker=68.0),
-            "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (30 s of "
-            "44 s) without their time",
+            "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (30 s "
+            "of 44 s) without their time",
         ),
         (
             profile(documents.GARBAGE_COLLECTION, garbage_collection=30.0),
