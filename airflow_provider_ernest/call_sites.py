@@ -16,7 +16,11 @@ MOST_LETTERS = 120
 _CALL_SITE = re.compile(r"(?P<method>.*?) at (?P<file>.+):(?P<line>\d+)")
 _FOLDERS = re.compile(r".*[/\\]")
 _LITERAL = re.compile(r"'[^']*'|\"[^\"]*\"")
-_ASSIGNED = re.compile(r"(?P<name>[\w.-]+)(?P<between>\s*[=:]\s*)(?P<value>[^\s,;&)]+)")
+_VALUE = r"(?P<value>[^\s,;&)]+)"
+_ASSIGNED = re.compile(
+    rf"(?P<name>[\w.-]+)(?P<between>\s*[=:]\s*(?:(?:basic|bearer)\s+)?){_VALUE}", re.IGNORECASE
+)
+_OPTION = re.compile(rf"(?P<name>(?<!\S)--?[\w.-]+)(?P<between>\s+){_VALUE}")
 
 LEFT_OUT = "..."
 
@@ -38,7 +42,8 @@ def call_site(name: str) -> str:
         short = file if "://" in file else _FOLDERS.sub("", file)
         line = f"{found['method']} at {short}:{found['line']}"
     line = _LITERAL.sub(LEFT_OUT, without_credentials(line))
-    line = _ASSIGNED.sub(_shown, line)
+    for told in (_ASSIGNED, _OPTION):
+        line = told.sub(_shown, line)
     return line if len(line) <= MOST_LETTERS else f"{line[: MOST_LETTERS - len(LEFT_OUT)]}{LEFT_OUT}"
 
 
