@@ -11,6 +11,9 @@ from airflow_provider_ernest.spark.file_systems import filesystem_of
 
 _S3_SCHEMES = ("s3://", "s3a://")
 
+_AZURE_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
+"""Hadoop writes the container where Airflow has the connection: abfss://container@account.dfs.core..."""
+
 
 class Place(Protocol):
     """What is asked of a path; `pathlib.Path` and Airflow's `ObjectStoragePath` are such."""
@@ -71,8 +74,7 @@ def place_of(source: Any) -> Any:
 
     Args:
         source: a path, an address, or anything with a path's methods, which is returned as it is. An address
-            on S3 may name an Airflow connection (s3://connection@bucket/key). Without s3fs S3 is read by
-            boto3.
+            may name an Airflow connection (s3://connection@bucket/key). Without s3fs S3 is read by boto3.
 
     Raises:
         MissingResourceError: nothing installed reads such an address.
@@ -82,11 +84,18 @@ def place_of(source: Any) -> Any:
     local = source.removeprefix("file://").removeprefix("file:")
     if "://" not in local:
         return Path(local).expanduser()
+    scheme, _, rest = local.partition("://")
+    user, has_user, host = rest.partition("/")[0].rpartition("@")
+    if f"{scheme}://" in _S3_SCHEMES and ":" in user:
+        raise MissingResourceError(
+            f"Nothing takes the credentials in the address {local!r}.",
+            remedy="Name an Airflow connection that has them: s3://connection@bucket/key.",
+        )
     if local.startswith(_S3_SCHEMES) and not _has_s3fs():
         from airflow_provider_ernest.spark.log_reading.s3_place import s3_place
 
         return s3_place(local)
-    if "@" in local.partition("://")[2].partition("/")[0]:
+    if has_user and ":" not in user and not (scheme in _AZURE_SCHEMES and "." in host):
         from airflow.sdk import ObjectStoragePath
 
         # Hadoop calls "s3a" what everybody else calls "s3".

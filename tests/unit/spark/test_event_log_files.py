@@ -203,6 +203,35 @@ def test_s3_is_read_by_the_connection_that_is_named(s3: Any, monkeypatch: pytest
     assert str(found) == "s3://my_aws@acme-bucket/spark/app-2.lz4", "so that it can be read again"
 
 
+@pytest.mark.parametrize("is_installed", [True, False])
+def test_credentials_in_an_address_on_s3_are_no_connection(monkeypatch: pytest.MonkeyPatch, is_installed):
+    monkeypatch.setattr(places, "_has_s3fs", lambda: is_installed)
+
+    with pytest.raises(MissingResourceError, match=r"s3://connection@bucket/key") as refused:
+        read_event_log("s3a://AKIA:hunter2@acme-bucket/spark/app-2.lz4")
+    assert "hunter2" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["abfss://logs@account.dfs.core.windows.net/spark/app-1", "ftp://me:hunter2@host/spark/app-1"],
+)
+def test_the_container_and_the_user_of_other_addresses_are_no_connection(
+    monkeypatch: pytest.MonkeyPatch, address: str
+):
+    asked = []
+    monkeypatch.setattr(places, "filesystem_of", lambda path: asked.append(path) or (NoFiles(), path))
+
+    place_of(address)
+
+    assert asked == [address]
+
+
+class NoFiles:
+    def invalidate_cache(self) -> None:
+        """As file systems of fsspec can."""
+
+
 def test_a_network_that_fails_midway_is_no_log_that_was_cut_off(s3: Any):
     class Broken(S3Place):
         def open(self, mode: str) -> Any:
