@@ -1,8 +1,8 @@
 """What Spark's event log of one run tells of where its time went, as documents.
 
 All times are in seconds. "Clean" time runs from the moment that all machines were there to the application's
-end, as that of an `Observation`; a stage's times count from that moment, too. Machines that join when tasks run
-already, as under dynamic allocation, do not move it.
+end, as that of an `Observation`; a stage's times count from that moment, too. Machines that join when tasks
+run already, as under dynamic allocation, do not move it.
 """
 
 from __future__ import annotations
