@@ -23,7 +23,7 @@ from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.run_profile import RunProfile
 from airflow_provider_ernest.model.store import ModelStore
-from tests.unit.run_profiles import cpu_bound, hostile, network_bound
+from tests.unit.run_profiles import cpu_bound, hostile, network_bound, reported_of
 
 if TYPE_CHECKING:
     from tests.browser.sample_store import SeededModels
@@ -68,24 +68,15 @@ def of_production(profile: RunProfile) -> RunProfile:
 
 def reported(record: ProfileRecord, model: Model, *, when: datetime) -> BottleneckReport:
     """A report that goes by a profile, without a replay."""
-    profile = record.profile
     return BottleneckReport(
         report_id=new_id(when),
         reported_at=when.isoformat(),
         job=model.job,
         instance_type=model.instance_type,
         profile_ids=(record.profile_id, new_id(when - timedelta(minutes=9))),
-        application_id=profile.application_id,
-        scale=profile.scale,
-        machines=profile.machines,
-        category=profile.category,
-        bottleneck=profile.bottleneck,
-        headline=profile.headline,
-        limits=profile.limits,
-        straggler_causes=profile.straggler_causes,
-        advice=profile.advice,
         model_id=model.model_id,
         origin=record.origin and replace(record.origin, task_id="sizing.bottleneck_report", map_index=-1),
+        **reported_of(record.profile),
     )
 
 

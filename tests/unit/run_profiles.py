@@ -119,6 +119,12 @@ def network_bound(**changes: Any) -> RunProfile:
     return replace(profile, **changes)
 
 
+def reported_of(profile: RunProfile) -> dict[str, Any]:
+    """What a report of bottlenecks takes over from the profile that it goes by."""
+    names = ("application_id", "scale", "machines", "category", "bottleneck", "headline")
+    return {name: getattr(profile, name) for name in (*names, "limits", "straggler_causes", "advice")}
+
+
 def cpu_bound(**changes: Any) -> RunProfile:
     """A computation on the same machines that needs nothing else."""
     profile = network_bound(

@@ -10,33 +10,24 @@ from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ReplayOp
 from airflow_provider_ernest.plugin.run_record import RunRecord
 from tests.unit.plugin.run_examples import JOB, MODEL_ID, TYPE, example_run, origin, row
 from tests.unit.plugin.two_types import FIRST, OTHER_MODEL_ID, OTHER_TYPE, SECOND, two_types_run
-from tests.unit.run_profiles import cpu_bound, network_bound
+from tests.unit.run_profiles import cpu_bound, network_bound, reported_of
 
 TASK = "bottleneck_report"
 
 
 def report(**changes: Any) -> BottleneckReport:
     """Of the run of `example_run`: the network binds, and on 16 machines replay and model disagree."""
-    profile = network_bound()
     known = BottleneckReport(
         report_id="20261120T123100.000000Z-0badcafe",
         reported_at="2026-11-20T12:31:00+00:00",
         job=JOB,
         instance_type=TYPE,
         profile_ids=("20261120T121000.000000Z-0badcafe",),
-        application_id=profile.application_id,
-        scale=profile.scale,
-        machines=profile.machines,
-        category=profile.category,
-        bottleneck=profile.bottleneck,
-        headline=profile.headline,
-        limits=profile.limits,
-        straggler_causes=profile.straggler_causes,
-        advice=profile.advice,
         replay=replay(),
         model_id=MODEL_ID,
         warnings=("The disks' capacity is what this run's own tasks got: a lower bound.",),
         origin=origin(TASK),
+        **reported_of(network_bound()),
     )
     return replace(known, **changes)
 

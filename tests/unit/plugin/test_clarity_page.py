@@ -29,7 +29,7 @@ from airflow_provider_ernest.plugin.explained_runs import MOST_STRAGGLERS
 from airflow_provider_ernest.plugin.json_answer import json_ready
 from airflow_provider_ernest.plugin.sample_runs import application_link
 from tests.unit.plugin.stored import NOW, everything, identity, model, origin
-from tests.unit.run_profiles import bare, cpu_bound, network_bound
+from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
 
 HOST = "10.0.0.14"
 SIZES = (
@@ -61,24 +61,15 @@ def profile_of(
 def report_of(
     by: Model, record: ProfileRecord, *, days: float = 1.0, dag_id: str | None = "sizing", **changes: Any
 ) -> BottleneckReport:
-    profile = record.profile
     known = BottleneckReport(
         report_id=identity(days, dag_id or "nobody"),
         reported_at=(NOW - timedelta(days=days)).isoformat(),
         job=by.job,
         instance_type=by.instance_type,
         profile_ids=(record.profile_id,),
-        application_id=profile.application_id,
-        scale=profile.scale,
-        machines=profile.machines,
-        category=profile.category,
-        bottleneck=profile.bottleneck,
-        headline=profile.headline,
-        limits=profile.limits,
-        straggler_causes=profile.straggler_causes,
-        advice=profile.advice,
         model_id=by.model_id,
         origin=origin(dag_id, "bottleneck_report") if dag_id else None,
+        **reported_of(record.profile),
     )
     return replace(known, **changes)
 
