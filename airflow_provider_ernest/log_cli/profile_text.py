@@ -83,7 +83,7 @@ def _advice(profile: RunProfile) -> list[str]:
 def _limits(profile: RunProfile) -> list[str]:
     title = (
         f"what could be won at most: the run replayed without waiting, against "
-        f"{profile.replayed_seconds:,.1f} s with it ({profile.replay_error_percent:+.1f} % off the truth)"
+        f"{profile.replayed_seconds:,.1f} s with it ({profile.replay_error_percent:+z.1f} % off the truth)"
     )
     lines = titled_table(
         title,

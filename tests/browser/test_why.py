@@ -57,7 +57,7 @@ def test_what_binds_it_and_what_to_do(page: Page):
     expect(why.locator(".notice")).to_contain_text(profile.warnings[1])
     facts = why.locator(".facts").first
     expect(facts).to_contain_text(f"sample run {profile.application_id}")
-    expect(facts).to_contain_text(re.compile(r"on 4 machines with 8 slots, 10\s% of the input"))
+    expect(facts).to_contain_text(re.compile(r"on 4 machines, 8 tasks at once, 10\s% of the input"))
     expect(facts).to_contain_text(re.compile(r"44\.6\ss, off by \+1\.4\s%"))
     expect(facts.get_by_role("link", name="sizing.sample_run")).to_be_visible()
 

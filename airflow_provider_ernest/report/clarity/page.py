@@ -101,7 +101,7 @@ def _key_figures(profile: RunProfile) -> Element:
         )
     error = profile.replay_error_percent
     figures.append(
-        key_figure("Error of the replay", f"{error:+.1f} %", "where the very same run is replayed")
+        key_figure("Error of the replay", f"{error:+z.1f} %", "where the very same run is replayed")
     )
     return tag("div", *figures, class_="figures")
 

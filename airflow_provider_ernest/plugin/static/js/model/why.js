@@ -120,7 +120,7 @@ function phases(run, name) {
 function advice(all) {
   if (!all.length) return null;
   return element("div", { class: "advice" },
-    element("h3", {}, "What to do"),
+    element("h3", {}, "What to change"),
     element("ul", {}, all.map((each) => element("li", {},
       element("bdi", {}, unbroken(each.text)), " ",
       element("span", { class: "muted" }, "(", element("bdi", {}, unbroken(each.figure)), ")")))));
@@ -158,7 +158,7 @@ function whichRun({ purpose, application_id: application, history_url: history, 
 
 function conditionsOf({ recorded_at: at, has_profile: isKnown, machines: number, slots, scale, iterations }) {
   const told = [
-    `${isKnown ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? ` with ${plural(slots, "slot")}` : ""}`,
+    `${isKnown ? `${dateTime(at).slice(0, 16)} ` : ""}on ${machines(number)}${slots ? `, ${plural(slots, "task")} at once` : ""}`,
     `${percentOf(scale)} of the input`,
     iterations ? plural(iterations, "iteration") : "",
   ];

@@ -169,7 +169,7 @@ export function otherSizes(run) {
   return card(
     {
       id: "other-sizes", title: "The same run on more or fewer machines",
-      text: "Its tasks replayed on other slots; start-up is not in it.",
+      text: "Its tasks replayed on other machines of the same kind; start-up is not in it.",
     },
     dataTable({
       caption: "The run on other numbers of machines", captionHidden: true, columns, rows: run.sizes,
