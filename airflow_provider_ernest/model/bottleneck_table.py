@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ReplayOpinion, TwoOpinions
 
 LEAST_PERCENT = 0.5
 """Less is not worth a line."""
+
+MOST_NAMED = 5
+"""Of more numbers of machines the others are counted."""
 
 
 def bottleneck_table(report: BottleneckReport) -> list[str]:
@@ -42,17 +47,22 @@ def disagreement(opinion: ReplayOpinion) -> str:
         return ""
     worst = max(apart, key=_relative_distance)
     low, high = worst.nearly_certain_seconds or (0.0, 0.0)
-    machines = ", ".join(str(size.machines) for size in apart)
     error = (
         f" For the other sample runs the replay was wrong by {opinion.error_percent:.0f} % (median)."
         if opinion.error_percent is not None
         else ""
     )
     return (
-        f"The replay of the sample runs contradicts the model on {machines} machines: on {worst.machines} it "
+        f"The replay of the sample runs contradicts the model on {_counts(apart)}: on {worst.machines} it "
         f"gives {worst.replayed_seconds:.1f} s, and the model is nearly certain (95 %) of {low:.1f} to "
         f"{high:.1f} s.{error} One of them is wrong; watch the first production run."
     )
+
+
+def _counts(sizes: Sequence[TwoOpinions]) -> str:
+    named = ", ".join(str(size.machines) for size in sizes[:MOST_NAMED])
+    left_out = len(sizes) - MOST_NAMED
+    return f"{named} and {left_out} more numbers of machines" if left_out > 0 else f"{named} machines"
 
 
 def _relative_distance(size: TwoOpinions) -> float:
@@ -64,7 +74,7 @@ def _relative_distance(size: TwoOpinions) -> float:
 def _opinions(opinion: ReplayOpinion) -> list[str]:
     if not opinion.sizes:
         return [f"no second opinion: {opinion.problem}"] if opinion.problem else []
-    of = f"{100 * opinion.from_scale:.2g} %" if opinion.from_scale is not None else "one run"
+    of = f"{100 * opinion.from_scale:.4g} %" if opinion.from_scale is not None else "one run"
     lines = [f"second opinion by replay of the run on {of} of the input, at scale {opinion.scale:g}:"]
     lines.append(f"{'machines':>10} {'model s':>10} {'nearly certain s':>20} {'replay s':>10}")
     for size in opinion.sizes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.exceptions import ErnestError
@@ -41,27 +42,32 @@ class EventLogProgress:
 
     def read(self, event_log: Path) -> None:
         """Read on from where the last call ended; a file that is renamed meanwhile is read next time."""
+        began = time.monotonic()
+        is_resting = began < self._rests_until
         try:
             for file in event_files(event_log, Notes()):
-                self._read_file(file)
+                if codec_of_name(file.name) is None:
+                    self._read_plain(file)
+                elif not is_resting:
+                    self._read_compressed(file)
+                    self._rests_until = began + (1 + REST_FACTOR) * (time.monotonic() - began)
         # A folder whose first file is not there yet holds no log.
-        except (FileNotFoundError, ErnestError):
+        except (OSError, ErnestError):
             return
 
-    def _read_file(self, file: Any) -> None:
-        # The number and the codec stay where a file is renamed.
-        name = file.name.partition(".")[0]
+    def _read_plain(self, file: Any) -> None:
+        name = _lasting_name(file)
         known = self._read_bytes.get(name, 0)
-        if codec_of_name(file.name) is None:
-            with file.open("rb") as content:
-                content.seek(known)
-                self._read_bytes[name] = known + self._count_all(content)
-        elif time.monotonic() >= self._rests_until:
-            began = time.monotonic()
-            with file.open("rb") as content:
-                text = text_of(content, file.name, Notes())
-                self._read_bytes[name] = known + self._count_all(_lines_after(text, known))
-            self._rests_until = began + (1 + REST_FACTOR) * (time.monotonic() - began)
+        with file.open("rb") as content:
+            content.seek(known)
+            self._read_bytes[name] = known + self._count_all(content)
+
+    def _read_compressed(self, file: Any) -> None:
+        name = _lasting_name(file)
+        known = self._read_bytes.get(name, 0)
+        with file.open("rb") as content:
+            text = text_of(content, file.name, Notes())
+            self._read_bytes[name] = known + self._count_all(_lines_after(text, known))
 
     def _count_all(self, lines: Any) -> int:
         """Count lines that end; returns their bytes."""
@@ -70,7 +76,9 @@ class EventLogProgress:
             if not line.endswith(b"\n"):
                 break
             counted += len(line)
-            self._count(line)
+            # Without the watch that reads this, nothing would end a run that takes too long.
+            with suppress(ValueError, KeyError, TypeError, AttributeError):
+                self._count(line)
         return counted
 
     def _count(self, line: bytes) -> None:
@@ -86,6 +94,11 @@ class EventLogProgress:
 
     def __str__(self) -> str:
         return f"{self.stages} stages and {self.tasks} tasks finished"
+
+
+def _lasting_name(file: Any) -> str:
+    """What stays of a file's name when it is renamed: the number, or the application."""
+    return str(file.name).partition(".")[0]
 
 
 def _lines_after(text: Iterator[bytes], known: int) -> Iterator[bytes]:

@@ -75,6 +75,23 @@ def test_the_sentence_names_the_worst_size_with_both_figures_and_the_replays_own
     assert "wrong by 6 %" in sentence
 
 
+def test_of_many_sizes_some_are_named():
+    assert "on 2, 4, 6, 8, 10 and 7 more numbers of machines: on 2 it" in disagreement(
+        opinions(*[500.0] * 12)
+    )
+
+
+def test_a_run_on_all_of_the_input_is_named_as_such():
+    (line,) = [each for each in bottleneck_table(whole(1.0)) if "second opinion" in each]
+    assert "the run on 100 % of the input" in line
+    (line,) = [each for each in bottleneck_table(whole(0.0321)) if "second opinion" in each]
+    assert "the run on 3.21 % of the input" in line
+
+
+def whole(scale: float) -> BottleneckReport:
+    return replace(REPORT, replay=replace(opinions(100.0), from_scale=scale))
+
+
 def test_without_a_model_nothing_disagrees():
     alone = replace(opinions(1.0), sizes=(TwoOpinions(machines=2, replayed_seconds=1.0),))
 
