@@ -76,9 +76,9 @@ def test_the_sentence_names_the_worst_size_with_both_figures_and_the_replays_own
 
 
 def test_of_many_sizes_some_are_named():
-    assert "on 2, 4, 6, 8, 10 and 7 more numbers of machines: on 2 it" in disagreement(
-        opinions(*[500.0] * 12)
-    )
+    sentence = disagreement(opinions(*[500.0] * 12))
+
+    assert "on 2, 4, 6, 8, 10 and 7 more numbers of machines: on 24 it" in sentence
 
 
 def test_a_run_on_all_of_the_input_is_named_as_such():

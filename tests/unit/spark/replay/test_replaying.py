@@ -180,7 +180,7 @@ def test_an_executor_takes_tasks_from_when_it_came_to_when_it_was_lost():
         task(0, 4.0, 2.0, executor=0),
     ]
     executors = [executor(0, added=-3.0), executor(1, added=0.0, removed=2.0)]
-    assert replay(event_log(rows, executors=executors)).seconds == pytest.approx(6.0)
+    assert replay(event_log(rows, executors=executors)).seconds == pytest.approx(9.0)
 
 
 def test_executors_that_leave_with_the_application_stay_for_a_longer_replay():
