@@ -10,9 +10,8 @@ from airflow_provider_ernest.operators.in_time import in_time
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.model.bottlenecks import ProfileRecord
     from airflow_provider_ernest.model.documents import Origin
-    from airflow_provider_ernest.model.run_profile import Capacity
+    from airflow_provider_ernest.model.run_profile import Capacity, RunProfile
 
 MOST_TASKS = 1_000_000
 """Of a run with more, no profile is made: a worker of Airflow has other tasks' memory to think of. So many
@@ -54,35 +53,14 @@ def keep_profile(
     if event_log is None or job is None:
         return
 
-    def profile() -> None:
-        from airflow_provider_ernest.model.bottlenecks import ProfileRecord
-        from airflow_provider_ernest.model.identity import new_id
-        from airflow_provider_ernest.spark.event_log import read_event_log
-        from airflow_provider_ernest.spark.profiling.profile import profile_run
-
-        profiled = profile_run(
-            read_event_log(event_log, most_tasks=MOST_TASKS),
-            scale=scale,
-            iterations=iterations,
-            capacity=capacity,
-            event_log=str(event_log),
-        )
-        now = datetime.now(UTC)
-        record = ProfileRecord(
-            profile_id=new_id(now),
-            recorded_at=now.isoformat(),
-            job=job,
-            instance_type=instance_type,
-            purpose=purpose,
-            profile=profiled,
-            artifact_sha256=artifact_sha256,
-            origin=origin,
-        )
-        _save(record, store)
-        log.info("%s", profiled.headline)
+    def keep() -> None:
+        profile = _profile(event_log, scale=scale, iterations=iterations, capacity=capacity)
+        about = {"job": job, "instance_type": instance_type, "purpose": purpose}
+        _save(profile, store, artifact_sha256=artifact_sha256, origin=origin, **about)
+        log.info("%s", profile.headline)
 
     try:
-        in_time(profile, most_seconds=MOST_SECONDS)
+        in_time(keep, most_seconds=MOST_SECONDS)
     except TimeoutError:
         log.warning(
             "Why the run took this long is not known: its event log %s is not read after %g s. The task goes "
@@ -111,8 +89,27 @@ def capacity_of(handle: ClusterHandle | None) -> Capacity | None:
     )
 
 
-def _save(record: ProfileRecord, store: str | None) -> None:
+def _profile(
+    event_log: Any, *, scale: float, iterations: int | None, capacity: Capacity | None
+) -> RunProfile:
+    from airflow_provider_ernest.spark.event_log import read_event_log
+    from airflow_provider_ernest.spark.profiling.profile import profile_run
+
+    return profile_run(
+        read_event_log(event_log, most_tasks=MOST_TASKS),
+        scale=scale,
+        iterations=iterations,
+        capacity=capacity,
+        event_log=str(event_log),
+    )
+
+
+def _save(profile: RunProfile, store: str | None, **fields: Any) -> None:
+    from airflow_provider_ernest.model.bottlenecks import ProfileRecord
+    from airflow_provider_ernest.model.identity import new_id
     from airflow_provider_ernest.model.store import ModelStore
     from airflow_provider_ernest.operators.locations import store_root
 
+    now = datetime.now(UTC)
+    record = ProfileRecord(profile_id=new_id(now), recorded_at=now.isoformat(), profile=profile, **fields)
     ModelStore(store_root(store)).save_profile(record)
