@@ -8,6 +8,7 @@ when its own job has ended: that is the one that was completed last before.
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -29,11 +30,14 @@ def releases(jobs: Sequence[JobSpan]) -> list[tuple[int, ...]]:
     found: list[tuple[int, ...]] = []
     group: list[int] = []
     before: tuple[int, ...] = ()
+    running: list[tuple[float, int]] = []
+    last_ended: int | None = None
     for place, job in enumerate(jobs):
-        if all(jobs[other].completed_at <= job.submitted_at for other in group):
-            before, group = tuple(group), []
-        ended = [other for other in group if jobs[other].completed_at <= job.submitted_at]
-        last = max(ended, key=lambda other: (jobs[other].completed_at, other), default=None)
-        found.append(before if last is None else (last,))
+        while running and running[0][0] <= job.submitted_at:
+            last_ended = heapq.heappop(running)[1]
+        if not running:
+            before, group, last_ended = tuple(group), [], None
+        found.append(before if last_ended is None else (last_ended,))
         group.append(place)
+        heapq.heappush(running, (job.completed_at, place))
     return found

@@ -195,9 +195,15 @@ class _Planner:
         return self._moments.add(at - self._zero, after)
 
     def _ends_for(self, job: _Job) -> Iterator[int]:
-        """The ends of the stages that the job's result came of."""
+        """The ends of the stages that the job's result came of.
+
+        Jobs name all stages that their data ever came of, which a loop makes more and more: those that had
+        ended before the job was submitted it found done.
+        """
         for stage_id in sorted({*job.row.stage_ids, *(row.stage_id for row in job.stages)}):
-            yield from self._ends_by(job.span.completed_at, self._attempts[stage_id])
+            for stage in self._attempts.get(stage_id, ()):
+                if job.span.submitted_at <= (stage.row.completed_at or 0.0) + _TICK_SECONDS:
+                    yield from self._ends_by(job.span.completed_at, [stage])
 
     def _add_stage(self, row: StageRow, job_submitted: int) -> None:
         key = (row.stage_id, row.attempt)
