@@ -40,7 +40,7 @@ def most_slots(executors: Iterable[ExecutorRow], task_cores: int) -> int:
     for executor in executors:
         slots = executor.cores // task_cores
         changes.append((executor.added_at, slots))
-        if executor.removed_at is not None:
+        if executor.removed_at is not None and executor.removed_at > executor.added_at:
             changes.append((executor.removed_at, -slots))
     # At one moment they go before others come.
     most = now = 0

@@ -33,6 +33,15 @@ def test_an_executor_that_replaces_another_does_not_count_beside_it():
     assert log.slots_by_worker == {"10.0.0.1:8081": 2, "10.0.0.2:8081": 2}
 
 
+def test_an_executor_that_went_when_it_came_counts_all_the_same():
+    """Whatever such a log means, a machine without slots is none."""
+    log = event_log(
+        [task()], executors=[executor(0, cores=2, added=3.0, removed=removed) for removed in (3.0, 1.0)]
+    )
+
+    assert log.slots == log.slots_by_worker["10.0.0.1:8081"] == 4
+
+
 def test_clean_time_begins_when_all_are_there_that_the_first_task_waited_for():
     log = event_log([task(0, 3.0)], executors=[executor(0), executor(1, added=2.5)])
 
