@@ -84,6 +84,7 @@ class StageProfile(Document):
         task_seconds: summed over its tasks, from launch to end.
         quantiles_seconds: of its tasks' seconds, evenly spaced from the shortest to the longest; first tasks
             of executors count without their warm-up.
+        mean_seconds: of the same; 0 where that is not known (profiles of before there was this field).
         warmup_seconds: that the first task of an executor takes longer.
         reads_input: whether its tasks read the job's input, so that more input makes more tasks.
         input_bytes: read from input, cached blocks included.
@@ -92,9 +93,9 @@ class StageProfile(Document):
         shuffle_local_bytes: fetched from the own machine.
         shuffle_written_bytes: written for later stages.
         spilled_bytes: written to disk for want of memory.
-        blocked_seconds: by what tasks were blocked on, summed over tasks.
+        blocked_seconds: by what tasks were blocked on, summed over tasks; what they were not is left out.
         unmeasured_seconds: that they spent on `UNMEASURED`, summed over tasks.
-        seconds_without: of the stage, replayed without the waiting for each.
+        seconds_without: of the stage, replayed without the waiting for each; left out where that was little.
         ideal_seconds: that each resource needs at least: its total use over its capacity (monotasks).
         bottleneck: the resource whose ideal time is longest; empty where nothing is known.
         stragglers: tasks that took over 1.5 times the stage's median.
@@ -111,6 +112,7 @@ class StageProfile(Document):
     job_id: int = -1
     failed_tasks: int = 0
     quantiles_seconds: tuple[float, ...] = ()
+    mean_seconds: float = 0.0
     warmup_seconds: float = 0.0
     reads_input: bool = False
     input_bytes: int = 0
