@@ -6,6 +6,7 @@ counts whether they are known. Of settings not even names stay: buckets and host
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import singledispatch
@@ -123,9 +124,10 @@ def _advice(advice: Advice, numbered: Mapping[str, str]) -> Advice:
 
 def _told(sentence: str, numbered: Mapping[str, str]) -> str:
     """A sentence in which hosts, also those without a domain, have their numbers."""
-    # The longest first: one host's name may begin another's.
-    for host in sorted(filter(None, numbered), key=len, reverse=True):
-        sentence = sentence.replace(host, numbered[host])
+    # The longest first: one host's name may begin another's. And all at once: it may be another's number, too.
+    names = sorted(filter(None, numbered), key=len, reverse=True)
+    if names:
+        sentence = re.sub("|".join(map(re.escape, names)), lambda found: numbered[found[0]], sentence)
     return without_addresses(sentence)
 
 

@@ -119,6 +119,13 @@ def test_which_stragglers_shared_a_host_can_still_be_seen():
     assert (told.stages[0].name, told.seconds) == ("count at (address left out):12", PROFILE.seconds)
 
 
+def test_hosts_that_are_named_as_numbered_ones_are_not_taken_for_one_another():
+    hosts = ("machine-2", "machine-1", "machine-12")
+    told = address_free(a_profile(profile=a_run_profile(stragglers=tuple(map(straggler, hosts))))).profile
+    for number, each in enumerate(told.stragglers, start=1):
+        assert (each.host, each.evidence.partition(" ")[0]) == (f"machine-{number}", f"machine-{number}")
+
+
 def test_an_unknown_kind_is_not_let_through():
     with pytest.raises(TypeError, match="RunConditions"):
         address_free(CONDITIONS)
