@@ -124,7 +124,7 @@ def _advice(advice: Advice, numbered: Mapping[str, str]) -> Advice:
 
 def _told(sentence: str, numbered: Mapping[str, str]) -> str:
     """A sentence in which hosts, also those without a domain, have their numbers."""
-    # The longest first: one host's name may begin another's. And all at once: it may be another's number, too.
+    # The longest first, for one host's name may begin another's; all at once, for it may be another's number.
     names = sorted(filter(None, numbered), key=len, reverse=True)
     if names:
         sentence = re.sub("|".join(map(re.escape, names)), lambda found: numbered[found[0]], sentence)
