@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.profiling.headline import bound_by, headline_of
+from airflow_provider_ernest.spark.profiling.stages import DIGITS
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.spark.blocked_time import BlockedTime
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.spark.monotasks.resource_use import ResourceUse
     from airflow_provider_ernest.spark.replay.plan import Plan
 
-MOST_STAGES = 100
+MOST_STAGES = 60
 """So many have a profile of their own: those that took longest."""
 
 RunProfile = run_profile.RunProfile
@@ -102,13 +103,17 @@ def _ideal(run: Run, profile: RunProfile) -> dict[str, Any]:
         "stages": tuple(
             replace(
                 stage,
-                ideal_seconds=seconds.get((stage.stage_id, stage.attempt), {}),
+                ideal_seconds=_rounded(seconds.get((stage.stage_id, stage.attempt), {})),
                 bottleneck=bottlenecks.get((stage.stage_id, stage.attempt), ""),
-                unmeasured_seconds=unmeasured.get((stage.stage_id, stage.attempt), 0.0),
+                unmeasured_seconds=round(unmeasured.get((stage.stage_id, stage.attempt), 0.0), DIGITS),
             )
             for stage in profile.stages
         ),
     }
+
+
+def _rounded(seconds: dict[str, float]) -> dict[str, float]:
+    return {resource: round(value, DIGITS) for resource, value in seconds.items()}
 
 
 def _stragglers(run: Run, profile: RunProfile) -> dict[str, Any]:

@@ -8,13 +8,19 @@ from airflow_provider_ernest.call_sites import call_site
 from airflow_provider_ernest.model.documents import run_profile
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.blocked_time import BlockedTime
+    from airflow_provider_ernest.spark.blocked_time import BlockedTime, StageWaiting
     from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn, TaskTable
     from airflow_provider_ernest.spark.replay.plan import Plan, PlannedStage
-    from airflow_provider_ernest.spark.replay.warm_up import WarmUp
 
 MOST_QUANTILES = 21
 """Of a stage's task seconds: each twentieth, and all of them where there are no more."""
+
+FEW_QUANTILES = 5
+SHORT_SHARE = 0.01
+"""Stages that take a smaller share of the run are told by so few: a job of many stages has most of these."""
+
+LITTLE_SHARE = 0.01
+"""Of a stage's tasks' time: what they waited less for, its replay without that is not worth its place."""
 
 DIGITS = 4
 """Spark tells milliseconds: more digits are none."""
@@ -37,9 +43,17 @@ def longest_stages(
     from airflow_provider_ernest.spark.replay.warm_up import warm_up_of
 
     warm_up = warm_up_of(log, plan)
+    short = SHORT_SHARE * (log.ended_at - log.ready_at)
     numbered = sorted(enumerate(plan.stages), key=lambda entry: -_wall_seconds(entry[1], log))
     kept = [
-        _profile(log, stage, blocked, warm_up, warm_up.excess_seconds[place])
+        _profile(
+            log,
+            stage,
+            blocked.stages.get(stage.key),
+            own_seconds=warm_up.own_seconds[stage.tasks],
+            warmup_seconds=warm_up.excess_seconds[place],
+            quantiles=MOST_QUANTILES if _wall_seconds(stage, log) >= short else FEW_QUANTILES,
+        )
         for place, stage in numbered[:most]
     ]
     left_out = [stage for _, stage in numbered[most:]]
@@ -49,10 +63,16 @@ def longest_stages(
 
 
 def _profile(
-    log: EventLog, stage: PlannedStage, blocked: BlockedTime, warm_up: WarmUp, excess_seconds: float
+    log: EventLog,
+    stage: PlannedStage,
+    waiting: StageWaiting | None,
+    *,
+    own_seconds: FloatColumn,
+    warmup_seconds: float,
+    quantiles: int,
 ) -> run_profile.StageProfile:
     row, tasks = stage.row, log.tasks.only(stage.tasks)
-    waiting = blocked.stages.get(stage.key)
+    own_seconds = own_seconds[tasks.succeeded]
     began_at, ended_at = _span(stage, log)
     return run_profile.StageProfile(
         stage_id=row.stage_id,
@@ -65,8 +85,9 @@ def _profile(
         began_seconds=round(began_at - log.ready_at, DIGITS),
         ended_seconds=round(ended_at - log.ready_at, DIGITS),
         task_seconds=_sum(tasks.seconds),
-        quantiles_seconds=_quantiles(warm_up.own_seconds[stage.tasks][tasks.succeeded]),
-        warmup_seconds=round(excess_seconds, DIGITS),
+        quantiles_seconds=_quantiles(own_seconds, quantiles),
+        mean_seconds=round(float(own_seconds.mean()), DIGITS) if len(own_seconds) else 0.0,
+        warmup_seconds=round(warmup_seconds, DIGITS),
         reads_input=_reads_input(tasks),
         input_bytes=int(tasks.input_bytes.sum()),
         output_bytes=int(tasks.output_bytes.sum()),
@@ -75,7 +96,7 @@ def _profile(
         shuffle_written_bytes=int(tasks.shuffle_written_bytes.sum()),
         spilled_bytes=int(tasks.disk_spilled_bytes.sum()),
         blocked_seconds=_rounded(waiting.blocked_seconds) if waiting else {},
-        seconds_without=_rounded(waiting.seconds_without) if waiting else {},
+        seconds_without=_seconds_without(waiting, tasks) if waiting else {},
     )
 
 
@@ -97,14 +118,23 @@ def _reads_input(tasks: TaskTable) -> bool:
     return bool(tasks.input_bytes.sum() > 0 and shuffled == 0)
 
 
-def _quantiles(seconds: FloatColumn) -> tuple[float, ...]:
+def _quantiles(seconds: FloatColumn, most: int) -> tuple[float, ...]:
     """Evenly spaced, from the shortest to the longest."""
     import numpy as np
 
     if not len(seconds):
         return ()
-    shares = np.linspace(0.0, 1.0, min(len(seconds), MOST_QUANTILES))
+    shares = np.linspace(0.0, 1.0, min(len(seconds), most))
     return tuple(round(float(value), DIGITS) for value in np.quantile(seconds, shares))
+
+
+def _seconds_without(waiting: StageWaiting, tasks: TaskTable) -> dict[str, float]:
+    least = LITTLE_SHARE * float(tasks.seconds.sum())
+    return {
+        name: round(seconds, DIGITS)
+        for name, seconds in waiting.seconds_without.items()
+        if waiting.blocked_seconds[name] > least
+    }
 
 
 def _sum(seconds: FloatColumn) -> float:
@@ -112,4 +142,5 @@ def _sum(seconds: FloatColumn) -> float:
 
 
 def _rounded(seconds: dict[str, float]) -> dict[str, float]:
-    return {name: round(value, DIGITS) for name, value in seconds.items()}
+    """What there is of them."""
+    return {name: rounded for name, value in seconds.items() if (rounded := round(value, DIGITS))}

@@ -94,12 +94,32 @@ def _planned(stage: run_profile.StageProfile, tasks: IntColumn, submitted: int, 
 
 
 def _task_seconds(stage: run_profile.StageProfile, work: StageWork) -> FloatColumn:
-    """As many tasks as there shall be, spread like the profile's quantiles and in no order."""
+    """As many tasks as there shall be, spread like the profile's and in no order."""
     if not stage.quantiles_seconds:
         mean = stage.task_seconds / max(1, stage.tasks + stage.failed_tasks)
         return np.full(work.tasks, mean * work.times_seconds)
-    even = (np.arange(work.tasks) + 0.5) / max(1, work.tasks)
-    known = np.linspace(0.0, 1.0, len(stage.quantiles_seconds))
-    sorted_seconds = np.interp(even, known, stage.quantiles_seconds)
+    sorted_seconds = _spread(stage, work.tasks)
     order = np.argsort(np.arange(1, work.tasks + 1) * _GOLDEN_RATIO % 1.0, kind="stable")
     return np.asarray(sorted_seconds[order] * work.times_seconds)
+
+
+def _spread(stage: run_profile.StageProfile, tasks: int) -> FloatColumn:
+    """The seconds of so many tasks, ascending, with the profile's mean.
+
+    Between the last quantile but one and the longest task lies all that is rare: a straight line between the
+    two would make it common. So that line is bent as far as the mean asks for.
+    """
+    quantiles: FloatColumn = np.array(stage.quantiles_seconds)
+    if tasks == len(quantiles):
+        return quantiles
+    even = (np.arange(tasks) + 0.5) / max(1, tasks)
+    spread: FloatColumn = np.interp(even, np.linspace(0.0, 1.0, len(quantiles)), quantiles)
+    if stage.mean_seconds <= 0 or len(quantiles) < 2 or not tasks:
+        return spread
+    part = (even * (len(quantiles) - 1) - (len(quantiles) - 2)).clip(0.0)
+    usual, most = np.minimum(spread, quantiles[-2]), quantiles[-1] - quantiles[-2]
+    rare = part > 0
+    if most > 0 and rare.any():
+        share = (tasks * stage.mean_seconds - usual.sum()) / (rare.sum() * most)
+        spread = usual + most * rare * part ** (1.0 / min(1.0, max(1e-3, share)) - 1.0)
+    return np.asarray(spread * stage.mean_seconds / spread.mean())

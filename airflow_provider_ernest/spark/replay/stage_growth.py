@@ -65,6 +65,8 @@ def point_of(stages: Sequence[run_profile.StageProfile], *, scale: float, slots:
 
 def mean_task_seconds(stage: run_profile.StageProfile) -> float:
     """Of its tasks, without warm-up."""
+    if stage.mean_seconds > 0:
+        return stage.mean_seconds
     if len(stage.quantiles_seconds) > 1:
         return float(np.trapezoid(stage.quantiles_seconds) / (len(stage.quantiles_seconds) - 1))
     return stage.task_seconds / max(1, stage.tasks + stage.failed_tasks)

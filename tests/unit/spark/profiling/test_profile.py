@@ -124,12 +124,26 @@ def test_default_sizes_lie_around_the_run(machines: int, sizes: tuple[int, ...])
 def test_of_many_stages_the_longest_are_kept_and_the_others_counted():
     profile = profile_run(iterations(240))
     assert len(profile.stages) == MOST_STAGES
-    assert profile.stages_left_out == 140
+    assert profile.stages_left_out == 180
     assert all(stage.seconds == pytest.approx(0.5) for stage in profile.stages)
     began = [stage.began_seconds for stage in profile.stages]
     assert began == sorted(began)
-    # 20 longer and 120 shorter ones of two tasks each.
-    assert profile.left_out_seconds == pytest.approx(2 * (20 * 0.5 + 120 * 0.1), abs=0.01)
+    # 60 longer and 120 shorter ones of two tasks each.
+    assert profile.left_out_seconds == pytest.approx(2 * (60 * 0.5 + 120 * 0.1), abs=0.01)
+
+
+def test_short_stages_of_a_long_run_are_told_in_short():
+    tasks = [0.1 * number for number in range(1, 41)]
+    log = run(
+        [SimulatedJob(0.0, [SimulatedStage([1000.0] * 2)]), SimulatedJob(0.0, [SimulatedStage(tasks)])],
+        machines=20,
+    )
+    _, short = profile_run(log).stages
+    assert short.quantiles_seconds[0] == pytest.approx(0.1)
+    assert short.quantiles_seconds[-1] == pytest.approx(4.0)
+    assert len(short.quantiles_seconds) == 5
+    assert short.mean_seconds == pytest.approx(2.05)
+    assert short.blocked_seconds == short.seconds_without == {}, "it waited for nothing"
 
 
 def test_quantiles_reach_from_the_shortest_to_the_longest_task():

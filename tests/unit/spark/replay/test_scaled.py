@@ -159,11 +159,34 @@ def with_one_name(profile):
 def test_stages_that_the_profile_leaves_out_are_replayed_with_the_others():
     job = many_rounds(250)
     profile = with_one_name(profile_of(job, machines=2, scale=0.5))
-    assert profile.stages_left_out == 150
+    assert profile.stages_left_out == 190
     replayed = replay_scaled([profile], machines=[2, 4], scale=1.0, cores_per_machine=1)
     for size in replayed.sizes:
         truth = true_seconds(job, machines=size.machines, scale=1.0)
         assert size.seconds == pytest.approx(truth, rel=0.05), size.machines
+
+
+def test_a_few_long_tasks_among_many_count_for_what_they_are():
+    """One task of a thousand takes a hundred times as long; by quantiles alone, one of forty."""
+
+    def job(scale: float):
+        tasks = np.where(np.arange(round(4000 * scale)) % 1000 == 500, 100.0, 1.0)
+        return [SimulatedJob(1.0, [SimulatedStage(tasks, columns={"input_bytes": MEGABYTE})])]
+
+    profile = profile_of(job, machines=4, scale=0.25)
+    (size,) = replay_scaled([profile], machines=[2], scale=1.0, cores_per_machine=1).sizes
+    truth = true_seconds(job, machines=2, scale=1.0)
+    assert size.seconds == pytest.approx(truth, rel=0.1)
+
+
+def test_a_few_tasks_are_replayed_one_by_one():
+    def job(scale: float):
+        return [SimulatedJob(1.0, [SimulatedStage([1.0, 1.0, 9.0, 1.0])])]
+
+    profile = profile_of(job, machines=1, scale=1.0)
+    one, two = replay_scaled([profile], machines=[1, 2], scale=1.0, cores_per_machine=1).sizes
+    assert one.seconds == pytest.approx(1.0 + 12.0 + 0.5)
+    assert two.seconds == pytest.approx(1.0 + 9.0 + 0.5)
 
 
 def test_more_iterations_take_longer_and_what_is_before_them_does_not():
