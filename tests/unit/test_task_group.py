@@ -1,4 +1,5 @@
 import itertools
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -366,3 +367,37 @@ def test_the_decision_is_told_why_the_training_failed(is_native):
 
     choose.render_template_fields({"ti": TaskInstance()})
     assert choose.training_failure == {"local": why}
+
+
+TWO_TYPES = [LocalClusterSpec(machines=4, instance_type=name) for name in ("one", "other")]
+
+
+@pytest.mark.parametrize("on_same_cluster", [False, True])
+@pytest.mark.parametrize("outer", [None, "outer"])
+@pytest.mark.parametrize("cluster", [TWO_TYPES[0], TWO_TYPES])
+def test_nothing_waits_for_the_report_and_it_waits_for_no_production(cluster, outer, on_same_cluster):
+    with DAG("nightly", schedule=None) as dag:
+        with TaskGroup(outer) if outer else nullcontext():
+            ernest = ErnestTaskGroup(**ernest_arguments(cluster=cluster))
+        production = EmptyOperator(task_id="production")
+        ernest >> production
+        if on_same_cluster:
+            production >> ernest.teardown
+
+    reports = [task for task in dag.tasks if task.task_id.endswith("bottleneck_report")]
+    assert len(reports) == (1 if cluster is TWO_TYPES[0] else 2)
+    for report in reports:
+        assert report.is_teardown
+        assert not report.on_failure_fail_dagrun
+        assert not report.downstream_task_ids
+        steps = {name.rpartition(".")[2] for name in report.upstream_task_ids}
+        assert steps == {"fit_model", "sample_run"}
+    assert production.upstream_task_ids == {ernest.config.operator.task_id}
+
+
+def test_without_a_report_the_runs_are_not_profiled():
+    with DAG("nightly", schedule=None) as dag:
+        ErnestTaskGroup(**ernest_arguments(report_bottlenecks=False))
+
+    assert not dag.has_task("ernest.bottleneck_report")
+    assert dag.get_task("ernest.sample_run").partial_kwargs["profile"] is False
