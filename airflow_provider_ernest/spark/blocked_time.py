@@ -62,10 +62,10 @@ def blocked_seconds(
 ) -> dict[str, FloatColumn]:
     """What each task waited for, by `run_profile.BLOCKING`; columns of shape (tasks,).
 
-    Spark measures no time to read input, to write output or to spill: they count as disk time only at an
-    assumed rate, and only in time that the task had left beside its CPU's. Garbage collection stops all tasks
-    of an executor, so it counts in each, but waiting that is told of the same time goes before it. No parts
-    add up to more than the task took.
+    Nothing counts but time that the task had left beside its CPU's: writing to the page cache takes the CPU,
+    and no disk makes it faster. Spark measures no time to read input, to write output or to spill: they count
+    as disk time only at an assumed rate. Garbage collection stops all tasks of an executor, so it counts in
+    each, but waiting that is told of the same time goes before it. No parts add up to more than the task took.
 
     Args:
         tasks: of the log.
@@ -73,15 +73,14 @@ def blocked_seconds(
             that their tasks ran beside their CPU and other waiting counts, an upper bound.
         assumed_disk_bytes_per_second: at which one task reads, writes and spills; None leaves that out.
     """
-    left = _Left(np.minimum(tasks.run_seconds, tasks.seconds))
+    left = _Left(np.minimum(tasks.run_seconds, tasks.seconds) - tasks.cpu_seconds)
     network = left.take(tasks.fetch_wait_seconds)
     disk = left.take(tasks.shuffle_write_seconds)
     collection = left.take(tasks.garbage_collection_seconds)
     python = left.take(_python_seconds(tasks, python_stages, left.seconds))
     if assumed_disk_bytes_per_second is not None:
         moved = tasks.input_bytes + tasks.output_bytes + tasks.disk_spilled_bytes
-        beside_cpu = np.maximum(0.0, left.seconds - tasks.cpu_seconds)
-        disk = disk + left.take(np.minimum(moved / assumed_disk_bytes_per_second, beside_cpu))
+        disk = disk + left.take(moved / assumed_disk_bytes_per_second)
     around = _Left(np.maximum(0.0, tasks.seconds - tasks.run_seconds))
     serialisation = around.take(
         tasks.deserialise_seconds + tasks.result_serialisation_seconds + tasks.getting_result_seconds
@@ -165,7 +164,7 @@ class _Left:
 def _python_seconds(tasks: TaskTable, stages: Collection[StageKey], left: FloatColumn) -> FloatColumn:
     keys = zip(tasks.stage_id.tolist(), tasks.stage_attempt.tolist(), strict=True)
     runs_python = np.fromiter((key in stages for key in keys), dtype=np.bool_, count=len(tasks))
-    at_most = np.where(runs_python, np.maximum(0.0, left - tasks.cpu_seconds), 0.0)
+    at_most = np.where(runs_python, left, 0.0)
     return np.where(np.isnan(tasks.python_seconds), at_most, tasks.python_seconds)
 
 

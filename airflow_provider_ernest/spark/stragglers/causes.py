@@ -176,7 +176,8 @@ def _hosts(
 def _explained(facts: Measured, rows: IntColumn, cause: str) -> FloatColumn:
     """How many seconds of each task a cause explains."""
     if cause == run_profile.INPUT_SKEW:
-        return facts.median_seconds[rows] * (facts.read_ratio[rows] - 1.0)
+        more = np.minimum(facts.read_ratio[rows], 1e9) - 1.0
+        return np.asarray(np.maximum(facts.median_seconds[rows], 1e-3) * more)
     if cause == run_profile.SLOW_HOST:
         ratios = {number: host.ratio for number, host in facts.slow_hosts.items()}
         ratio = np.array([ratios.get(number, 1.0) for number in facts.host[rows].tolist()])

@@ -36,7 +36,7 @@ def test_each_kind_of_waiting_is_told_by_its_metrics():
     assert blocked(fetch_wait_seconds=2.0) == {NETWORK: 2.0}
     assert blocked(shuffle_write_seconds=3.0) == {DISK: 3.0}
     assert blocked(garbage_collection_seconds=1.0) == {GARBAGE_COLLECTION: 1.0}
-    assert blocked(python_seconds=4.0) == {PYTHON_WORKER: 4.0}
+    assert blocked(python_seconds=4.0, cpu_seconds=6.0) == {PYTHON_WORKER: 4.0}
     # The rest of the ten seconds passed between scheduler and executor.
     assert blocked(run_seconds=9.5) == {SCHEDULER: 0.5}
     serialised = blocked(
@@ -47,6 +47,12 @@ def test_each_kind_of_waiting_is_told_by_its_metrics():
 
 def test_garbage_is_not_collected_for_longer_than_the_task_ran():
     assert blocked(run_seconds=10.0, garbage_collection_seconds=30.0) == {GARBAGE_COLLECTION: 10.0}
+
+
+def test_a_task_does_not_wait_while_it_computes():
+    """Writing to the page cache is told as shuffle write time, and takes the CPU: no disk makes it faster."""
+    assert blocked(shuffle_write_seconds=4.0, cpu_seconds=9.0) == {DISK: 1.0}
+    assert blocked(garbage_collection_seconds=4.0, cpu_seconds=10.0) == {}
 
 
 def test_time_that_two_metrics_tell_counts_once():

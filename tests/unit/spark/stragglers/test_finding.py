@@ -42,6 +42,13 @@ def only_straggler(log):
     return found.worst[0]
 
 
+@pytest.mark.filterwarnings("error")
+def test_the_only_task_that_read_anything_is_skewed_whatever_the_others_took():
+    rows = [task(0, 0.0, 0.0, executor=place) for place in range(HOSTS)]
+    rows.append(task(0, 1.0, 2.0, input_bytes=100_000_000))
+    assert only_straggler(event_log(rows)).cause == INPUT_SKEW
+
+
 def test_a_run_of_equal_tasks_has_none():
     found = find_stragglers(event_log(waves()))
     assert (found.worst, found.causes, found.count) == ((), (), 0)
