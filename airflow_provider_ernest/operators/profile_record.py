@@ -13,12 +13,12 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.model.documents import Origin
     from airflow_provider_ernest.model.run_profile import Capacity, RunProfile
 
-MOST_TASKS = 1_000_000
-"""Of a run with more, no profile is made: a worker of Airflow has other tasks' memory to think of. So many
-take some 700 MB."""
+MOST_TASKS = 500_000
+"""Of a run with more, no profile is made: a worker of Airflow has other tasks' memory to think of. Twice as
+many took 700 MB."""
 
 MOST_SECONDS = 180.0
-"""So long a task waits for the profile of its run. `MOST_TASKS` take a third of that on a slow core."""
+"""So long a task waits for the profile of its run. `MOST_TASKS` take less than a third of that on a slow core."""
 
 
 def keep_profile(

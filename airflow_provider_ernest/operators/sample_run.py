@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import time
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseOperator
@@ -18,8 +16,7 @@ from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -148,14 +145,25 @@ class SampleRunOperator(TellsLineage, BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Stage the sample, run, observe."""
         from airflow_provider_ernest.model.documents import Experiment
+        from airflow_provider_ernest.operators.staged_sample import sample_cluster, staged_sample
+        from airflow_provider_ernest.operators.submission import require_readable_input
         from airflow_provider_ernest.spark.artifact import require_application
 
         with no_vain_retries():
             experiment = Experiment.from_dict(self.experiment)
-            handle = self._cluster_for(experiment)
+            handle = sample_cluster(self.cluster, machines=experiment.machines)
             require_application(self.application)
             cores = self._cores(handle)
-            with self._staged(experiment, cores, handle, staging(context)) as sample:
+            require_readable_input(handle, self.input_path, self.sampling)
+            with staged_sample(
+                experiment,
+                self.input_path,
+                folder=staging(context),
+                method=self.sampling,
+                header=self.header,
+                minimum_files=experiment.machines * cores,
+                seed=whole_number("seed", self.seed),
+            ) as sample:
                 self.log.info(
                     "Run %d: %d machines, %.2f %% of the input in %d partitions",
                     experiment.index,
@@ -213,48 +221,6 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             origin=observation.origin,
             log=self.log,
         )
-
-    def _cluster_for(self, experiment: Experiment) -> ClusterHandle | None:
-        from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-        from airflow_provider_ernest.spark.run_watch import require_workers
-
-        if not self.cluster:
-            return None
-        handle = ClusterHandle.from_dict(self.cluster)
-        if experiment.machines > len(handle.machines):
-            raise InvalidParameterError(
-                "machines",
-                experiment.machines,
-                f"is more than cluster {handle.name} has ({len(handle.machines)})",
-                remedy="Lower max_machines of the design, or start a larger cluster.",
-            )
-        if handle.web_url is not None:
-            # Before a sample is staged, while there is nothing to wait for.
-            require_workers(handle.web_url, experiment.machines)
-        return handle
-
-    @contextmanager
-    def _staged(
-        self, experiment: Experiment, cores: int, handle: ClusterHandle | None, folder: Path
-    ) -> Iterator[Sample]:
-        from airflow_provider_ernest.operators.submission import require_readable_input
-        from airflow_provider_ernest.spark.sampling import take_sample
-
-        require_readable_input(handle, self.input_path, self.sampling)
-        shutil.rmtree(folder, ignore_errors=True)
-        try:
-            yield take_sample(
-                experiment,
-                self.input_path,
-                method=self.sampling,
-                header=self.header,
-                minimum_files=experiment.machines * cores,
-                seed=f"{whole_number('seed', self.seed)}/{experiment.index}",
-                staging=folder,
-            )
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
 
     def _cores(self, handle: ClusterHandle | None) -> int:
         if handle is not None:

@@ -1,0 +1,83 @@
+"""What a sample run needs before it is submitted: its machines, and its sample in a folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.spark.run_watch import require_workers
+from airflow_provider_ernest.spark.sampling import take_sample
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from airflow_provider_ernest.model.documents import Experiment
+    from airflow_provider_ernest.spark.sampling import Sample
+
+
+def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
+    """The cluster to run on, seen to have the machines; None where there is only a connection.
+
+    Args:
+        document: `ClusterHandle` document; nothing where there is none.
+        machines: that the run needs.
+
+    Raises:
+        InvalidParameterError: the cluster has fewer.
+        ClusterLostError: it has lost some, or does not answer.
+    """
+    if not document:
+        return None
+    handle = ClusterHandle.from_dict(document)
+    if machines > len(handle.machines):
+        raise InvalidParameterError(
+            "machines",
+            machines,
+            f"is more than cluster {handle.name} has ({len(handle.machines)})",
+            remedy="Lower max_machines of the design, or start a larger cluster.",
+        )
+    if handle.web_url is not None:
+        # Before a sample is staged, while there is nothing to wait for.
+        require_workers(handle.web_url, machines)
+    return handle
+
+
+@contextmanager
+def staged_sample(
+    experiment: Experiment,
+    input_path: str,
+    *,
+    folder: Path,
+    method: str,
+    header: bool,
+    minimum_files: int,
+    seed: int,
+) -> Iterator[Sample]:
+    """The sample of an experiment, for as long as it is run.
+
+    Args:
+        experiment: how much to take.
+        input_path: the production input.
+        folder: that the sample is put into. What is in it is deleted before and after.
+        method: see `spark.sampling`.
+        header: the input's files begin with a header line.
+        minimum_files: so many files at least, that all machines have some.
+        seed: the same one takes the same samples.
+    """
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        yield take_sample(
+            experiment,
+            input_path,
+            method=method,
+            header=header,
+            minimum_files=minimum_files,
+            seed=f"{seed}/{experiment.index}",
+            staging=folder,
+        )
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
