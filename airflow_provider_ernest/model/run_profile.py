@@ -224,8 +224,8 @@ class Advice(Document):
     """What to change, where it is safe to say.
 
     Attributes:
-        subject: "instance family", "partitions", "memory", "skew", "garbage collection", "slow host" or
-            "size".
+        subject: "instance family", "partitions", "memory", "shuffle", "skew", "garbage collection",
+            "slow host" or "size".
         text: a sentence that says what to do.
         figure: the figure that it rests on, in words.
     """

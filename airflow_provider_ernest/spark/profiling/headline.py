@@ -60,7 +60,7 @@ def _bound(profile: run_profile.RunProfile) -> str:
 
 def _won(profile: run_profile.RunProfile, limit: run_profile.ResourceLimit) -> str:
     won = max(0.0, profile.replayed_seconds - limit.seconds_without)
-    figures = f"{_seconds(won)} of {_seconds(profile.replayed_seconds)}"
+    figures = f"{in_words(won)} of {in_words(profile.replayed_seconds)}"
     return f"{_percent(limit.improvement_percent)} ({figures})"
 
 
@@ -69,13 +69,13 @@ def _idle(profile: run_profile.RunProfile) -> str:
         return ""
     if profile.driver_seconds < WORTH_TELLING_SHARE * profile.seconds:
         return ""
-    return f"; no task ran for {_seconds(profile.driver_seconds)} of {_seconds(profile.seconds)}"
+    return f"; no task ran for {in_words(profile.driver_seconds)} of {in_words(profile.seconds)}"
 
 
 def _unlimited(profile: run_profile.RunProfile) -> str:
     """What no faster network and no faster disks help against."""
     if profile.bottleneck == run_profile.DRIVER:
-        figures = f"{_seconds(profile.driver_seconds)} of {_seconds(profile.seconds)}"
+        figures = f"{in_words(profile.driver_seconds)} of {in_words(profile.seconds)}"
         return f"Bound by the driver, with no task running for {figures}"
     if profile.bottleneck == run_profile.UNMEASURED:
         return "Bound by what Spark does not measure, such as reading input, a service or a busy host"
@@ -101,5 +101,6 @@ def _percent(value: float) -> str:
     return f"{value:.0f} %" if value >= 1 else f"{max(0.1, value):.1f} %"
 
 
-def _seconds(value: float) -> str:
+def in_words(value: float) -> str:
+    """Whole ones, and tenths of few."""
     return f"{value:,.0f} s" if value >= 10 else f"{value:.1f} s"

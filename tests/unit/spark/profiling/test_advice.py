@@ -32,6 +32,9 @@ def a_stage(seconds=30.0, tasks=32, **fields):
     )
 
 
+COMPUTING = (limit(run_profile.NETWORK, 2.0), limit(run_profile.DISK, 1.0))
+
+
 def a_profile(**fields):
     """A run of 60 s on 4 machines with 16 slots."""
     return run_profile.RunProfile(
@@ -74,6 +77,25 @@ def test_a_network_that_is_worth_it():
     assert figure == "100 s of waiting in all tasks; without it at best 36 s instead of 60 s"
 
 
+def test_a_network_that_was_not_full_is_not_to_be_bought():
+    """The data needed 3 s of it, and the tasks waited for much longer: for those that sent, that is."""
+    known = run_profile.Capacity(cores=4, network_gigabytes_per_second=1.0, source="measured")
+    limits = (limit(run_profile.NETWORK, 40.0),)
+
+    ((subject, text, figure),) = advice_on(
+        limits=limits, capacity=known, ideal_seconds={run_profile.NETWORK: 3.0}
+    )
+    assert subject == "shuffle"
+    assert text.startswith("Look at the machines that send shuffle data")
+    assert figure.endswith("; the network needs 3.0 s for it")
+    needed = {run_profile.NETWORK: 20.0}
+    assert subjects(limits=limits, capacity=known, ideal_seconds=needed) == ["instance family"]
+    # What the tasks themselves achieved is no more than that.
+    achieved = run_profile.Capacity(cores=4, network_gigabytes_per_second=1.0)
+    little = {run_profile.NETWORK: 3.0}
+    assert subjects(limits=limits, capacity=achieved, ideal_seconds=little) == ["instance family"]
+
+
 def test_disks_and_garbage_collection_that_are_worth_it():
     limits = (limit(run_profile.GARBAGE_COLLECTION, 30.0), limit(run_profile.DISK, 20.0))
 
@@ -86,13 +108,26 @@ def test_what_wins_little_is_not_worth_a_change(resource):
 
 
 def test_a_job_that_computes_needs_no_network():
-    limits = (limit(run_profile.NETWORK, 2.0), limit(run_profile.DISK, 1.0))
-
-    ((subject, text, figure),) = advice_on(bottleneck=run_profile.CPU, limits=limits)
+    ((subject, text, figure),) = advice_on(bottleneck=run_profile.CPU, limits=COMPUTING)
 
     assert subject == "instance family"
     assert text.startswith("Do not pay for a faster network or disks")
     assert figure == "at most 2 % from an infinitely fast network, 1 % from disks"
+
+
+@pytest.mark.parametrize(
+    "unsafe",
+    [
+        {"scale": 0.1},
+        {"machines": 1},
+        {"unmeasured_seconds": 20.0, "stages": (a_stage(task_seconds=100.0),)},
+        {"limits": (*COMPUTING, limit(run_profile.GARBAGE_COLLECTION, 8.0))},
+        {"limits": (*COMPUTING, limit(run_profile.PYTHON_WORKER, 30.0))},
+    ],
+    ids=["a sample", "one machine", "input that may come by network", "little memory", "services of Python"],
+)
+def test_network_and_disks_are_not_called_worthless_where_that_is_not_known(unsafe):
+    assert advice_on(**{"bottleneck": run_profile.CPU, "limits": COMPUTING, **unsafe}) == []
 
 
 @pytest.mark.parametrize("bottleneck", [run_profile.UNMEASURED, run_profile.PYTHON_WORKER, run_profile.DISK])
@@ -139,7 +174,25 @@ def test_few_partitions_of_a_sample_say_nothing_of_the_input():
 
     assert subjects(stages=stages, scale=1.0) == ["partitions"]
     assert subjects(stages=stages, scale=0.1) == []
-    assert subjects(stages=(a_stage(tasks=4),), scale=0.1) == ["partitions"]
+    # Adaptive execution makes as many partitions as there is data to shuffle.
+    assert subjects(stages=(a_stage(tasks=4),), scale=0.1) == []
+
+
+def test_tiny_tasks_of_a_sample_are_longer_with_all_of_the_input():
+    stage = a_stage(tasks=1600, task_seconds=80.0, blocked_seconds={run_profile.SCHEDULER: 40.0})
+
+    assert subjects(stages=(stage,)) == ["partitions"]
+    assert subjects(stages=(stage,), scale=0.1) == []
+
+
+def test_tiny_tasks_are_not_cut_into_more():
+    assert advice_on(stages=(a_stage(tasks=4, task_seconds=0.4),)) == []
+
+
+def test_slots_that_other_stages_fill_are_not_idle():
+    stages = (a_stage(tasks=4), a_stage(tasks=60, stage_id=5))
+
+    assert advice_on(stages=stages) == []
 
 
 def test_tiny_tasks_that_are_mostly_scheduled():
@@ -203,6 +256,10 @@ def test_a_driver_that_works_alone():
             "no task ran for 40 s of 60 s",
         )
     ]
+
+
+def test_the_driver_of_a_sample_may_have_little_else_to_do():
+    assert advice_on(driver_seconds=40.0, scale=0.1) == []
 
 
 def test_half_as_many_machines_may_be_enough():
