@@ -8,6 +8,7 @@ known from their metrics, use of disks only roughly (see `resource_use.disk_byte
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -77,16 +78,24 @@ def bottlenecks(log: EventLog, capacity: Capacity, use: ResourceUse | None = Non
     return {stage: _longest(_contenders(ideal, place)) for place, stage in enumerate(use.stages)}
 
 
-def bottleneck_of_run(log: EventLog, capacity: Capacity, use: ResourceUse | None = None) -> str:
-    """What the stages are bound by in which most of the time goes; `CPU` where there are none."""
+def bottlenecks_of_run(log: EventLog, capacity: Capacity, use: ResourceUse | None = None) -> Iterator[str]:
+    """What the stages are bound by in which most of the time goes; then, were it not for that, and so on.
+
+    None where there are no stages.
+    """
     use = use or resource_use(log)
     ideal = ideal_times(log, capacity, use)
-    total: dict[str, float] = {}
-    for place in range(len(use.stages)):
-        contenders = _contenders(ideal, place)
-        bound_by = _longest(contenders)
-        total[bound_by] = total.get(bound_by, 0.0) + contenders[bound_by]
-    return _longest(total) if total else CPU
+    stages = [_contenders(ideal, place) for place in range(len(use.stages))]
+    while stages:
+        total: dict[str, float] = {}
+        for contenders in stages:
+            bound_by = _longest(contenders)
+            total[bound_by] = total.get(bound_by, 0.0) + contenders[bound_by]
+        most = _longest(total)
+        yield most
+        for contenders in stages:
+            contenders.pop(most, None)
+        stages = [contenders for contenders in stages if contenders]
 
 
 def ideal_seconds_of_run(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from airflow_provider_ernest.model.documents import run_profile
 
 DRIVER_SHARE = 0.5
 """A run of which no task runs for so much of its time is bound by its driver, whatever tasks wait for."""
 
 WORTH_TELLING_SHARE = 0.2
-"""So much of its time without a task is told, whatever else binds the run."""
+"""So much of its time without a task, or unmeasured, is told, whatever else binds the run."""
 
 LEAST_PERCENT = 5.0
 """Waiting that wins less is not what binds a run, even where its resource is used most."""
@@ -26,24 +28,31 @@ _PYTHON = "Bound by Python workers, computing or waiting (Spark does not tell wh
 Limits = dict[str, run_profile.ResourceLimit]
 
 
-def bound_by(profile: run_profile.RunProfile, most_used: str) -> str:
+def bound_by(profile: run_profile.RunProfile, most_used: Iterable[str]) -> str:
     """What binds the run.
 
     Args:
         profile: with its limits and the driver's time.
-        most_used: what its stages are bound by in which most of the time goes.
+        most_used: what its stages are bound by in which most of the time goes, the most first.
     """
     if profile.driver_seconds >= DRIVER_SHARE * profile.seconds:
         return run_profile.DRIVER
-    limit = _limits(profile).get(most_used)
-    if limit is not None and limit.improvement_percent < LEAST_PERCENT:
-        return run_profile.CPU
-    return most_used
+    limits = _limits(profile)
+    for resource in most_used:
+        limit = limits.get(resource)
+        if limit is None or limit.improvement_percent >= LEAST_PERCENT:
+            return resource
+    return run_profile.CPU
 
 
-def headline_of(profile: run_profile.RunProfile) -> str:
-    """The sentence, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks"."""
-    return f"{_bound(profile)}{_idle(profile)}"
+def headline_of(profile: run_profile.RunProfile, *, unmeasured_share: float = 0.0) -> str:
+    """The sentence, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks".
+
+    Args:
+        profile: of the run, with what binds it.
+        unmeasured_share: of the tasks' time, that Spark does not measure.
+    """
+    return f"{_bound(profile)}{_unmeasured(profile, unmeasured_share)}{_idle(profile)}"
 
 
 def _bound(profile: run_profile.RunProfile) -> str:
@@ -62,6 +71,14 @@ def _won(profile: run_profile.RunProfile, limit: run_profile.ResourceLimit) -> s
     won = max(0.0, profile.replayed_seconds - limit.seconds_without)
     figures = f"{in_words(won)} of {in_words(profile.replayed_seconds)}"
     return f"{_percent(limit.improvement_percent)} ({figures})"
+
+
+def _unmeasured(profile: run_profile.RunProfile, share: float) -> str:
+    """What network and disks may have to do with in a run that computes: most read their input by them."""
+    if profile.bottleneck != run_profile.CPU or share < WORTH_TELLING_SHARE:
+        return ""
+    went = f"{_percent(100 * share)} of its tasks' time went to, such as reading input"
+    return f"; Spark does not measure what {went}"
 
 
 def _idle(profile: run_profile.RunProfile) -> str:

@@ -66,10 +66,13 @@ class Run(_Asked):
 
     @cached_property
     def capacity(self) -> run_profile.Capacity:
-        """Of one of its machines, as given, or as its tasks achieved it."""
-        from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity
+        """Of one of its machines, as given or as its tasks achieved it, with the cores that they used."""
+        from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity, cores_per_machine
 
-        return self.given_capacity or achieved_capacity(self.log, self.use)
+        if self.given_capacity is None:
+            return achieved_capacity(self.log, self.use)
+        # A task may take several cores, and executors may leave some alone.
+        return replace(self.given_capacity, cores=cores_per_machine(self.log))
 
 
 Part = Callable[[Run, RunProfile], dict[str, Any]]
@@ -85,9 +88,15 @@ def _stages(run: Run, profile: RunProfile) -> dict[str, Any]:
 def _bottleneck(run: Run, profile: RunProfile) -> dict[str, Any]:
     from airflow_provider_ernest.spark.monotasks import ideal
 
-    most_used = ideal.bottleneck_of_run(run.log, run.capacity, run.use)
+    unmeasured = sum(ideal.unmeasured_seconds(run.log, run.use).values())
+    most_used = ideal.bottlenecks_of_run(run.log, run.capacity, run.use)
     bound = replace(profile, bottleneck=bound_by(profile, most_used))
-    return {"bottleneck": bound.bottleneck, "headline": headline_of(bound)}
+    share = unmeasured / max(1e-9, float(run.log.tasks.seconds.sum()))
+    return {
+        "bottleneck": bound.bottleneck,
+        "headline": headline_of(bound, unmeasured_share=share),
+        "unmeasured_seconds": unmeasured,
+    }
 
 
 def _ideal(run: Run, profile: RunProfile) -> dict[str, Any]:
@@ -98,7 +107,6 @@ def _ideal(run: Run, profile: RunProfile) -> dict[str, Any]:
     unmeasured = ideal.unmeasured_seconds(run.log, run.use)
     return {
         "capacity": run.capacity,
-        "unmeasured_seconds": sum(unmeasured.values()),
         "ideal_seconds": ideal.ideal_seconds_of_run(run.log, run.capacity, run.use),
         "stages": tuple(
             replace(

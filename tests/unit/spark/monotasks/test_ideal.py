@@ -7,8 +7,8 @@ import pytest
 from airflow_provider_ernest.model.documents import run_profile
 from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity, stated_capacity
 from airflow_provider_ernest.spark.monotasks.ideal import (
-    bottleneck_of_run,
     bottlenecks,
+    bottlenecks_of_run,
     ideal_seconds,
     ideal_seconds_of_run,
     unmeasured_seconds,
@@ -133,7 +133,7 @@ def test_a_run_is_bound_by_what_binds_its_longest_stages():
     ]
     log = two_machines(rows)
 
-    assert bottleneck_of_run(log, stated_capacity(log)) == NETWORK
+    assert next(bottlenecks_of_run(log, stated_capacity(log))) == NETWORK
     assert ideal_seconds_of_run(log, stated_capacity(log)) == pytest.approx({CPU: 7.0 + 1.0})
 
 
@@ -142,7 +142,7 @@ def test_a_run_without_tasks():
 
     assert ideal_seconds(log, stated_capacity(log)) == {}
     assert ideal_seconds_of_run(log, stated_capacity(log)) == {}
-    assert bottleneck_of_run(log, stated_capacity(log)) == CPU
+    assert list(bottlenecks_of_run(log, stated_capacity(log))) == []
 
 
 @pytest.mark.parametrize("seed", range(40))

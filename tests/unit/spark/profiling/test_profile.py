@@ -90,6 +90,16 @@ def test_time_that_spark_does_not_measure_is_told():
     assert profile.bottleneck == documents.UNMEASURED
 
 
+def test_twice_the_cores_are_twice_those_that_tasks_took():
+    """The cluster has four cores a machine; a task takes two."""
+    rows = [task(0, 2.0 * (number // 4), 2.0, executor=number % 2) for number in range(16)]
+    log = event_log(
+        rows, executors=[executor(0, cores=4), executor(1, cores=4)], properties={"spark.task.cpus": "2"}
+    )
+    told = {each.change: each.seconds for each in profile_run(log, capacity=Capacity(cores=4)).what_ifs}
+    assert told["twice the cores a machine"] == pytest.approx(4.0)
+
+
 def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
     given = Capacity(cores=1, network_gigabytes_per_second=0.01, source="stated")
     profile = profile_run(shuffle(), capacity=given)
