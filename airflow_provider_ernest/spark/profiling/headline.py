@@ -74,10 +74,10 @@ def _won(profile: run_profile.RunProfile, limit: run_profile.ResourceLimit) -> s
 
 
 def _unmeasured(profile: run_profile.RunProfile, share: float) -> str:
-    """What network and disks may have to do with in a run that computes: most read their input by them."""
+    """What network and disks may have to do with in a run that computes, since it reads its input by them."""
     if profile.bottleneck != run_profile.CPU or share < WORTH_TELLING_SHARE:
         return ""
-    went = f"{_percent(100 * share)} of its tasks' time went to, such as reading input"
+    went = f"{_percent(100 * share)} of its tasks' time went to, such as reading input or a busy host"
     return f"; Spark does not measure what {went}"
 
 

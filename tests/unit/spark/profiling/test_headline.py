@@ -79,7 +79,7 @@ def test_what_spark_does_not_measure_is_told_of_a_run_that_computes():
     assert headline_of(run, unmeasured_share=0.1) == headline_of(run)
     assert headline_of(run, unmeasured_share=0.3) == (
         "CPU-bound: at most 2 % from a faster network; Spark does not measure what 30 % of its tasks' time "
-        "went to, such as reading input"
+        "went to, such as reading input or a busy host"
     )
 
 
