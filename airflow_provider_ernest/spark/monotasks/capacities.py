@@ -9,8 +9,6 @@ nothing is found: what tasks write goes to the page cache first, and how fast th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -20,8 +18,8 @@ from airflow_provider_ernest.spark.monotasks.resource_use import NETWORK, Resour
 
 Capacity = run_profile.Capacity
 
-MEASURED, STATED, ACHIEVED = "measured", "stated", "achieved"
-"""Where a `Capacity` comes from."""
+STATED, ACHIEVED = "stated", "achieved"
+"""Where a `Capacity` comes from; what a probe "measured" comes with the cluster."""
 
 WAITING_SHARE = 0.5
 """A machine's tasks wait for a resource while they spend at least this share of their time on that."""
@@ -36,25 +34,6 @@ SHORTEST_SECONDS = 1.0
 def cores_per_machine(log: EventLog) -> int:
     """Tasks that a machine of the run ran at once; of the smallest, were they not alike."""
     return max(1, min(log.slots_by_worker.values(), default=1))
-
-
-def measured_capacity(
-    log: EventLog, *, network_gigabytes_per_second: Iterable[float | None], disk: float | None = None
-) -> Capacity:
-    """By what a cluster's probe measured on each machine; the slowest counts, since stages wait for it.
-
-    Args:
-        log: of a run on that cluster.
-        network_gigabytes_per_second: of each machine, None for those without.
-        disk: of a machine's disks, in 10^9 bytes per second; None where nobody measured.
-    """
-    rates = [rate for rate in network_gigabytes_per_second if rate]
-    return Capacity(
-        cores=cores_per_machine(log),
-        network_gigabytes_per_second=min(rates, default=None),
-        disk_gigabytes_per_second=disk,
-        source=MEASURED,
-    )
 
 
 def stated_capacity(log: EventLog, *, network: float | None = None, disk: float | None = None) -> Capacity:

@@ -6,7 +6,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark.monotasks.capacities import (
     achieved_capacity,
     cores_per_machine,
-    measured_capacity,
     stated_capacity,
 )
 from tests.unit.spark.logs import event_log, executor, task
@@ -86,21 +85,6 @@ def test_of_disks_nothing_is_found():
 
 def test_a_run_without_tasks_shows_nothing():
     assert achieved_capacity(event_log([])).network_gigabytes_per_second is None
-
-
-def test_the_slowest_of_the_machines_measured_counts():
-    log = event_log([task()], executors=[executor(0, cores=8), executor(1, cores=8)])
-
-    capacity = measured_capacity(log, network_gigabytes_per_second=[1.2, None, 1.0], disk=0.2)
-
-    assert (capacity.cores, capacity.network_gigabytes_per_second, capacity.source) == (8, 1.0, "measured")
-    assert capacity.disk_gigabytes_per_second == 0.2
-
-
-def test_one_machine_alone_has_no_network():
-    assert measured_capacity(event_log([]), network_gigabytes_per_second=[None]) == measured_capacity(
-        event_log([]), network_gigabytes_per_second=[]
-    )
 
 
 def test_what_is_stated_is_kept():
