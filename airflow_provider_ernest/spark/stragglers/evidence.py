@@ -16,7 +16,7 @@ def evidence(facts: Measured, row: int, cause: str, *, host: str) -> str:
     Args:
         facts: of the log.
         row: of the task in the log's table.
-        cause: of it, as `straggler_causes.causes` tells it.
+        cause: of it, as `causes.causes` tells it.
         host: that it ran on.
     """
     words = {
