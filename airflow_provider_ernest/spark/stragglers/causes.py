@@ -40,6 +40,9 @@ _LEAST_SHARE = 0.5
 _TELLING_SECONDS = 0.05
 """Stages whose median task is shorter tell more of the scheduler than of the hosts."""
 
+_FEW_BYTES, _FEW_RECORDS = 4096, 10
+"""No task takes its time for so little, whatever the others read."""
+
 _WAITING = {
     run_profile.SLOW_FETCH: run_profile.NETWORK,
     run_profile.SLOW_DISK: run_profile.DISK,
@@ -91,7 +94,8 @@ def measured(log: EventLog, plan: Plan) -> Measured:
     read_bytes = tasks.input_bytes + tasks.shuffle_remote_bytes + tasks.shuffle_local_bytes
     read_records = tasks.input_records + tasks.shuffle_read_records
     read_ratio = np.maximum(
-        _ratio(read_bytes, of_stage(read_bytes)), _ratio(read_records, of_stage(read_records))
+        _ratio(read_bytes, of_stage(read_bytes), few=_FEW_BYTES),
+        _ratio(read_records, of_stage(read_records), few=_FEW_RECORDS),
     )
     waiting = blocked_seconds(tasks)
     first_seconds = _first_seconds(log, plan, of_stage(tasks.deserialise_seconds))
@@ -142,10 +146,11 @@ class _MediansOfStages:
         return medians(values[self._rows], self._stage[self._rows], self._count)[self._stage]
 
 
-def _ratio(values: IntColumn, median: FloatColumn) -> FloatColumn:
-    """Infinite where the median is 0 and the value is not; 1 where both are."""
-    some = np.where(values > 0, np.inf, 1.0)
-    return np.where(median > 0, values / np.maximum(median, 1e-9), some)
+def _ratio(values: IntColumn, median: FloatColumn, *, few: int) -> FloatColumn:
+    """Infinite where the median is 0 and the value is not; 1 where both are no more than a few."""
+    some = np.where(values > few, np.inf, 1.0)
+    ratio = np.where(median > 0, values / np.maximum(median, 1e-9), some)
+    return np.where(values > few, ratio, np.minimum(ratio, 1.0))
 
 
 def _first_seconds(log: EventLog, plan: Plan, median_deserialise: FloatColumn) -> FloatColumn:

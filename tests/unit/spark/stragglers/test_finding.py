@@ -175,3 +175,12 @@ def test_the_order_of_rows_is_of_no_account():
     ]
     order = np.random.default_rng(0).permutation(len(rows))
     assert find_stragglers(event_log([rows[place] for place in order])) == find_stragglers(event_log(rows))
+
+
+def test_next_to_nothing_read_explains_no_seconds():
+    """The other tasks read nothing at all, and this one too little to take time for it."""
+    rows = [task(0, 0.1 * place, 1.0, executor=place % HOSTS) for place in range(9)]
+    rows.append(
+        task(0, 2.0, 5.0, garbage_collection_seconds=4.0, shuffle_local_bytes=60, shuffle_read_records=1)
+    )
+    assert only_straggler(event_log(rows)).cause == COLLECTION
