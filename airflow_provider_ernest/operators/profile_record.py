@@ -18,7 +18,7 @@ MOST_TASKS = 500_000
 many took 700 MB."""
 
 MOST_SECONDS = 180.0
-"""So long a task waits for the profile of its run. `MOST_TASKS` take less than a third of that on a slow core."""
+"""So long a task waits for the profile of its run: thrice what `MOST_TASKS` take on a slow core."""
 
 
 def keep_profile(
