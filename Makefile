@@ -63,12 +63,14 @@ format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
 	$(BIN)/ruff format .
 
-benchmarks: install browser ## designs (what they cost, what they are worth), import time, calls of AWS, culling, the store, pages
+benchmarks: install java browser ## designs (what they cost, what they are worth), import time, calls of AWS, culling, the store, event logs, pages
 	$(BIN)/python -m benchmarks.design
 	$(BIN)/python -m benchmarks.import_time
 	$(BIN)/python -m benchmarks.cluster_api
 	$(BIN)/python -m benchmarks.straggler_culling
 	$(BIN)/python -m benchmarks.store
+	$(BIN)/python -m benchmarks.event_log
+	$(BIN)/python -m benchmarks.replay_prior
 	$(BIN)/python -m benchmarks.first_paint
 
 constraints: ## pin the newest compatible versions anew
