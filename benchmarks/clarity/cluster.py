@@ -111,7 +111,7 @@ class SlowableCluster:
         Raises:
             RuntimeError: it failed, with the end of what it said.
         """
-        folder = self.work_directory / "event_logs" / event_log.stem
+        folder = self.work_directory / "event_logs" / event_log.name
         folder.mkdir(parents=True)
         conf = self._conf(machines or self.workers, cores) | {"spark.eventLog.dir": folder.as_uri()}
         submit = [

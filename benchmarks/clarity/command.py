@@ -33,6 +33,9 @@ def run_command(
     """Parse the arguments, get the event logs, print the report; returns the exit code."""
     parser = argparse.ArgumentParser(prog=program, description=(description or "").partition("\n\n")[0])
     parser.add_argument("--repeats", type=int, default=1, help="how often each run is made; default 1")
+    parser.add_argument(
+        "--attempts", type=int, default=2, help="to make a run while nobody else uses this machine; default 2"
+    )
     parser.add_argument("--keep", type=Path, metavar="DIR", help="where event logs are kept; else nowhere")
     parser.add_argument("--logs", type=Path, metavar="DIR", help="kept event logs, instead of new runs")
     options = parser.parse_args(arguments)
@@ -47,7 +50,14 @@ def run_command(
         folder = Path(tempfile.mkdtemp(prefix="ernest-clarity-"))
         try:
             logs = options.keep or folder / "logs"
-            make_runs(scenarios, folder / "clusters", logs, repeats=options.repeats, say=_say)
+            make_runs(
+                scenarios,
+                folder / "clusters",
+                logs,
+                repeats=options.repeats,
+                attempts=options.attempts,
+                say=_say,
+            )
             _print(report, scenarios, logs)
         finally:
             shutil.rmtree(folder, ignore_errors=True)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
-import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 
 from benchmarks.clarity import disks
 from benchmarks.clarity.cluster import SlowableCluster
+from benchmarks.clarity.disturbance import least_disturbed
 from benchmarks.clarity.scenarios import WITH_DISKS, WORKERS, Scenario
+
+PATIENCE_SECONDS = 60.0
+"""To wait, before a run, for others to leave this machine alone."""
 
 APPLICATION = Path(__file__).parent / "application.py"
 
@@ -29,6 +33,7 @@ def make_runs(
     logs: Path,
     *,
     repeats: int,
+    attempts: int,
     say: Callable[[str], None],
 ) -> None:
     """Make runs, one after another; repeats of one are apart from each other.
@@ -38,6 +43,7 @@ def make_runs(
         work_directory: for the clusters' logs; what is in it is removed.
         logs: where the event logs go.
         repeats: of each scenario.
+        attempts: to make a run while others do not use this machine; the least disturbed counts.
         say: is told of each run.
 
     Raises:
@@ -54,7 +60,13 @@ def make_runs(
         with _cluster(work_directory / name.replace(" ", "-"), name) as (cluster, its_disks):
             for repeat in range(repeats):
                 for scenario in of_cluster:
-                    _run(scenario, cluster, its_disks, log_of(logs, scenario.name, repeat), say)
+                    log = log_of(logs, scenario.name, repeat)
+                    made = partial(_run, scenario, cluster, its_disks, log)
+                    best, others = least_disturbed(made, attempts=attempts, patience_seconds=PATIENCE_SECONDS)
+                    _attempt(log, best).replace(log)
+                    for attempt in range(attempts):
+                        _attempt(log, attempt).unlink(missing_ok=True)
+                    say(f"{scenario.name}: attempt {best + 1} counts, others used {others:.2f} cores")
 
 
 @contextmanager
@@ -67,21 +79,24 @@ def _cluster(folder: Path, name: str) -> Iterator[tuple[SlowableCluster, Sequenc
         yield stack.enter_context(cluster), its_disks
 
 
+def _attempt(event_log: Path, attempt: int) -> Path:
+    return event_log.with_suffix(f".attempt-{attempt}")
+
+
 def _run(
     scenario: Scenario,
     cluster: SlowableCluster,
     its_disks: Sequence[disks.Disk],
     event_log: Path,
-    say: Callable[[str], None],
+    attempt: int,
 ) -> None:
     cluster.set_hosts(scenario.hosts, slow=scenario.slow)
     for disk in its_disks:
         disk.set_speed(scenario.disk_megabytes_per_second)
-    started = time.monotonic()
     cluster.run(
         APPLICATION,
         scenario.job.split(),
-        event_log=event_log,
+        event_log=_attempt(event_log, attempt),
         machines=scenario.machines,
         cores=scenario.cores,
         settings={
@@ -89,4 +104,3 @@ def _run(
             **({SLOW_HOST_SETTING: cluster.slow_host} if scenario.slow else {}),
         },
     )
-    say(f"{scenario.name}: {time.monotonic() - started:.0f} s from submission to end")
