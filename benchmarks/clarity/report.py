@@ -126,7 +126,8 @@ def _slow_host_lines(logs: Logs) -> Iterator[str]:
     for name, of_runs in logs.items():
         for log in of_runs:
             if slow := log.properties.get(SLOW_HOST_SETTING):
-                yield f"{name}: {slow} was slow; {_stragglers(log)}"
+                yield f"{name}: {slow} was slow"
+                yield f"  {_stragglers(log)}"
 
 
 def _stragglers(log: EventLog) -> str:
