@@ -74,7 +74,7 @@ def _relative_distance(size: TwoOpinions) -> float:
 def _opinions(opinion: ReplayOpinion) -> list[str]:
     if not opinion.sizes:
         return [f"no second opinion: {opinion.problem}"] if opinion.problem else []
-    of = f"{100 * opinion.from_scale:.4g} %" if opinion.from_scale is not None else "one run"
+    of = f"{100 * opinion.from_scale:.3g} %" if opinion.from_scale is not None else "one run"
     lines = [f"second opinion by replay of the run on {of} of the input, at scale {opinion.scale:g}:"]
     lines.append(f"{'machines':>10} {'model s':>10} {'nearly certain s':>20} {'replay s':>10}")
     for size in opinion.sizes:
