@@ -36,7 +36,12 @@ def run_command(
     parser.add_argument(
         "--attempts", type=int, default=2, help="to make a run while nobody else uses this machine; default 2"
     )
-    parser.add_argument("--keep", type=Path, metavar="DIR", help="where event logs are kept; else nowhere")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="DIR",
+        help="where event logs are kept, and found of what was interrupted",
+    )
     parser.add_argument("--logs", type=Path, metavar="DIR", help="kept event logs, instead of new runs")
     options = parser.parse_args(arguments)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was made is removed then, too

@@ -41,7 +41,7 @@ def make_runs(
     Args:
         scenarios: to run.
         work_directory: for the clusters' logs; what is in it is removed.
-        logs: where the event logs go.
+        logs: where the event logs go; runs whose logs are there already are not made again.
         repeats: of each scenario.
         attempts: to make a run while others do not use this machine; the least disturbed counts.
         say: is told of each run.
@@ -61,6 +61,8 @@ def make_runs(
             for repeat in range(repeats):
                 for scenario in of_cluster:
                     log = log_of(logs, scenario.name, repeat)
+                    if log.exists():
+                        continue
                     made = partial(_run, scenario, cluster, its_disks, log)
                     best, others = least_disturbed(made, attempts=attempts, patience_seconds=PATIENCE_SECONDS)
                     _attempt(log, best).replace(log)
