@@ -32,7 +32,9 @@ if TYPE_CHECKING:
 
 RETRY_DELAY = timedelta(seconds=15)
 """Airflow's five minutes would be paid for: the cluster waits meanwhile."""
-TEARDOWN_RETRIES = 3
+CREATE_RETRIES = {"retries": 2, "retry_delay": RETRY_DELAY}
+"""An attempt that was killed has left machines, and no teardown runs after a setup that failed: only another
+attempt takes them over, or ends them."""
 
 WITHOUT_DESIGN = "none_failed_min_one_success"
 """The rule of tasks that go on where a stored model has made those before them needless."""
@@ -144,16 +146,10 @@ def training_branch(
     check = check_task(cluster, options)
     own_design = design or design_task(training, [cluster], cores=cores_per_machine(cluster, check))
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
-    create = create_task(cluster, {**rule, **options}, spark_conn_id)
+    create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
     runs = _sample_runs(training, own_design.output, create.output)
     fit = _fit_task(training, runs.output, design=XComArg(own_design, key="design"), cluster=_handle(create))
-    terminate = TerminateClusterOperator(
-        task_id="terminate_cluster",
-        cluster=create.output,
-        # A moment's silence of a cloud must not leave machines to their time to live.
-        retries=TEARDOWN_RETRIES,
-        retry_delay=RETRY_DELAY,
-    )
+    terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
     terminate.as_teardown(setups=create)
     report = _report_task(training, runs.output, fit) if training.reports_bottlenecks else None
     own_design >> create >> runs >> fit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
@@ -14,6 +15,19 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
+PERSISTENCE: dict[str, Any] = {
+    # Some eight hours of them. A first attempt after the machines' expiry finds none, and succeeds.
+    "retries": 100,
+    "retry_delay": timedelta(seconds=15),
+    # Doubles the delay. Airflow before 3.2 knows only whether to.
+    "retry_exponential_backoff": True if BaseOperator.retry_exponential_backoff is False else 2.0,
+    "max_retry_delay": timedelta(minutes=5),
+    # Machines cost money while it waits for a slot; by Airflow's rule a task at a DAG's end comes last.
+    "weight_rule": "absolute",
+    "priority_weight": 10_000,
+}
+"""Arguments of each teardown. A DAG's ``default_args`` do not change them, only arguments of its own do."""
+
 
 class TerminateClusterOperator(BaseOperator):
     """End a cluster; use it ``.as_teardown(setups=create)``.
@@ -21,8 +35,13 @@ class TerminateClusterOperator(BaseOperator):
     It may run any number of times: a cluster that has ended already is a success. Machines in a cloud are
     found by the cluster's tag, so that those which a resize has added end with the others.
 
+    Where the cluster cannot be ended it tries again, after 15 s at first, later every five minutes, for eight
+    hours: longer than machines live, unless you have given them more time. It is among the first of the tasks
+    that wait for a slot of its pool (``weight_rule="absolute"``, ``priority_weight=10000``).
+
     Args:
         cluster: the `ClusterHandle` document, output of the operator that started the cluster.
+        kwargs: those of any operator; they win over what is said above, and a DAG's ``default_args`` do not.
 
     Raises:
         ClusterError: machines still live; names them.
@@ -32,7 +51,7 @@ class TerminateClusterOperator(BaseOperator):
     ui_color = "#e4dcf2"
 
     def __init__(self, *, cluster: Any, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+        super().__init__(**{**PERSISTENCE, **kwargs})
         self.cluster = cluster
 
     def execute(self, context: Context) -> None:
@@ -44,5 +63,5 @@ class TerminateClusterOperator(BaseOperator):
         with no_vain_retries():
             handle = ClusterHandle.from_dict(document("cluster", self.cluster))
             cluster = reopen(handle, client=aws_clients(handle.aws_conn_id, handle.region))
-        # Whatever goes wrong here is tried again as often as the task has retries: machines cost money.
+        # Whatever goes wrong here is tried again: machines cost money.
         self.log.info("Spark %s: %s", handle.name, cluster.terminate())

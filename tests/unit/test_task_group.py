@@ -298,8 +298,12 @@ def test_what_cannot_be_is_refused_when_the_dag_is_parsed(changes, named):
         sized(**changes)
 
 
-def test_the_teardown_is_tried_again():
-    assert sized().task_dict["ernest.terminate_cluster"].retries >= 3
+@pytest.mark.parametrize(("options", "retries"), [(None, 2), ({"retries": 5}, 5)])
+def test_a_killed_start_has_another_attempt_that_takes_over_what_it_left(options, retries):
+    create = sized(cluster_options=options).task_dict["ernest.create_cluster"]
+
+    assert create.retries == retries
+    assert create.retry_delay.total_seconds() == 15
 
 
 def test_what_yarn_does_not_tell_is_declared():

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import DAG, WeightRule
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
@@ -48,6 +50,19 @@ def test_machines_that_live_on_are_an_error_that_every_retry_tries_again(api, co
 
     terminate(handle()).execute(context)
     assert not api.live_instances()
+
+
+def test_it_is_tried_again_for_hours_and_comes_first_whatever_the_dag_says():
+    with DAG("nightly", schedule=None, default_args={"retries": 0, "weight_rule": "upstream"}):
+        ends = terminate(handle())
+        once = TerminateClusterOperator(task_id="once", cluster=handle(), retries=1)
+
+    assert ends.retries * ends.max_retry_delay >= timedelta(hours=8)
+    assert ends.retry_delay == timedelta(seconds=15)
+    assert ends.retry_exponential_backoff in (True, 2.0)
+    assert ends.weight_rule == WeightRule.ABSOLUTE
+    assert ends.priority_weight > 1000
+    assert once.retries == 1
 
 
 def test_the_end_of_a_cluster_that_is_not_ours_is_left_to_its_owner(context):
