@@ -61,6 +61,11 @@ class InvalidParameterError(ErnestError, ValueError):
         super().__init__(f"{parameter}={value!r} {problem}.", remedy=remedy)
         self.parameter = parameter
         self.value = value
+        self.problem = problem
+
+    def called(self, name: str) -> InvalidParameterError:
+        """The same error of the parameter by another name: ``--max-scale`` for ``max_scale``."""
+        return InvalidParameterError(name, self.value, self.problem, remedy=self.remedy)
 
 
 class InvalidDocumentError(ErnestError, ValueError):

@@ -13,7 +13,7 @@ from airflow_provider_ernest import __version__
 from airflow_provider_ernest.cli.command import Command
 from airflow_provider_ernest.cli.commands import COMMANDS
 from airflow_provider_ernest.cli.output import printable
-from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
 
 SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."
 
@@ -73,10 +73,11 @@ def run_command(command: Command, args: Namespace, *, program: str) -> int:
     try:
         command.run(args)
         sys.stdout.flush()
-    except ErnestError as error:
+    except ErnestError as raised:
+        error = _in_options(raised, args)
         problem = f"{program} {command.name}: {error.message}"
         told = problem if not error.remedy else f"{problem}\n{error.remedy}"
-        sys.stderr.write(f"{printable(_in_options(told, args))}\n")
+        sys.stderr.write(f"{printable(told)}\n")
         return FAILED
     except BrokenPipeError:
         # The reader, such as head, has had enough. Python would complain once more when it flushes at exit.
@@ -87,12 +88,17 @@ def run_command(command: Command, args: Namespace, *, program: str) -> int:
     return 0
 
 
-def _in_options(message: str, args: Namespace) -> str:
-    """The message with options in the place of the parameters that they set: max_scale is --max-scale.
+def _in_options(error: ErnestError, args: Namespace) -> ErnestError:
+    """An error of a parameter, or of a pair of them, as one of the options: max_scale is --max-scale.
 
-    A name of one word is taken for a parameter only where its value follows: "budget=0".
+    Only the name is replaced. The rest of a message holds names of files, types of machines and values,
+    which may be spelled as parameters are.
     """
-    for name in sorted(vars(args), key=len, reverse=True):
-        follows = "" if "_" in name else "(?==)"
-        message = re.sub(rf"(?<![\w-]){re.escape(name)}\b{follows}", f"--{name.replace('_', '-')}", message)
-    return message
+
+    def option(name: re.Match[str]) -> str:
+        return f"--{name[0].replace('_', '-')}" if name[0] in vars(args) else name[0]
+
+    if not isinstance(error, InvalidParameterError):
+        return error
+    is_pair = error.parameter.startswith("(")
+    return error.called(re.sub(r"\w+", option, error.parameter, count=0 if is_pair else 1))

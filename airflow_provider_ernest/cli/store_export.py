@@ -119,7 +119,7 @@ def _whole_file(name: str) -> Iterator[BinaryIO]:
         temporary.replace(path)
     except OSError as error:
         raise InvalidParameterError(
-            "file",
+            "FILE",
             name,
             f"cannot be written: {error.strerror}",
             remedy="Check that its folder exists and may be written to, and that there is room.",

@@ -19,7 +19,8 @@ _OPTIONAL_COUNTS = {
     "memory_megabytes_per_machine": MIN_MEMORY_MEGABYTES,
 }
 _RELEASE = re.compile(r"emr-(\d+)\.(\d+)\.(\d+)")
-_S3_FOLDER = re.compile(r"s3://[a-z0-9][a-z0-9.-]{1,61}[a-z0-9](/[\w!.*'()+=@:/-]*)?")
+_S3_ADDRESS = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
 _OUR_TAGS = ("ernest:", "aws:")
 
 
@@ -78,9 +79,17 @@ def require_s3_folder(parameter: str, uri: object) -> None:
     Raises:
         InvalidParameterError: it is none.
     """
-    if not (isinstance(uri, str) and _S3_FOLDER.fullmatch(uri)):
+    address = _S3_ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
+    if address is None:
         raise InvalidParameterError(
             parameter, uri, "is no folder on S3", remedy="Write s3://BUCKET/FOLDER, in plain characters."
+        )
+    if not _BUCKET.fullmatch(address["bucket"]):
+        raise InvalidParameterError(
+            parameter,
+            uri,
+            f"names a bucket {address['bucket']!r} that cannot be",
+            remedy="Names of buckets have 3 to 63 lower-case letters, digits, dots and hyphens.",
         )
 
 

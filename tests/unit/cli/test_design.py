@@ -95,7 +95,7 @@ def test_a_budget_as_a_share_of_production(tmp_path: Path, capsys: pytest.Captur
     [
         (["--budget", "0.001"], "budget"),
         (["--cost", "dollars"], "--full-seconds-on-one-machine=None is missing"),
-        (["--min-scale", "0.5"], "--max-scale=0.1 is less than --min-scale=0.5"),
+        (["--min-scale", "0.5"], "--max-scale=0.1 is less than min_scale=0.5"),
         (["--next"], "--target-machines=None is missing"),
         (["--next", "--target-machines", "8", "--criterion", "A"], "--criterion='A' cannot be with --next"),
     ],

@@ -55,6 +55,19 @@ def test_errors_name_the_options_and_the_remedy_without_a_traceback(capsys: pyte
     ]
 
 
+def test_names_of_files_and_values_are_left_as_the_user_wrote_them(
+    tmp_path: Path, runs_csv: Path, capsys: pytest.CaptureFixture[str]
+):
+    """They may be spelled as parameters are: only the parameter of an error is told as its option."""
+    missing = tmp_path / "price_per_hour" / "only_in_memory.csv"
+    choose = ["--machines", "1-4", "--price-per-hour", "1", "--deadline-seconds", "60"]
+    assert main(["choose", str(missing), *choose]) == 1
+    assert str(missing) in capsys.readouterr().err
+
+    assert main(["choose", str(runs_csv), *choose, "--objective", "same_cost.only_in_memory"]) == 1
+    assert "ernest choose: --objective='same_cost.only_in_memory' cannot" in capsys.readouterr().err
+
+
 def test_a_reader_that_has_had_enough_is_no_error_to_tell(runs_csv: Path):
     program = (
         "import sys; from airflow_provider_ernest.cli.main import main;"

@@ -21,6 +21,7 @@ from .conftest import specification
         ({"instance_type": ""}, r"instance_type='' is empty"),
         ({"log_uri": "/var/log"}, r"log_uri='/var/log' is no folder on S3.*s3://BUCKET"),
         ({"event_log_uri": "s3://bucket/a b; rm"}, r"event_log_uri=.*is no folder on S3"),
+        ({"log_uri": "s3://b/l"}, r"log_uri='s3://b/l' names a bucket 'b' that cannot be.*3 to 63"),
         ({"release_label": "7.5.0"}, r"release_label='7.5.0' is no release of EMR"),
         ({"release_label": "emr-5.29.0"}, r"emr-5.29.0' has no auto-termination policy"),
         ({"release_label": "emr-6.0.0"}, r"emr-6.0.0' has no auto-termination policy"),
