@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.choices import COST_UNITS, CRITERIA
 from airflow_provider_ernest.cli.options import MACHINES_HELP, add_terms_argument, machine_numbers
 from airflow_provider_ernest.cli.output import add_output_arguments
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -15,11 +16,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.model.design.costs import CheckedCost
     from airflow_provider_ernest.model.design.targets import Targets
 
-CRITERIA = ("A", "D", "I", "bayesian-A", "bayesian-D", "bayesian-I")
-"""The names of `model.design.criteria.CRITERIA`, without spaces."""
-
-COSTS = ("relative_time", "seconds", "machine_seconds", "dollars")
-"""The names of `model.design.costs.UNITS`."""
+COSTS = tuple(COST_UNITS)
 
 
 def add_design_arguments(parser: ArgumentParser) -> None:
@@ -101,7 +98,7 @@ def _add_purpose(parser: ArgumentParser) -> None:
     )
     purpose.add_argument(
         "--criterion",
-        choices=CRITERIA,
+        choices=[name.replace(" ", "-") for name in CRITERIA],
         help="what an optimal design is: A is the paper's; default: bayesian-I with --target-machines, else "
         "bayesian-D",
     )

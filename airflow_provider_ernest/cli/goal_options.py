@@ -5,11 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.choices import CONFIDENCE
+
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.goals import Goal
-
-CONFIDENCE = 0.8
-"""That of `model.goals`, which is too heavy to import for a help text."""
 
 
 def confidence(text: str) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError
 from typing import Any
 
+from airflow_provider_ernest.choices import METHODS
+
 MOST_NUMBERS = 2_000
 """A range with more is a slip of the finger, and its predictions would fill the memory."""
 
@@ -79,10 +81,6 @@ def add_terms_argument(parser: Any) -> None:
         help="terms that a model may have, each a word of the shell, such as 1 scale/machines "
         "'log(machines)' or a formula of your own in machines and scale",
     )
-
-
-METHODS = ("averaging", "relative", "classic")
-"""The names in `model.predictors.METHODS`, which is too heavy to import for a help text."""
 
 
 def add_run_arguments(parser: ArgumentParser) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.model.goals import BALANCED, CHEAPEST, FASTEST
+from airflow_provider_ernest.choices import BALANCED, CHEAPEST, FASTEST
 from airflow_provider_ernest.model.pareto import on_pareto_front
 from airflow_provider_ernest.model.prediction import machines_in_words
 from airflow_provider_ernest.model.unreachable import probability_in_words

@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from airflow_provider_ernest.choices import BALANCED, CHEAPEST, CONFIDENCE, FASTEST, OBJECTIVES
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.billing import Billing
 from airflow_provider_ernest.model.parameters import positive_number
@@ -14,17 +15,6 @@ from airflow_provider_ernest.model.results import Alternative
 
 Objective = Callable[[Alternative], float]
 """Gives an alternative a number; the one with the least is chosen."""
-
-CHEAPEST = "cheapest"
-FASTEST = "fastest"
-BALANCED = "balanced"
-"""Least seconds times dollars: where all keep to the limits as surely, that is on the Pareto front, at the
-point where a per cent more of one buys a per cent less of the other."""
-
-OBJECTIVES = (CHEAPEST, FASTEST, BALANCED)
-
-CONFIDENCE = 0.8
-"""The probability with which a goal is kept unless another is asked for."""
 
 HOPELESS = 1e-9
 """A lower probability is as good as none."""

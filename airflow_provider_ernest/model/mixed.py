@@ -15,10 +15,11 @@ from dataclasses import replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from airflow_provider_ernest.choices import CHEAPEST, FASTEST
 from airflow_provider_ernest.model.billing import HOUR_SECONDS, Billing
 from airflow_provider_ernest.model.choice import LIKELY, NEARLY_CERTAIN, is_sure
 from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.goals import CHEAPEST, FASTEST, Goal
+from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.intervals import two_sided
 from airflow_provider_ernest.model.mixed_job import MixedJob, mixed_job
 from airflow_provider_ernest.model.offers import Offer

@@ -7,6 +7,10 @@ from typing import Protocol, Self, TypedDict
 
 from numpy.typing import ArrayLike
 
+from airflow_provider_ernest.choices import AVERAGING as AVERAGING
+from airflow_provider_ernest.choices import CLASSIC as CLASSIC
+from airflow_provider_ernest.choices import METHODS as METHODS
+from airflow_provider_ernest.choices import RELATIVE as RELATIVE
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
@@ -15,17 +19,6 @@ from airflow_provider_ernest.model.parameters import FloatArray
 from airflow_provider_ernest.model.regimes.parallelism import effective_machines
 from airflow_provider_ernest.model.regression import ErnestRegression
 from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, quoted
-
-AVERAGING = "averaging"
-"""The average over all sets of terms, see `averaging`: the most accurate, above all from few runs."""
-
-RELATIVE = "relative"
-"""Non-negative least squares on given terms; errors count by their share of the run time."""
-
-CLASSIC = "classic"
-"""The original of the paper: non-negative least squares, errors count in seconds."""
-
-METHODS = (AVERAGING, RELATIVE, CLASSIC)
 
 
 class Predictor(Protocol):

@@ -140,7 +140,7 @@ class BottleneckReportOperator(BaseOperator):
         )
 
     def _counts(self) -> Sequence[int]:
-        from airflow_provider_ernest.operators.sizes import machine_counts
+        from airflow_provider_ernest.sizes import machine_counts
 
         return machine_counts(
             minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines

@@ -11,7 +11,7 @@ from airflow_provider_ernest.model.choice import choose_among, consider, decide_
 from airflow_provider_ernest.model.documents import Configuration
 from airflow_provider_ernest.model.results import Decision
 from airflow_provider_ernest.operators.offered import Offered, machines_for, offered, price_of
-from airflow_provider_ernest.operators.sizes import in_words
+from airflow_provider_ernest.sizes import in_words
 from airflow_provider_ernest.sizing_goal import FAIL, MOST_PROBABLE
 
 if TYPE_CHECKING:

@@ -59,7 +59,7 @@ class ExperimentDesignOperator(BaseOperator):
             `model.design.spending`; where they cannot cost so little, more, with a warning.
         cost: "relative_time" (scale/machines relative to the cheapest, the paper's), "seconds",
             "machine_seconds" or "dollars".
-        cost_options: what the cost needs to know, see `production.COST_OPTIONS`.
+        cost_options: what the cost needs to know, see `choices.COST_OPTIONS`.
         min_runs, max_runs: how many runs; None for defaults that suit the number of terms.
         method: how the model will be fitted: "averaging", "relative" or "classic".
         criterion: what makes a design good, see `model.design.criteria`. None for what suits the method:

@@ -10,7 +10,7 @@ from airflow_provider_ernest.clusters.base import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.training_cost import training_dollars
-from airflow_provider_ernest.operators.sizes import in_words
+from airflow_provider_ernest.sizes import in_words
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.operators.question import Question

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.choices import COST_OPTIONS
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.rendered import NOTHING, number, optional_number, whole_number
-from airflow_provider_ernest.operators.sizes import machine_counts
+from airflow_provider_ernest.sizes import machine_counts
+from airflow_provider_ernest.stated import refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,8 +16,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.model.design.spending import Spending
     from airflow_provider_ernest.model.design.targets import Targets
     from airflow_provider_ernest.specification import Number
-
-COST_OPTIONS = ("full_seconds_on_one_machine", "run_overhead_seconds", "run_overhead", "price_per_hour")
 
 
 def targets_of(
@@ -100,9 +100,5 @@ def spending_of(
 
 def _cost_options(given: Mapping[str, Number] | None) -> dict[str, float]:
     options = given or {}
-    for name in options:
-        if name not in COST_OPTIONS:
-            raise InvalidParameterError(
-                "cost_options", name, "is unknown", remedy=f"Use {', '.join(COST_OPTIONS)}."
-            )
+    refuse_unknown("cost_options", options, COST_OPTIONS)
     return {name: number(name, value) for name, value in options.items()}

@@ -76,7 +76,7 @@ class PruneStoreOperator(BaseOperator):
 
         from airflow_provider_ernest.model.retention.pruning import Prune
         from airflow_provider_ernest.model.store import ModelStore
-        from airflow_provider_ernest.operators.rendered_spec import truth
+        from airflow_provider_ernest.stated import truth
 
         with no_vain_retries():
             days, dry_run = self._days(), truth("dry_run", self.is_dry_run)

@@ -17,7 +17,7 @@ from airflow_provider_ernest.operators.rendered import (
     optional_text,
     optional_whole_number,
 )
-from airflow_provider_ernest.operators.sizes import in_words, machine_counts
+from airflow_provider_ernest.sizes import in_words, machine_counts
 from airflow_provider_ernest.sizing_goal import UntrainedType, reaction_to_failure
 
 if TYPE_CHECKING:

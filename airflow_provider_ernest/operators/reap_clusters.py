@@ -65,7 +65,7 @@ class ReapClustersOperator(BaseOperator):
 
         from airflow_provider_ernest.clusters.reaping import reap_regions
         from airflow_provider_ernest.operators.aws import aws_clients
-        from airflow_provider_ernest.operators.rendered_spec import texts, truth
+        from airflow_provider_ernest.stated import texts, truth
 
         with no_vain_retries():
             conn_id = optional_text(self.aws_conn_id)

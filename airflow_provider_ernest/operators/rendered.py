@@ -1,62 +1,17 @@
-"""Template fields back to values: Jinja renders everything as text unless a DAG renders natively."""
+"""Documents from template fields, which Jinja may have made text of; single values are read by `stated`."""
 
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-
-NOTHING = (None, "", "None")
-"""What stands for no value."""
-
-
-def number(parameter: str, value: Any) -> float:
-    """A finite number.
-
-    Raises:
-        InvalidParameterError: the value is none, or neither a number nor the text of one.
-    """
-    try:
-        result = float(value)
-    except (TypeError, ValueError):
-        result = math.nan
-    if not math.isfinite(result) or isinstance(value, bool):
-        raise InvalidParameterError(
-            parameter,
-            value,
-            "is not a finite number",
-            remedy="Give a number or a template that renders to one.",
-        )
-    return result
-
-
-def whole_number(parameter: str, value: Any) -> int:
-    """A whole number.
-
-    Raises:
-        InvalidParameterError: the value is not one.
-    """
-    result = number(parameter, value)
-    if result != int(result):
-        raise InvalidParameterError(parameter, value, "is not a whole number")
-    return int(result)
-
-
-def optional_number(parameter: str, value: Any) -> float | None:
-    """A finite number, or None where none (or an empty or "None" text, as Jinja renders it) is given."""
-    return None if value in NOTHING else number(parameter, value)
-
-
-def optional_whole_number(parameter: str, value: Any) -> int | None:
-    """A whole number, or None where none is given."""
-    return None if value in NOTHING else whole_number(parameter, value)
-
-
-def optional_text(value: Any) -> str | None:
-    """A text, or None where none (or an empty or "None" text, as Jinja renders it) is given."""
-    return None if value in NOTHING else str(value)
+from airflow_provider_ernest.stated import NOTHING as NOTHING
+from airflow_provider_ernest.stated import number as number
+from airflow_provider_ernest.stated import optional_number as optional_number
+from airflow_provider_ernest.stated import optional_text as optional_text
+from airflow_provider_ernest.stated import optional_whole_number as optional_whole_number
+from airflow_provider_ernest.stated import whole_number as whole_number
 
 
 def optional_document(parameter: str, value: Any) -> dict[str, Any] | None:

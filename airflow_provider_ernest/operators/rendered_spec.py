@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.rendered import (
-    NOTHING,
     number,
     optional_document,
     optional_number,
@@ -17,13 +15,12 @@ from airflow_provider_ernest.operators.rendered import (
     optional_whole_number,
     whole_number,
 )
+from airflow_provider_ernest.stated import texts, truth
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     Spec = TypeVar("Spec", bound=DataclassInstance)
-
-_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
 
 
 def spec_of(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
@@ -39,33 +36,6 @@ def spec_of(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
     return kind(**{one.name: _READERS[str(one.type)](one.name, values[one.name]) for one in fields(kind)})
 
 
-def truth(parameter: str, value: Any) -> bool:
-    """True or false, given as such or as the text of it.
-
-    Raises:
-        InvalidParameterError: the value is neither.
-    """
-    try:
-        return _TRUTH["" if value in NOTHING else str(value).strip().lower()]
-    except KeyError:
-        raise InvalidParameterError(parameter, value, "is neither true nor false") from None
-
-
-def texts(parameter: str, value: Any) -> tuple[str, ...]:
-    """Several texts: a list, its printed form as Jinja renders it, or texts separated by commas.
-
-    Raises:
-        InvalidParameterError: the value is none of these.
-    """
-    if isinstance(value, str):
-        value = _listed(parameter, value)
-    if value is None:
-        return ()
-    if isinstance(value, Mapping) or not hasattr(value, "__iter__"):
-        raise InvalidParameterError(parameter, value, "is no list")
-    return tuple(str(text) for text in value)
-
-
 def text_by_name(parameter: str, value: Any) -> dict[str, str]:
     """A mapping of texts, given as one or as JSON.
 
@@ -74,20 +44,6 @@ def text_by_name(parameter: str, value: Any) -> dict[str, str]:
     """
     given = optional_document(parameter, value)
     return {str(name): str(text) for name, text in (given or {}).items()}
-
-
-def _listed(parameter: str, text: str) -> Any:
-    text = text.strip()
-    if text in NOTHING:
-        return None
-    if text[0] not in "[(":
-        return [part.strip() for part in text.split(",") if part.strip()]
-    try:
-        return ast.literal_eval(text)
-    except (ValueError, SyntaxError):
-        raise InvalidParameterError(
-            parameter, text, "is no list", remedy="Give a list, or texts separated by commas."
-        ) from None
 
 
 def _text(parameter: str, value: Any) -> str:

@@ -6,9 +6,9 @@ import logging
 from collections.abc import Sequence
 from typing import Any
 
+from airflow_provider_ernest.choices import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.goals import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.model.records import DecisionRecord
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import DECISION, MODEL, CatalogueEntry

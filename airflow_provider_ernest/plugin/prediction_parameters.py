@@ -6,7 +6,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from airflow_provider_ernest.model.goals import CONFIDENCE, OBJECTIVES
+from airflow_provider_ernest.choices import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.plugin.prediction_request import (
     MOST_MACHINES,
     MOST_RUNS,

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from airflow_provider_ernest.choices import CONFIDENCE
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.goals import CONFIDENCE, Goal
+from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.parameters import number_not_negative, positive_number, whole_number
 
 MOST_MACHINES = 1_000_000

@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.choices import ARGUMENT, FILES, FIRST_ROWS, SAMPLINGS
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark.input_files import InputFile, InputListing, list_input, rows
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.documents import Experiment
 
-METHODS = ("files", "first_rows", "argument")
 _COLUMNAR = (".parquet", ".orc", ".avro")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".zip", ".xz")
 
@@ -74,7 +74,7 @@ def take_sample(
     Args:
         experiment: tells the share and the number of partitions.
         input_path: the production input.
-        method: one of `METHODS`.
+        method: one of `choices.SAMPLINGS`.
         header: each file begins with a header line ("first_rows" only).
         minimum_files: at least so many files ("files" only).
         seed: the same seed takes the same sample.
@@ -84,20 +84,20 @@ def take_sample(
         InvalidParameterError: an unknown method, or one that does not suit the input.
         MissingResourceError: the input does not exist or is empty.
     """
-    if method == "files":
+    if method == FILES:
         staged = stage_files(
             input_path, scale=experiment.scale, minimum_files=minimum_files, seed=seed, staging=staging
         )
-    elif method == "first_rows":
+    elif method == FIRST_ROWS:
         staged = stage_first_rows(
             input_path, scale=experiment.scale, pieces=experiment.partitions, header=header, staging=staging
         )
-    elif method == "argument":
+    elif method == ARGUMENT:
         list_input(input_path)
         staged = StagedInput(path=input_path, scale=experiment.scale, partitions=experiment.partitions)
     else:
         raise InvalidParameterError(
-            "sampling", method, "is no way of sampling", remedy=f"Use one of {', '.join(METHODS)}."
+            "sampling", method, "is no way of sampling", remedy=f"Use one of {', '.join(SAMPLINGS)}."
         )
     return Sample(
         input=staged.path,

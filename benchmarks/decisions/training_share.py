@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from airflow_provider_ernest.choices import CONFIDENCE
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.model.design.training_share import LONG_SECONDS
 from airflow_provider_ernest.model.documents import Design
-from airflow_provider_ernest.model.goals import CONFIDENCE
 from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.training_branch import Training, design_task
 from benchmarks.accuracy.runs import Runs

@@ -8,9 +8,10 @@ from functools import partial
 
 import numpy as np
 
+from airflow_provider_ernest.choices import CRITERIA
 from airflow_provider_ernest.model.design.candidates import Candidates
 from airflow_provider_ernest.model.design.costs import Cost
-from airflow_provider_ernest.model.design.criteria import CRITERIA, asks_for_targets
+from airflow_provider_ernest.model.design.criteria import asks_for_targets
 from airflow_provider_ernest.model.design.plan import plan_design
 from airflow_provider_ernest.model.design.targets import Targets
 from airflow_provider_ernest.model.parameters import FloatArray, IntArray

@@ -20,9 +20,9 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.atoms.matrix_frac import matrix_frac
 
+from airflow_provider_ernest.choices import CRITERIA
 from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates
 from airflow_provider_ernest.model.design.costs import relative_time
-from airflow_provider_ernest.model.design.criteria import CRITERIA
 from airflow_provider_ernest.model.design.information import a_criterion, information_matrix, normalised
 from airflow_provider_ernest.model.design.plan import plan_design
 from airflow_provider_ernest.model.design.problem import classic_problem

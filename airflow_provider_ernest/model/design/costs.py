@@ -8,6 +8,7 @@ from typing import ClassVar, TypeAlias
 
 import numpy as np
 
+from airflow_provider_ernest.choices import COST_UNITS
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.design.candidates import Candidates
 from airflow_provider_ernest.model.parameters import (
@@ -19,14 +20,6 @@ from airflow_provider_ernest.model.parameters import (
 
 Cost: TypeAlias = Callable[[Candidates], FloatArray]
 """Gives the expected cost of each of n candidates, shape (n,), all above 0."""
-
-UNITS = {
-    "relative_time": "cheapest runs",
-    "seconds": "seconds",
-    "machine_seconds": "machine seconds",
-    "dollars": "dollars",
-}
-"""The named costs with their units."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +33,7 @@ class RelativeTime:
             run spends half of its time starting up.
     """
 
-    unit: ClassVar[str] = UNITS["relative_time"]
+    unit: ClassVar[str] = COST_UNITS["relative_time"]
 
     run_overhead: float = 0.0
 
@@ -71,7 +64,7 @@ class ExpectedSeconds:
         run_overhead_seconds: what every run takes besides: start-up, planning, result.
     """
 
-    unit: ClassVar[str] = UNITS["seconds"]
+    unit: ClassVar[str] = COST_UNITS["seconds"]
 
     full_seconds_on_one_machine: float
     run_overhead_seconds: float = 0.0
@@ -108,7 +101,7 @@ class MachineSeconds(ExpectedSeconds):
             `ExpectedSeconds`.
     """
 
-    unit: ClassVar[str] = UNITS["machine_seconds"]
+    unit: ClassVar[str] = COST_UNITS["machine_seconds"]
 
     billed_machines: float = 0.0
 
@@ -134,7 +127,7 @@ class Dollars(MachineSeconds):
         price_per_hour: dollars for one machine and hour. The others are those of `MachineSeconds`.
     """
 
-    unit: ClassVar[str] = UNITS["dollars"]
+    unit: ClassVar[str] = COST_UNITS["dollars"]
 
     price_per_hour: float
 
@@ -218,8 +211,8 @@ def resolve_cost(
     if callable(cost):
         unit = str(getattr(cost, "unit", "cost units"))
         return CheckedCost(cost, unit), unit
-    if cost not in UNITS:
-        names = ", ".join(f'"{name}"' for name in UNITS)
+    if cost not in COST_UNITS:
+        names = ", ".join(f'"{name}"' for name in COST_UNITS)
         raise InvalidParameterError(
             "cost", cost, "is not a known cost", remedy=f"Use one of {names}, or a function."
         )
@@ -236,7 +229,7 @@ def resolve_cost(
             "run_overhead_seconds": run_overhead_seconds,
         }
         named = _cost_of_seconds(cost, guess, price_per_hour, billed_machines)
-    return CheckedCost(named, UNITS[cost]), UNITS[cost]
+    return CheckedCost(named, COST_UNITS[cost]), COST_UNITS[cost]
 
 
 def in_seconds(cost: Cost) -> ExpectedSeconds | None:

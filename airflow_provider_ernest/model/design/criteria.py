@@ -25,14 +25,10 @@ from cvxpy.atoms.affine.diag import diag
 from cvxpy.atoms.geo_mean import geo_mean
 from cvxpy.atoms.matrix_frac import matrix_frac
 
+from airflow_provider_ernest.choices import BAYESIAN, CRITERIA
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.design.information import SINGULAR
 from airflow_provider_ernest.model.parameters import FloatArray
-
-BAYESIAN = "bayesian "
-
-CRITERIA = ("A", "D", "I", "bayesian A", "bayesian D", "bayesian I")
-"""The names by which users choose."""
 
 REGULAR = 1e-9
 """An exchange whose information has less than this share of the old determinant counts as singular."""

@@ -18,9 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from airflow_provider_ernest.choices import CHEAPEST, FASTEST
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.model.documents import Configuration, Document
-from airflow_provider_ernest.model.goals import CHEAPEST, FASTEST, TOLERANCE, Goal
+from airflow_provider_ernest.model.goals import TOLERANCE, Goal
 from airflow_provider_ernest.model.optex.composition_search import (
     CompositionProblem,
     best_counts,

@@ -2,8 +2,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from airflow_provider_ernest.cli.design_options import COSTS, CRITERIA
-from airflow_provider_ernest.cli.options import METHODS, machine_numbers, name_of_job
+from airflow_provider_ernest.cli.options import machine_numbers, name_of_job
 
 
 @pytest.mark.parametrize(
@@ -33,12 +32,3 @@ def test_what_is_no_number_of_machines_is_refused(text: str):
 def test_names_that_cannot_be_printed_are_refused(name: str):
     with pytest.raises(ArgumentTypeError, match="not a printable name"):
         name_of_job(name)
-
-
-def test_the_choices_are_those_of_the_model():
-    from airflow_provider_ernest.model import predictors
-    from airflow_provider_ernest.model.design import costs, criteria
-
-    assert predictors.METHODS == METHODS
-    assert tuple(name.replace("-", " ") for name in CRITERIA) == criteria.CRITERIA
-    assert tuple(costs.UNITS) == COSTS

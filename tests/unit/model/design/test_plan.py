@@ -5,11 +5,11 @@ import re
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.choices import CRITERIA
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.model.design.budgets import ProductionShare
 from airflow_provider_ernest.model.design.candidates import enumerate_candidates
 from airflow_provider_ernest.model.design.costs import MachineSeconds, resolve_cost
-from airflow_provider_ernest.model.design.criteria import CRITERIA
 from airflow_provider_ernest.model.design.plan import plan_design
 from airflow_provider_ernest.model.design.targets import Targets
 from airflow_provider_ernest.model.documents import Design

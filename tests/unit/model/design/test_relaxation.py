@@ -4,9 +4,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.choices import CRITERIA
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.model.design.costs import relative_time
-from airflow_provider_ernest.model.design.criteria import CRITERIA
 from airflow_provider_ernest.model.design.problem import classic_problem
 from airflow_provider_ernest.model.design.relaxation import optimal_weights, plain_bounds, whole_run_bounds
 from airflow_provider_ernest.model.terms import ERNEST, basis

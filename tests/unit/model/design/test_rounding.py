@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.choices import CRITERIA
 from airflow_provider_ernest.exceptions import DesignError
-from airflow_provider_ernest.model.design.criteria import CRITERIA
 from airflow_provider_ernest.model.design.limits import Limits
 from airflow_provider_ernest.model.design.relaxation import optimal_weights, whole_run_bounds
 from airflow_provider_ernest.model.design.rounding import round_design

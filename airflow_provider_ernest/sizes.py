@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.rendered import NOTHING, optional_whole_number, whole_number
-from airflow_provider_ernest.operators.rendered_spec import texts
+from airflow_provider_ernest.stated import NOTHING, optional_whole_number, texts, whole_number
 
 MOST_COUNTS = 2_000
 """Each is an alternative, which is computed and kept: a slip of the pen must not fill the memory."""

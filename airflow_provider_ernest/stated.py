@@ -1,0 +1,238 @@
+"""Values as users state them: literals of a DAG file, or what its templates have rendered to, maybe as text.
+
+Settings are read by the same functions twice: when the DAG file is parsed, where templates are passed over,
+and once they are rendered, before anything is started. Each reader takes the name of a parameter and its
+value, and returns the value in its type or raises an `InvalidParameterError`.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
+Reader = Callable[[str, Any], Any]
+
+NOTHING = (None, "", "None")
+"""What stands for no value: Jinja renders everything as text unless a DAG renders natively."""
+
+_TRUTH = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False, "": False}
+
+
+def is_template(value: Any) -> bool:
+    """Whether a value is known only when a task runs: a text with Jinja in it, or the output of a task."""
+    if isinstance(value, str):
+        return "{{" in value or "{%" in value
+    # What Airflow resolves. This module knows no Airflow: the command line reads settings, too.
+    return hasattr(value, "iter_references")
+
+
+def read_fields(values: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
+    """Those of the values that are there and are no templates, read.
+
+    Args:
+        values: by the names of their parameters.
+        readers: by the same names; values without one are left out.
+
+    Raises:
+        InvalidParameterError: a value cannot be.
+    """
+    return {
+        name: read(name, values[name])
+        for name, read in readers.items()
+        if name in values and not is_template(values[name])
+    }
+
+
+def refuse_unknown(parameter: str, given: Iterable[Any], known: Iterable[str]) -> None:
+    """Refuse names that nothing is called by.
+
+    Args:
+        parameter: whose value has the names.
+        given: the names.
+        known: those that there are.
+
+    Raises:
+        InvalidParameterError: another one is given.
+    """
+    for name in given:
+        if name not in known:
+            raise InvalidParameterError(parameter, name, "is unknown", remedy=f"Use {', '.join(known)}.")
+
+
+def optional(read: Reader) -> Reader:
+    """A reader that takes no value, or what Jinja makes of it, for None."""
+    return lambda parameter, value: None if value in NOTHING else read(parameter, value)
+
+
+def number(parameter: str, value: Any) -> float:
+    """A finite number."""
+    try:
+        result = float(value)
+    except (TypeError, ValueError):
+        result = math.nan
+    if not math.isfinite(result) or isinstance(value, bool):
+        raise InvalidParameterError(
+            parameter,
+            value,
+            "is not a finite number",
+            remedy="Give a number or a template that renders to one.",
+        )
+    return result
+
+
+def whole_number(parameter: str, value: Any) -> int:
+    """A whole number."""
+    result = number(parameter, value)
+    if result != int(result):
+        raise InvalidParameterError(parameter, value, "is not a whole number")
+    return int(result)
+
+
+optional_number = optional(number)
+"""A finite number or None."""
+
+optional_whole_number = optional(whole_number)
+"""A whole number or None."""
+
+
+def positive(parameter: str, value: Any) -> float:
+    """A finite number above 0."""
+    result = number(parameter, value)
+    if result <= 0:
+        raise InvalidParameterError(parameter, value, "is not above 0")
+    return result
+
+
+def not_negative(parameter: str, value: Any) -> float:
+    """A finite number of at least 0."""
+    result = number(parameter, value)
+    if result < 0:
+        raise InvalidParameterError(parameter, value, "is not a number of at least 0")
+    return result
+
+
+def count(parameter: str, value: Any) -> int:
+    """A whole number of at least 1."""
+    result = whole_number(parameter, value)
+    if result < 1:
+        raise InvalidParameterError(parameter, value, "is not a number of at least 1")
+    return result
+
+
+def price(parameter: str, value: Any) -> float:
+    """Dollars for a machine and hour, above 0."""
+    result = number(parameter, value)
+    if result <= 0:
+        raise InvalidParameterError(
+            parameter, value, "is not above 0", remedy="Give the dollars for one machine and hour."
+        )
+    return result
+
+
+def one_of(names: Sequence[str]) -> Reader:
+    """A reader of one of these names."""
+
+    def read(parameter: str, value: Any) -> str:
+        if not isinstance(value, str) or value not in names:
+            raise InvalidParameterError(
+                parameter, value, "is unknown", remedy=f"Use one of {', '.join(names)}."
+            )
+        return value
+
+    return read
+
+
+def line(parameter: str, value: Any) -> str:
+    """A text of one line that is not empty."""
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InvalidParameterError(parameter, value, "is not a text of one line")
+    return value
+
+
+def flag(parameter: str, value: Any) -> bool:
+    """True or False as such: of a field that is not rendered, any text would count as true."""
+    if not isinstance(value, bool):
+        raise InvalidParameterError(parameter, value, "is neither True nor False")
+    return value
+
+
+def truth(parameter: str, value: Any) -> bool:
+    """True or false, given as such or as the text of it."""
+    try:
+        return _TRUTH["" if value in NOTHING else str(value).strip().lower()]
+    except KeyError:
+        raise InvalidParameterError(parameter, value, "is neither true nor false") from None
+
+
+def optional_text(value: Any) -> str | None:
+    """A text, or None where none (or an empty or "None" text, as Jinja renders it) is given."""
+    return None if value in NOTHING else str(value)
+
+
+def texts(parameter: str, value: Any) -> tuple[str, ...]:
+    """Several texts: a list, its printed form as Jinja renders it, or texts separated by commas."""
+    if isinstance(value, str):
+        value = _listed(parameter, value)
+    if value is None:
+        return ()
+    if isinstance(value, Mapping) or not hasattr(value, "__iter__"):
+        raise InvalidParameterError(parameter, value, "is no list")
+    return tuple(str(text) for text in value)
+
+
+def listed_texts(parameter: str, value: Any) -> tuple[Any, ...]:
+    """A list or tuple of texts, which may hold templates. A single text would be taken for its characters."""
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidParameterError(
+            parameter, value, "is no list of texts", remedy=f"Write {parameter}=[...], one text for each."
+        )
+    for position, each in enumerate(value):
+        if not isinstance(each, str) and not is_template(each):
+            raise InvalidParameterError(
+                f"{parameter}[{position}]", each, "is no text", remedy="Write it in quotes."
+            )
+    return tuple(value)
+
+
+def mapping(parameter: str, value: Any) -> Mapping[str, Any]:
+    """A mapping with texts as names."""
+    if not isinstance(value, Mapping) or not all(isinstance(name, str) for name in value):
+        raise InvalidParameterError(parameter, value, "is no mapping of names to values")
+    return value
+
+
+def prices(parameter: str, value: Any) -> tuple[float | None, dict[str, float]]:
+    """One price for all types of machines, and those by type; of the latter also as JSON text."""
+    if isinstance(value, str) and value.strip().startswith("{"):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise InvalidParameterError(
+                parameter, value, "is no JSON", remedy="Render mappings with the filter tojson."
+            ) from None
+    if not isinstance(value, Mapping):
+        return optional(price)(parameter, value), {}
+    return None, {
+        str(name): price(f"{parameter}[{name!r}]", each)
+        for name, each in value.items()
+        if each not in NOTHING and not is_template(each)
+    }
+
+
+def _listed(parameter: str, text: str) -> Any:
+    text = text.strip()
+    if text in NOTHING:
+        return None
+    if text[0] not in "[(":
+        return [part.strip() for part in text.split(",") if part.strip()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        raise InvalidParameterError(
+            parameter, text, "is no list", remedy="Give a list, or texts separated by commas."
+        ) from None
