@@ -94,7 +94,7 @@ class ExistingCluster:
         Raises:
             ClusterError: the handle is that of another kind of cluster.
         """
-        if handle.kind != EXISTING or handle.spark_conn_id is None:
+        if handle.kind != EXISTING or handle.spark_conn_id is None or not handle.machines:
             raise ClusterError(
                 f"Cluster {handle.name} of kind {handle.kind!r} is none that was there already.",
                 remedy="Pass the output of the task that looked it up unchanged.",

@@ -69,21 +69,31 @@ class LocalCluster:
             )
 
     @classmethod
-    def from_handle(cls, handle: ClusterHandle) -> LocalCluster:
+    def from_handle(cls, handle: ClusterHandle, *, below: Path) -> LocalCluster:
         """The cluster that a handle stands for, to end it from another process.
+
+        A handle has come through XCom, where others may write, and what is in its directory is removed at
+        the end: so it must be one that only we make.
+
+        Args:
+            handle: of the cluster.
+            below: the folder in which the directories of all local clusters lie, ``[ernest] clusters``.
 
         Raises:
             ClusterError: the handle is that of another kind of cluster.
+            InvalidParameterError: its directory is not below that folder, or belongs to another user; or its
+                master is not on this host.
         """
         if handle.kind != LOCAL or handle.directory is None:
             raise ClusterError(
                 f"Cluster {handle.name} of kind {handle.kind!r} is no local cluster with a directory.",
                 remedy="Pass the output of the task that started the local cluster unchanged.",
             )
+        _require_ours(handle, Path(handle.directory), below)
         spec = LocalClusterSpec(
             machines=len(handle.machines),
             cores_per_machine=handle.cores_per_machine,
-            memory_megabytes_per_machine=handle.machines[0].memory_megabytes,
+            memory_megabytes_per_machine=min(machine.memory_megabytes for machine in handle.machines),
         )
         return cls(spec, name=handle.name, directory=Path(handle.directory))
 
@@ -241,3 +251,25 @@ class LocalCluster:
                     f"Cluster {self.name} was not ready after {elapsed:.0f} s.\n{tail(directory.keeper_log)}"
                 )
             time.sleep(_POLL_SECONDS)
+
+
+def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
+    from airflow_provider_ernest.clusters.daemons import MASTER_HOST
+
+    problem = ""
+    # Links and ".." followed: what counts is where it really lies.
+    real, folder = directory.resolve(), below.resolve()
+    if real == folder or not real.is_relative_to(folder):
+        problem = f"lies in {directory}, which is not below {below}"
+    elif directory.exists() and directory.stat().st_uid != os.geteuid():
+        problem = f"lies in {directory}, which belongs to another user"
+    elif not handle.machines or not handle.master_url.startswith(f"spark://{MASTER_HOST}:"):
+        problem = f"has {len(handle.machines)} machines and its master at {handle.master_url}"
+    if problem:
+        raise InvalidParameterError(
+            "cluster",
+            handle.name,
+            f"{problem}: that is no local cluster of this Airflow worker",
+            remedy="Pass the output of the task that started the local cluster unchanged, and set [ernest] "
+            "clusters alike for all tasks.",
+        )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.locations import attempt_path, folder
+from airflow_provider_ernest.operators.locations import folder, task_path
 from airflow_provider_ernest.operators.rendered import number, optional_number, whole_number
 
 if TYPE_CHECKING:
@@ -86,8 +86,8 @@ class LocalClusterOperator(BaseOperator):
         from airflow_provider_ernest.clusters.local import LocalCluster
 
         with no_vain_retries():
-            # Without the attempt's number: a retry must find what the attempt before it left behind.
-            path = attempt_path(context).with_name(self.task_id)
+            # A retry must find what the attempt before it left behind.
+            path = task_path(context)
             self._cluster = LocalCluster(
                 self._spec(), name="-".join(path.parts), directory=folder("clusters") / path
             )

@@ -38,10 +38,16 @@ def staging(context: Context) -> Path:
 
 def attempt_path(context: Context) -> Path:
     """Unique for this attempt of this task instance, and safe in file systems and Hadoop paths."""
+    path = task_path(context)
+    return path.with_name(f"{path.name}-try{context['ti'].try_number}")
+
+
+def task_path(context: Context) -> Path:
+    """The same for all attempts of this task instance, so that each finds what the one before has left."""
     instance = context["ti"]
     map_index = getattr(instance, "map_index", None)
     mapped = f"-{map_index}" if map_index is not None and map_index >= 0 else ""
-    return run_path(context) / f"{path_name(instance.task_id)}{mapped}-try{instance.try_number}"
+    return run_path(context) / f"{path_name(instance.task_id)}{mapped}"
 
 
 def run_path(context: Context) -> Path:

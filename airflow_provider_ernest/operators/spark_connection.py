@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
@@ -55,4 +56,22 @@ def require_own_driver(hook: ErnestSubmitHook) -> None:
             mode,
             "puts the driver where its run can neither be observed nor ended",
             remedy='Use "client", in submit_options as in the extra of the connection ("deploy-mode").',
+        )
+
+
+def require_same_master(hook: ErnestSubmitHook, handle: ClusterHandle) -> None:
+    """Refuse to submit elsewhere than to the cluster of the handle, whose machines the run is sized for.
+
+    Raises:
+        InvalidParameterError: the handle's connection points, by now, at another master.
+    """
+    from airflow_provider_ernest.exceptions import InvalidParameterError
+
+    master = str(hook._connection["master"])
+    if master != handle.master_url:
+        raise InvalidParameterError(
+            "cluster",
+            handle.name,
+            f"was at {handle.master_url}, and its connection {handle.spark_conn_id!r} points at {master}",
+            remedy="Clear the task that looked the cluster up, and pass its output unchanged.",
         )

@@ -164,13 +164,14 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         return hook
 
     def _hook_to(self, document: dict[str, Any]) -> ProductionHook:
-        from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle
         from airflow_provider_ernest.operators.aws import cluster_secret
         from airflow_provider_ernest.operators.production_submit import (
             ProductionHook,
             check_fits,
             production_conf,
         )
+        from airflow_provider_ernest.operators.spark_connection import require_same_master
 
         handle = ClusterHandle.from_dict(document)
         conf = production_conf(handle, self.conf or {}, event_logs=self._event_logs)
@@ -184,6 +185,8 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             options=self._submit_options(),
             secret=cluster_secret(handle),
         )
+        if handle.kind == EXISTING:
+            require_same_master(hook, handle)
         self._production_hook = hook
         if self._is_killed:
             hook.end()

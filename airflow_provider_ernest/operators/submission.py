@@ -167,12 +167,14 @@ def _to_cluster(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
     from airflow_provider_ernest.clusters.base import EXISTING
     from airflow_provider_ernest.operators.aws import cluster_secret
     from airflow_provider_ernest.operators.driver_properties import driver_properties
-    from airflow_provider_ernest.operators.spark_connection import require_own_driver
+    from airflow_provider_ernest.operators.spark_connection import require_own_driver, require_same_master
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
     conf = driver_properties(handle, request.conf)
     if handle.kind == EXISTING:
-        return _through_connection(handle.spark_conn_id, conf, request)
+        hook = _through_connection(handle.spark_conn_id, conf, request)
+        require_same_master(hook, handle)
+        return hook
     hook = ErnestSubmitHook(
         master_url=handle.master_url,
         conf={**conf, **_run_conf(request, str(request.directory))},

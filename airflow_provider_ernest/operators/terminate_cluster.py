@@ -44,6 +44,7 @@ class TerminateClusterOperator(BaseOperator):
         kwargs: those of any operator; they win over what is said above, and a DAG's ``default_args`` do not.
 
     Raises:
+        InvalidParameterError: the handle is not as its kind of cluster has them (no retry).
         ClusterError: machines still live; names them.
     """
 
@@ -59,9 +60,12 @@ class TerminateClusterOperator(BaseOperator):
         from airflow_provider_ernest.clusters.base import ClusterHandle
         from airflow_provider_ernest.clusters.kinds import reopen
         from airflow_provider_ernest.operators.aws import aws_clients
+        from airflow_provider_ernest.operators.locations import folder
 
         with no_vain_retries():
             handle = ClusterHandle.from_dict(document("cluster", self.cluster))
-            cluster = reopen(handle, client=aws_clients(handle.aws_conn_id, handle.region))
+            cluster = reopen(
+                handle, clusters=folder("clusters"), client=aws_clients(handle.aws_conn_id, handle.region)
+            )
         # Whatever goes wrong here is tried again: machines cost money.
         self.log.info("Spark %s: %s", handle.name, cluster.terminate())

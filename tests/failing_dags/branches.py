@@ -125,6 +125,7 @@ def sized(
             bounds=DesignBounds(max_machines=4, max_runs=5),
             cluster=[LocalClusterSpec(machines=4, instance_type=name) for name in types],
             goal=SizingGoal(deadline_seconds=60, max_machines=4, **goal),
+            cluster_options={"retries": 0},
             run_retries=0,
         )
         production = Production(

@@ -287,10 +287,12 @@ def test_another_specification_starts_anew_and_another_process_terminates(direct
     assert "workers registered 2 of 2 after" in caplog.text
     assert len(processes_of(directory, running="org.apache.spark.deploy.master.Master")) == 1
     code = (
-        "import json, sys;"
+        "import json, sys; from pathlib import Path;"
         "from airflow_provider_ernest.clusters.base import ClusterHandle;"
         "from airflow_provider_ernest.clusters.local import LocalCluster;"
-        "print(LocalCluster.from_handle(ClusterHandle.from_dict(json.load(sys.stdin))).terminate())"
+        "handle = ClusterHandle.from_dict(json.load(sys.stdin));"
+        "below = Path(handle.directory).parent;"
+        "print(LocalCluster.from_handle(handle, below=below).terminate())"
     )
     other = subprocess.run(
         [sys.executable, "-c", code],
@@ -304,7 +306,7 @@ def test_another_specification_starts_anew_and_another_process_terminates(direct
     assert processes_of(directory) == []
     assert not ClusterDirectory(directory).scratch.exists()
     assert (directory / "logs" / "master.log").stat().st_size > 0
-    assert "nothing to do" in LocalCluster.from_handle(second).terminate()
+    assert "nothing to do" in LocalCluster.from_handle(second, below=directory.parent).terminate()
 
 
 def test_idleness_counts_from_the_end_of_the_last_application(directory, driver):

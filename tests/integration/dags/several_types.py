@@ -36,6 +36,8 @@ def sizing(dag_id: str, *, clusters: list[LocalClusterSpec], goal: SizingGoal) -
             input=SampledInput(path=INPUT, partitions=24),
             bounds=DesignBounds(max_machines=2, min_scale=0.2, max_scale=0.7, max_runs=4),
             cluster=clusters,
+            # One that never starts is waited for once.
+            cluster_options={"retries": 0},
             goal=goal,
         )
         create = LocalClusterOperator(

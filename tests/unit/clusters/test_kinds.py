@@ -8,8 +8,13 @@ from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.exceptions import ClusterError
 
 
-def test_a_local_cluster_is_reopened_without_aws(cluster_handle):
-    assert isinstance(reopen(cluster_handle), LocalCluster)
+def test_a_local_cluster_is_reopened_without_aws(cluster_handle, tmp_path):
+    assert isinstance(reopen(cluster_handle, clusters=tmp_path), LocalCluster)
+
+
+def test_a_local_cluster_needs_the_folder_of_its_like(cluster_handle):
+    with pytest.raises(ClusterError, match=r"nothing tells the folder"):
+        reopen(cluster_handle)
 
 
 def test_a_cluster_on_ec2_is_reopened_through_the_given_client(cluster_handle):

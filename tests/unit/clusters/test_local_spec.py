@@ -1,5 +1,6 @@
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -73,15 +74,46 @@ def test_terminating_what_never_ran_is_a_success(tmp_path):
     assert "nothing to do" in cluster.terminate()
 
 
-def test_a_handle_of_another_kind_is_refused(cluster_handle):
-    from dataclasses import replace
-
+def test_a_handle_of_another_kind_is_refused(cluster_handle, tmp_path):
     with pytest.raises(ClusterError, match="kind 'ec2'"):
-        LocalCluster.from_handle(replace(cluster_handle, kind="ec2"))
+        LocalCluster.from_handle(replace(cluster_handle, kind="ec2"), below=tmp_path)
 
 
-def test_a_handle_leads_back_to_its_cluster(cluster_handle):
-    cluster = LocalCluster.from_handle(cluster_handle)
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"directory": "/home/somebody"}, "lies in /home/somebody, which is not below"),
+        ({"directory": "{clusters}"}, "which is not below"),
+        ({"directory": "{clusters}/../elsewhere"}, "which is not below"),
+        ({"directory": "{clusters}/link"}, "which is not below"),
+        ({"directory": "relative"}, "which is not below"),
+        ({"machines": ()}, "has 0 machines"),
+        ({"master_url": "spark://10.0.0.7:7077"}, "its master at spark://10.0.0.7:7077"),
+    ],
+)
+def test_a_handle_that_was_tampered_with_is_refused(cluster_handle, tmp_path, changes, named):
+    clusters = tmp_path / "clusters"
+    clusters.mkdir()
+    (tmp_path / "elsewhere" / "scratch").mkdir(parents=True)
+    (clusters / "link").symlink_to(tmp_path / "elsewhere")
+    if "directory" in changes:
+        changes = {"directory": changes["directory"].format(clusters=clusters)}
+    handle = replace(cluster_handle, **{"directory": str(clusters / "ours"), **changes})
+
+    with pytest.raises(InvalidParameterError, match=rf"cluster='a cluster' .*{named}"):
+        LocalCluster.from_handle(handle, below=clusters)
+    assert (tmp_path / "elsewhere" / "scratch").exists()
+
+
+def test_a_directory_of_another_user_is_refused(cluster_handle, tmp_path, monkeypatch):
+    (tmp_path / "cluster").mkdir()
+    monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
+    with pytest.raises(InvalidParameterError, match="belongs to another user"):
+        LocalCluster.from_handle(cluster_handle, below=tmp_path)
+
+
+def test_a_handle_leads_back_to_its_cluster(cluster_handle, tmp_path):
+    cluster = LocalCluster.from_handle(cluster_handle, below=tmp_path)
     assert cluster.name == cluster_handle.name
     assert str(cluster.directory) == cluster_handle.directory
     assert cluster.spec.machines == len(cluster_handle.machines)

@@ -126,6 +126,14 @@ def test_an_existing_cluster_is_reached_by_its_connection(request_for, monkeypat
     assert ("spark.executor.memory" in conf(submitted)) == with_handle
 
 
+def test_a_handle_whose_connection_points_elsewhere_is_refused(request_for, monkeypatch):
+    monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", "host": "yarn"}))
+    cluster = handle("existing", spark_conn_id="spark_there", master_url="spark://127.0.0.1:7077")
+
+    with pytest.raises(InvalidParameterError, match=r"was at spark://127.0.0.1:7077, and .* points at yarn"):
+        submission(cluster, spark_conn_id="spark_there", request=request_for(), log=LOG)
+
+
 @pytest.mark.parametrize(
     ("fields", "options"),
     [({"extra": {"deploy-mode": "cluster"}}, {}), ({}, {"deploy_mode": "cluster"})],

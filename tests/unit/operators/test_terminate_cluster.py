@@ -65,6 +65,16 @@ def test_it_is_tried_again_for_hours_and_comes_first_whatever_the_dag_says():
     assert once.retries == 1
 
 
+def test_a_local_handle_with_a_foreign_directory_removes_nothing(context, tmp_path):
+    foreign = tmp_path / "home" / "scratch"
+    foreign.mkdir(parents=True)
+    forged = handle("local", master_url="spark://127.0.0.1:7077", directory=str(foreign.parent))
+
+    with pytest.raises(AirflowFailException, match=r"not below .*/ernest/clusters.*unchanged"):
+        terminate(forged).execute(context)
+    assert foreign.exists()
+
+
 def test_the_end_of_a_cluster_that_is_not_ours_is_left_to_its_owner(context):
     terminate(handle("existing", spark_conn_id="lake", aws_conn_id=None, region=None)).execute(context)
 
