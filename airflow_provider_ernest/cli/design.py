@@ -117,9 +117,10 @@ COMMAND = Command(
     "are a file of runs whose seconds are to be filled in.",
     example="""\
   %(prog)s --max-machines 16 --partitions 1600 --cores-per-machine 4 --output runs.csv
-  %(prog)s --max-machines 8 --partitions 400 --target-machines 8-64:8 --cost dollars \\
+  %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --target-machines 8-64:8 --cost dollars \\
       --full-seconds-on-one-machine 7200 --price-per-hour 0.19 --budget-share 0.05
-  %(prog)s --max-machines 8 --partitions 400 --target-machines 8-64:8 --next --observed runs.csv""",
+  %(prog)s --max-machines 8 --partitions 400 --cores-per-machine 4 --target-machines 8-64:8 --next \\
+      --observed runs.csv""",
     add_arguments=_add_arguments,
     run=_run,
 )

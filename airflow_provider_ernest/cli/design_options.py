@@ -66,8 +66,8 @@ def _add_bounds(parser: ArgumentParser) -> None:
         "--cores-per-machine",
         metavar="N",
         type=int,
-        default=1,
-        help="a run has a partition for each core at least; default %(default)s",
+        required=True,
+        help="cores that each offers: a run has a partition for each core at least",
     )
     bounds.add_argument(
         "--scale-steps",

@@ -79,8 +79,8 @@ class MachineGroup:
         if self.shape is None:
             raise MissingResourceError(
                 f"Nothing tells the cores and the memory of a machine of type {self.instance_type!r}.",
-                remedy="Train on a cluster of this type, or state cores_per_machine, of a type that is not "
-                "trained in untrained_types.",
+                remedy="Pass the cluster of the sample runs to the FitModelOperator, which notes its "
+                "machines, or state cores_per_machine, of a type that is not trained in untrained_types.",
             )
         return self.shape
 

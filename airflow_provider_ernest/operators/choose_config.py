@@ -74,8 +74,8 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
             added to it. As JSON text, too: a task with another trigger rule than ``all_success`` must not
             come directly after a setup task, and an XComArg would put it there.
         cores_per_machine: cores of a machine where no `cluster` of its type tells; or a mapping by type. None
-            for 1 where there is no cluster at all; beside one, other types are not sized for cores that
-            nobody told.
+            for those of the machines that the model was trained on. Where that does not tell either, what
+            depends on them is not pushed.
         conf: further Spark properties for ``spark_conf``; what sizes the run wins over them.
         dynamic_allocation: have it on, bounded to the choice, in ``yarn_conf``, ``kubernetes_conf``,
             ``spark_arguments`` and ``emr_serverless``; it is always off in ``spark_conf``.

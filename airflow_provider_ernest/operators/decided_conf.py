@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.downstream.executors import Layout
     from airflow_provider_ernest.downstream.machines import MachineGroup
-    from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.model.results import Decision, Model
     from airflow_provider_ernest.operators.question import Question
     from airflow_provider_ernest.operators.trained_types import TrainedType
 
@@ -49,7 +49,7 @@ def decided_conf(
     layout = layout_on(groups)
     return {
         **(handle.spark_conf() if handle else {}),
-        **({} if HEAP in conf else _shared_memory(groups, layout)),
+        **({} if HEAP in conf else _memory(groups, layout)),
         # Only a driver on this machine can write into a folder of it.
         **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
         **conf,
@@ -60,7 +60,9 @@ def decided_conf(
 def shapes_of(
     decision: Decision, types: Sequence[TrainedType], question: Question
 ) -> dict[str, MachineShape]:
-    """The machines of each type: as its cluster tells, else as the user does; absent where nobody does.
+    """The machines of each type; absent where nobody tells.
+
+    As the cluster that is there tells, else as the user does, else as those were that the model is of.
 
     Args:
         decision: what was decided.
@@ -74,17 +76,41 @@ def shapes_of(
             # The model may be of machines that are not there any more, and production of those that are.
             shapes.setdefault(each.instance_type, _shape(each.handle))
     told = dict(question.cores)
-    for one in question.untrained_types:
-        like = shapes.get(one.like)
-        cores = one.cores_per_machine or (like.cores if like else told.get(one.like))
-        if cores:
-            told.setdefault(one.instance_type, cores)
+    for each in types:
+        trained_on = _trained_on(each.model)
+        stated = told.get(each.instance_type, question.cores_per_machine)
+        if trained_on and stated in (None, trained_on.cores):
+            shapes.setdefault(each.instance_type, trained_on)
+    _tell_untrained(told, shapes, question)
     if question.cores_per_machine is not None:
         for part in decision.composition or (decision.config,):
             told.setdefault(part.instance_type, question.cores_per_machine)
     for name, cores in told.items():
         shapes.setdefault(name, MachineShape(cores=cores))
     return shapes
+
+
+def _tell_untrained(told: dict[str, int], shapes: Mapping[str, MachineShape], question: Question) -> None:
+    """Add the cores of types that were not trained: as stated, else those of the type that each is like."""
+    for one in question.untrained_types:
+        like = shapes.get(one.like)
+        cores = one.cores_per_machine or (like.cores if like else told.get(one.like))
+        if cores:
+            told.setdefault(one.instance_type, cores)
+
+
+def _trained_on(model: Model | None) -> MachineShape | None:
+    """The machines that a model's runs were made on; None where it does not know them."""
+    if model is None:
+        return None
+    if model.cluster is not None:
+        return MachineShape(
+            cores=model.cluster.cores_per_machine,
+            memory_megabytes=model.cluster.memory_megabytes_per_machine,
+            is_standalone=model.cluster.kind in (LOCAL, EC2),
+        )
+    cores = model.conditions.cores_per_machine if model.conditions else None
+    return MachineShape(cores=cores) if cores else None
 
 
 def handle_for(decision: Decision, types: Sequence[TrainedType]) -> ClusterHandle | None:
@@ -109,13 +135,17 @@ def _shape(handle: ClusterHandle) -> MachineShape:
     )
 
 
-def _shared_memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:
-    """The memory of each executor where machines of a mix hold different numbers of them."""
-    if len(groups) < 2:
-        return {}
+def _memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:
+    """The memory of each executor: all of its machine's, or its share of it in a mix; absent where unknown.
+
+    Raises:
+        MissingResourceError: nothing tells it of one type of a mix.
+    """
     rooms: list[int] = []
     for group, share in zip(groups, layout.shares, strict=True):
         memory = group.known_shape.memory_megabytes
+        if memory is None and len(groups) == 1:
+            return {}
         if memory is None:
             raise MissingResourceError(
                 f"Nothing tells the memory of a machine of type {group.instance_type!r}, which executors of "

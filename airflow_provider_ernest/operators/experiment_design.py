@@ -43,7 +43,7 @@ class ExperimentDesignOperator(BaseOperator):
         partitions: partitions of the whole input; a run has at least one for each of its cores. None for the
             number of files of `input_path`.
         input_path: the production input; that it is there is checked now, before a cluster is paid for.
-        cores_per_machine: cores of a machine.
+        cores_per_machine: cores of a machine that the runs will have: each gets a partition at least.
         available_machines: machines of the cluster that the runs will have; None where it sets no limit.
         target_max_machines, target_min_machines: machines that production may have: the predictions that the
             model will be asked for; None for the maximum where they are not known.
@@ -107,12 +107,12 @@ class ExperimentDesignOperator(BaseOperator):
         self,
         *,
         max_machines: Number,
+        cores_per_machine: Number,
         partitions: Number | None = None,
         input_path: str | None = None,
         min_machines: Number = 1,
         max_scale: Number = 0.1,
         min_scale: Number | None = None,
-        cores_per_machine: Number = 1,
         available_machines: Number | None = None,
         target_max_machines: Number | None = None,
         target_min_machines: Number = 1,

@@ -51,7 +51,7 @@ class Question:
         prices: by type.
         billing: what is billed beside the hours of the machines.
         untrained_types: to be considered, too.
-        cores_per_machine: of types that neither a cluster nor `cores` tells of; None where unknown.
+        cores_per_machine: of types that neither a cluster nor `cores` tells of; None where it is not stated.
         cores: of a machine, by type.
         scale: of production.
         iterations: of production.
@@ -91,7 +91,7 @@ def read_question(asker: ChooseConfigOperator, *, has_model: bool) -> Question:
     fallback = _fallback(asker, machines)
     only_noted = not has_model and fallback is not None
     price, prices = _prices(asker.price_per_hour)
-    cores, cores_by_type = _cores(asker.cores_per_machine, has_cluster=asker.cluster not in NOTHING)
+    cores, cores_by_type = _cores(asker.cores_per_machine)
     return Question(
         goal=_goal(asker),
         machines=machines,
@@ -170,17 +170,13 @@ def _price(parameter: str, value: Any) -> float | None:
     return price
 
 
-def _cores(value: Any, *, has_cluster: bool) -> tuple[int | None, Mapping[str, int]]:
-    """The cores of machines of all types, and those by type.
-
-    With nothing to tell them it is one, as for the sample runs then. Beside a cluster, a type that it does
-    not tell of remains unknown: production sized for one core of a larger machine would be paid for in vain.
-    """
+def _cores(value: Any) -> tuple[int | None, Mapping[str, int]]:
+    """The cores of machines of all types, and those by type, as they are stated."""
     if not isinstance(value, Mapping):
         of_all = optional_whole_number("cores_per_machine", value)
         if of_all is not None and of_all < 1:
             raise InvalidParameterError("cores_per_machine", of_all, "is not a number of at least 1")
-        return of_all or (None if has_cluster else 1), {}
+        return of_all, {}
     known = {
         str(name): optional_whole_number(f"cores_per_machine[{name!r}]", cores)
         for name, cores in value.items()

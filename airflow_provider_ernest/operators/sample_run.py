@@ -13,7 +13,13 @@ from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.lineage import TellsLineage, with_lineage
 from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text, whole_number
+from airflow_provider_ernest.operators.rendered import (
+    number,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+    whole_number,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +56,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         seed: the same seed takes the same samples.
         cluster: `ClusterHandle` document of the cluster to run on; or else
         spark_conn_id: the Airflow connection of a master that is there already.
-        cores_per_machine: cores of a machine, where there is no `cluster` to tell.
+        cores_per_machine: cores of a machine; needed where there is no `cluster` to tell.
         conf: Spark properties.
         submit_options: further arguments of `SparkSubmitHook`: java_class, jars, py_files, ...
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
@@ -106,7 +112,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         seed: Number = 0,
         cluster: Any = None,
         spark_conn_id: str | None = None,
-        cores_per_machine: Number = 1,
+        cores_per_machine: Number | None = None,
         conf: Mapping[str, str] | None = None,
         submit_options: Mapping[str, Any] | None = None,
         staging_uri: str | None = None,
@@ -225,7 +231,17 @@ class SampleRunOperator(TellsLineage, BaseOperator):
     def _cores(self, handle: ClusterHandle | None) -> int:
         if handle is not None:
             return handle.cores_per_machine
-        return whole_number("cores_per_machine", self.cores_per_machine)
+        from airflow_provider_ernest.exceptions import InvalidParameterError
+
+        cores = optional_whole_number("cores_per_machine", self.cores_per_machine)
+        if cores is None:
+            raise InvalidParameterError(
+                "cores_per_machine",
+                None,
+                f"leaves open what a machine behind spark_conn_id={self.spark_conn_id!r} offers",
+                remedy="State its cores, or pass the cluster's handle.",
+            )
+        return cores
 
     def _request(
         self, experiment: Experiment, cores: int, arguments: list[str], context: Context

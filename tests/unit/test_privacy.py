@@ -252,6 +252,7 @@ class Chain:
                 input_path=str(self.data),
                 header=True,
                 spark_conn_id="lake",
+                cores_per_machine=1,
                 conf=CONF,
                 job="enrich",
                 artifact_sha256=found["artifact_sha256"],
@@ -318,7 +319,7 @@ def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa
     sample = chain.sample(found)
     model = chain.fit([*runs, {**sample, "instance_type": "local"}], found)
     assert chain.report([sample], model)
-    chain.run(choose_operator(model, conf=CONF, job="enrich"))
+    chain.run(choose_operator(model, conf=CONF, job="enrich", cores_per_machine=4))
     decision = ti.pushed["record"]
     chain.produce(decision)
     chain.job.write_text("# changed")

@@ -116,6 +116,7 @@ with DAG(
         design = ExperimentDesignOperator(
             task_id="design",
             max_machines=4,
+            cores_per_machine=1,
             min_scale=0.004,
             max_scale=0.02,
             partitions=1000,

@@ -9,7 +9,13 @@ from airflow_provider_ernest.model.design.sequential import Proposal
 from airflow_provider_ernest.model.documents import Design
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 
-BOUNDS = ["design", "--max-machines", "8", "--partitions", "400", "--scale-steps", "6"]
+BOUNDS = [
+    "design",
+    *("--max-machines", "8"),
+    *("--cores-per-machine", "1"),
+    *("--partitions", "400"),
+    *("--scale-steps", "6"),
+]
 
 
 def designed(path: Path) -> Design:

@@ -46,7 +46,8 @@ def test_a_command_line_that_cannot_be_understood_ends_with_2(
 
 
 def test_errors_name_the_options_and_the_remedy_without_a_traceback(capsys: pytest.CaptureFixture[str]):
-    assert main(["design", "--max-machines", "8", "--partitions", "100", "--max-scale", "2"]) == 1
+    bounds = ["--max-machines", "8", "--cores-per-machine", "1", "--partitions", "100", "--max-scale", "2"]
+    assert main(["design", *bounds]) == 1
     said = capsys.readouterr()
     assert said.out == ""
     assert said.err.splitlines() == [

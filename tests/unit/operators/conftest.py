@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.model.documents import Observation, RunConditions
 from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators import aws
 from tests.unit.operators.submissions import SECRET, Submissions
@@ -72,4 +72,6 @@ def observations() -> list[Observation]:
 @pytest.fixture
 def model(observations) -> dict[str, Any]:
     # Its terms are among the four that this method fits, so the model is exact.
-    return train(observations, job="enrich", method="relative").to_dict()
+    return train(
+        observations, job="enrich", method="relative", conditions=RunConditions(cores_per_machine=1)
+    ).to_dict()

@@ -277,6 +277,27 @@ def test_a_fallback_knows_its_cores_even_where_no_cluster_came_up(context, ti):
     assert ti.pushed["spark_conf"]["spark.cores.max"] == "12"
 
 
+@pytest.mark.parametrize("stated", [None, 4])
+def test_without_a_cluster_production_gets_machines_as_the_model_was_trained_on(context, ti, models, stated):
+    """Hand-chained: the model is all that the decision is given."""
+    chained = {"cluster": None, "training_failure": None, "price_per_hour": 0.2, "deadline_seconds": 60}
+    choose_operator(models[1:], cores_per_machine=stated, **chained).execute(context)
+
+    conf, machines = ti.pushed["spark_conf"], ti.pushed["machines"]
+    assert conf["spark.cores.max"] == str(4 * machines)
+    assert conf["spark.executor.cores"] == "4"
+    assert conf["spark.executor.memory"] == "12000m"
+    assert ti.pushed["yarn_conf"]["spark.executor.instances"] == str(machines)
+
+
+def test_cores_that_were_stated_are_not_those_that_the_model_was_trained_on(context, ti, models):
+    chained = {"cluster": None, "training_failure": None, "price_per_hour": 0.2, "deadline_seconds": 60}
+    choose_operator(models[1:], cores_per_machine={"c5.xlarge": 8}, **chained).execute(context)
+
+    assert ti.pushed["spark_conf"]["spark.executor.cores"] == "8"
+    assert "spark.executor.memory" not in ti.pushed["spark_conf"], "which is that of other machines"
+
+
 @pytest.mark.parametrize(
     "changes",
     [
@@ -285,6 +306,8 @@ def test_a_fallback_knows_its_cores_even_where_no_cluster_came_up(context, ti):
         # The type is none of those that were trained.
         {"fallback_instance_type": "r5.4xlarge", "cores_per_machine": CORES},
         {"fallback_instance_type": "r5.4xlarge"},
+        # Neither a cluster nor a model is there.
+        {"cluster": None},
     ],
 )
 def test_production_is_never_sized_for_cores_that_nobody_told(context, ti, capsys, changes):

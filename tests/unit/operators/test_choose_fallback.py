@@ -126,8 +126,8 @@ def test_a_fallback_without_a_known_reason_names_where_to_look(context, ti):
 @pytest.mark.parametrize(
     ("changes", "is_warned"),
     [
-        ({}, True),
-        ({"conf": {"spark.executor.memory": "4g"}}, False),
+        ({"cores_per_machine": 2}, True),
+        ({"cores_per_machine": 2, "conf": {"spark.executor.memory": "4g"}}, False),
         ({"cluster": cluster(8)}, False),
     ],
 )

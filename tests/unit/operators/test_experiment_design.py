@@ -10,7 +10,14 @@ from airflow_provider_ernest.operators.experiment_design import ExperimentDesign
 
 
 def design_operator(**changes) -> ExperimentDesignOperator:
-    fields = {"max_machines": 4, "max_scale": 0.1, "min_scale": 0.02, "partitions": 200, **changes}
+    fields = {
+        "max_machines": 4,
+        "cores_per_machine": 1,
+        "max_scale": 0.1,
+        "min_scale": 0.02,
+        "partitions": 200,
+        **changes,
+    }
     return ExperimentDesignOperator(task_id="design", **fields)
 
 
@@ -22,6 +29,11 @@ def test_returns_experiments_to_map_over_and_pushes_the_design(ti, context):
     assert len(experiments) <= 7
     assert {one["machines"] for one in experiments} <= {1, 2, 3, 4}
     assert all(one["partitions"] >= one["machines"] for one in experiments)
+
+
+def test_the_cores_of_a_machine_are_told_and_not_guessed():
+    with pytest.raises(TypeError, match="cores_per_machine"):
+        ExperimentDesignOperator(task_id="design", max_machines=4, partitions=200)
 
 
 def test_takes_numbers_as_jinja_renders_them(ti, context):

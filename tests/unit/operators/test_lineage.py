@@ -84,6 +84,7 @@ def test_a_sample_run_tells_what_it_read_and_how_it_went(tmp_path, submissions, 
             application=str(tmp_path / "job.py"),
             input_path=str(tmp_path / "input"),
             spark_conn_id="lake",
+            cores_per_machine=1,
         )
     inject(monkeypatch, parent_job=True)
     submissions.writes_log("app-7", events("app-7", machines=2))

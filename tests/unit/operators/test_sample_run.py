@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.exceptions import SampleRunError
@@ -31,6 +32,7 @@ def operator(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyPat
             application=str(job),
             input_path=str(folder),
             spark_conn_id="lake",
+            cores_per_machine=1,
         )
 
 
@@ -65,3 +67,12 @@ def test_a_run_that_never_began_names_none(operator, submissions, context):
         operator.execute(context)
 
     assert operator.application_id is None
+
+
+def test_the_cores_of_machines_behind_a_connection_are_told_and_not_guessed(operator, submissions, context):
+    operator.cores_per_machine = None
+
+    with pytest.raises(AirflowFailException, match=r"cores_per_machine=None .*spark_conn_id='lake' offers"):
+        operator.execute(context)
+
+    assert submissions.last is None
