@@ -2,6 +2,9 @@
 PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
+# A whole file of tests at a time goes to one of so many processes.
+WORKERS ?= 2
+SHARED_OUT := --numprocesses=$(WORKERS) --dist=loadfile
 # The stock operators look for spark-submit on PATH.
 export PATH := $(abspath $(BIN)):$(PATH)
 
@@ -54,7 +57,7 @@ screenshots: install browser ## take the screenshots of docs/ anew, after a chan
 	$(BIN)/python -m benchmarks.screenshots
 
 unit: install ## tests that start neither Spark nor Airflow
-	$(BIN)/python -m pytest --doctest-modules tests/unit airflow_provider_ernest/model
+	$(BIN)/python -m pytest $(SHARED_OUT) --doctest-modules tests/unit airflow_provider_ernest/model
 
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --durations=10 tests/integration tests/browser

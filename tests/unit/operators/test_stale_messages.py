@@ -128,7 +128,7 @@ def failing(context) -> None:
         (BaseNotifier(), r"BaseNotifier was not told .* NotImplementedError"),
         ("a text", r"str was not told .* not callable"),
     ],
-    ids=str,
+    ids=["callable", "template", "no notify", "no callable"],
 )
 def test_one_that_fails_is_a_warning_and_the_next_is_told(callback, words, context, caplog):
     told = []

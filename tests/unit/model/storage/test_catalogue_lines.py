@@ -19,6 +19,7 @@ from airflow_provider_ernest.model.storage.catalogue_lines import (
 from tests.unit.model.sample_records import an_entry
 
 ENTRY = an_entry("1", terms=("1", "machines"), median_error_percent=0.1 + 0.2, reason="größe")
+LONG_AHEAD = (datetime.now(UTC) + timedelta(days=400)).isoformat(timespec="microseconds")
 LONG_AGO = (datetime.now(UTC) - REMOVALS_KEPT - timedelta(days=1)).isoformat(timespec="microseconds")
 
 
@@ -62,7 +63,7 @@ def test_what_is_no_line_is_refused(text):
     [
         "",
         "2026-01-01T00:00:00.000000+00:00",
-        (datetime.now(UTC) + timedelta(days=400)).isoformat(timespec="microseconds"),
+        pytest.param(LONG_AHEAD, id="to come"),
         "9999-12-31T23:59:59.999999+00:00",
         "9999",
         "no time at all",
@@ -107,6 +108,7 @@ def test_of_one_moment_the_removal_counts():
 @pytest.mark.parametrize(
     ("at", "are_all", "is_kept"),
     [(LONG_AGO, True, False), (LONG_AGO, False, True), (time_after(None), True, True)],
+    ids=["old", "old, not all", "new"],
 )
 def test_a_removal_is_forgotten_when_it_is_old_and_nothing_can_bring_its_thing_back(at, are_all, is_kept):
     lines = [Line(ENTRY.key, "", ENTRY), Line(ENTRY.key, at, None)]
