@@ -4,6 +4,7 @@
 
     order.json      what the starter wants of the keeper
     state.json      who the keeper is, and the cluster's handle once it is ready; there while it runs
+    starting        held by a starter while it starts the cluster; says which process that is
     lock            held by the keeper while it lives
     stopped         why the last cluster ended
     keeper.log      what the keeper says
@@ -20,14 +21,15 @@ import json
 import logging
 import os
 import shutil
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import ClusterError, InvalidDocumentError
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidDocumentError
 from airflow_provider_ernest.model.documents import Document
 from airflow_provider_ernest.processes import ProcessIdentity
 
@@ -35,6 +37,7 @@ log = logging.getLogger(__name__)
 
 TAIL_LINES = 20
 STATE_FILE = "state.json"
+_POLL_SECONDS = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,10 +120,35 @@ class ClusterDirectory:
             ClusterError: another keeper holds it.
         """
         with (self.path / "lock").open("w") as file:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError as error:
-                raise ClusterError(f"Another keeper holds {self.path}.") from error
+            if not _is_locked_by_us(file):
+                raise ClusterError(f"Another keeper holds {self.path}.")
+            yield
+
+    @contextlib.contextmanager
+    def starting(self, *, wait_seconds: float) -> Iterator[None]:
+        """Be the only process that starts a cluster here; wait while another one does.
+
+        Args:
+            wait_seconds: how long to wait for the other one at most.
+
+        Raises:
+            ClusterStartError: the other one has not ended by then; says which process it is.
+        """
+        give_up_at = time.monotonic() + wait_seconds
+        with (self.path / "starting").open("a+", encoding="utf-8") as file:
+            while not _is_locked_by_us(file):
+                if time.monotonic() >= give_up_at:
+                    file.seek(0)
+                    other = file.read() or "of unknown id"
+                    raise ClusterStartError(
+                        f"Process {other} has been starting a cluster in {self.path} for more than "
+                        f"{wait_seconds:g} s.",
+                        remedy="Let it end, or end it, and try again.",
+                    )
+                time.sleep(_POLL_SECONDS)
+            file.truncate(0)
+            file.write(str(os.getpid()))
+            file.flush()
             yield
 
     def write_order(self, order: KeeperOrder) -> None:
@@ -187,6 +215,15 @@ def tail(file: Path, *, lines: int = TAIL_LINES) -> str:
         return f"{file} cannot be read: {error}."
     last = text.splitlines()[-lines:]
     return f"{file} is empty." if not last else "\n".join([f"{file} ends with:", *last])
+
+
+def _is_locked_by_us(file: IO[str]) -> bool:
+    """Take the lock of a file, which lasts until it is closed; False where another process has it."""
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def _read_json(file: Path) -> Any:

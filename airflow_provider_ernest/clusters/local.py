@@ -113,15 +113,20 @@ class LocalCluster:
         """Start the cluster and wait until all of its machines are there.
 
         A cluster that already runs in the directory, as that of an earlier try of the task, is taken
-        over if it has the same specification; otherwise it is ended first. What a failed start has
-        started is ended.
+        over if it has the same specification; otherwise it is ended first. One that another process is
+        starting there is waited for. What a failed start has started is ended.
 
         Raises:
             MissingResourceError: Java or Spark is missing.
-            ClusterStartError: it did not become ready; with the end of the log that tells why.
+            ClusterStartError: it did not become ready; with the end of the log that tells why. Or another
+                process takes too long to start its own.
         """
         directory = self._files()
         directory.create()
+        with directory.starting(wait_seconds=self.spec.start_timeout_seconds + _KEEPER_SECONDS):
+            return self._start_in(directory)
+
+    def _start_in(self, directory: ClusterDirectory) -> ClusterHandle:
         state = directory.read_state()
         if state and state.handle and state.spec == self.spec and state.keeper.is_alive():
             log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)

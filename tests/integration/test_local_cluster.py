@@ -154,8 +154,8 @@ def cpu_share():
 def shared(tmp_path_factory, cpu_share):
     """A cluster of three machines for the tests that leave it as it is.
 
-    It is started by a process in a session of its own, as an Airflow task is, with pipes for its
-    output; then all of that session is killed.
+    It is started by two processes at once, each in a session of its own, as Airflow tasks are, with pipes
+    for their output: one starts it, the other takes it over. Then all of these sessions are killed.
     """
     directory = tmp_path_factory.mktemp("shared") / "cluster"
     cluster = make_cluster(directory, machines=3, cpu_share=cpu_share)
@@ -168,18 +168,24 @@ handle = LocalCluster(spec, name="test", directory=Path({str(directory)!r})).sta
 print(json.dumps(handle.to_dict()), flush=True)
 os.killpg(0, signal.SIGKILL)
 """
+    starters = [
+        subprocess.Popen(
+            [sys.executable, "-c", code],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+            env={**os.environ, "AIRFLOW_CONN_SECRET": "secret", "SPARK_WORKER_CORES": "7"},
+        )
+        for _ in range(2)
+    ]
     # It only returns when no process holds the pipes any more.
-    starter = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-        start_new_session=True,
-        env={**os.environ, "AIRFLOW_CONN_SECRET": "secret", "SPARK_WORKER_CORES": "7"},
-        check=False,
+    (first, first_error), (second, second_error) = (
+        one.communicate(timeout=PATIENCE_SECONDS) for one in starters
     )
-    assert starter.returncode == -signal.SIGKILL, starter.stderr
-    yield cluster, ClusterHandle.from_dict(json.loads(starter.stdout))
+    assert [one.returncode for one in starters] == [-signal.SIGKILL] * 2, first_error + second_error
+    assert first == second
+    yield cluster, ClusterHandle.from_dict(json.loads(first))
     cluster.terminate()
     assert processes_of(directory) == []
 

@@ -1,12 +1,16 @@
 import json
 import logging
 import os
+import signal
+import subprocess
+import sys
+import threading
 
 import pytest
 
 from airflow_provider_ernest.clusters.directory import ClusterDirectory, ClusterState, KeeperOrder, tail
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import ClusterError
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
 from airflow_provider_ernest.processes import ProcessIdentity
 
 
@@ -108,3 +112,36 @@ def test_the_tail_of_a_log_names_its_file(tmp_path):
     assert text.endswith("second\nthird")
     assert str(log_file) in text
     assert "first" not in text
+
+
+HOLDER = """
+import sys
+from pathlib import Path
+from airflow_provider_ernest.clusters.directory import ClusterDirectory
+with ClusterDirectory(Path(sys.argv[1])).starting(wait_seconds=0):
+    print("holds", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_second_start_waits_for_the_first_and_says_whose_it_is_when_that_takes_too_long(directory):
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLDER, str(directory.path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert holder.stdout.readline() == "holds\n"
+        with (
+            pytest.raises(ClusterStartError, match=rf"Process {holder.pid} has been starting a cluster"),
+            directory.starting(wait_seconds=0.2),
+        ):
+            pass
+        let_go = threading.Timer(0.2, holder.kill)
+        let_go.start()
+        with directory.starting(wait_seconds=60):
+            assert holder.wait(10) == -signal.SIGKILL
+    finally:
+        holder.kill()
+        holder.communicate()
