@@ -9,3 +9,5 @@ _home = tempfile.TemporaryDirectory(prefix="ernest-airflow-home-")
 os.environ["AIRFLOW_HOME"] = _home.name
 os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
 os.environ.setdefault("AIRFLOW__USAGE_DATA_COLLECTION__ENABLED", "False")
+# What is in use lies in the temporary folder, which tests can replace.
+os.environ.pop("XDG_RUNTIME_DIR", None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from argparse import ArgumentParser, Namespace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli.command import Command
@@ -13,6 +14,7 @@ from airflow_provider_ernest.cli.store_options import (
     add_json_argument,
     add_store_argument,
     age_in_days,
+    airflow_home,
     at_least_one,
     configured,
     open_store,
@@ -57,6 +59,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
 def _run(args: Namespace) -> None:
     from airflow_provider_ernest.model.retention.pruning import Prune
     from airflow_provider_ernest.model.retention.removal import EventLogs
+    from airflow_provider_ernest.owned_folders import sweep
 
     prune = Prune(
         store=open_store(args),
@@ -71,6 +74,8 @@ def _run(args: Namespace) -> None:
         if prune.has_work:
             _confirm(args, prune)
         prune.carry_out(progress=Progress("removed"))
+        # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
+        sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
     say([as_json(prune.summary()).rstrip()] if args.json else prune.lines())
     prune.raise_failures()
 
@@ -120,8 +125,9 @@ COMMAND = Command(
     summary="remove old documents, but nothing that one that stays needs",
     description="Remove documents that are older than a given age. The newest models of each job and type of "
     "machine stay, and with each production run its decision, with each decision its models, with each model "
-    "the one that it has learned on from, the marks that speak against it and what was found to bind it. It "
-    "may be interrupted and repeated, and tasks may write meanwhile.",
+    "the one that it has learned on from, the marks that speak against it and what was found to bind it. "
+    "Samples of the input whose runs were killed on this host go, too. It may be interrupted and repeated, "
+    "and tasks may write meanwhile.",
     example="""\
   %(prog)s --older-than 90d --dry-run
   %(prog)s --older-than 90d --keep-models 3 --event-logs /var/lib/ernest/event_logs --yes""",

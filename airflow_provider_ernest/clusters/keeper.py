@@ -8,6 +8,7 @@ the executors notice the loss of their worker and exit.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import signal
@@ -23,7 +24,13 @@ from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle, Machine
 from airflow_provider_ernest.clusters.cpu_share import CpuGroup, find_cpu_controller, remove_group
 from airflow_provider_ernest.clusters.daemons import Daemon, DaemonLauncher, wait_for_web_url
 from airflow_provider_ernest.clusters.directory import ClusterDirectory, ClusterState, KeeperOrder
-from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterLostError,
+    ClusterStartError,
+    MissingResourceError,
+)
+from airflow_provider_ernest.owned_folders import runtime_folder, sweep
 from airflow_provider_ernest.processes import ProcessIdentity, adopt_orphans, end_descendants, reap_adopted
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
@@ -200,6 +207,9 @@ class Keeper:
         for group in self._state.cpu_groups:
             remove_group(Path(group))
         self._directory.remove_scratch()
+        # Of a task that was killed with the cluster's secret in its hands.
+        with contextlib.suppress(MissingResourceError):
+            sweep(runtime_folder())
         self._directory.write_reason(reason)
         self._directory.remove_state()
         log.info("Ended the cluster, %.1f s after its start", self._elapsed())

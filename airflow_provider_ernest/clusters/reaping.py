@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.exceptions import ClusterError, ErnestError
+from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
+from airflow_provider_ernest.owned_folders import runtime_folder, sweep
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.reaping import TaggedCluster
@@ -86,7 +88,7 @@ def reap_regions(
     dry_run: bool,
     include_emr: bool,
 ) -> ReapReport:
-    """End what is overdue, region by region.
+    """End what is overdue, region by region; and remove secrets that killed tasks have left on this host.
 
     Args:
         clients: what makes boto3's client of a service, by region.
@@ -95,6 +97,9 @@ def reap_regions(
         dry_run: only find out what would be ended.
         include_emr: job flows of EMR, too.
     """
+    # Secrets that killed tasks have left on this host; a host without such a folder has none.
+    with contextlib.suppress(MissingResourceError):
+        sweep(runtime_folder(), dry_run=dry_run)
     report = ReapReport(now=now, dry_run=dry_run)
     for region, client in clients.items():
         failures: dict[str, ErnestError] = {}

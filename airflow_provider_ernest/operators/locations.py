@@ -32,8 +32,15 @@ def event_logs(context: Context) -> Path:
 
 
 def staging(context: Context) -> Path:
-    """A folder for the sample of this attempt of this task; not created."""
-    return folder("staging") / attempt_path(context)
+    """The folder for samples of this task, the same for all of its attempts; not created."""
+    return folder("staging") / task_path(context)
+
+
+def sweep_staging(*, dry_run: bool = False) -> int:
+    """Remove the samples whose tasks were killed; returns how many were, or would be."""
+    from airflow_provider_ernest.owned_folders import sweep
+
+    return len(sweep(folder("staging"), pattern="*/*/*/*", dry_run=dry_run))
 
 
 def attempt_path(context: Context) -> Path:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.locations import folder, store_root
+from airflow_provider_ernest.operators.locations import folder, store_root, sweep_staging
 from airflow_provider_ernest.operators.rendered import (
     optional_number,
     optional_text,
@@ -29,6 +29,8 @@ class PruneStoreOperator(BaseOperator):
     For a DAG of its own that runs once a day or so; ``ernest store prune`` does the same without Airflow. The
     newest models of each job and type of machine stay, and all that a document that stays refers to: see
     `model.retention`. Other tasks may write meanwhile, and the next run makes good one that was interrupted.
+
+    Samples of the input whose runs were killed on this worker go in any case.
 
     Returns a summary: ``removed`` (how many by kind), ``kept``, ``event_logs`` and ``leftovers`` (how many),
     ``older_than_days`` and ``dry_run``. What was removed, and why the rest stayed, is in the log.
@@ -80,6 +82,11 @@ class PruneStoreOperator(BaseOperator):
 
         with no_vain_retries():
             days, dry_run = self._days(), truth("dry_run", self.is_dry_run)
+            samples = sweep_staging(dry_run=dry_run)
+            if samples:
+                self.log.info(
+                    "%d samples of runs that were killed%s", samples, " would go" if dry_run else ""
+                )
             if not days:
                 self.log.info("Everything is kept: 0 days say so, here or in [ernest] retention_days.")
                 return {"older_than_days": 0.0, "dry_run": dry_run, "removed": {}}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.owned_folders import make_owned
 from airflow_provider_ernest.spark.run_watch import require_workers
 from airflow_provider_ernest.spark.sampling import take_sample
 
@@ -59,16 +60,23 @@ def staged_sample(
 ) -> Iterator[Sample]:
     """The sample of an experiment, for as long as it is run.
 
+    Only this user may read it; links to files of the input are for all, as far as these files themselves are,
+    since machines may run as another user.
+
     Args:
         experiment: how much to take.
         input_path: the production input.
-        folder: that the sample is put into. What is in it is deleted before and after.
+        folder: of this task, for a folder of this attempt. What an attempt that was killed has left in it is
+            deleted before, and the whole of it after.
         method: see `spark.sampling`.
         header: the input's files begin with a header line.
         minimum_files: so many files at least, that all machines have some.
         seed: the same one takes the same samples.
     """
     shutil.rmtree(folder, ignore_errors=True)
+    staged = make_owned(folder)
+    if method == "files":
+        staged.chmod(0o755)
     try:
         yield take_sample(
             experiment,
@@ -77,7 +85,7 @@ def staged_sample(
             header=header,
             minimum_files=minimum_files,
             seed=f"{seed}/{experiment.index}",
-            staging=folder,
+            staging=staged,
         )
     finally:
         shutil.rmtree(folder, ignore_errors=True)

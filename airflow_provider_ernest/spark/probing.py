@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-import tempfile
+import shutil
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
+from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
 from airflow_provider_ernest.spark.bandwidth import Bandwidth, Measurement, rate
 from airflow_provider_ernest.spark.driver_address import driver_conf
 from airflow_provider_ernest.spark.sizing import sizing_conf
@@ -71,7 +72,8 @@ def probe_bandwidth(
     """
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
-    with tempfile.TemporaryDirectory(prefix="ernest-probe-") as folder:
+    folder = make_owned(runtime_folder())
+    try:
         output = Path(folder, "bandwidth.json")
         hook = ErnestSubmitHook(
             master_url=None if spark_conn_id else master_url,
@@ -101,6 +103,8 @@ def probe_bandwidth(
             on_submit(hook)
         _run(hook, timeout_seconds=timeout_seconds, output=output)
         bandwidth = rate(_read(output)["measurements"])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
     if len(bandwidth) != machines:
         raise _failed(f"{len(bandwidth)} of {machines} machines took part")
     for host, measured in sorted(bandwidth.items(), key=lambda item: item[1].score):

@@ -78,7 +78,7 @@ def take_sample(
         header: each file begins with a header line ("first_rows" only).
         minimum_files: at least so many files ("files" only).
         seed: the same seed takes the same sample.
-        staging: a folder that does not exist yet, for what has to be written.
+        staging: an empty folder, for what has to be written.
 
     Raises:
         InvalidParameterError: an unknown method, or one that does not suit the input.

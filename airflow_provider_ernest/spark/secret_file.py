@@ -9,11 +9,12 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
-import tempfile
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
 
 SECRET_PROPERTY = "spark.authenticate.secret"  # noqa: S105  the name of a property is no secret
 
@@ -21,8 +22,9 @@ SECRET_PROPERTY = "spark.authenticate.secret"  # noqa: S105  the name of a prope
 class SecretFile:
     """A file of properties with the secret, in a directory of its own that only this user may enter.
 
-    It must be removed when spark-submit has ended. Should this process be killed by SIGKILL before, it
-    stays where it is, for nobody else to read; at any other end of the process Python removes it.
+    It must be removed when spark-submit has ended. At any other end of this process Python removes it; after
+    a SIGKILL the next process that hands over a secret does, or the keeper of a local cluster at its end, or
+    the reaper. See `owned_folders`.
 
     Args:
         secret: that Spark's processes share.
@@ -30,6 +32,7 @@ class SecretFile:
 
     Raises:
         InvalidParameterError: a secret that a file of properties cannot hold. It is not shown.
+        MissingResourceError: there is no place for it that only this user may enter.
     """
 
     def __init__(self, secret: str, *, replaced: bytes = b"") -> None:
@@ -37,9 +40,9 @@ class SecretFile:
             raise InvalidParameterError(
                 "secret", "***", "is empty, begins or ends with a space, or has control characters"
             )
-        # mkdtemp makes it with mode 0700.
-        self._directory = tempfile.TemporaryDirectory(prefix="ernest-submit-")
-        self.path = Path(self._directory.name) / "spark.conf"
+        folder = make_owned(runtime_folder())
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.path = folder / "spark.conf"
         # The last value of a key counts. A backslash at the end of the last line would join our first one.
         content = replaced + b"\n\n" + _property("spark.authenticate", "true")
         content += _property(SECRET_PROPERTY, secret)
@@ -49,7 +52,7 @@ class SecretFile:
 
     def remove(self) -> None:
         """Remove it; may be repeated."""
-        self._directory.cleanup()
+        self._remove()
 
 
 def replaced_properties(

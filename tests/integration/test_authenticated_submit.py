@@ -173,7 +173,7 @@ class Onlooker:
                     self.command_lines.add(" ".join(process.cmdline()))
                 except psutil.Error:
                     continue
-            for path in self._folder.glob("ernest-submit-*"):
+            for path in self._folder.glob("ernest-*/*"):
                 try:
                     self.modes.add(("directory", path.stat().st_mode & 0o777))
                     self.modes.add(("file", (path / "spark.conf").stat().st_mode & 0o777))
@@ -200,7 +200,7 @@ def test_the_secret_reaches_spark_and_nobody_else(
     for line in [*onlooker.command_lines, log]:
         assert SECRET not in line
         assert "battery" not in line
-    assert not list(private_temporary_files.iterdir()), "nothing is left"
+    assert not list(private_temporary_files.glob("ernest-*/*")), "nothing is left"
 
 
 def test_the_probe_works_on_an_authenticated_cluster_of_a_single_machine(daemons):
@@ -232,4 +232,4 @@ def test_a_wrong_secret_fails_in_time(daemons, application, tmp_path, capfd, pri
     assert "total 4950" not in log
     assert "incorrect-horse" not in log
     assert not processes_mentioning(str(application))
-    assert not list(private_temporary_files.iterdir())
+    assert not list(private_temporary_files.glob("ernest-*/*"))

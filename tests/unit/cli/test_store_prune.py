@@ -1,6 +1,7 @@
 import io
 import json
 import os
+import socket
 from datetime import UTC, datetime
 
 import pytest
@@ -51,6 +52,16 @@ def test_what_is_old_goes(store, tmp_path, capsys):
     assert "Removed 5 models, 1 sample run older than 28 days" in capsys.readouterr().out
     assert count(store) == 2
     assert (tmp_path / "logs" / "app-1").exists(), "event logs go only where that is asked for"
+
+
+@pytest.mark.parametrize(("options", "stays"), [(["--dry-run"], True), (["--yes"], False)])
+def test_samples_of_killed_runs_go(store, tmp_path, monkeypatch, options, stays):
+    monkeypatch.setenv("AIRFLOW__ERNEST__STAGING", str(tmp_path / "staging"))
+    # No process has so high an id.
+    left_over = tmp_path / "staging/d/r/t" / f"{socket.gethostname()}.{2**31 - 1}.1700000000000.abc"
+    left_over.mkdir(parents=True)
+    prune(store, "--older-than", "90d", *options)
+    assert left_over.exists() == stays
 
 
 def test_event_logs_go_with_what_names_them(store, tmp_path, capsys):

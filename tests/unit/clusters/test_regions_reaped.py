@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,6 +15,7 @@ from airflow_provider_ernest.clusters.emr import job_flows
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
 from airflow_provider_ernest.clusters.reaping import ReapReport, reap_regions
 from airflow_provider_ernest.exceptions import ClusterError
+from airflow_provider_ernest.owned_folders import runtime_folder
 from tests.unit.clusters.emr.conftest import identity, specification, states
 
 NEAR, FAR = "eu-west-1", "us-east-1"
@@ -119,3 +121,13 @@ def test_a_client_that_cannot_be_made_does_not_protect_other_regions(account, fo
     assert [states(emr) for emr in forgotten] == [["WAITING"], ["TERMINATED"]]
     with pytest.raises(ClusterError, match=rf"eu-west-1.*{raised}"):
         report.raise_failures()
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_secrets_that_killed_tasks_have_left_on_this_host_go(tmp_path, monkeypatch, dry_run):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    # No process has so high an id.
+    left_over = runtime_folder() / f"{socket.gethostname()}.{2**31 - 1}.1700000000000.abc"
+    left_over.mkdir()
+    reap_regions({}, now=datetime.now(UTC), grace_seconds=0, dry_run=dry_run, include_emr=False)
+    assert left_over.exists() == dry_run

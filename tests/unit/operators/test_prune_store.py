@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+import socket
 from datetime import UTC, datetime
 
 import pytest
@@ -9,7 +10,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.documents import Observation
 from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.operators.locations import folder, store_root
+from airflow_provider_ernest.operators.locations import folder, staging, store_root
 from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import ago, observation, save_all
@@ -44,6 +45,16 @@ def test_by_default_everything_is_kept(store, context, capsys):
     assert json.loads(json.dumps(summary)) == summary
     assert (summary["removed"], count(store)) == ({}, 8)
     assert "Everything is kept" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+def test_samples_of_killed_runs_go_whatever_is_kept(store, context, dry_run, capsys):
+    # No process has so high an id.
+    left_over = staging(context) / f"{socket.gethostname()}.{2**31 - 1}.1700000000000.abc"
+    left_over.mkdir(parents=True)
+    prune(context, dry_run=dry_run)
+    assert left_over.exists() == dry_run
+    assert "1 samples of runs that were killed" in capsys.readouterr().out
 
 
 def test_the_configured_retention(store, context, monkeypatch, capsys):
