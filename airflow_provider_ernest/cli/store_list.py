@@ -155,7 +155,7 @@ def _document_table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:
 def _set_aside_lines(torn: list[SetAside]) -> list[str]:
     if not torn:
         return []
-    files = "file that was torn was" if len(torn) == 1 else "files that were torn were"
+    files = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
     lines = [f"{len(torn):,} {files} set aside:"]
     lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
     if len(torn) > MOST_SET_ASIDE:

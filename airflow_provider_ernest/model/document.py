@@ -3,37 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, Self, get_args, get_type_hints
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, Self, cast, get_args, get_origin, get_type_hints
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.model.migrations import FIRST, migrated
 
-SCHEMA = FIRST
-"""Of documents whose form has never changed; see `migrations`."""
+SCHEMA = 1
+"""Of the documents that this version of the package reads and writes."""
+
+MADE_BY_HAND = "Correct it, or leave it out; a document of a newer version needs that one: upgrade then."
 
 
 class Document:
     """Base of the documents: conversion to and from what JSON can hold."""
 
-    schema: ClassVar[int] = SCHEMA
+    is_part: ClassVar[bool] = False
+    """Whether it is read from documents that have further fields, which do not matter here."""
 
     def to_dict(self) -> dict[str, Any]:
         """The document as JSON-compatible builtins, with its schema number."""
         import msgspec
 
         # By way of JSON, since its lists stay lists in XCom, where tuples become objects of Airflow's own.
-        return _with_schema(type(self), msgspec.json.decode(msgspec.json.encode(self)))
+        return {"schema": SCHEMA, **msgspec.json.decode(msgspec.json.encode(self))}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:
         """Read a document.
 
         Numbers may come as strings: Jinja makes strings of them when a DAG does not render native
-        objects. Data of an earlier schema is read as what it would be today.
+        objects.
 
         Raises:
-            InvalidDocumentError: the data does not have this document's form, or a newer schema.
+            InvalidDocumentError: the data does not have this document's form: a field of it is unknown or
+                missing, or a number of it is not finite; or it has another schema.
         """
         import msgspec
 
@@ -41,80 +46,89 @@ class Document:
             raise InvalidDocumentError(
                 f"A {cls.__name__} document must be a mapping, not {type(data).__name__}: {data!r}."
             )
-        data = _of_current_schema(cls, data)
+        schema = data.get("schema", SCHEMA)
+        if schema != SCHEMA or isinstance(schema, bool):
+            raise InvalidDocumentError(
+                f"This {cls.__name__} document has schema {schema}; this version of the package reads "
+                f"schema {SCHEMA}.",
+                remedy="Upgrade airflow-provider-ernest, or train the model again.",
+            )
+        _refuse_unknown_fields(cls, data, "")
         try:
-            return msgspec.convert(data, cls, strict=False)
+            document = msgspec.convert(data, cls, strict=False)
         # Whole numbers beyond all floats are told by those who compare them.
         except (msgspec.ValidationError, ArithmeticError) as error:
             raise InvalidDocumentError(f"This is no {cls.__name__} document: {error}.") from error
+        _refuse_infinite(document, "")
+        return document
 
 
-Change = Callable[[type[Document], dict[str, Any]], dict[str, Any]]
-
-
-def _with_schema(form: type[Document], data: dict[str, Any]) -> dict[str, Any]:
-    """The data with its schema, and with those of the documents in it whose form has changed."""
-    data = {"schema": form.schema, **data}
-    for field, inner in _versioned_fields(form):
-        data[field] = _each(data[field], inner, _with_schema)
-    return data
-
-
-def _of_current_schema(form: type[Document], data: dict[str, Any]) -> dict[str, Any]:
-    """The data, and that of the documents in it, in the form of today.
-
-    Raises:
-        InvalidDocumentError: there is no way from its schema to that.
-    """
-    schema = data.get("schema", SCHEMA)
-    if schema != form.schema:
-        changed = migrated(form.__name__, data, schema=form.schema)
-        if changed is None:
-            raise InvalidDocumentError(
-                f"This {form.__name__} document has schema {schema}; this version of the package reads "
-                f"schema {form.schema}.",
-                remedy="Upgrade airflow-provider-ernest, or train the model again.",
-            )
-        data = changed
-    for field, inner in _versioned_fields(form):
-        if field in data:
-            data = {**data, field: _each(data[field], inner, _of_current_schema)}
-    return data
-
-
-def _each(value: Any, form: type[Document], change: Change) -> Any:
-    """A field's value with its document, or each of its documents, changed."""
-    if isinstance(value, dict):
-        return change(form, value)
-    if isinstance(value, list | tuple):
-        return [_each(part, form, change) for part in value]
-    return value
-
-
-VersionedFields = tuple[tuple[str, type[Document]], ...]
-_versioned: dict[type[Document], VersionedFields] = {}
-
-
-def _versioned_fields(form: type[Document]) -> VersionedFields:
-    """The fields of a class that hold documents whose form has changed, or that of others in them.
-
-    Most have none: reading and writing them costs nothing more.
-    """
-    if form not in _versioned:
-        _versioned[form] = tuple(
-            (field, inner)
-            for field, hint in get_type_hints(form).items()
-            for inner in _documents_in(hint)
-            if inner.schema != SCHEMA or _versioned_fields(inner)
+def _refuse_unknown_fields(form: type[Document], data: Mapping[str, Any], where: str) -> None:
+    """A misspelt field would be passed over in silence, and its default taken in its place."""
+    if form.is_part:
+        return
+    known = _fields(form)
+    for name in data.keys() - known.names:
+        raise InvalidDocumentError(
+            f"This is no {form.__name__} document: {f'{where}{name}'!r} is unknown.", remedy=MADE_BY_HAND
         )
-    return _versioned[form]
+    for name, inner in known.documents:
+        value = data.get(name)
+        for part in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(part, dict):
+                _refuse_unknown_fields(inner, part, f"{where}{name}.")
 
 
-def _documents_in(hint: Any) -> Iterator[type[Document]]:
-    if isinstance(hint, type) and issubclass(hint, Document):
+def _refuse_infinite(value: Any, where: str) -> None:
+    """No document of this package holds a number that JSON cannot."""
+    if type(value) is float:
+        if not math.isfinite(value):
+            raise InvalidDocumentError(f"{where}={value!r} is not a finite number.")
+    elif isinstance(value, Document):
+        for name in _fields(type(value)).measured:
+            _refuse_infinite(getattr(value, name), f"{where}.{name}" if where else name)
+    elif isinstance(value, tuple | list):
+        for part in value:
+            _refuse_infinite(part, where)
+    elif isinstance(value, dict):
+        for name, part in value.items():
+            _refuse_infinite(part, f"{where}.{name}")
+
+
+class _Fields(NamedTuple):
+    """The fields of a class.
+
+    Attributes:
+        names: of all, and of the schema: what was a document by itself says that also inside another one.
+        documents: of those that hold documents, with their class.
+        measured: the names of those that may hold fractions, also in documents of theirs.
+    """
+
+    names: frozenset[str]
+    documents: tuple[tuple[str, type[Document]], ...]
+    measured: tuple[str, ...]
+
+
+@cache
+def _fields(form: type[Document]) -> _Fields:
+    hints = get_type_hints(form)
+    types = {field.name: [*_types_in(hints[field.name])] for field in fields(cast("Any", form))}
+    inner = {
+        name: next((each for each in found if issubclass(each, Document)), None)
+        for name, found in types.items()
+    }
+    return _Fields(
+        names=frozenset({*types, "schema"}),
+        documents=tuple((name, each) for name, each in inner.items() if each is not None),
+        measured=tuple(name for name, found in types.items() if inner[name] or float in found),
+    )
+
+
+def _types_in(hint: Any) -> Iterator[type]:
+    if get_origin(hint) is None and isinstance(hint, type):
         yield hint
     for part in get_args(hint):
-        yield from _documents_in(part)
+        yield from _types_in(part)
 
 
 def _require(condition: bool, problem: str) -> None:

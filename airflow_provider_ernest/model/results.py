@@ -6,7 +6,6 @@ Like all documents they are frozen, keyword-only and in seconds and dollars; see
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 from airflow_provider_ernest.model.amdahl.sums import AmdahlState
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
@@ -103,8 +102,6 @@ class Model(Document):
         learned_from: ids of the production runs that it has learned from.
         amdahl: the extended Amdahl model's running sums over all runs, a second opinion.
     """
-
-    schema: ClassVar[int] = 2
 
     model_id: str
     job: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
 from airflow_provider_ernest.model.documents import Document
@@ -14,6 +14,8 @@ from airflow_provider_ernest.model.training_cluster import TrainedMachine, Train
 @dataclass(frozen=True, kw_only=True)
 class PaidMachine(Document):
     """A machine of a cluster, as far as it is paid for."""
+
+    is_part: ClassVar[bool] = True
 
     price_per_hour: float | None = None
 
@@ -33,6 +35,8 @@ class PaidCluster(Document):
         master: the machine of the master, where it is one of its own.
         culled: what was launched and ended again, each a mapping with a ``machine``.
     """
+
+    is_part: ClassVar[bool] = True
 
     kind: str
     name: str

@@ -16,6 +16,7 @@ from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.model.results import Decision, FittedTerm, Model, Validation
 from airflow_provider_ernest.model.storage.catalogue import FOLDER, entry_of
 from airflow_provider_ernest.model.storage.catalogue_lines import Line, line_text
+from airflow_provider_ernest.model.storage.digests import with_digest
 from airflow_provider_ernest.model.storage.merged_lines import MARK, MOST_LOOSE, SEGMENT, SEGMENT_SUFFIX
 from airflow_provider_ernest.model.storage.stored_documents import DECISIONS, MODELS, PRODUCTION, Shelf
 
@@ -148,4 +149,4 @@ def _write_segments(folder: Path, lines: list[str]) -> None:
 
 
 def _json(document: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(document.to_dict()), indent=2)
+    return msgspec.json.format(msgspec.json.encode(with_digest(document)), indent=2)

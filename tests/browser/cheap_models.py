@@ -8,10 +8,12 @@ from random import Random
 
 import msgspec
 
+from airflow_provider_ernest.model.document import SCHEMA
 from airflow_provider_ernest.model.documents import Origin
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import FOLDER, CatalogueEntry, entry_of
+from airflow_provider_ernest.model.storage.digests import with_digest
 from airflow_provider_ernest.model.storage.stored_documents import MODELS
 from airflow_provider_ernest.model.store import ModelStore
 
@@ -26,7 +28,7 @@ def add_cheap_models(
     for model in _copies(like, number, now, versions):
         path = MODELS.path(store.root, model.job, model.instance_type, model.model_id)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(msgspec.json.encode({"schema": model.schema, **msgspec.to_builtins(model)}))
+        path.write_bytes(msgspec.json.encode(with_digest(model)))
         entries.append(entry_of(model))
     segment = store.root / FOLDER / f"segment-{new_id(now)}.jsonl"
     segment.parent.mkdir(parents=True, exist_ok=True)
@@ -61,4 +63,4 @@ def _copies(like: Model, number: int, now: datetime, versions: int) -> list[Mode
 
 
 def _line(entry: CatalogueEntry) -> bytes:
-    return msgspec.json.encode({"schema": entry.schema, **msgspec.to_builtins(entry)}) + b"\n"
+    return msgspec.json.encode({"schema": SCHEMA, **msgspec.to_builtins(entry)}) + b"\n"

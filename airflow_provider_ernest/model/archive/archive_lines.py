@@ -1,8 +1,8 @@
 """The form of an archive: JSON Lines, compressed by gzip or not.
 
 The first line is a header: ``{"format", "version", "exported_at", "without_addresses", "documents": {kind:
-count}}``. Each further line is one document: ``{"kind", "document"}``. The header counts them, so a reader
-sees whether the file is whole.
+count}}``. Each further line is one document with its digest: ``{"kind", "document"}``. The header counts
+them, so a reader sees whether the file is whole.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from typing import Any, BinaryIO, cast
 
 import msgspec
 
-from airflow_provider_ernest.exceptions import InvalidDocumentError
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
+from airflow_provider_ernest.model.storage.digests import DIGEST, with_digest
 from airflow_provider_ernest.model.storage.stored_documents import (
     BOTTLENECK_REPORT,
     BOTTLENECKS,
@@ -107,7 +109,7 @@ def kind_of(document: object) -> str:
 
 def document_line(document: Any) -> bytes:
     """A document as it stands in a file."""
-    return _line({"kind": kind_of(document), "document": document.to_dict()})
+    return _line({"kind": kind_of(document), "document": with_digest(document)})
 
 
 def opened(source: BinaryIO) -> BinaryIO:
@@ -122,7 +124,7 @@ class ArchiveReader:
     """Reads an archive, line by line.
 
     A file that holds a single JSON document of the store, such as a model that ``ernest fit`` has written, is
-    read as an archive of that one.
+    read as an archive of that one. It needs no digest: a person may have edited it.
 
     Args:
         source: see `opened`.
@@ -135,7 +137,7 @@ class ArchiveReader:
         self.damage = ""
         """Why what follows the lines read so far cannot be read; empty where all could."""
         self._source = opened(source)
-        self._single: Any = None
+        self._single: Line | None = None
         first = self._read_line()
         self.header = self._header(first or b"")
 
@@ -143,7 +145,7 @@ class ArchiveReader:
         """The lines after the first. What is no document comes with its problem; damage ends it."""
         number = 1
         if self._single is not None:
-            yield _decoded(number, self._single)
+            yield self._single
             return
         while (text := self._read_line()) is not None:
             number += 1
@@ -192,7 +194,7 @@ class ArchiveReader:
         for kind, shelf in tuple(SHELVES_BY_KIND.items())[::-1]:
             # Models come last: the others name theirs, too.
             if isinstance(data, dict) and shelf.id_field in data:
-                self._single = {"kind": kind, "document": data}
+                self._single = _read(1, kind, data, is_by_hand=DIGEST not in data)
                 return Header(exported_at="", documents={kind: 1})
         raise InvalidDocumentError(
             f"This is no archive of a store, nor a document of one. {self.damage}".rstrip(),
@@ -217,14 +219,23 @@ def _parsed(number: int, text: bytes) -> Line:
 
 
 def _decoded(number: int, data: dict[str, Any]) -> Line:
-    shelf = SHELVES_BY_KIND.get(str(data.get("kind")))
-    if shelf is None:
+    if str(data.get("kind")) not in SHELVES_BY_KIND:
         return Line(number=number, problem=_short(f"{data.get('kind')!r} is no kind of document."))
+    return _read(number, str(data["kind"]), data.get("document"), is_by_hand=False)
+
+
+def _read(number: int, kind: str, data: Any, *, is_by_hand: bool) -> Line:
+    """The line of a document; one that is by hand bears no digest, and must be of use as it is."""
+    from airflow_provider_ernest.model.terms import check_terms
+
+    shelf = SHELVES_BY_KIND[kind]
     try:
-        document = shelf.form.from_dict(data.get("document", {}))
-    except InvalidDocumentError as error:
+        document = shelf.form.from_dict(data) if is_by_hand else shelf.of_data(data)
+        if is_by_hand and isinstance(document, Model):
+            check_terms([term.name for term in document.terms])
+    except (InvalidDocumentError, InvalidParameterError) as error:
         return Line(number=number, problem=_short(str(error)))
-    return Line(number=number, kind=str(data["kind"]), document=document)
+    return Line(number=number, kind=kind, document=document)
 
 
 def _short(problem: str) -> str:

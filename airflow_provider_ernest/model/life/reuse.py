@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.exceptions import InadequateModelError
+from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
 from airflow_provider_ernest.model.adequacy import check_adequacy
 from airflow_provider_ernest.model.documents import RunConditions
 from airflow_provider_ernest.model.identity import moment_of
@@ -25,6 +25,7 @@ from airflow_provider_ernest.model.life.freshness import (
 )
 from airflow_provider_ernest.model.records import AGE, CODE
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.model.terms import check_terms
 
 SAME_SIZE = 0.01
 """A growth of less is not worth a word."""
@@ -87,6 +88,10 @@ def judge(
         policy: how long models are good for.
         now: with its time zone.
     """
+    try:
+        check_terms([term.name for term in model.terms])
+    except InvalidParameterError as error:
+        return _refused(model, str(error))
     code = _code_verdict(model, artifact_sha256, policy)
     if code is not None:
         return code

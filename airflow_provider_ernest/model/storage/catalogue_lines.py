@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
+from airflow_provider_ernest.model.document import SCHEMA
 from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
 from airflow_provider_ernest.model.storage.stored_files import decode_json
 
@@ -52,9 +53,12 @@ def read_line(text: str) -> Line:
     """
     data = decode_json(text)
     if not isinstance(data, dict) or not data.get("is_removed"):
+        at = _text_in(data, "listed_at") if isinstance(data, dict) else ""
+        if at:
+            del data["listed_at"]
         entry = CatalogueEntry.from_dict(data)
-        return Line(entry.key, _text_in(data, "listed_at"), entry)
-    if data.get("schema") != CatalogueEntry.schema:
+        return Line(entry.key, at, entry)
+    if data.get("schema") != SCHEMA:
         raise InvalidDocumentError(f"This line has schema {data.get('schema')!r}, that of another version.")
     name, kind, job, instance_type = (_text_in(data, field) for field in KEY)
     return Line((name, kind, job, instance_type), _text_in(data, "listed_at"), None)
@@ -86,7 +90,7 @@ def line_text(line: Line) -> str:
 def _removal(key: Key) -> dict[str, Any]:
     # Earlier versions of this package skip it with a warning: it lacks what an entry must have.
     names = dict(zip(KEY, key, strict=True))
-    return {"schema": CatalogueEntry.schema, "is_removed": True, **names}
+    return {"schema": SCHEMA, "is_removed": True, **names}
 
 
 def time_after(line: Line | None) -> str:

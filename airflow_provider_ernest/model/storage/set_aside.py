@@ -1,4 +1,4 @@
-"""Torn files: those of a store that end in the middle of their JSON, as a crash or a broken copy leaves them.
+"""Damaged files of a store: torn in the middle of their JSON, or changed since they were stored.
 
 They are moved to a folder of their own under the store's root, with the folders that they lay in:
 ``root / .set-aside / job / instance type / file``. Nothing there is ever overwritten or read as a document,
@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_ernest.model.storage.digests import damage_in
 from airflow_provider_ernest.model.storage.stored_files import (
     changed_at,
     files,
     is_settled,
-    is_whole_json,
     store_errors,
 )
 from airflow_provider_ernest.model.storage.whole_files import local_path, move_whole
@@ -50,8 +50,8 @@ class SetAside:
     at: str
 
 
-def set_aside_if_torn(root: Any, path: Any) -> bool:
-    """Set a file aside if its content is not the whole of some JSON text. Never raises.
+def set_aside_if_damaged(root: Any, path: Any) -> bool:
+    """Set a file aside if it is torn, or does not agree with its digest. Never raises.
 
     Args:
         root: the store's.
@@ -65,10 +65,10 @@ def set_aside_if_torn(root: Any, path: Any) -> bool:
         if not str(path.name).endswith(SUFFIX):
             return False
         content = path.read_bytes()
-        if is_whole_json(content) or not is_settled(path):
+        if not damage_in(content) or not is_settled(path):
             return False
         target = set_aside(root, path, _problem(content))
-        if is_whole_json(target.read_bytes()):
+        if not damage_in(target.read_bytes()):
             # Somebody has put a whole file there between reading and moving it.
             move_whole(target, path)
             return False
@@ -76,7 +76,7 @@ def set_aside_if_torn(root: Any, path: Any) -> bool:
     except FileNotFoundError:
         return True
     except Exception as error:
-        log.info("%s is torn and cannot be moved: %s", path, error)
+        log.info("%s is damaged and cannot be moved: %s", path, error)
         return False
 
 
@@ -157,15 +157,7 @@ def _moved_at(path: Any) -> str:
 
 
 def _problem(content: bytes) -> str:
-    if is_whole_json(content):
+    damage = damage_in(content)
+    if not damage:
         return "It is whole now. Move it back to where it lay, and delete the catalogue: it is made again."
-    remedy = "Import a whole copy if you have one (`ernest store import`), and delete it."
-    if not content.strip():
-        return f"It is empty. {remedy}"
-    if not content.strip(b"\0"):
-        return f"It holds nothing but zeros. {remedy}"
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return f"It is not text of UTF-8, {len(content):,} bytes. {remedy}"
-    return f"It ends or breaks off in the middle of its JSON, {len(content):,} bytes. {remedy}"
+    return f"{damage} Import a whole copy if you have one (`ernest store import`), and delete it."

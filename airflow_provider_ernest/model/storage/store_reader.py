@@ -13,7 +13,7 @@ from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, Obs
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import Catalogue
 from airflow_provider_ernest.model.storage.daemon_threads import in_threads
-from airflow_provider_ernest.model.storage.set_aside import set_aside_if_torn
+from airflow_provider_ernest.model.storage.set_aside import set_aside_if_damaged
 from airflow_provider_ernest.model.storage.store_removal import Removal
 from airflow_provider_ernest.model.storage.store_scan import READERS, all_documents
 from airflow_provider_ernest.model.storage.stored_documents import (
@@ -201,7 +201,7 @@ class StoreReader:
             try:
                 return shelf.decode(path.read_text(encoding="utf-8"))
             except (InvalidDocumentError, UnicodeDecodeError):
-                if set_aside_if_torn(self.root, path):
+                if set_aside_if_damaged(self.root, path):
                     self._removal.unlist_file(shelf, path)
                 raise
 

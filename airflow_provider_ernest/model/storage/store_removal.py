@@ -1,4 +1,4 @@
-"""Documents that go, deleted for good or set aside as torn: the catalogue lists them no more."""
+"""Documents that go, deleted for good or set aside as damaged: the catalogue lists them no more."""
 
 from __future__ import annotations
 

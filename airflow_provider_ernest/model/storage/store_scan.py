@@ -138,7 +138,7 @@ def all_documents(
 
     Args:
         root: the store's.
-        on_set_aside: told of files that were torn.
+        on_set_aside: told of files that were damaged.
         on_skip: told, on any thread, the path of each file or folder that is skipped.
 
     Raises:

@@ -24,7 +24,8 @@ from airflow_provider_ernest.model.records import (
     ProductionRun,
 )
 from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.storage.set_aside import set_aside_if_torn
+from airflow_provider_ernest.model.storage.digests import with_digest, without_digest
+from airflow_provider_ernest.model.storage.set_aside import set_aside_if_damaged
 from airflow_provider_ernest.model.storage.stored_files import decode_json as decode_json
 from airflow_provider_ernest.model.storage.stored_files import files as files
 from airflow_provider_ernest.model.storage.stored_files import forget_listing
@@ -128,14 +129,14 @@ class Shelf(Generic[Stored]):
             try:
                 create_whole(path, text)
             except FileExistsError:
-                if set_aside_if_torn(root, path):
+                if set_aside_if_damaged(root, path):
                     create_whole(path, text)
                 elif not self._is_in(path, document):
                     raise
         return path
 
     def _is_in(self, path: Any, document: Stored) -> bool:
-        """Whether a file holds the document; its text may differ: an earlier version may have written it."""
+        """Whether a file holds the document."""
         try:
             return self.decode(path.read_text(encoding="utf-8")) == document
         except (InvalidDocumentError, UnicodeDecodeError):
@@ -155,16 +156,20 @@ class Shelf(Generic[Stored]):
         """The document in a file's text.
 
         Raises:
-            InvalidDocumentError: there is none.
+            InvalidDocumentError: there is none, or it is not as it was stored.
         """
-        return self.form.from_dict(decode_json(text))
+        return self.of_data(decode_json(text))
+
+    def of_data(self, data: Any) -> Stored:
+        """The document in what JSON said; see `decode`."""
+        return self.form.from_dict(without_digest(data))
 
     def read_document(self, path: Any, *, on_set_aside: OnSetAside = ignore) -> Stored | None:
         """The document in the file; None, with a warning in the log that names it, where there is none.
 
         Args:
             path: the file's.
-            on_set_aside: called where the file was torn and is not there any more.
+            on_set_aside: called where the file was damaged and is not there any more.
 
         Raises:
             OSError: the file cannot be read.
@@ -172,7 +177,7 @@ class Shelf(Generic[Stored]):
         try:
             return self.decode(path.read_text(encoding="utf-8"))
         except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
-            if set_aside_if_torn(self.root_of(path), path):
+            if set_aside_if_damaged(self.root_of(path), path):
                 on_set_aside(self, path)
             else:
                 log.warning("Skipping %s, which is no %s: %s", path, self.kind, error)
@@ -210,7 +215,7 @@ class Shelf(Generic[Stored]):
     def _encode(self, document: Stored, name: str) -> str:
         """The document as JSON that has been read back."""
         try:
-            encoded = msgspec.json.encode(document.to_dict())
+            encoded = msgspec.json.encode(with_digest(document))
             text = (msgspec.json.format(encoded, indent=2) if self.is_indented else encoded).decode("utf-8")
             if self.decode(text) != document:
                 raise InvalidDocumentError("It would not be the same.")

@@ -131,7 +131,7 @@ def test_torn_files_that_were_set_aside_are_named(root, capsys):
     ModelStore(root).history("pca", "m5.large")
     (aside,) = list_set_aside(root)
     told = run(capsys, "list", "--store", root)
-    assert "1 file that was torn was set aside:" in told
+    assert "1 file that was damaged was set aside:" in told
     assert str(aside.path) in told
     listed = json.loads(run(capsys, "list", "--store", root, "--json"))["set_aside"]
     assert [each["path"] for each in listed] == [str(aside.path)]

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.cli.main import main
+from airflow_provider_ernest.model.storage.digests import sealed
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.cli.test_store import run
 from tests.unit.model.sample_records import a_decision, a_model
@@ -99,7 +100,7 @@ def test_a_job_that_is_not_there_is_named_and_no_file_is_made(root, tmp_path, ca
 
 def test_what_cannot_be_read_is_told_and_the_exit_code_says_so(root, tmp_path, capsys):
     newer = next((root / "sums" / "m5.large").glob("*.json"))
-    newer.write_text('{"schema": 99}')
+    newer.write_text(json.dumps(sealed({"schema": 99})))
     file = tmp_path / "store.jsonl"
     assert main(["store", "export", str(file), "--store", str(root)]) == 1
     told = capsys.readouterr()

@@ -143,7 +143,7 @@ DOCUMENTS = [
 def test_a_document_survives_json(document):
     through_json = json.loads(json.dumps(document.to_dict(), allow_nan=False))
 
-    assert through_json["schema"] == document.schema
+    assert through_json["schema"] == SCHEMA
     assert type(document).from_dict(through_json) == document
 
 

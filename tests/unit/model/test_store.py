@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
+from airflow_provider_ernest.model.storage.digests import sealed, with_digest
 from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.model.training import train
 
@@ -183,7 +184,7 @@ def test_damaged_records_are_named_and_count_for_nothing(root, caplog):
     decisions, runs = store.save_decision(decision).parent, store.save_production(run).parent
     (decisions / "99991231T000000.000000Z-torn.json").write_text('{"schema": 1')
     (runs / "99991231T000001.000000Z-foreign.json").write_text("[]")
-    (runs / "99991231T000002.000000Z-decision.json").write_text(json.dumps(decision.to_dict()))
+    (runs / "99991231T000002.000000Z-decision.json").write_text(json.dumps(with_digest(decision)))
 
     assert store.decisions("pca", "m5.large", limit=1) == [decision]
     assert store.productions("pca", "m5.large", limit=1) == [run]
@@ -267,7 +268,7 @@ def test_torn_and_foreign_files_do_not_hide_the_good_ones(root, caplog):
     (folder / "99991231T000000.000000Z-torn.json").write_text(whole[: len(whole) // 2])
     (folder / "99991231T000001.000000Z-other.json").write_text('{"schema": 1, "hello": "world"}')
     (folder / "99991231T000002.000000Z-newer.json").write_text(
-        json.dumps({**json.loads(whole), "schema": 999})
+        json.dumps(sealed({**new.to_dict(), "schema": 999}))
     )
     (folder / "notes.txt").write_bytes(b"\xff\xfe not even text")
 
@@ -283,7 +284,7 @@ def test_a_model_of_another_job_in_the_folder_is_skipped(root, caplog):
     """As on file systems that do not tell upper from lower case."""
     store, mine = ModelStore(root), a_model()
     folder = store.save(mine).parent
-    (folder / "99991231T000000.000000Z-x.json").write_text(json.dumps(a_model(job="PCA").to_dict()))
+    (folder / "99991231T000000.000000Z-x.json").write_text(json.dumps(with_digest(a_model(job="PCA"))))
 
     with caplog.at_level(logging.WARNING):
         assert store.latest("pca", "m5.large") == mine

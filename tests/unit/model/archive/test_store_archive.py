@@ -10,6 +10,7 @@ from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
 from airflow_provider_ernest.model.archive import archive_lines, store_archive
 from airflow_provider_ernest.model.archive.store_archive import export_documents, import_archive
 from airflow_provider_ernest.model.storage.catalogue import Catalogue
+from airflow_provider_ernest.model.storage.digests import sealed
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import (
@@ -105,12 +106,22 @@ def test_names_lead_nowhere_else(tmp_path, other):
     assert all(path.is_relative_to(other.root) for path in set(tmp_path.rglob("*")) - before)
 
 
+def line_of(data):
+    return json.dumps({"kind": "model", "document": sealed(data)}).encode()
+
+
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
         (b'{"kind":"pickle","document":{}}', "'pickle' is no kind"),
-        (b'{"kind":"model","document":{"schema":1}}', "no Model document"),
-        (b'{"kind":"model","document":{"schema":99}}', "schema 99"),
+        (b'{"kind":"model","document":{"schema":1}}', "no digest"),
+        (line_of({"schema": 1}), "no Model document"),
+        (line_of({"schema": 99}), "schema 99"),
+        (line_of({**a_model().to_dict(), "driver_shore": 0.5}), "'driver_shore' is unknown"),
+        (
+            line_of(a_model().to_dict()).replace(b"fixed work", b"fixed worm"),
+            "does not agree with its digest",
+        ),
         (b'{"kind":"model","document":[1]}', "must be a mapping"),
         (b'{"kind":["model"],"document":{}}', "no kind"),
         (b"[1]", "no JSON object"),

@@ -53,6 +53,14 @@ def test_a_model_is_reused_where_nothing_has_changed(model):
     assert "nothing that it depends on has changed" in found.reason
 
 
+def test_a_model_with_a_term_that_nobody_knows_is_not_reused(model):
+    misspelt = replace(model, terms=(replace(model.terms[0], name="machmnes"), *model.terms[1:]))
+    found = verdict(misspelt)
+
+    assert not found.is_reused
+    assert "'machmnes'" in found.reason
+
+
 def test_more_data_is_told_with_the_reason(model):
     grown = replace(
         CONDITIONS, input=InputFingerprint(partitions=13, total_bytes=13 * 10**8, columns=3, format="csv")

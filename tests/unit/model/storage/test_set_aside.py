@@ -11,11 +11,12 @@ from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.storage import set_aside as set_aside_module
 from airflow_provider_ernest.model.storage import stored_files
 from airflow_provider_ernest.model.storage.catalogue_entry import MODEL
+from airflow_provider_ernest.model.storage.digests import sealed, with_digest
 from airflow_provider_ernest.model.storage.set_aside import (
     FOLDER,
     list_set_aside,
     set_aside,
-    set_aside_if_torn,
+    set_aside_if_damaged,
 )
 from airflow_provider_ernest.model.storage.stored_documents import MODELS
 from airflow_provider_ernest.model.store import ModelStore
@@ -24,7 +25,7 @@ from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of, id_
 
 TORN = {
     "empty": b"",
-    "in the middle": b'{"schema": 2, "model_id": ',
+    "in the middle": b'{"schema": 1, "model_id": ',
     "not UTF-8": b'{"job": "\xff\xfe"}',
     "zeros": b"\0" * 64,
     "two documents": b'{"schema": 1}{"schema": 1}',
@@ -96,9 +97,9 @@ def test_newer_foreign_and_misplaced_files_stay_where_they_are(root, caplog):
     store, model = ModelStore(root), a_model()
     folder = store.save(model).parent
     contents = {
-        "99991231T000000.000000Z-newer.json": json.dumps({**model.to_dict(), "schema": 999}),
+        "99991231T000000.000000Z-newer.json": json.dumps(sealed({**model.to_dict(), "schema": 999})),
         "99991231T000001.000000Z-foreign.json": "[]",
-        "99991231T000002.000000Z-other.json": json.dumps(a_model(job="sort").to_dict()),
+        "99991231T000002.000000Z-other.json": json.dumps(with_digest(a_model(job="sort"))),
         "99991231T000003.000000Z-deep.json": "[" * 100_000 + "]" * 100_000,
         "notes.txt": "not JSON",
     }
@@ -264,7 +265,7 @@ def test_a_whole_file_that_somebody_puts_there_meanwhile_stays(tmp_path, monkeyp
 
     monkeypatch.setattr(set_aside_module, "move_whole", repaired)
 
-    assert not set_aside_if_torn(tmp_path, path)
+    assert not set_aside_if_damaged(tmp_path, path)
     assert ModelStore(tmp_path).latest("pca", "m5.large") == a_model()
 
 

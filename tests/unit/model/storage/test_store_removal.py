@@ -10,6 +10,7 @@ from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidPara
 from airflow_provider_ernest.model.documents import Configuration
 from airflow_provider_ernest.model.storage import catalogue_lines, merged_lines
 from airflow_provider_ernest.model.storage.catalogue import FOLDER, Catalogue, entry_of
+from airflow_provider_ernest.model.storage.digests import with_digest
 from airflow_provider_ernest.model.storage.store_scan import StoreScan
 from airflow_provider_ernest.model.storage.stored_documents import MODELS
 from airflow_provider_ernest.model.store import ModelStore
@@ -295,7 +296,7 @@ def test_all_documents_come_job_by_job(root, caplog):
     for document in reversed(documents):
         store.save_any(document)
     misplaced = MODELS.path(root, "pca", "m5.large", "misplaced")
-    misplaced.write_text(json.dumps(a_model(9, job="join").to_dict()))
+    misplaced.write_text(json.dumps(with_digest(a_model(9, job="join"))))
     (root / "notes.txt").write_text("no job")
 
     found = list(store.all_documents())

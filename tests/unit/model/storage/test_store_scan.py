@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from airflow_provider_ernest.model.storage.digests import sealed
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.model.sample_records import a_model, a_production_run
 from tests.unit.model.stored_examples import save_all
@@ -13,7 +14,7 @@ from tests.unit.model.stored_examples import save_all
 def test_a_document_without_a_name_hides_no_other(tmp_path, field, caplog):
     store = save_all(ModelStore(tmp_path), a_model())
     path = store.save_production(a_production_run())
-    path.write_text(json.dumps({**a_production_run().to_dict(), field: ""}))
+    path.write_text(json.dumps(sealed({**a_production_run().to_dict(), field: ""})))
     for listed in (tmp_path / ".catalogue").iterdir():
         listed.unlink()
     skipped = []
@@ -28,5 +29,5 @@ def test_a_number_beyond_all_numbers_hides_no_other(tmp_path):
     path = store.save(a_model(2))
     document = a_model(2).to_dict()
     document["observations"][0]["machines"] = 10**400
-    path.write_text(json.dumps(document))
+    path.write_text(json.dumps(sealed(document)))
     assert store.history("pca", "m5.large") == [a_model(0), a_model(1)]

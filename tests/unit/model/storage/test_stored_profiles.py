@@ -5,6 +5,7 @@ import json
 import pytest
 
 from airflow_provider_ernest.model.run_profile import BLOCKING
+from airflow_provider_ernest.model.storage.digests import sealed
 from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.model.profile_samples import a_profile, a_run_profile, a_stage
 from tests.unit.model.sample_records import a_model
@@ -60,8 +61,7 @@ def test_beside_profiles_and_reports_a_job_has_still_its_models_only(store):
 
 def test_a_profile_of_a_later_version_is_left_where_it_is(store, caplog):
     path = store.save_profile(a_profile())
-    later = {**json.loads(path.read_text()), "schema": 99}
-    path.write_text(json.dumps(later))
+    path.write_text(json.dumps(sealed({**a_profile().to_dict(), "schema": 99})))
     assert store.profiles("pca", "m5.large") == []
     assert path.exists()
     assert "schema 99" in caplog.text

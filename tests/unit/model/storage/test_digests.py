@@ -1,0 +1,104 @@
+"""A stored document says no other than what was stored, whatever a disk or a hand has changed in its file."""
+
+import json
+
+import pytest
+
+from airflow_provider_ernest.cli.main import main
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.model.storage.digests import DIGEST, damage_in
+from airflow_provider_ernest.model.storage.set_aside import list_set_aside
+from airflow_provider_ernest.model.storage.stored_documents import SHELVES
+from airflow_provider_ernest.model.store import ModelStore
+from tests.unit.model.sample_records import a_model
+from tests.unit.model.store_samples import KINDS, MADE, age, all_of, id_of
+
+SHELF = {shelf.form: shelf for shelf in SHELVES}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_flipped_bit_makes_another_document(tmp_path, kind):
+    document = MADE[kind]()
+    shelf = SHELF[type(document)]
+    content = ModelStore(tmp_path).save_any(document).read_bytes()
+
+    for position in range(len(content)):
+        flipped = bytearray(content)
+        flipped[position] ^= 1 << position % 8
+        path = tmp_path / "flipped.json"
+        path.write_bytes(flipped)
+        read = shelf.read_or_skip(path)
+        assert read is None or read == document, bytes(flipped)
+
+
+def test_a_document_that_was_changed_is_set_aside_and_can_be_stored_anew(tmp_path, caplog):
+    store = ModelStore(tmp_path)
+    old, new = a_model(), a_model(1)
+    store.save(old)
+    path = store.save(new)
+    path.write_text(path.read_text().replace('"machines": 2', '"machines": 3'))
+    age(path)
+
+    assert store.latest("pca", "m5.large") == old
+    assert f"{path} was set aside: Its content does not agree with its digest" in caplog.text
+    (aside,) = list_set_aside(tmp_path)
+    assert "`ernest store import" in aside.problem
+    assert [entry.id for entry in store.catalogue.entries()] == [old.model_id]
+    store.save(new)
+    assert store.latest("pca", "m5.large") == new
+
+
+def test_a_file_without_a_digest_is_named_and_left_to_its_owner(tmp_path, caplog):
+    store = ModelStore(tmp_path)
+    path = store.save(a_model())
+    path.write_text(json.dumps(a_model().to_dict()))
+    age(path)
+
+    assert store.latest("pca", "m5.large") is None
+    with pytest.raises(StoreError, match="ernest store import"):
+        store.load("pca", "m5.large", a_model().model_id)
+    assert path.exists()
+    assert "bears no digest" in caplog.text
+
+
+def test_an_edited_document_comes_into_the_store_by_import(tmp_path, capsys):
+    store, file = ModelStore(tmp_path / "store"), tmp_path / "edited.json"
+    store.save(a_model())
+    assert main(["store", "show", a_model().model_id, "--store", str(store.root), "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert DIGEST not in shown
+    file.write_text(json.dumps({**shown, "model_id": "20270101T000000.000000Z-ab", "startup_seconds": 9.0}))
+
+    assert main(["store", "import", str(file), "--store", str(store.root)]) == 0
+
+    assert store.latest("pca", "m5.large").startup_seconds == 9.0
+
+
+@pytest.mark.parametrize(
+    ("change", "problem"),
+    [
+        ({"startup_second": 9.0}, "'startup_second' is unknown"),
+        ({"observations": [{"index": 0, "machines": 2, "scale": 0.1, "secs": 5.0}]}, "'observations.secs'"),
+        ({"startup_seconds": "inf"}, "startup_seconds=inf is not a finite number"),
+        ({"terms": [{"name": "machmnes", "meaning": "?", "coefficient": 0.1}]}, "'machmnes'"),
+        ({DIGEST: "0" * 64}, "does not agree with its digest"),
+    ],
+)
+def test_an_edited_document_with_a_mistake_is_refused_by_name(tmp_path, change, problem, capsys):
+    file = tmp_path / "edited.json"
+    file.write_text(json.dumps({**a_model().to_dict(), **change}))
+
+    assert main(["store", "import", str(file), "--store", str(tmp_path / "store")]) == 1
+
+    assert problem in capsys.readouterr().err
+    assert ModelStore(tmp_path / "store").latest("pca", "m5.large") is None
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_whole_is_not_damaged(tmp_path, kind):
+    store, document = ModelStore(tmp_path), MADE[kind]()
+    content = store.save_any(document).read_bytes()
+
+    assert damage_in(content) == ""
+    assert len(content) - len(json.dumps(document.to_dict(), indent=2)) < 100, "a digest is small"
+    assert [id_of(kind, each) for each in all_of(store, kind)] == [id_of(kind, document)]
