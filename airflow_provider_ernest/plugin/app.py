@@ -11,6 +11,7 @@ from airflow_provider_ernest.plugin import models_api, pages, run_api
 from airflow_provider_ernest.plugin.access import requires_pages
 from airflow_provider_ernest.plugin.errors import NOTHING_HERE, handle_errors
 from airflow_provider_ernest.plugin.headers import Headers
+from airflow_provider_ernest.plugin.limiter import Limiter
 from airflow_provider_ernest.plugin.responses import REFUSALS
 
 DESCRIPTION = """\
@@ -38,6 +39,8 @@ def create_app() -> FastAPI:
         openapi_url=None,
     )
     handle_errors(app)
+    app.add_middleware(Limiter)
+    # Outside of it: its answers bear them, too.
     app.add_middleware(Headers)
 
     @app.get("/openapi.json", tags=["Description"], summary="This description")

@@ -7,12 +7,16 @@ from contextlib import contextmanager
 
 from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
 from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.plugin.prediction_request import MOST_COMPUTED
 
 MOST_CONFIGURATIONS = 100
 """Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. At 100 of
 them a fit with its prediction was measured to take 0.4 s and 0.03 GB on one core, at 200 half a second and
 0.1 GB, and memory grows by the square. One request may fit `MOST_TYPES` other models besides, and an API
 server answers dozens of requests at once."""
+
+MOST_NUMBERS = 200_000
+"""In the matrix of the terms of runs or answers, whatever the method: its copies take some 0.02 GB then."""
 
 
 @contextmanager
@@ -37,6 +41,13 @@ def _refuse_what_cannot_be(model: Model) -> None:
 
     if not model.observations:
         raise cannot_predict(model, "it has no observations", remedy="Train it again.")
+    rows, terms = max(len(model.observations), MOST_COMPUTED), len(model.terms)
+    if rows * terms > MOST_NUMBERS:
+        raise cannot_predict(
+            model,
+            f"it has {len(model.observations):,} runs and {terms:,} terms, more than a page can wait for",
+            remedy="Ask it on the command line, with ernest choose.",
+        )
     try:
         check_method(model.method)
         check_terms([term.name for term in model.terms])

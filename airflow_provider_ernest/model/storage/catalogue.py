@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any
 
+from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.model.storage.catalogue_entry import (
     DECISION,
     MODEL,
@@ -41,6 +43,8 @@ log = logging.getLogger(__name__)
 FOLDER = ".catalogue"
 SECONDS_BETWEEN_SCANS = 60.0
 """Where the catalogue cannot be made whole, its readers look through the store no more often."""
+MOST_SECONDS_IN_LINE = 20.0
+"""So long one thread waits for another one that reads it."""
 
 
 class Catalogue:
@@ -82,7 +86,7 @@ class Catalogue:
         Raises:
             StoreError: it cannot be read or written.
         """
-        with self._lock, self._read_errors():
+        with self._held(), self._read_errors():
             self._take_news()
             missing = [entry for entry in entries if not self.is_listed(entry.key)]
             # Without a time: who removes one at this moment writes what counts more.
@@ -98,7 +102,7 @@ class Catalogue:
         Raises:
             StoreError: the catalogue cannot be read.
         """
-        with self._lock, self._read_errors():
+        with self._held(), self._read_errors():
             self._take_news()
             return time_after(self._latest.get(key))
 
@@ -116,7 +120,7 @@ class Catalogue:
             StoreError: that cannot be written. This object forgets the thing nevertheless.
         """
         line, known = Line(key, at, None), self._latest.get(key)
-        with self._lock:
+        with self._held():
             self._take([line])
         self._write(line)
         return known is not None and known.entry is not None
@@ -134,7 +138,7 @@ class Catalogue:
         Raises:
             StoreError: the store cannot be read.
         """
-        with self._lock, self._read_errors():
+        with self._held(), self._read_errors():
             # Asked for first: who marks has written everything before.
             is_whole = self._lines.is_marked()
             self._take_news()
@@ -145,6 +149,19 @@ class Catalogue:
                 listed = (self._latest[key].entry for key in sorted(self._latest))
                 self._sorted = [entry for entry in listed if entry is not None]
             return list(self._sorted)
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """One reader at a time: what it reads the others know, too. Nobody waits long where storage hangs."""
+        if not self._lock.acquire(timeout=MOST_SECONDS_IN_LINE):
+            raise StoreError(
+                f"Reading the catalogue in {self._lines.folder} takes more than {MOST_SECONDS_IN_LINE:g} s.",
+                remedy="Try again; if it stays like that, check that the store's storage answers.",
+            )
+        try:
+            yield
+        finally:
+            self._lock.release()
 
     def _read_errors(self) -> Any:
         return store_errors(f"The catalogue in {self._lines.folder} cannot be read")

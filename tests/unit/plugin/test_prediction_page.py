@@ -261,6 +261,19 @@ def test_more_configurations_than_a_page_can_wait_for(store: ModelStore, trained
     assert len(predicted(store, by_least_squares)["curve"]) == 12
 
 
+@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
+@pytest.mark.parametrize(("runs", "terms"), [(100_001, 2), (2, 1_500)])
+def test_more_numbers_than_a_page_can_wait_for(store: ModelStore, trained: Model, method, runs, terms):
+    large = replace(
+        trained,
+        method=method,
+        observations=trained.observations[:1] * runs,
+        terms=tuple(replace(trained.terms[0], name=f"scale^{index + 2}") for index in range(terms)),
+    )
+    with pytest.raises(FitError, match=r"runs and [\d,]+ terms.*with ernest choose"):
+        predicted(store, large)
+
+
 def test_a_model_that_was_trained_again_predicts_anew(store: ModelStore, trained: Model):
     before = predicted(store, trained)["curve"][0]["seconds"]
     slower = tuple(replace(run, seconds=3 * run.seconds) for run in trained.observations)
