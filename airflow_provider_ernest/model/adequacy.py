@@ -108,8 +108,15 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
         f"Run {run.index} ({run.machines} machines, scale {run.scale:g}, {run.seconds:.1f} s) does not fit "
         f"the others: it was disturbed or short of memory with a probability of {probability:.0%}, and "
         "counts accordingly less."
-        for run, probability in zip(observations, predictor.disturbed_, strict=True)
-        if probability > PROBABLY_DISTURBED
+        for run, probability, apart in zip(observations, predictor.disturbed_, predictor.apart_, strict=True)
+        if probability > PROBABLY_DISTURBED and not apart
+    ]
+    warnings += [
+        f"Run {run.index} ({run.machines} machines, scale {run.scale:g}, {run.seconds:.4g} s) contradicts "
+        "the others, which agree with each other: it is left out. Look at it: a run that ended early or was "
+        "held up says nothing of the job."
+        for run, apart in zip(observations, predictor.apart_, strict=True)
+        if apart
     ]
     if predictor.noise_ > MUCH_NOISE:
         warnings.append(

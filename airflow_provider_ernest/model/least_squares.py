@@ -1,9 +1,9 @@
-"""Non-negative least squares that does not give up."""
+"""Fits with coefficients that are not negative: least squares that do not give up, and the smallest error."""
 
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import lsq_linear, nnls
+from scipy.optimize import linprog, lsq_linear, nnls
 
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.model.parameters import FloatArray
@@ -37,3 +37,34 @@ def non_negative_least_squares(rows: FloatArray, values: FloatArray) -> FloatArr
             raise FitError(f"Non-negative least squares did not converge: {result.message}") from None
         solution = result.x
     return np.asarray(solution / lengths, dtype=np.float64)
+
+
+def nearest(columns: FloatArray, seconds: FloatArray) -> tuple[FloatArray, float]:
+    """The sum of terms with the smallest largest error, and that error as a factor.
+
+    With coefficients c, not negative, ``columns @ c`` lies within ``seconds / factor`` and
+    ``seconds * factor`` at each point; as a linear programme, in ``factor * c`` and ``factor ** 2``.
+
+    Args:
+        columns: the terms' values at the points, shape (n, p).
+        seconds: shape (n,).
+
+    Returns:
+        The coefficients, shape (p,), and the factor, at least 1; infinity where the terms are all 0 at a
+        point.
+    """
+    shares = columns / seconds[:, None]
+    lengths = shares.max(axis=0)
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    shares = shares / lengths
+    count, terms = shares.shape
+    result = linprog(
+        np.append(np.zeros(terms), 1.0),
+        A_ub=np.block([[-shares, np.zeros((count, 1))], [shares, -np.ones((count, 1))]]),
+        b_ub=np.append(-np.ones(count), np.zeros(count)),
+        bounds=[(0.0, None)] * terms + [(1.0, None)],
+    )
+    if not result.success:
+        return np.zeros(terms), float("inf")
+    factor = float(np.sqrt(result.fun))
+    return np.asarray(result.x[:-1] / lengths / factor, dtype=np.float64), factor

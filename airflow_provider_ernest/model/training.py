@@ -10,8 +10,10 @@ import numpy as np
 
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.model.adequacy import warnings_about
+from airflow_provider_ernest.model.averaging.contradiction import contradiction, wrong_points
 from airflow_provider_ernest.model.averaging.predictor import TermAveraging
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior, prior_for
+from airflow_provider_ernest.model.averaging.repetitions import merge_repetitions
 from airflow_provider_ernest.model.documents import Design, Observation, Origin, RunConditions
 from airflow_provider_ernest.model.identity import new_id
 from airflow_provider_ernest.model.predictors import (
@@ -64,7 +66,8 @@ def train(
         warnings: what is to be known of them before the model is trusted.
 
     Raises:
-        FitError: the observations cannot be of one model, or do not determine the terms.
+        FitError: the observations cannot be of one model, do not determine the terms, or contradict each
+            other.
         TooFewObservationsError: there are too few observations.
         InvalidParameterError: a term or the method is unknown.
     """
@@ -73,6 +76,9 @@ def train(
     _one_of(observations, "instance_type")
     prior = prior_for(observations, prior) if method == AVERAGING else None
     predictor = new_predictor(method, terms=names, prior=prior).fit(**observed_columns(observations))
+    if method != AVERAGING:
+        _check_agreement(observations, names)
+    apart = _apart(predictor, observations)
     now = datetime.now(UTC)
     return Model(
         model_id=new_id(now),
@@ -84,7 +90,9 @@ def train(
         prior=prior,
         driver_share=predictor.driver_share_ if isinstance(predictor, TermAveraging) else 0.0,
         noise=predictor.noise_ if isinstance(predictor, TermAveraging) else 0.0,
-        validation=leave_one_out(lambda: new_predictor(method, terms=names, prior=prior), observations),
+        validation=leave_one_out(
+            lambda: new_predictor(method, terms=names, prior=prior), observations, apart=apart
+        ),
         observations=tuple(observations),
         startup_seconds=median(run.startup_seconds for run in observations),
         artifact=artifact,
@@ -97,6 +105,22 @@ def train(
         cluster=cluster,
         conditions=conditions,
     )
+
+
+def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]) -> None:
+    """Refuse runs of which one is wrong: with given terms each counts, whatever the others say."""
+    columns = observed_columns(observations)
+    merged = merge_repetitions(**{name: np.asarray(column, float) for name, column in columns.items()})
+    wrong = wrong_points(merged, terms, AveragingPrior(driver_share=0.0))
+    if wrong.any():
+        raise contradiction(merged, np.flatnonzero(wrong).tolist())
+
+
+def _apart(predictor: Predictor, observations: Sequence[Observation]) -> list[Observation]:
+    """The observations that contradict all others and were left out of the fit."""
+    if not isinstance(predictor, TermAveraging):
+        return []
+    return [run for run, is_apart in zip(observations, predictor.apart_, strict=True) if is_apart]
 
 
 def _fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:

@@ -15,7 +15,12 @@ from airflow_provider_ernest.model.results import Fold, Validation
 from airflow_provider_ernest.model.terms import basis, check_terms
 
 
-def leave_one_out(new_predictor: Callable[[], Predictor], observations: Sequence[Observation]) -> Validation:
+def leave_one_out(
+    new_predictor: Callable[[], Predictor],
+    observations: Sequence[Observation],
+    *,
+    apart: Sequence[Observation] = (),
+) -> Validation:
     """Predict each observation from those of other configurations (Ernest, section 3.3).
 
     Repetitions of a run are left out together: otherwise they would predict each other.
@@ -28,6 +33,7 @@ def leave_one_out(new_predictor: Callable[[], Predictor], observations: Sequence
     Args:
         new_predictor: gives a predictor that has seen no runs yet.
         observations: runs of at least two configurations.
+        apart: those that the others are not predicted from, since they contradict all others.
 
     Raises:
         TooFewObservationsError: there are fewer than two configurations.
@@ -39,7 +45,9 @@ def leave_one_out(new_predictor: Callable[[], Predictor], observations: Sequence
             remedy="Observe runs of at least two configurations.",
         )
     folds = tuple(
-        fold for left_out, rest in splits for fold in _folds(new_predictor(), left_out, rest, observations)
+        fold
+        for left_out, rest in splits
+        for fold in _folds(new_predictor(), left_out, [run for run in rest if run not in apart], observations)
     )
     errors_percent = np.array([abs(fold.error_percent) for fold in folds])
     residuals = np.array([fold.predicted_seconds - fold.seconds for fold in folds])

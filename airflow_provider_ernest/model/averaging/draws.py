@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.model.averaging.evidence import Evidence
+from airflow_provider_ernest.model.least_squares import nearest
 from airflow_provider_ernest.model.parameters import FloatArray, IntArray
 
 DRAWS = 500
@@ -64,9 +65,8 @@ def draw(evidence: Evidence) -> Draws:
         if sum(map(len, chosen)) >= DRAWS:
             break
     if not any(map(len, chosen)):
-        # The runs contradict every hypothesis so much that all need negative terms: take the nearest.
         chosen.append(positions)
-        drawn.append(np.maximum(scaled, 0.0))
+        drawn.append(_near_all(generator, evidence, positions))
     every = np.concatenate(chosen)
     kept = np.linspace(0, len(every) - 1, DRAWS).astype(np.int64)
     driver, outside, discrepancy, noise, subset = np.unravel_index(every[kept], shape)
@@ -78,6 +78,21 @@ def draw(evidence: Evidence) -> Draws:
         coefficients=np.concatenate(drawn)[kept] / evidence.lengths[driver],
         included=evidence.subsets[subset].astype(np.float64),
     )
+
+
+def _near_all(generator: np.random.Generator, evidence: Evidence, positions: IntArray) -> FloatArray:
+    """Scaled coefficients where the runs contradict every hypothesis so much that all need negative terms.
+
+    Those of the sum of terms that is off least at the run that it describes worst, as uncertain as it is off.
+    """
+    scaled, log_factors = [], []
+    for columns, lengths in zip(evidence.columns, evidence.lengths, strict=True):
+        coefficients, factor = nearest(columns, evidence.points.seconds)
+        scaled.append(coefficients * lengths)
+        log_factors.append(np.log(factor))
+    driver, *_ = np.unravel_index(positions, evidence.log_probabilities.shape)
+    spreads = np.array(log_factors)[driver] * generator.standard_normal(len(positions))
+    return np.asarray(np.array(scaled)[driver] * np.exp(spreads)[:, None], dtype=np.float64)
 
 
 def _batch(

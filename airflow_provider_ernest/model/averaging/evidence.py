@@ -56,6 +56,7 @@ class Evidence:
         reference: seconds of the reference fit, shape (n,).
         deviations: logarithms of seconds over reference, shape (n,).
         precisions: inverse covariances of the errors, shape (r, g, k, n, n).
+        columns: the terms' values at the points, shape (d, n, p).
     """
 
     points: Points
@@ -69,6 +70,7 @@ class Evidence:
     reference: FloatArray
     deviations: FloatArray
     precisions: FloatArray
+    columns: FloatArray
 
 
 def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
@@ -79,7 +81,7 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
         terms: names of p terms.
         prior: see `AveragingPrior`.
     """
-    drivers = _driver_machines(points, prior)
+    drivers = driver_machines(points, prior)
     columns = [term_columns(terms, points, driver) for driver in drivers]
     reference = _reference(columns[-1], points.seconds)
     deviations = np.log(points.seconds / reference)
@@ -111,6 +113,7 @@ def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evid
         reference=reference,
         deviations=deviations,
         precisions=precisions,
+        columns=np.array(columns),
     )
 
 
@@ -120,7 +123,7 @@ def term_columns(terms: tuple[str, ...], points: Points, driver_machines: float)
     return basis(terms, machines=points.machines, scale=points.scale, workers=workers)
 
 
-def _driver_machines(points: Points, prior: AveragingPrior) -> FloatArray:
+def driver_machines(points: Points, prior: AveragingPrior) -> FloatArray:
     """The numbers of machines that the driver may take; none where a run had a single machine."""
     if prior.driver_share == 0 or points.machines.min() < 2:
         return np.array([0.0])

@@ -12,7 +12,6 @@ from airflow_provider_ernest.model.averaging.draws import Draws, draw
 from airflow_provider_ernest.model.averaging.evidence import (
     LEAST_WORKERS,
     Evidence,
-    term_columns,
     weigh,
 )
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
@@ -113,13 +112,7 @@ class Posterior:
 
     def _residuals(self) -> FloatArray:
         """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""
-        columns = np.array(
-            [
-                term_columns(self.terms, self.evidence.points, driver)
-                for driver in self.evidence.driver_machines
-            ]
-        )
-        shares = columns[self.draws.driver] / self.evidence.reference[:, None]
+        shares = self.evidence.columns[self.draws.driver] / self.evidence.reference[:, None]
         explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
         return np.asarray(
             self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE)), dtype=np.float64

@@ -13,9 +13,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.model.averaging.contradiction import wrong_points
 from airflow_provider_ernest.model.averaging.posterior import Posterior, Runs
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.averaging.repetitions import Points, merge_repetitions
@@ -43,6 +44,7 @@ class TermAveraging:
         driver_share_: the probability that one of the machines does no work.
         noise_: mean relative standard deviation of a single run.
         disturbed_: for each run the probability that it does not belong to the others, shape (runs,).
+        apart_: the runs that contradict the others so much that they were left out, shape (runs,).
 
     Example:
         A job with 10 s of fixed work and 200 s of work that spreads, observed on small samples:
@@ -64,6 +66,7 @@ class TermAveraging:
     driver_share_: float
     noise_: float
     disturbed_: FloatArray
+    apart_: NDArray[np.bool_]
 
     def __init__(self, *, terms: Sequence[str] = DICTIONARY, prior: AveragingPrior | None = None) -> None:
         self.terms = terms
@@ -88,7 +91,7 @@ class TermAveraging:
         Raises:
             InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
             TooFewObservationsError: there are fewer than three distinct configurations.
-            FitError: all runs used the same number of machines.
+            FitError: all runs used the same number of machines, or they contradict each other.
         """
         points = self._points(machines, scale, seconds, workers)
         if len(points.seconds) < LEAST_POINTS:
@@ -102,7 +105,9 @@ class TermAveraging:
                 "cannot be told.",
                 remedy="Observe runs on at least one other number of machines.",
             )
-        return self._fit(points)
+        return self._fit(
+            points, wrong_points(points, check_terms(self.terms), self.prior or AveragingPrior())
+        )
 
     def fit_undetermined(
         self,
@@ -116,7 +121,12 @@ class TermAveraging:
 
         Cross-validation needs it where one run is left out.
         """
-        return self._fit(self._points(machines, scale, seconds, workers))
+        points = self._points(machines, scale, seconds, workers)
+        try:
+            wrong = wrong_points(points, check_terms(self.terms), self.prior or AveragingPrior())
+        except FitError:
+            wrong = np.zeros(len(points.seconds), dtype=bool)
+        return self._fit(points, wrong)
 
     def predict(
         self,
@@ -212,15 +222,17 @@ class TermAveraging:
             machines=machine_column, scale=scale_column, seconds=seconds_column, workers=worker_column
         )
 
-    def _fit(self, points: Points) -> Self:
+    def _fit(self, points: Points, wrong: NDArray[np.bool_]) -> Self:
         prior = self.prior or AveragingPrior()
-        self._posterior = Posterior(points, terms=check_terms(self.terms), prior=prior)
+        self._posterior = Posterior(points.at(~wrong), terms=check_terms(self.terms), prior=prior)
         evidence, draws = self._posterior.evidence, self._posterior.draws
         self.coefficients_ = draws.coefficients.mean(axis=0)
         self.probabilities_ = draws.included.mean(axis=0)
         self.driver_share_ = float(evidence.driver_machines[draws.driver].mean())
         self.noise_ = float(np.array(prior.noise)[draws.noise].mean())
-        self.disturbed_ = evidence.outside[draws.outside].mean(axis=0)[points.point_of_run]
+        disturbed = wrong.astype(np.float64)
+        disturbed[~wrong] = evidence.outside[draws.outside].mean(axis=0)
+        self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]
         return self
 
     def _fitted(self) -> Posterior:

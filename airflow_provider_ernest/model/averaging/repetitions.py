@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from airflow_provider_ernest.model.parameters import FloatArray, IntArray
 
@@ -37,6 +38,19 @@ class Points:
         machines share disturbances, so that they tell less than independent ones.
         """
         return np.asarray(1.0 / np.sqrt(self.repetitions), dtype=np.float64)
+
+    def at(self, which: NDArray[np.bool_]) -> Points:
+        """The points where the mask of shape (n,) is true, and the runs that they stand for."""
+        positions = np.cumsum(which) - 1
+        return replace(
+            self,
+            point_of_run=positions[self.point_of_run[which[self.point_of_run]]],
+            machines=self.machines[which],
+            workers=self.workers[which],
+            scale=self.scale[which],
+            seconds=self.seconds[which],
+            repetitions=self.repetitions[which],
+        )
 
 
 def merge_repetitions(

@@ -41,7 +41,7 @@ def suspicions(
     """
     none = np.zeros(len(points.seconds), dtype=bool)
     sets, probabilities = [none], [0.0]
-    for mask, probability in zip(_memory_cuts(points), prior.memory_cut, strict=False):
+    for mask, probability in zip(memory_cuts(points), prior.memory_cut, strict=False):
         if probability > 0:
             sets.append(mask)
             probabilities.append(probability)
@@ -52,7 +52,8 @@ def suspicions(
     return sets, np.array(probabilities) / sum(probabilities)
 
 
-def _memory_cuts(points: Points) -> list[NDArray[np.bool_]]:
+def memory_cuts(points: Points) -> list[NDArray[np.bool_]]:
+    """The points with the most data for each machine, then those with the two most, and so on."""
     load = (points.scale / points.machines).round(12)
     levels = np.unique(load)[::-1]
     masks = [load >= levels[cut] for cut in range(len(levels) - 2)]

@@ -1,0 +1,105 @@
+"""One run that is wrong by far decides nothing: it is left out and named, or nothing is said at all."""
+
+import numpy as np
+import pytest
+
+from airflow_provider_ernest.exceptions import FitError
+from airflow_provider_ernest.model.averaging.contradiction import wrong_points
+from airflow_provider_ernest.model.averaging.predictor import TermAveraging
+from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.model.averaging.repetitions import merge_repetitions
+from airflow_provider_ernest.model.least_squares import nearest
+from airflow_provider_ernest.model.prediction import predict_interval, predict_seconds, probability_within
+from airflow_provider_ernest.model.terms import DICTIONARY
+from airflow_provider_ernest.model.training import train
+
+from ..paper import observe
+from .jobs import fitted
+
+RUNS = {
+    "machines": np.array([2, 8, 16, 2, 1, 4, 4, 4, 8, 1, 16, 2]),
+    "scale": np.array([0.1, 0.05, 0.02, 0.02, 0.1, 0.02, 0.05, 0.1, 0.1, 0.02, 0.1, 0.05]),
+    "seconds": np.array([405.6, 74.9, 38.7, 105.1, 818.6, 65, 122.8, 219.2, 121.5, 181.8, 75.6, 214.1]),
+}
+"""Twelve runs of a job of 27 s and 7,700 s of work that spreads, with 3 % noise."""
+
+TARGETS = {"machines": np.array([8, 8, 32, 32, 32]), "scale": 1.0}
+LIMITS = np.array([30.0, 900.0, 30.0, 250.0, 350.0])
+
+NOISE = 0.05
+"""Probabilities differ by so much with each run that is left out, wrong or not."""
+
+
+def first(count):
+    return {name: column[:count] for name, column in RUNS.items()}
+
+
+@pytest.mark.parametrize("factor", [1 / 1000, 1 / 30, 30, 1000])
+@pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 12])
+def test_a_wrong_run_never_makes_more_certain_than_the_others(count, factor):
+    for position in range(count):
+        runs = first(count)
+        rest = {name: np.delete(column, position) for name, column in runs.items()}
+        runs["seconds"] = np.where(np.arange(count) == position, factor, 1.0) * runs["seconds"]
+        try:
+            averaging = fitted(runs)
+        except FitError:
+            assert count < 7
+            continue
+
+        supported = TermAveraging().fit_undetermined(**rest).probability_within(**TARGETS, limits=LIMITS)
+        low, high = averaging.interval(**TARGETS, level=0.95)
+        assert np.all(averaging.probability_within(**TARGETS, limits=LIMITS) <= supported + NOISE), position
+        assert np.all((low > 0) & np.isfinite(high) & (averaging.predict(**TARGETS) > 0))
+
+
+@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
+def test_a_model_names_the_run_that_ended_too_early(method):
+    runs = first(7)
+    runs["seconds"] = [*runs["seconds"][:6], 1.21]
+    observations = observe(**runs)
+    if method != "averaging":
+        with pytest.raises(FitError, match=r"4 machines, scale 0\.05, 1\.21 s"):
+            train(observations, job="grep", method=method)
+        return
+
+    model = train(observations, job="grep")
+
+    assert [warning for warning in model.warnings if "Run 6 (4 machines, scale 0.05, 1.21 s)" in warning]
+    assert model.validation.median_error_percent < 5
+    assert predict_seconds(model, machines=8) == pytest.approx(981, rel=0.05)
+    assert probability_within(model, machines=8, seconds=30.0) < 0.001
+    assert np.all(np.isfinite(predict_interval(model, machines=8, level=0.95)))
+
+
+def test_which_of_few_runs_is_wrong_cannot_be_told_and_is_not_guessed():
+    runs = first(4)
+    runs["seconds"] = [*runs["seconds"][:3], 3.5]
+
+    with pytest.raises(FitError, match=r"contradict each other.* 2 machines, scale 0\.02, 3\.5 s") as raised:
+        fitted(runs)
+
+    assert "observe it again" in raised.value.remedy
+
+
+def test_the_smallest_largest_error_is_that_of_the_run_described_worst():
+    columns = np.array([[1.0, 1.0], [1.0, 0.5], [1.0, 0.25]])
+    coefficients, factor = nearest(columns, np.array([30.0, 20.0, 15.0]))
+    assert (coefficients.tolist(), factor) == (pytest.approx([10.0, 20.0]), pytest.approx(1.0))
+
+    # Four times as long where more machines do the work: a constant in the middle is nearest.
+    coefficients, factor = nearest(columns[:2], np.array([10.0, 40.0]))
+    assert (columns[:2] @ coefficients).tolist() == pytest.approx([20.0, 20.0])
+    assert factor == pytest.approx(2.0)
+
+    assert nearest(np.zeros((1, 1)), np.array([1.0]))[1] == float("inf")
+
+
+def test_noisy_runs_contradict_nobody():
+    generator = np.random.default_rng(3)
+    for _ in range(30):
+        seconds = RUNS["seconds"] * np.exp(0.15 * generator.standard_normal(12))
+        points = merge_repetitions(
+            machines=RUNS["machines"], scale=RUNS["scale"], seconds=seconds, workers=RUNS["machines"]
+        )
+        assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
