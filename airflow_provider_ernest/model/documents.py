@@ -169,7 +169,7 @@ class RunMetrics(Document):
     cache, logs without block updates.
 
     Attributes:
-        tasks: finished tasks.
+        tasks: that succeeded, repeated ones once; the sums are over these.
         slots: tasks that can run at once, cores summed over the executors (over ``spark.task.cpus``).
         executor_run_seconds: time that tasks spent running.
         garbage_collection_seconds: part of it spent in garbage collection.

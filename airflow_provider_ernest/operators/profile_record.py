@@ -96,7 +96,8 @@ def _profile(
     from airflow_provider_ernest.spark.profiling.profile import profile_run
 
     return profile_run(
-        read_event_log(event_log, most_tasks=MOST_TASKS),
+        # Nobody waits for what takes longer, so it shall not go on either.
+        read_event_log(event_log, most_tasks=MOST_TASKS, most_seconds=MOST_SECONDS),
         scale=scale,
         iterations=iterations,
         capacity=capacity,

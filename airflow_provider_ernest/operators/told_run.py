@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.operators.rendered import optional_number, optional_whole_number
 from airflow_provider_ernest.operators.timed_run import TimedRun, UntimedRunError, timed_by_log
-from airflow_provider_ernest.spark.log_reading.log_names import ROLLED_PREFIX, events_number
+from airflow_provider_ernest.spark.log_reading.log_names import ROLLED_PREFIX, is_rolled
 from airflow_provider_ernest.spark.log_reading.places import place_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class ToldRun:
         if place.name.startswith(ROLLED_PREFIX) or not place.is_dir():
             return place
         logs = [path for path in place.iterdir() if not str(path.name).startswith(".")]
-        if any(events_number(path.name) is not None for path in logs):
+        if is_rolled(path.name for path in logs):
             return place
         if self.application_id:
             # Attempts and codecs follow the id, as in application_1_0001_1.lz4.

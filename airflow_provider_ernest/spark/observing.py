@@ -60,7 +60,7 @@ def observe(
         waited_seconds=waited_seconds,
         instance_type=instance_type,
         iterations=experiment.iterations,
-        application_id=record.application_id,
+        application_id=record.log.application_id,
         event_log=str(event_log),
         hosts=tuple(executor.worker for executor in record.machines),
         metrics=record.metrics(),
@@ -115,10 +115,10 @@ def measure(event_log: Any, *, submitted_at: float | None, machines: int) -> Mea
         raise SampleRunError(f"The event log {event_log} tells of no machine that worked.")
     work_began_at = record.work_began_at(used)
     run_seconds = record.run_seconds(used) + record.ready_at(used) - work_began_at
-    began_at = record.started_at if submitted_at is None else submitted_at
+    began_at = record.log.started_at if submitted_at is None else submitted_at
     startup_seconds = max(0.0, work_began_at - began_at)
     return MeasuredRun(
-        application_id=record.application_id,
+        application_id=record.log.application_id,
         machines=used,
         seconds=startup_seconds + run_seconds,
         run_seconds=run_seconds,

@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
+from airflow_provider_ernest.spark.log_reading.application import MALFORMED
+from airflow_provider_ernest.spark.log_reading.bounds import Bounds
 from airflow_provider_ernest.spark.log_reading.compression import text_of
+from airflow_provider_ernest.spark.log_reading.event_names import event_name
 from airflow_provider_ernest.spark.log_reading.files import event_files
+from airflow_provider_ernest.spark.log_reading.lines import MAX_LINE_BYTES
 from airflow_provider_ernest.spark.log_reading.log_names import codec_of_name
+from airflow_provider_ernest.spark.log_reading.machines import Machines
 from airflow_provider_ernest.spark.log_reading.notes import Notes
+from airflow_provider_ernest.spark.log_reading.task_events import TaskEnd
+from airflow_provider_ernest.spark.log_reading.task_table import counts
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from typing import Any
+
+    from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
 
 REST_FACTOR = 20.0
 """A compressed log is decompressed from its beginning each time: so many times as long it is then let be."""
@@ -26,19 +35,36 @@ REST_FACTOR = 20.0
 class EventLogProgress:
     """Counts executors, stages and tasks in an event log that is still being written.
 
+    What counts as a task, an executor or a loss is what counts where the whole log is read.
+
     Attributes:
-        lost: the first executor that was removed before the application's end.
+        stages: that were completed.
+        tasks: that did their work.
     """
 
     def __init__(self) -> None:
-        self.executors = 0
         self.stages = 0
         self.tasks = 0
-        self.lost: LostExecutor | None = None
-        self._known: list[Executor] = []
-        self._ended = False
+        self._machines = Machines(Bounds())
+        self._task = msgspec.json.Decoder(TaskEnd).decode
+        self._handlers: dict[bytes, Callable[[bytes], None]] = {
+            b"SparkListenerStageCompleted": self._stage_completed,
+            b"SparkListenerTaskEnd": self._task_ended,
+            b"SparkListenerApplicationEnd": self._ended,
+            **{name.encode(): handler for name, handler in self._machines.handlers.items()},
+        }
         self._read_bytes: dict[str, int] = {}
         self._rests_until = 0.0
+
+    @property
+    def executors(self) -> int:
+        """How many have registered."""
+        return len(self._machines.rows)
+
+    @property
+    def lost(self) -> ExecutorRow | None:
+        """The first executor that was removed before the application's end."""
+        return next((executor for executor in self._machines.rows if executor.is_lost), None)
 
     def read(self, event_log: Path) -> None:
         """Read on from where the last call ended; a file that is renamed meanwhile is read next time."""
@@ -60,7 +86,9 @@ class EventLogProgress:
         known = self._read_bytes.get(name, 0)
         with file.open("rb") as content:
             content.seek(known)
-            self._read_bytes[name] = known + self._count_all(content)
+            # What is longer than any line is not read on: it never ends with one.
+            lines = iter(lambda: content.readline(MAX_LINE_BYTES), b"")
+            self._read_bytes[name] = known + self._count_all(lines)
 
     def _read_compressed(self, file: Any) -> None:
         name = _lasting_name(file)
@@ -69,28 +97,28 @@ class EventLogProgress:
             text = text_of(content, file.name, Notes())
             self._read_bytes[name] = known + self._count_all(_lines_after(text, known))
 
-    def _count_all(self, lines: Any) -> int:
+    def _count_all(self, lines: Iterable[bytes]) -> int:
         """Count lines that end; returns their bytes."""
         counted = 0
         for line in lines:
             if not line.endswith(b"\n"):
                 break
             counted += len(line)
+            handler = self._handlers.get(event_name(line))
             # Without the watch that reads this, nothing would end a run that takes too long.
-            with suppress(ValueError, KeyError, TypeError, AttributeError):
-                self._count(line)
+            with suppress(*MALFORMED):
+                if handler is not None:
+                    handler(line)
         return counted
 
-    def _count(self, line: bytes) -> None:
-        self.stages += line.startswith(b'{"Event":"SparkListenerStageCompleted"')
-        self.tasks += line.startswith(b'{"Event":"SparkListenerTaskEnd"')
-        if line.startswith(b'{"Event":"SparkListenerExecutorAdded"'):
-            self.executors += 1
-            self._known.append(added_executor(json.loads(line)))
-        elif line.startswith(b'{"Event":"SparkListenerApplicationEnd"'):
-            self._ended = True
-        elif line.startswith(b'{"Event":"SparkListenerExecutorRemoved"') and not self._ended:
-            self.lost = self.lost or lost_executor(json.loads(line), self._known)
+    def _stage_completed(self, line: bytes) -> None:
+        self.stages += 1
+
+    def _task_ended(self, line: bytes) -> None:
+        self.tasks += counts(self._task(line).reason)
+
+    def _ended(self, line: bytes) -> None:
+        self._machines.application_ended = True
 
     def __str__(self) -> str:
         return f"{self.stages} stages and {self.tasks} tasks finished"
@@ -109,4 +137,6 @@ def _lines_after(text: Iterator[bytes], known: int) -> Iterator[bytes]:
         known -= skipped
         *lines, rest = (rest + chunk[skipped:]).split(b"\n")
         yield from (line + b"\n" for line in lines)
+        if len(rest) > MAX_LINE_BYTES:
+            return
     yield rest

@@ -1,4 +1,4 @@
-"""Reading what a run really did from the event log that Spark wrote of it.
+"""The few facts of a run that a model wants to know, out of the tables of its event log.
 
 The time that counts is clean: from the moment at which the last of the run's machines had
 registered to the application's end. What comes before (start of the driver, waiting for machines
@@ -7,59 +7,48 @@ that another run still held) says nothing about the job.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from math import inf
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 from airflow_provider_ernest.model.documents import RunMetrics
-from airflow_provider_ernest.spark.cached_blocks import CachedBlocks
-from airflow_provider_ernest.spark.executors import Executor, LostExecutor, added_executor, lost_executor
+from airflow_provider_ernest.spark.event_log import read_event_log
 from airflow_provider_ernest.spark.log_reading.executor_rows import all_there_at
-from airflow_provider_ernest.spark.log_reading.files import open_lines
 from airflow_provider_ernest.spark.log_reading.log_names import ROLLED_PREFIX, application_of_name
-from airflow_provider_ernest.spark.stage_tasks import StageTasks
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
     from pathlib import Path
 
-__all__ = ["Executor", "RunRecord", "application_id_of", "find_event_log", "read_run"]
+    from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
+    from airflow_provider_ernest.spark.log_reading.tables import EventLog, IntColumn
 
-_BLOCK_UPDATED = b'{"Event":"SparkListenerBlockUpdated"'
-_CACHED_BLOCK = b'"Block ID":"rdd_'
+__all__ = ["RunRecord", "application_id_of", "find_event_log", "read_run"]
+
+_TICK_SECONDS = 0.001
+"""Spark's clock: a stage that began and ended with it has run all the same."""
 
 
-@dataclass(kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class RunRecord:
     """One application as its event log tells it. Times are seconds since the epoch."""
 
-    application_id: str = ""
-    name: str = ""
-    master: str = ""
-    started_at: float = 0.0
-    ended_at: float | None = None
-    executors: list[Executor] = field(default_factory=list)
-    lost: list[LostExecutor] = field(default_factory=list)
-    tasks: int = 0
-    executor_run_seconds: float = 0.0
-    garbage_collection_seconds: float = 0.0
-    input_bytes: int = 0
-    shuffle_read_bytes: int = 0
-    spilled_bytes: int = 0
-    peak_execution_memory_bytes: int | None = None
-    task_cores: int = 1
-    first_launch: float = inf
-    cache: CachedBlocks = field(default_factory=CachedBlocks)
-    stages: StageTasks = field(default_factory=StageTasks)
+    log: EventLog
 
     @property
-    def machines(self) -> list[Executor]:
+    def machines(self) -> tuple[ExecutorRow, ...]:
         """The first executor of each distinct worker, in the order in which they registered."""
-        first: dict[str, Executor] = {}
-        for executor in sorted(self.executors, key=lambda executor: executor.added_at):
-            first.setdefault(executor.worker, executor)
-        return list(first.values())
+        return self.log.machines
+
+    @property
+    def lost(self) -> tuple[ExecutorRow, ...]:
+        """The executors that went before the application had ended, the first first."""
+        lost = (executor for executor in self.log.executors if executor.is_lost)
+        return tuple(sorted(lost, key=lambda executor: executor.removed_at or 0.0))
+
+    @property
+    def ended_at(self) -> float | None:
+        """When the application ended; None where the log does not tell."""
+        return self.log.ended_at if self.log.is_complete else None
 
     def ready_at(self, machines: int) -> float:
         """When the last of the first `machines` machines had registered.
@@ -67,16 +56,16 @@ class RunRecord:
         Raises:
             SampleRunError: fewer ever did, or the job was run inside the driver.
         """
-        present = self.machines
-        if self.master.startswith("local"):
+        log, present = self.log, self.machines
+        if log.master.startswith("local"):
             raise SampleRunError(
-                f"Application {self.application_id} ran inside its driver (master {self.master!r}), not on "
+                f"Application {log.application_id} ran inside its driver (master {log.master!r}), not on "
                 "the cluster.",
                 remedy="Remove .master(...) from the application: it overrides what spark-submit is told.",
             )
         if len(present) < machines:
             raise SampleRunError(
-                f"Application {self.application_id} was designed for {machines} machines, and {len(present)} "
+                f"Application {log.application_id} was designed for {machines} machines, and {len(present)} "
                 f"registered ({', '.join(executor.worker for executor in present) or 'none'}).",
                 remedy="See whether the cluster has lost machines, or whether the application itself sets "
                 "spark.cores.max or spark.executor.cores.",
@@ -91,7 +80,7 @@ class RunRecord:
         """
         ready_at = self.ready_at(machines)
         added_at = [executor.added_at for executor in self.machines[:machines]]
-        return all_there_at(added_at, self.first_launch) or ready_at
+        return all_there_at(added_at, self.log.first_launch) or ready_at
 
     def require_all_kept(self) -> None:
         """Refuse a run that lost a machine before its end: its time is that of no known machine count.
@@ -101,8 +90,8 @@ class RunRecord:
         """
         if self.lost:
             raise SampleRunError(
-                f"Application {self.application_id} lost {' and '.join(map(str, self.lost))}: its time is no "
-                "measurement.",
+                f"Application {self.log.application_id} lost {' and '.join(map(str, self.lost))}: its time "
+                "is no measurement.",
                 remedy="Run it again on machines that last (a spot instance may have been taken back), or "
                 "with more memory where its executors ran out of it.",
             )
@@ -114,26 +103,28 @@ class RunRecord:
             SampleRunError: the log has no end, or fewer machines registered.
         """
         if self.ended_at is None:
-            raise SampleRunError(f"The event log of application {self.application_id} has no end.")
+            raise SampleRunError(f"The event log of application {self.log.application_id} has no end.")
         return self.ended_at - self.ready_at(machines)
 
     def metrics(self) -> RunMetrics:
-        """What the model wants to know of the run, as a document."""
-        cache = self.cache.peak if self.cache.told else None
+        """What the model wants to know of the run, as a document: of the tasks that count."""
+        log = self.log
+        tasks = log.tasks.only(log.tasks.succeeded)
+        cache = log.cache
         return RunMetrics(
-            tasks=self.tasks,
-            slots=sum(executor.cores // self.task_cores for executor in self.machines),
-            executor_run_seconds=self.executor_run_seconds,
-            garbage_collection_seconds=self.garbage_collection_seconds,
-            input_bytes=self.input_bytes,
-            shuffle_read_bytes=self.shuffle_read_bytes,
-            spilled_bytes=self.spilled_bytes,
-            peak_execution_memory_bytes=self.peak_execution_memory_bytes,
-            storage_memory_bytes=self.cache.storage_memory_bytes or None,
+            tasks=len(tasks),
+            slots=log.slots,
+            executor_run_seconds=float(tasks.run_seconds.sum()),
+            garbage_collection_seconds=float(tasks.garbage_collection_seconds.sum()),
+            input_bytes=_sum(tasks.input_bytes),
+            shuffle_read_bytes=_sum(tasks.shuffle_remote_bytes) + _sum(tasks.shuffle_local_bytes),
+            spilled_bytes=_sum(tasks.disk_spilled_bytes),
+            peak_execution_memory_bytes=int(tasks.peak_execution_memory_bytes.max()) if len(tasks) else None,
+            storage_memory_bytes=log.storage_memory_bytes or None,
             cache_wanted_bytes=cache.wanted_bytes if cache else None,
             cached_bytes=cache.held_bytes if cache else None,
             cached_on_disk_bytes=cache.disk_bytes if cache else None,
-            dominant_stage_tasks=self.stages.dominant(),
+            dominant_stage_tasks=_dominant_stage_tasks(log),
         )
 
 
@@ -155,7 +146,7 @@ def application_id_of(event_log: Any) -> str:
 def read_run(event_log: Any) -> RunRecord:
     """Read what counts of a run from its event log.
 
-    Lines that are no JSON, as in a log whose driver was killed while writing, are passed over.
+    What is malformed, as the last line of a log whose driver was killed while writing, is passed over.
 
     Args:
         event_log: as `read_event_log` takes it, so compressed and rolled over, too.
@@ -163,92 +154,64 @@ def read_run(event_log: Any) -> RunRecord:
     Raises:
         SampleRunError: it cannot be read.
     """
-    import msgspec
-
-    record = RunRecord()
-    decoder = msgspec.json.Decoder()
-    for line in _relevant_lines(event_log, record):
-        try:
-            event = decoder.decode(line)
-        except msgspec.DecodeError:
-            continue
-        _HANDLERS[event["Event"]](record, event)
-    record.cache.look()
-    return record
-
-
-def _relevant_lines(event_log: Any, record: RunRecord) -> Iterator[bytes]:
     try:
-        # Parsing costs far more than looking at the prefix, and most lines are of no use here.
-        for line in open_lines(event_log):
-            if line.startswith(_BLOCK_UPDATED) and _CACHED_BLOCK not in line:
-                record.cache.told = True
-            elif line.startswith(_PREFIXES):
-                yield line
+        return RunRecord(log=read_event_log(event_log))
     except EventLogError as error:
         raise SampleRunError(error.message, remedy=error.remedy) from error
 
 
-def _application_started(record: RunRecord, event: dict[str, Any]) -> None:
-    record.application_id = event.get("App ID", "")
-    record.name = event.get("App Name", "")
-    record.started_at = event["Timestamp"] / 1000
+def _sum(column: IntColumn) -> int:
+    # In floats, which do not overflow whatever a log says, and are exact to nine petabytes.
+    return int(column.sum(dtype=float))
 
 
-def _application_ended(record: RunRecord, event: dict[str, Any]) -> None:
-    record.ended_at = event["Timestamp"] / 1000
+def _dominant_stage_tasks(log: EventLog) -> int | None:
+    """The tasks that could run at once: the median over the stages, weighted by their run seconds.
+
+    Stages that overlap in time do not depend on one another (the two inputs of a join), so a stage
+    counts with the tasks of those beside it. None where no stage has finished.
+    """
+    import numpy as np
+
+    together = _tasks_side_by_side(log)
+    if not together:
+        return None
+    stages, place = np.unique(log.tasks.stage_id[log.tasks.succeeded], return_inverse=True)
+    seconds = np.bincount(place, weights=log.tasks.run_seconds[log.tasks.succeeded], minlength=len(stages))
+    run_seconds = dict(zip(stages.tolist(), seconds.tolist(), strict=True))
+    half = sum(run_seconds.get(stage, 0.0) for stage in together) / 2
+    passed = 0.0
+    for tasks, stage in sorted((tasks, stage) for stage, tasks in together.items()):
+        passed += run_seconds.get(stage, 0.0)
+        if passed >= half:
+            return tasks
+    return None
 
 
-def _environment_told(record: RunRecord, event: dict[str, Any]) -> None:
-    properties = event.get("Spark Properties", {})
-    record.master = properties.get("spark.master", "")
-    record.task_cores = max(1, int(properties.get("spark.task.cpus", 1)))
+def _tasks_side_by_side(log: EventLog) -> dict[int, int]:
+    """For each stage that finished the most tasks that it and the stages running beside it had together."""
+    import numpy as np
 
-
-def _executor_added(record: RunRecord, event: dict[str, Any]) -> None:
-    record.executors.append(added_executor(event))
-
-
-def _executor_removed(record: RunRecord, event: dict[str, Any]) -> None:
-    # Once the application has ended, that its executors end is the normal thing.
-    lost = lost_executor(event, record.executors) if record.ended_at is None else None
-    if lost is not None:
-        record.lost.append(lost)
-
-
-def _stage_completed(record: RunRecord, event: dict[str, Any]) -> None:
-    record.stages.stage_completed(event["Stage Info"])
-    record.cache.stage_completed(event["Stage Info"])
-
-
-def _task_ended(record: RunRecord, event: dict[str, Any]) -> None:
-    metrics = event.get("Task Metrics") or {}
-    shuffle = metrics.get("Shuffle Read Metrics", {})
-    run_seconds = metrics.get("Executor Run Time", 0) / 1000
-    record.first_launch = min(record.first_launch, event.get("Task Info", {}).get("Launch Time", inf) / 1000)
-    record.tasks += 1
-    record.stages.task_ended(event.get("Stage ID", -1), run_seconds)
-    record.executor_run_seconds += run_seconds
-    record.garbage_collection_seconds += metrics.get("JVM GC Time", 0) / 1000
-    record.input_bytes += metrics.get("Input Metrics", {}).get("Bytes Read", 0)
-    record.shuffle_read_bytes += shuffle.get("Remote Bytes Read", 0) + shuffle.get("Local Bytes Read", 0)
-    record.spilled_bytes += metrics.get("Disk Bytes Spilled", 0)
-    peak = metrics.get("Peak Execution Memory")
-    if peak is not None:
-        record.peak_execution_memory_bytes = max(record.peak_execution_memory_bytes or 0, peak)
-
-
-_HANDLERS: dict[str, Callable[[RunRecord, dict[str, Any]], None]] = {
-    "SparkListenerTaskEnd": _task_ended,
-    "SparkListenerStageCompleted": _stage_completed,
-    "SparkListenerBlockUpdated": lambda record, event: record.cache.block_updated(event),
-    "SparkListenerUnpersistRDD": lambda record, event: record.cache.unpersisted(event),
-    "SparkListenerBlockManagerAdded": lambda record, event: record.cache.executor_added(event),
-    "SparkListenerBlockManagerRemoved": lambda record, event: record.cache.executor_removed(event),
-    "SparkListenerExecutorAdded": _executor_added,
-    "SparkListenerExecutorRemoved": _executor_removed,
-    "SparkListenerEnvironmentUpdate": _environment_told,
-    "SparkListenerApplicationStart": _application_started,
-    "SparkListenerApplicationEnd": _application_ended,
-}
-_PREFIXES = tuple(f'{{"Event":"{kind}"'.encode() for kind in _HANDLERS)
+    stages = sorted(
+        (
+            stage.submitted_at,
+            max(stage.completed_at, stage.submitted_at + _TICK_SECONDS),
+            stage.stage_id,
+            stage.tasks,
+        )
+        for stage in log.stages
+        if stage.submitted_at is not None and stage.completed_at is not None
+    )
+    if not stages:
+        return {}
+    began, ended, _, tasks = (np.array(column) for column in zip(*stages, strict=True))
+    by_end = np.argsort(ended, kind="stable")
+    before = np.searchsorted(ended[by_end], began, side="right")
+    # Whenever one begins: those that began by then, less those that had ended.
+    running = np.cumsum(tasks) - np.concatenate(([0], np.cumsum(tasks[by_end])))[before]
+    last = np.searchsorted(began, ended, side="left")
+    most: dict[int, int] = {}
+    for place, (_, _, stage_id, _) in enumerate(stages):
+        together = int(running[place : last[place]].max())
+        most[stage_id] = max(most.get(stage_id, 0), together)
+    return most

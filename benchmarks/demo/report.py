@@ -70,7 +70,7 @@ def _comparison(outcome: Outcome) -> list[str]:
     decision, production = outcome.decision, outcome.production
     machines = decision.config.machines
     hosts = ", ".join(executor.worker for executor in production.machines)
-    ran = f"production ran as {production.application_id} on {len(production.machines)} machines: {hosts}"
+    ran = f"production ran as {production.log.application_id} on {len(production.machines)} machines: {hosts}"
     lines = [
         *_wrapped(ran),
         f"{'seconds':34s}  predicted   actual    error  80 % interval          95 % interval",

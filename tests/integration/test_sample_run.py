@@ -145,7 +145,7 @@ def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
     assert first.waited_seconds == 0
     assert second.waited_seconds > 0
     assert second_run.ready_at(2) > first_run.ended_at, "it got its second machine when the first run ended"
-    assert second_run.started_at < first_run.ended_at, "and had been waiting for it"
+    assert second_run.log.started_at < first_run.ended_at, "and had been waiting for it"
     assert second.seconds == pytest.approx(second_run.ended_at - second_run.ready_at(2))
 
 

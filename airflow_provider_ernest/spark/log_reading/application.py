@@ -12,15 +12,23 @@ from airflow_provider_ernest.spark.log_reading.application_events import (
     ApplicationStart,
     EnvironmentUpdate,
     LogStart,
-    Moment,
+    MomentOnly,
 )
+from airflow_provider_ernest.spark.log_reading.bounds import (
+    ENTRY_BYTES,
+    MOST_KEPT_BYTES,
+    has_too_many_values,
+    shortened,
+)
+from airflow_provider_ernest.spark.log_reading.cached_blocks import CachedBlocks
 from airflow_provider_ernest.spark.log_reading.event_names import PASSED_OVER, event_name
+from airflow_provider_ernest.spark.log_reading.executor_rows import DRIVER
 from airflow_provider_ernest.spark.log_reading.jobs import Jobs
-from airflow_provider_ernest.spark.log_reading.machines import DRIVER, Machines
+from airflow_provider_ernest.spark.log_reading.machines import Machines
 from airflow_provider_ernest.spark.log_reading.properties import told_properties
 from airflow_provider_ernest.spark.log_reading.sql import SqlExecutions
 from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.log_reading.task_table import TaskRows
+from airflow_provider_ernest.spark.log_reading.task_table import MOST_TASKS, TaskRows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -43,19 +51,20 @@ class Application:
         most_tasks: see `TaskRows`.
     """
 
-    def __init__(self, notes: Notes, *, most_tasks: int | None = None) -> None:
+    def __init__(self, notes: Notes, *, most_tasks: int = MOST_TASKS) -> None:
         self._notes = notes
-        self._tasks = TaskRows(most_tasks=most_tasks)
-        self._jobs = Jobs()
-        self._machines = Machines()
-        self._sql = SqlExecutions()
+        self._tasks = TaskRows(notes.bounds, most_tasks=most_tasks)
+        self._jobs = Jobs(notes.bounds)
+        self._machines = Machines(notes.bounds)
+        self._cache = CachedBlocks(notes.bounds)
+        self._sql = SqlExecutions(notes.bounds)
         self._start: ApplicationStart | None = None
         self._ended_at: float | None = None
         self._spark: str | None = None
         self._properties: dict[str, str] = {}
         self._is_streaming = False
         self._unknown: dict[str, int] = {}
-        self._handlers: dict[bytes, Callable[[bytes], None]] = {
+        self._handlers: dict[bytes, Callable[[bytes], object]] = {
             name.encode(): handler
             for name, handler in {
                 "SparkListenerLogStart": self._log_started,
@@ -63,8 +72,12 @@ class Application:
                 "SparkListenerApplicationEnd": self._ended,
                 "SparkListenerEnvironmentUpdate": self._environment_told,
                 "SparkListenerTaskEnd": self._tasks.add,
+                "SparkListenerStageSubmitted": self._jobs.stage_told,
+                "SparkListenerStageCompleted": self._stage_completed,
+                "SparkListenerBlockUpdated": self._block_updated,
                 **self._jobs.handlers,
                 **self._machines.handlers,
+                **self._cache.handlers,
                 **self._sql.handlers,
             }.items()
         }
@@ -84,6 +97,9 @@ class Application:
             if handler is None:
                 self._count_unknown(name, line)
                 continue
+            if has_too_many_values(line):
+                self._notes.too_long_lines += 1
+                continue
             try:
                 handler(line)
             except MALFORMED:
@@ -100,22 +116,33 @@ class Application:
             self._unknown[text] = self._unknown.get(text, 0) + 1
 
     def _log_started(self, line: bytes) -> None:
-        self._spark = self._spark or msgspec.json.decode(line, type=LogStart).spark or None
+        self._spark = self._spark or shortened(msgspec.json.decode(line, type=LogStart).spark) or None
 
     def _started(self, line: bytes) -> None:
         started = msgspec.json.decode(line, type=ApplicationStart)
         if self._start is None:
             self._start = started
         elif started.application_id != self._start.application_id:
-            self._notes.tell(f"It holds the events of another application, too ({started.application_id}).")
+            other = shortened(started.application_id)
+            self._notes.tell(f"It holds the events of another application, too ({other}).")
 
     def _ended(self, line: bytes) -> None:
-        self._ended_at = msgspec.json.decode(line, type=Moment).timestamp / 1000
+        self._ended_at = msgspec.json.decode(line, type=MomentOnly).timestamp / 1000
+        self._machines.application_ended = True
+
+    def _stage_completed(self, line: bytes) -> None:
+        self._cache.stage_completed(self._jobs.stage_told(line))
+
+    def _block_updated(self, line: bytes) -> None:
+        self._cache.block_updated(line)
+        self._machines.block_updated(line)
 
     def _environment_told(self, line: bytes) -> None:
         told = told_properties(msgspec.json.decode(line, type=EnvironmentUpdate).properties)
         # Connect servers and the like tell it again when jars are added.
-        self._properties.update(told)
+        new = {name: value for name, value in told.items() if self._properties.get(name) != value}
+        self._notes.bounds.keep(ENTRY_BYTES * len(new), *new, *new.values())
+        self._properties.update(new)
 
     def event_log(self, source: str, application_id: str) -> EventLog:
         """The tables.
@@ -133,14 +160,15 @@ class Application:
                 remedy="Give a log that Spark wrote with spark.eventLog.enabled=true: the file or, where it "
                 "is rolled over, the folder eventlog_v2_...",
             )
+        self._cache.look()
         started_at = self._start.timestamp / 1000
         parts = (self._tasks, self._jobs, self._machines, self._sql)
         executors = self._machines.rows
         if any(executor.executor_id == DRIVER for executor in executors):
             self._notes.tell("It ran inside its driver: there were no machines, only the driver's threads.")
         return EventLog(
-            application_id=self._start.application_id or application_id,
-            name=self._start.name or "",
+            application_id=shortened(self._start.application_id) or application_id,
+            name=shortened(self._start.name),
             spark=self._spark,
             master=self._properties.get("spark.master", ""),
             started_at=started_at,
@@ -153,6 +181,8 @@ class Application:
             tasks=self._tasks.table(self._machines.numbers),
             sql_executions=self._sql.rows(self._jobs.failed_executions),
             broadcast_bytes=self._machines.broadcast_bytes,
+            storage_memory_bytes=self._cache.storage_memory_bytes,
+            cache=self._cache.peak if self._cache.told else None,
             is_streaming=self._is_streaming or self._jobs.is_streaming,
             unknown_events=dict(sorted(self._unknown.items())),
             unreadable_lines=self._notes.unreadable_lines,
@@ -168,4 +198,9 @@ class Application:
             warnings.append(f"{notes.unreadable_lines} of its lines are no events and were passed over.")
         if notes.too_long_lines:
             warnings.append(f"{notes.too_long_lines} of its lines were passed over for their length.")
+        if notes.bounds.is_full:
+            warnings.append(
+                f"It tells of more jobs, stages, executors and queries than {MOST_KEPT_BYTES >> 20} MiB "
+                "hold: what found no room was passed over."
+            )
         return warnings

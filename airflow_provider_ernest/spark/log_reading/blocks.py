@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 CHUNK_BYTES = 1 << 18
-MAX_BLOCK_BYTES = 64 << 20
+MAX_BLOCK_BYTES = 16 << 20
 """No codec of Spark makes larger blocks: their sizes are some ten or hundred KiB."""
 
 
@@ -18,9 +18,13 @@ class Pieces:
 
     Args:
         content: the open file.
+
+    Attributes:
+        read_bytes: of the file so far.
     """
 
     def __init__(self, content: Any) -> None:
+        self.read_bytes = 0
         self._content = content
         self._held = b""
         self._at = 0
@@ -33,8 +37,7 @@ class Pieces:
     def some(self) -> bytes:
         """Whatever comes next, at least one byte; nothing at the end."""
         if self._at == len(self._held):
-            data: bytes = self._content.read(CHUNK_BYTES)
-            return data
+            return self._next(CHUNK_BYTES)
         rest = self._held[self._at :]
         self._held, self._at = b"", 0
         return rest
@@ -61,9 +64,12 @@ class Pieces:
             raise DamagedError(f"it ends within {what}")
         return self._take(size)
 
-    def give_back(self, rest: bytes) -> None:
-        """Put back what a decompressor did not want: the next of several streams begins there."""
-        self._held, self._at = rest + self._held[self._at :], 0
+    def give_back(self, size: int) -> None:
+        """Put back so many of the bytes read last that a decompressor did not want.
+
+        The next of several streams begins there. Nothing is copied: there may be very many of them.
+        """
+        self._at -= size
 
     @property
     def is_at_end(self) -> bool:
@@ -75,13 +81,18 @@ class Pieces:
         self._at += size
         return taken
 
+    def _next(self, size: int) -> bytes:
+        data: bytes = self._content.read(size)
+        self.read_bytes += len(data)
+        return data
+
     def _hold(self, size: int) -> None:
         missing = size - (len(self._held) - self._at)
         if missing <= 0:
             return
         parts = [self._held[self._at :]]
         while missing > 0:
-            chunk = self._content.read(max(missing, CHUNK_BYTES))
+            chunk = self._next(max(missing, CHUNK_BYTES))
             if not chunk:
                 break
             parts.append(chunk)

@@ -6,10 +6,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+DRIVER = "driver"
+"""Spark's id of what runs the tasks of a local master, and holds no cached data elsewhere."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorRow:
-    """One executor. `number` is what the column `executor` of tasks says; `worker` tells machines apart."""
+    """One executor.
+
+    Attributes:
+        number: what the column `executor` of tasks says.
+        executor_id: Spark's id of it.
+        host: address of its machine.
+        worker: address of the worker daemon (host:port) that runs it, the host where none is known; it tells
+            machines apart.
+        cores: that it brought.
+        added_at: when it registered, seconds since the epoch.
+        removed_at: when it went, likewise; None where it did not.
+        removed_because: in Spark's words.
+        is_lost: whether it went before the application had ended.
+    """
 
     number: int
     executor_id: str
@@ -19,6 +35,12 @@ class ExecutorRow:
     added_at: float
     removed_at: float | None = None
     removed_because: str = ""
+    is_lost: bool = False
+
+    def __str__(self) -> str:
+        reason = self.removed_because.rstrip(".") or "no reason told"
+        told = f" ({reason})" if self.removed_at is not None else ""
+        return f"executor {self.executor_id} on machine {self.worker}{told}"
 
 
 def machines_of(executors: Iterable[ExecutorRow]) -> tuple[ExecutorRow, ...]:

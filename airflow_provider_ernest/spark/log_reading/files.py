@@ -3,10 +3,14 @@
 Spark writes one file, or a folder of many that it rolls over: ``eventlog_v2_<application>`` with the files
 ``events_<number>_<application>``, and ``appstatus_<application>``, which holds nothing. The History Server
 may replace the older files by one that ends in ``.compact`` and leaves out what ended jobs did.
+
+Databricks delivers a folder of ``eventlog``, which is written, and of what was before it, such as
+``eventlog-2022-01-14--17-00.gz``.
 """
 
 from __future__ import annotations
 
+from itertools import chain, islice, pairwise
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
@@ -14,8 +18,10 @@ from airflow_provider_ernest.spark.log_reading.compression import text_of
 from airflow_provider_ernest.spark.log_reading.lines import lines_of
 from airflow_provider_ernest.spark.log_reading.log_names import (
     COMPACT_SUFFIX,
+    DATABRICKS_NAME,
     IN_PROGRESS_SUFFIX,
     ROLLED_PREFIX,
+    databricks_order,
     events_number,
 )
 from airflow_provider_ernest.spark.log_reading.notes import Notes
@@ -25,6 +31,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _NAMED = 5
+MOST_FILES = 100_000
+"""In a folder: no application rolls its log over so often."""
 
 
 def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:
@@ -62,14 +70,14 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
         notes: where it is told which files are missing.
 
     Raises:
-        EventLogError: a folder holds no log, or several.
+        EventLogError: a folder holds no log, or several, or too many files.
     """
     if not place.is_dir():
         return [place]
-    inside = sorted(place.iterdir(), key=lambda each: str(each.name))
-    numbered = [(number, each) for each in inside if (number := events_number(each.name)) is not None]
-    if numbered:
-        return _rolled(numbered, notes)
+    inside = _inside(place)
+    parts = _parts(inside, notes)
+    if parts:
+        return parts
     logs = [each for each in inside if _is_log(each)]
     if len(logs) != 1:
         raise EventLogError(
@@ -79,6 +87,32 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
             remedy="Give that of one application.",
         )
     return event_files(logs[0], notes)
+
+
+def _inside(folder: Place) -> list[Place]:
+    """What a folder holds, by name.
+
+    Raises:
+        EventLogError: too much for an event log.
+    """
+    found = list(islice(folder.iterdir(), MOST_FILES + 1))
+    if len(found) > MOST_FILES:
+        raise EventLogError(
+            f"The folder {folder} holds more than {MOST_FILES:,} files.",
+            remedy="Give the event log of one application: a file, or the folder eventlog_v2_...",
+        )
+    return sorted(found, key=lambda each: str(each.name))
+
+
+def _parts(inside: list[Place], notes: Notes) -> list[Place]:
+    """The files of a log that was rolled over; none where it is no such folder."""
+    numbered = [(number, each) for each in inside if (number := events_number(each.name)) is not None]
+    if numbered:
+        return _rolled(numbered, notes)
+    named = [(order, each) for each in inside if (order := databricks_order(each.name)) is not None]
+    # The folder above is called so, too.
+    files = [pair for pair in named if pair[1].name != DATABRICKS_NAME or not pair[1].is_dir()]
+    return [each for _, each in sorted(files, key=lambda pair: pair[0])]
 
 
 def _is_log(place: Place) -> bool:
@@ -94,9 +128,12 @@ def _rolled(numbered: list[tuple[int, Place]], notes: Notes) -> list[Place]:
     if compact:
         ordered = ordered[compact[-1] :]
         notes.tell("It was compacted: tasks of jobs that had ended by then are not in it.")
-    numbers = {number for number, _ in ordered}
-    first = min(numbers) if compact else 1
-    missing = [number for number in range(first, max(numbers)) if number not in numbers]
+    numbers = sorted({number for number, _ in ordered})
+    if not compact:
+        numbers = [0, *numbers]
+    # A name may tell of any number: only as many as are shown are counted through.
+    gaps = (range(before + 1, after) for before, after in pairwise(numbers))
+    missing = list(islice(chain.from_iterable(gaps), _NAMED + 1))
     if missing:
         shown = ", ".join(str(number) for number in missing[:_NAMED])
         more = " and more" if len(missing) > _NAMED else ""

@@ -34,4 +34,4 @@ def gzip_text(pieces: Pieces) -> Iterator[bytes]:
             if not data and not text and not decompressor.eof:
                 raise DamagedError("it ends within a member")
             yield text
-        pieces.give_back(decompressor.unused_data)
+        pieces.give_back(len(decompressor.unused_data))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.spark.log_reading.blocks import CHUNK_BYTES
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from airflow_provider_ernest.spark.log_reading.notes import Notes
 
-MAX_LINE_BYTES = 64 << 20
+MAX_LINE_BYTES = 16 << 20
 """Longer lines are passed over. The longest of real logs are the plans of large queries, some megabytes."""
 
 
@@ -26,7 +28,7 @@ def lines_of(
     # One line that goes over many chunks is put together once, not chunk by chunk.
     parts: list[bytes] = []
     held_bytes = 0
-    for chunk in chunks:
+    for chunk in _small(chunks):
         first, *others = chunk.split(b"\n")
         held_bytes += len(first)
         if held_bytes <= max_line_bytes:
@@ -46,3 +48,13 @@ def lines_of(
         notes.too_long_lines += 1
     elif held_bytes:
         yield b"".join(parts)
+
+
+def _small(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text in pieces of which even the shortest lines take little memory."""
+    for chunk in chunks:
+        if len(chunk) <= CHUNK_BYTES:
+            yield chunk
+            continue
+        for at in range(0, len(chunk), CHUNK_BYTES):
+            yield chunk[at : at + CHUNK_BYTES]

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 IN_PROGRESS_SUFFIX = ".inprogress"
 COMPACT_SUFFIX = ".compact"
@@ -20,6 +24,8 @@ CODECS = {
 """What the last suffix of a name tells of its compression; Spark writes the short names of its codecs."""
 
 _YARN_ATTEMPT = re.compile(r"(application_\d+_\d+)_\d+")
+DATABRICKS_NAME = "eventlog"
+_DATABRICKS_FILE = re.compile(rf"{DATABRICKS_NAME}(?:-(\d{{4}}-\d\d-\d\d--\d\d-\d\d))?(?:\.\w+)?")
 _EVENTS_NUMBER = re.compile(rf"{EVENTS_PREFIX}(\d+)_")
 
 
@@ -37,6 +43,20 @@ def codec_of_name(name: str) -> str | None:
     """The compression that a file's name tells of; None for none."""
     plain = name.removesuffix(COMPACT_SUFFIX).removesuffix(IN_PROGRESS_SUFFIX)
     return CODECS.get(f".{plain.rpartition('.')[2].lower()}") if "." in plain else None
+
+
+def databricks_order(name: str) -> str | None:
+    """What sorts the files of one of Databricks' logs; None where the name is none of such.
+
+    They are named after the minute in which they were closed, and the last, which is open, after none.
+    """
+    found = _DATABRICKS_FILE.fullmatch(name)
+    return (found.group(1) or "open") if found else None
+
+
+def is_rolled(names: Iterable[str]) -> bool:
+    """Whether the files of these names are parts of one log, each in a folder of its own."""
+    return any(events_number(name) is not None or databricks_order(name) is not None for name in names)
 
 
 def events_number(name: str) -> int | None:

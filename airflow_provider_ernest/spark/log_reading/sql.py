@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from airflow_provider_ernest.spark.log_reading.bounds import ENTRY_BYTES, ROW_BYTES
 from airflow_provider_ernest.spark.log_reading.sql_events import (
     DriverUpdates,
     ExecutionEnd,
@@ -17,6 +18,8 @@ from airflow_provider_ernest.spark.log_reading.tables import SqlExecutionRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection
+
+    from airflow_provider_ernest.spark.log_reading.bounds import Bounds
 
 PACKAGE = "org.apache.spark.sql.execution.ui."
 BROADCAST_NODE = "BroadcastExchange"
@@ -44,12 +47,16 @@ class _Execution:
 class SqlExecutions:
     """Collects the queries.
 
+    Args:
+        bounds: of what may be kept.
+
     Attributes:
         last_at: the last moment that their events tell of, seconds since the epoch.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, bounds: Bounds) -> None:
         self.last_at = 0.0
+        self._bounds = bounds
         self._executions: dict[int, _Execution] = {}
         self._plan = msgspec.json.Decoder(ExecutionPlan).decode
         self._end = msgspec.json.Decoder(ExecutionEnd).decode
@@ -67,16 +74,19 @@ class SqlExecutions:
         if execution is None:
             if not event.time:
                 return
+            self._bounds.keep(ROW_BYTES)
             execution = self._executions[event.execution_id] = _Execution(started_at=event.time / 1000)
             self.last_at = max(self.last_at, execution.started_at)
         if event.plan is not None:
-            execution.metrics.update(
+            told = {
                 metric.accumulator_id
                 for node in nodes_of(event.plan)
                 if node.node_name == BROADCAST_NODE
                 for metric in node.metrics
                 if metric.name in BROADCAST_METRICS
-            )
+            }
+            self._bounds.keep(ENTRY_BYTES * len(told - execution.metrics))
+            execution.metrics |= told
 
     def _ended(self, line: bytes) -> None:
         event = self._end(line)
@@ -91,6 +101,8 @@ class SqlExecutions:
         event = self._driver(line)
         execution = self._executions.get(event.execution_id)
         if execution is not None:
+            new = {metric for metric, _ in event.updates}.difference(execution.updates)
+            self._bounds.keep(ENTRY_BYTES * len(new))
             for metric, value in event.updates:
                 execution.updates[metric] = execution.updates.get(metric, 0) + value
 

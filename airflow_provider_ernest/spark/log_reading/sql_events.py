@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import msgspec
+
+from airflow_provider_ernest.spark.log_reading.event_numbers import Moment, Whole
 
 
 class Metric(msgspec.Struct):
     """A metric of an operator, and the accumulator that it is told by."""
 
     name: str = ""
-    accumulator_id: int = msgspec.field(name="accumulatorId", default=-1)
+    accumulator_id: Whole = msgspec.field(name="accumulatorId", default=-1)
 
 
 class PlanNode(msgspec.Struct):
@@ -26,24 +27,24 @@ class PlanNode(msgspec.Struct):
 class ExecutionPlan(msgspec.Struct):
     """SparkListenerSQLExecutionStart, and SparkListenerSQLAdaptiveExecutionUpdate, which has no time."""
 
-    execution_id: int = msgspec.field(name="executionId")
-    time: int = 0
+    execution_id: Whole = msgspec.field(name="executionId")
+    time: Moment = 0
     plan: PlanNode | None = msgspec.field(name="sparkPlanInfo", default=None)
 
 
 class ExecutionEnd(msgspec.Struct):
     """SparkListenerSQLExecutionEnd; versions before 3.4 tell no error."""
 
-    execution_id: int = msgspec.field(name="executionId")
-    time: int = 0
+    execution_id: Whole = msgspec.field(name="executionId")
+    time: Moment = 0
     error: str | msgspec.UnsetType | None = msgspec.field(name="errorMessage", default=msgspec.UNSET)
 
 
 class DriverUpdates(msgspec.Struct):
     """SparkListenerDriverAccumUpdates: pairs of accumulator and what was added to it."""
 
-    execution_id: int = msgspec.field(name="executionId")
-    updates: list[Any] = msgspec.field(name="accumUpdates", default_factory=list)
+    execution_id: Whole = msgspec.field(name="executionId")
+    updates: list[tuple[Whole, Whole]] = msgspec.field(name="accumUpdates", default_factory=list)
 
 
 def nodes_of(plan: PlanNode) -> Iterator[PlanNode]:

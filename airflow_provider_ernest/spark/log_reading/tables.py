@@ -25,6 +25,9 @@ FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
 BoolColumn = NDArray[np.bool_]
 
+MOST_DIGITS = 16
+"""Of a number that a property tells."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class JobRow:
@@ -76,6 +79,21 @@ class SqlExecutionRow:
     ended_at: float | None = None
     failed: bool = False
     broadcast_seconds: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheUse:
+    """The cache at one moment, in bytes.
+
+    Attributes:
+        wanted_bytes: memory that everything asked to be cached would take.
+        held_bytes: of it in memory.
+        disk_bytes: on disk for want of memory; serialised, so often smaller than it would be in memory.
+    """
+
+    wanted_bytes: int = 0
+    held_bytes: int = 0
+    disk_bytes: int = 0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -193,6 +211,9 @@ class EventLog:
             tasks itself (a local master).
         sql_executions: in the order in which they started.
         broadcast_bytes: of variables sent to executors, where block updates were logged; 0 else.
+        storage_memory_bytes: the most memory for cached data that the executors had together; 0 where the log
+            does not tell.
+        cache: its use when most was wanted; None where block updates were not logged.
         is_streaming: whether a streaming query or a stream's batch ran.
         unknown_events: names of events that this version does not know, with how many there were.
         unreadable_lines: that were no event, as the last of a log that was cut off.
@@ -213,6 +234,8 @@ class EventLog:
     executors: tuple[ExecutorRow, ...] = ()
     sql_executions: tuple[SqlExecutionRow, ...] = ()
     broadcast_bytes: int = 0
+    storage_memory_bytes: int = 0
+    cache: CacheUse | None = None
     is_streaming: bool = False
     unknown_events: Mapping[str, int] = field(default_factory=dict)
     unreadable_lines: int = 0
@@ -227,7 +250,7 @@ class EventLog:
     def task_cores(self) -> int:
         """Cores that a task takes (``spark.task.cpus``)."""
         stated = self.properties.get("spark.task.cpus", "1")
-        return max(1, int(stated)) if stated.isdecimal() else 1
+        return max(1, int(stated)) if stated.isdecimal() and len(stated) < MOST_DIGITS else 1
 
     @cached_property
     def slots(self) -> int:
@@ -239,12 +262,16 @@ class EventLog:
         """The same on each machine, by `ExecutorRow.worker`."""
         return slots_by_worker(self.executors, self.task_cores)
 
+    @property
+    def first_launch(self) -> float:
+        """When the first task was launched; infinite where there is none."""
+        return float(self.tasks.launched_at.min(initial=np.inf))
+
     @cached_property
     def ready_at(self) -> float:
         """When clean time begins: the last machine had come of those that the first task waited for.
 
         Where there is no machine, it is the start. See `executor_rows.all_there_at`.
         """
-        first_launch = float(self.tasks.launched_at.min(initial=np.inf))
-        ready_at = all_there_at([executor.added_at for executor in self.machines], first_launch)
+        ready_at = all_there_at([executor.added_at for executor in self.machines], self.first_launch)
         return self.started_at if ready_at is None else ready_at

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.spark.log_reading.bounds import ENTRY_BYTES, shortened
 from airflow_provider_ernest.spark.log_reading.python_time import python_seconds
 from airflow_provider_ernest.spark.log_reading.tables import TaskTable
 from airflow_provider_ernest.spark.log_reading.task_events import (
@@ -18,6 +19,7 @@ from airflow_provider_ernest.spark.log_reading.task_events import (
     NO_OUTPUT,
     NO_SHUFFLE_READ,
     NO_SHUFFLE_WRITE,
+    EndReason,
     TaskEnd,
     TaskEndWithAccumulables,
 )
@@ -25,6 +27,8 @@ from airflow_provider_ernest.spark.log_reading.task_events import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
+
+    from airflow_provider_ernest.spark.log_reading.bounds import Bounds
 
 _INT, _FLOAT, _BOOL = "q", "d", "?"
 _COLUMNS = {
@@ -69,23 +73,33 @@ _LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
 _NAN = float("nan")
 _REDONE = "Resubmitted"
 """Told, once more, of a task that had succeeded, when its output was lost with its executor."""
+MOST_TASKS = 5_000_000
+"""Of so many the table takes 1.2 GB."""
 _TOLD_BY_PYTHON = b"Python workers"
+_SUCCESS = "Success"
+
+
+def counts(reason: EndReason) -> bool:
+    """Whether an attempt of a task did its work; where several did the same, the table counts the first."""
+    return reason.reason == _SUCCESS
 
 
 class TaskRows:
     """Collects the tasks that ended.
 
     Args:
-        most_tasks: above which the log is refused; None for no limit.
+        bounds: of what else may be kept.
+        most_tasks: above which the log is refused.
 
     Attributes:
         last_at: when the last of them finished, seconds since the epoch.
     """
 
-    def __init__(self, *, most_tasks: int | None = None) -> None:
+    def __init__(self, bounds: Bounds, *, most_tasks: int = MOST_TASKS) -> None:
         self.last_at = 0.0
         self._decode = msgspec.json.Decoder(TaskEnd).decode
         self._decode_all = msgspec.json.Decoder(TaskEndWithAccumulables).decode
+        self._bounds = bounds
         self._most_tasks = most_tasks
         self._rows = bytearray()
         self._parts: dict[str, list[np.ndarray[Any, Any]]] = defaultdict(list)
@@ -107,16 +121,18 @@ class TaskRows:
         else:
             event = self._decode(line)
             in_python = _NAN
+        self._count += 1
+        if self._count > self._most_tasks:
+            raise EventLogError(
+                f"The event log tells of more than {self._most_tasks} tasks.",
+                remedy="Read it where there is more memory: by `read_event_log`, with a larger most_tasks."
+                if self._most_tasks >= MOST_TASKS
+                else "Read it where there is more memory, by `ernest analyze`.",
+            )
         if event.reason.reason == _REDONE:
             self._redone.append(event.info.task_id)
             return
         self._rows += self._packed(event, in_python)
-        self._count += 1
-        if self._most_tasks is not None and self._count > self._most_tasks:
-            raise EventLogError(
-                f"The event log tells of more than {self._most_tasks} tasks.",
-                remedy="Read it where there is more memory, by `ernest analyze`.",
-            )
         if len(self._rows) >= _CHUNK_BYTES:
             self._columns_of_rows()
 
@@ -127,7 +143,9 @@ class TaskRows:
         written = metrics.shuffle_write or NO_SHUFFLE_WRITE
         taken = metrics.input or NO_INPUT
         given = metrics.output or NO_OUTPUT
-        executor = self._executors.setdefault(info.executor_id, len(self._executors))
+        executor = self._executors.get(info.executor_id)
+        if executor is None:
+            executor = self._new_executor(shortened(info.executor_id))
         finished_at = info.finished_at / 1000
         fetched = info.finished_at - info.result_fetched_from if info.result_fetched_from > 0 else 0
         row = _ROW.pack(
@@ -138,7 +156,7 @@ class TaskRows:
             executor,
             info.launched_at / 1000,
             finished_at,
-            event.reason.reason == "Success",
+            counts(event.reason),
             info.speculative,
             metrics.run / 1000,
             metrics.cpu_nanoseconds / 1e9,
@@ -166,6 +184,13 @@ class TaskRows:
         )
         self.last_at = max(self.last_at, finished_at)
         return row
+
+    def _new_executor(self, executor_id: str) -> int:
+        known = self._executors.get(executor_id)
+        if known is None:
+            self._bounds.keep(ENTRY_BYTES, executor_id)
+            known = self._executors[executor_id] = len(self._executors)
+        return known
 
     def _columns_of_rows(self) -> None:
         rows = np.frombuffer(bytes(self._rows), dtype=_ROW_TYPE)

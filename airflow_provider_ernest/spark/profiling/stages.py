@@ -72,6 +72,7 @@ def _profile(
     quantiles: int,
 ) -> run_profile.StageProfile:
     row, tasks = stage.row, log.tasks.only(stage.tasks)
+    counted = tasks.only(tasks.succeeded)
     own_seconds = own_seconds[tasks.succeeded]
     began_at, ended_at = _span(stage, log)
     return run_profile.StageProfile(
@@ -80,21 +81,21 @@ def _profile(
         name=call_site(row.name),
         parents=row.parents,
         job_id=row.job_id,
-        tasks=int(tasks.succeeded.sum()),
-        failed_tasks=int((~tasks.succeeded).sum()),
+        tasks=len(counted),
+        failed_tasks=len(tasks) - len(counted),
         began_seconds=round(began_at - log.ready_at, DIGITS),
         ended_seconds=round(ended_at - log.ready_at, DIGITS),
         task_seconds=_sum(tasks.seconds),
         quantiles_seconds=_quantiles(own_seconds, quantiles),
         mean_seconds=round(float(own_seconds.mean()), DIGITS) if len(own_seconds) else 0.0,
         warmup_seconds=round(warmup_seconds, DIGITS),
-        reads_input=_reads_input(tasks),
-        input_bytes=int(tasks.input_bytes.sum()),
-        output_bytes=int(tasks.output_bytes.sum()),
-        shuffle_remote_bytes=int(tasks.shuffle_remote_bytes.sum()),
-        shuffle_local_bytes=int(tasks.shuffle_local_bytes.sum()),
-        shuffle_written_bytes=int(tasks.shuffle_written_bytes.sum()),
-        spilled_bytes=int(tasks.disk_spilled_bytes.sum()),
+        reads_input=_reads_input(counted),
+        input_bytes=int(counted.input_bytes.sum()),
+        output_bytes=int(counted.output_bytes.sum()),
+        shuffle_remote_bytes=int(counted.shuffle_remote_bytes.sum()),
+        shuffle_local_bytes=int(counted.shuffle_local_bytes.sum()),
+        shuffle_written_bytes=int(counted.shuffle_written_bytes.sum()),
+        spilled_bytes=int(counted.disk_spilled_bytes.sum()),
         blocked_seconds=_rounded(waiting.blocked_seconds) if waiting else {},
         seconds_without=_seconds_without(waiting, tasks) if waiting else {},
     )

@@ -6,9 +6,12 @@ from airflow_provider_ernest.model.documents import Design, Experiment, Observat
 from airflow_provider_ernest.model.goals import Goal
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.spark.run_record import Executor, RunRecord
+from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
+from airflow_provider_ernest.spark.log_reading.tables import EventLog
+from airflow_provider_ernest.spark.run_record import RunRecord
 from benchmarks.demo.report import Outcome
 from tests.unit.plugin.bottleneck_examples import report as bottleneck_report
+from tests.unit.spark.logs import task_table
 
 POINTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
 
@@ -28,7 +31,15 @@ def outcome():
     offer = Offer(model=model, machines=range(1, 7), billing=Billing(price_per_hour=0.35))
     decision = choose(offer, goal=Goal(deadline_seconds=60))
     executors = [
-        Executor(host="127.0.1.1", worker=f"127.0.1.1:{port}", cores=1, added_at=100.0) for port in range(3)
+        ExecutorRow(
+            number=port,
+            executor_id=str(port),
+            host="127.0.1.1",
+            worker=f"127.0.1.1:{port}",
+            cores=1,
+            added_at=100.0,
+        )
+        for port in range(3)
     ]
     return Outcome(
         design=Design(
@@ -46,7 +57,13 @@ def outcome():
         model=model,
         decision=decision,
         production=RunRecord(
-            application_id="app-7", ended_at=100.0 + 1.25 * seconds(3, 1.0), executors=executors
+            log=EventLog(
+                application_id="app-7",
+                started_at=100.0,
+                ended_at=100.0 + 1.25 * seconds(3, 1.0),
+                executors=tuple(executors),
+                tasks=task_table(),
+            )
         ),
         bottlenecks=bottleneck_report(),
         production_task_seconds=2 * (seconds(3, 1.0) + 5.0),

@@ -70,7 +70,8 @@ def test_a_run_with_too_many_tasks_is_left_alone(event_log, tmp_path, monkeypatc
     assert not (tmp_path / "store").exists()
 
 
-def refused(event_log, *, most_tasks):
+def refused(event_log, *, most_tasks, most_seconds):
+    assert most_seconds == profile_record.MOST_SECONDS, "what nobody waits for shall not go on"
     raise PermissionError(f"Access to {event_log} is refused")
 
 
@@ -78,7 +79,7 @@ def test_a_password_in_the_logs_address_is_in_no_warning(tmp_path, monkeypatch, 
     ended = threading.Event()
     address = "nowhere://me:hunter2@host/app-7"
     keep(address, tmp_path / "store")
-    monkeypatch.setattr(event_log_module, "read_event_log", lambda log, most_tasks: ended.wait())
+    monkeypatch.setattr(event_log_module, "read_event_log", lambda log, **bounds: ended.wait())
     monkeypatch.setattr(profile_record, "MOST_SECONDS", 0.01)
     keep(address, tmp_path / "store")
     ended.set()

@@ -17,11 +17,12 @@ from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.model.documents import RunConditions
 from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
-from airflow_provider_ernest.spark import run_record
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark.log_reading import files
 from airflow_provider_ernest.spark.log_reading.files import open_lines
 from tests.unit.operators.submissions import events, handle
 from tests.unit.operators.test_production_record import decided, recorded
+from tests.unit.spark.event_log_texts import task
 
 PRODUCTION = {
     "task_id": "production",
@@ -131,8 +132,8 @@ def test_a_machine_that_joins_work_under_way_does_not_shorten_the_run(context, b
         "Executor ID": "3",
         "Executor Info": {**last["Executor Info"], "Host": "10.0.0.3"},
     }
-    task = {"Event": "SparkListenerTaskEnd", "Task Info": {"Launch Time": last["Timestamp"] + 1000}}
-    told[-1:-1] = [late, task]
+    began = last["Timestamp"] + 1000
+    told[-1:-1] = [late, task(1, at=began, until=began + 2000)]
     path.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in told))
 
     run = record(context, event_log=str(path))
@@ -143,7 +144,12 @@ def test_a_machine_that_joins_work_under_way_does_not_shorten_the_run(context, b
 
 def test_a_log_that_may_be_far_away_is_read_once_for_its_time(context, breadcrumbs, tmp_path, monkeypatch):
     opened: list[Any] = []
-    monkeypatch.setattr(run_record, "open_lines", lambda log: opened.append(log) or open_lines(log))
+
+    def noted(log: Any, **rest: Any) -> Any:
+        opened.append(log)
+        return open_lines(log, **rest)
+
+    monkeypatch.setattr(files, "open_lines", noted)
 
     assert record(context, event_log=write_log(tmp_path / "app-7"), profile=False) is not None
     assert len(opened) == 1

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import builtins
+import gzip
 import shutil
+import tracemalloc
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -15,10 +17,10 @@ from upath import UPath
 
 from airflow_provider_ernest.exceptions import EventLogError, MissingResourceError
 from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading import places
+from airflow_provider_ernest.spark.log_reading import files, places
 from airflow_provider_ernest.spark.log_reading.places import place_of
 from airflow_provider_ernest.spark.log_reading.s3_place import S3Place
-from tests.unit.spark.event_log_texts import REAL, ended, real_text, started, task, write
+from tests.unit.spark.event_log_texts import REAL, ended, line, real_text, started, task, write
 
 APPLICATION = "application_1700000000000_0001"
 
@@ -54,6 +56,55 @@ def test_a_missing_file_is_told(rolled: Path):
 
     assert len(log.tasks) == 20
     assert "Of its files, those of number 5, 9 are missing." in log.warnings
+
+
+def test_a_name_may_tell_of_any_number(rolled: Path):
+    """All files between would be more than any memory holds."""
+    file_of(rolled, 5).unlink()
+    write(rolled / f"events_{10**18}_{APPLICATION}_1", task(100))
+    tracemalloc.start()
+    log = read_event_log(rolled)
+    peak_bytes = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+
+    assert log.tasks.task_id[-1] == 100
+    assert "Of its files, those of number 5, 13, 14, 15, 16 and more are missing." in log.warnings
+    assert peak_bytes < 20 << 20
+
+
+def test_a_folder_of_too_many_files_is_refused(rolled: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(files, "MOST_FILES", 12)
+
+    with pytest.raises(EventLogError, match="holds more than 12 files"):
+        read_event_log(rolled)
+
+
+@pytest.mark.parametrize("given", ["folder", "only one file", "its folder's folder"])
+def test_the_files_of_databricks_are_one_log(given: str, tmp_path: Path):
+    """Each is packed when its quarter of an hour is over; `eventlog` is the last."""
+    logs = tmp_path / "eventlog"
+    folder = logs / "0114-160012-abc123_10_0_0_7" / "4711"
+    folder.mkdir(parents=True)
+    parts = [
+        (
+            ("2022-01-14--17-15", task(2)),
+            ("2022-01-14--17-00", started(), task(1)),
+            ("2022-01-15--00-00", task(3)),
+        ),
+        (),
+    ][given == "only one file"]
+    for minute, *events in parts:
+        packed = gzip.compress(b"".join(line(event) for event in events))
+        (folder / f"eventlog-{minute}.gz").write_bytes(packed)
+    write(folder / "eventlog", *([] if parts else [started()]), task(4), ended())
+    if given == "its folder's folder":
+        with pytest.raises(EventLogError, match="holds no event log"):
+            read_event_log(tmp_path)
+        return
+    log = read_event_log(folder)
+
+    assert log.tasks.task_id.tolist() == ([1, 2, 3, 4] if parts else [4])
+    assert (log.application_id, log.is_complete, log.warnings) == ("app-1", True, ())
 
 
 def test_without_its_first_file_it_is_refused(rolled: Path):

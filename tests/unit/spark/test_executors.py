@@ -32,10 +32,10 @@ def added(number: int) -> dict[str, Any]:
     }
 
 
-def removed(number: int) -> dict[str, Any]:
+def removed(number: int, *, at: int = 130) -> dict[str, Any]:
     return {
         "Event": "SparkListenerExecutorRemoved",
-        "Timestamp": 130_000,
+        "Timestamp": 1000 * at,
         "Executor ID": str(number),
         "Removed Reason": REASON,
     }
@@ -89,7 +89,7 @@ def test_executors_that_never_started_are_not_lost(tmp_path):
 
 
 def test_all_losses_are_named(tmp_path):
-    run = read_run(write(tmp_path, added(1), added(2), removed(2), removed(1), END))
+    run = read_run(write(tmp_path, added(1), added(2), removed(2, at=130), removed(1, at=131), END))
     with pytest.raises(SampleRunError, match=r"executor 2 on .* and executor 1 on"):
         run.require_all_kept()
 

@@ -7,7 +7,19 @@ import pytest
 import zstandard
 
 from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.spark.event_log import read_event_log
+from airflow_provider_ernest.spark.profiling.profile import profile_run
 from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log, read_run
+from tests.unit.spark.event_log_texts import task
+
+METRICS = {
+    "Executor Run Time": 1500,
+    "JVM GC Time": 250,
+    "Peak Execution Memory": 9,
+    "Disk Bytes Spilled": 7,
+    "Input Metrics": {"Bytes Read": 11},
+    "Shuffle Read Metrics": {"Remote Bytes Read": 2, "Local Bytes Read": 3},
+}
 
 
 def executor(number: int, *, at: float, port: int) -> dict:
@@ -34,18 +46,8 @@ def events(*executors: dict, master: str = "spark://127.0.0.1:7077") -> list[dic
             "Timestamp": 100_000,
         },
         *executors,
-        {
-            "Event": "SparkListenerTaskEnd",
-            "Task Metrics": {
-                "Executor Run Time": 1500,
-                "JVM GC Time": 250,
-                "Peak Execution Memory": 9,
-                "Disk Bytes Spilled": 7,
-                "Input Metrics": {"Bytes Read": 11},
-                "Shuffle Read Metrics": {"Remote Bytes Read": 2, "Local Bytes Read": 3},
-            },
-        },
-        {"Event": "SparkListenerTaskEnd", "Task Metrics": None},
+        task(1, metrics=METRICS),
+        task(2),
         {"Event": "SparkListenerApplicationEnd", "Timestamp": 160_000},
     ]
 
@@ -97,12 +99,59 @@ def test_a_job_that_runs_inside_its_driver_is_told(tmp_path: Path):
 def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
     whole = write(tmp_path / "whole", events(executor(0, at=103, port=1)))
     content = whole.read_bytes()
-    for length in range(0, len(content), 17):
+    begins = content.index(b"\n", content.index(b"ApplicationStart"))
+    for length in range(begins, len(content), 17):
         torn = tmp_path / "torn"
         torn.write_bytes(content[:length])
         run = read_run(torn)
         assert run.ended_at is None
     assert read_run(whole).ended_at == 160.0
+
+
+def test_a_log_in_which_no_application_starts_is_refused(tmp_path: Path):
+    with pytest.raises(SampleRunError, match="no application starts in it"):
+        read_run(write(tmp_path / "app-1", events()[:2]))
+
+
+def test_model_and_profile_count_the_same_tasks(tmp_path: Path):
+    """Of a run with a task that failed, one that was done twice, and one whose output was lost."""
+    failed, copy, late = (
+        task(3, reason="ExceptionFailure", metrics=METRICS),
+        task(4, Index=1, Speculative=True, until=111_000, metrics=METRICS),
+        task(1, reason="Resubmitted", metrics=METRICS),
+    )
+    log = events(executor(0, at=103, port=1))
+    log[-1:-1] = [task(5, metrics=METRICS), failed, copy, late]
+    path = write(tmp_path / "app-1", log)
+
+    metrics, profile = read_run(path).metrics(), profile_run(read_event_log(path))
+
+    # 2 ran without metrics, 4 and 5 with them; 1 counts neither for itself nor for its copy 4.
+    assert metrics.tasks == profile.tasks == 3
+    assert profile.failed_tasks == 2
+    assert (metrics.executor_run_seconds, metrics.input_bytes) == (3.0, 22)
+    assert metrics.slots == profile.slots
+    assert sum(stage.input_bytes for stage in profile.stages) == metrics.input_bytes
+
+
+def test_what_is_malformed_costs_no_run_that_was_paid_for(tmp_path: Path):
+    """As it costs no profile."""
+    odd = [
+        {"Event": "SparkListenerTaskEnd", "Stage ID": "zero"},
+        {"Event": "SparkListenerExecutorAdded", "Timestamp": 10**21},
+        {"Event": "SparkListenerBlockManagerAdded"},
+        {"Event": "SparkListenerStageCompleted"},
+        {"Event": "SparkListenerBlockUpdated", "Block Updated Info": {"Block ID": "rdd_0_0"}},
+        {"Event": "SparkListenerUnpersistRDD", "RDD ID": None},
+        {"Event": "SparkListenerApplicationStart", "Timestamp": "today"},
+        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.task.cpus": "many"}},
+        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": []},
+    ]
+    whole = write(tmp_path / "whole", events(executor(0, at=103, port=1)))
+    path = write(tmp_path / "app-1", [*odd, *events(executor(0, at=103, port=1))])
+
+    assert read_run(path).metrics() == read_run(whole).metrics()
+    assert read_run(path).run_seconds(1) == read_run(whole).run_seconds(1)
 
 
 def test_a_log_without_end_has_no_run_time(tmp_path: Path):

@@ -10,6 +10,8 @@ import pytest
 
 from airflow_provider_ernest.model.documents import RunMetrics
 from airflow_provider_ernest.spark.run_record import read_run
+from tests.unit.spark.event_log_texts import started
+from tests.unit.spark.event_log_texts import task as task_ended
 
 MEMORY_ONLY = {"Use Disk": False, "Use Memory": True, "Use Off Heap": False, "Replication": 1}
 MEMORY_AND_DISK = {**MEMORY_ONLY, "Use Disk": True}
@@ -87,12 +89,12 @@ def stage(
 
 def task(number: int, milliseconds: int) -> dict:
     metrics = {"Executor Run Time": milliseconds, "Peak Execution Memory": 10 * milliseconds}
-    return {"Event": "SparkListenerTaskEnd", "Stage ID": number, "Task Metrics": metrics}
+    return task_ended(number, stage=number, metrics=metrics)
 
 
 def read(tmp_path: Path, *events: dict) -> RunMetrics:
     log = tmp_path / "app-1"
-    log.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
+    log.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in (started(), *events)))
     return read_run(log).metrics()
 
 
@@ -234,6 +236,7 @@ def test_tasks_of_several_cores_take_as_many_slots(tmp_path: Path):
     executor = {
         "Event": "SparkListenerExecutorAdded",
         "Timestamp": 1000,
+        "Executor ID": "0",
         "Executor Info": {"Host": "there", "Total Cores": 8},
     }
 
