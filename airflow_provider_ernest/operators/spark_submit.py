@@ -12,6 +12,7 @@ from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.rendered import NOTHING, optional_document
+from airflow_provider_ernest.spark.sizing import SIZES, refuse_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +34,7 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             application="job.py",
             cluster=ernest.cluster,
             decision=ernest.decision,
-            conf=ernest.config["spark_conf"],
+            conf=ernest.job_conf(),
         )
 
     The cluster tells the master's address and what applications need there; `conf` wins over both. Its secret
@@ -62,7 +63,9 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 
     Raises:
-        InvalidParameterError: what was asked for cannot run on this cluster (no retry).
+        InvalidParameterError: what was asked for cannot run on this cluster (no retry); when the DAG file is
+            parsed, num_executors, executor_cores, executor_memory or total_executor_cores, which spark-submit
+            prefers to `conf`.
         ClusterLostError: the cluster has ended.
         AirflowException: spark-submit ended with another exit code than 0.
     """
@@ -84,6 +87,8 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
+        # Not in kwargs alone: a DAG's default_args may say it, too. They are no templates.
+        refuse_sizes({name: getattr(self, f"_{name}") for name in SIZES})
         self.cluster = cluster
         self.decision = decision
         self.store = store

@@ -2,7 +2,46 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from airflow_provider_ernest.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+SIZES = {
+    "num_executors": "spark.executor.instances",
+    "executor_cores": "spark.executor.cores",
+    "executor_memory": "spark.executor.memory",
+    "total_executor_cores": "spark.cores.max",
+}
+"""Arguments of SparkSubmitHook that size a run. They win over the properties that they mean."""
+
+
+def kept_sizes(operator: Any) -> list[str]:
+    """The `SIZES` that an operator like the stock `SparkSubmitOperator` keeps, as it was given them."""
+    kept = {name: getattr(operator, f"_{name}", None) for name in SIZES}
+    return [f"{name}={value!r}" for name, value in kept.items() if value is not None]
+
+
+def refuse_sizes(options: Mapping[str, Any], *, prefix: str = "") -> None:
+    """Refuse arguments that would win over the size of a run.
+
+    Args:
+        options: arguments of `SparkSubmitHook`.
+        prefix: of their names, for the error.
+
+    Raises:
+        InvalidParameterError: one of `SIZES` is among them.
+    """
+    for name, means in SIZES.items():
+        if options.get(name) is not None:
+            raise InvalidParameterError(
+                f"{prefix}{name}",
+                options[name],
+                "wins over the size that is decided on, as spark-submit takes it",
+                remedy=f"Leave it out, or say {means} in conf where you size the run yourself.",
+            )
 
 
 def sizing_conf(

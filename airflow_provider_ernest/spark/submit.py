@@ -18,6 +18,7 @@ from airflow_provider_ernest.exceptions import (
 )
 from airflow_provider_ernest.processes import die_with_parent, end_process_tree
 from airflow_provider_ernest.spark.secret_file import SECRET_PROPERTY, SecretFile, replaced_properties
+from airflow_provider_ernest.spark.sizing import refuse_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -192,6 +193,7 @@ def master_address(spark_conn_id: str) -> tuple[str, int]:
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
+    refuse_sizes(options, prefix="submit_options: ")
     known = set(inspect.signature(SparkSubmitHook.__init__).parameters) - _OURS
     for option in options:
         if option not in known:

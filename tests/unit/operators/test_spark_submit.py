@@ -10,7 +10,10 @@ import psutil
 import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException, AirflowFailException
+from airflow.sdk import DAG
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 from tests.unit.operators.submissions import SECRET, handle, production
 
 
@@ -20,14 +23,12 @@ def test_runs_on_the_cluster_with_what_it_needs_there(submissions, context):
         conf={"spark.cores.max": 8, "spark.executor.memory": "2g"},
         application_args=["in", 7],
         py_files="lib.zip",
-        executor_cores=2,
         name="enrich",
     ).execute(context)
 
     argv, conf = submissions.last["argv"], submissions.conf()
     assert argv[argv.index("--master") + 1] == "spark://127.0.0.1:7077"
     assert argv[argv.index("--py-files") + 1] == "lib.zip"
-    assert argv[argv.index("--executor-cores") + 1] == "2"
     assert argv[argv.index("--name") + 1] == "enrich"
     assert argv[-3:] == ["job.py", "in", "7"]
     assert conf["spark.pyspark.python"] == "python3.11"
@@ -104,6 +105,36 @@ def test_what_cannot_run_there_is_refused_before_it_is_submitted(
     with pytest.raises(AirflowFailException, match=named):
         production(**{"cluster": handle(), **changes}).execute(context)
     assert submissions.last is None
+
+
+SIZES = {
+    "num_executors": 10,
+    "executor_cores": 2,
+    "executor_memory": "9g",
+    "total_executor_cores": 40,
+}
+
+
+@pytest.mark.parametrize("name", SIZES)
+@pytest.mark.parametrize("is_default", [False, True])
+def test_what_would_win_over_the_decision_is_refused_when_the_dag_is_parsed(name, is_default):
+    said = {name: SIZES[name]}
+    with (
+        DAG("nightly", schedule=None, default_args=said if is_default else {}),
+        pytest.raises(InvalidParameterError, match=rf"{name}={SIZES[name]!r} wins over"),
+    ):
+        production(**({} if is_default else said))
+
+
+def test_a_sample_run_keeps_no_size_of_its_own_either():
+    with pytest.raises(InvalidParameterError, match="num_executors=10 wins over"):
+        ErnestSubmitHook(
+            master_url="spark://lake:7077",
+            conf={},
+            application_args=[],
+            name="sample",
+            options={"num_executors": 10},
+        )
 
 
 def test_a_cluster_that_is_known_by_a_connection_is_reached_by_it(submissions, context, monkeypatch):
