@@ -26,9 +26,10 @@ class SparkJob:
         application_args: its arguments. ``{{ sample.input }}``, ``{{ sample.scale }}``,
             ``{{ sample.machines }}``, ``{{ sample.partitions }}`` and ``{{ sample.iterations }}`` stand for
             what the sample run at hand reads.
-        conf: Spark properties of samples and production alike. They are handed on by XCom, which whoever may
-            see the DAG can read: keep secrets in the Spark connection, the machines' role or the cluster's
-            own configuration.
+        conf: Spark properties of samples and production alike; production takes them by
+            ``ErnestTaskGroup.job_conf``. None but the sizes of executors and driver goes into XComs. The DAG
+            file is no place for a secret either: write a template, such as ``{{ conn.lake.password }}``, or
+            leave it to the Spark connection, the machines' role or the cluster's own configuration.
         submit_options: further arguments of `SparkSubmitHook`: java_class, jars, py_files, packages, ...
         iterations: iterations of the production run, for iterative jobs.
         sample_iterations: iterations to train with (the paper: 5 % of them).

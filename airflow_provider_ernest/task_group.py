@@ -26,6 +26,7 @@ from airflow_provider_ernest.training_branches import (
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cluster_tasks import ClusterSpec
+    from airflow_provider_ernest.operators.job_conf import JobConf
     from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 
 REUSE = Reuse()
@@ -40,7 +41,7 @@ class ErnestTaskGroup(TaskGroup):
     .. code-block:: python
 
         ernest = ErnestTaskGroup(job=..., input=..., bounds=..., cluster=..., goal=...)
-        production = SparkSubmitOperator(..., conf=ernest.config["spark_conf"])
+        production = SparkSubmitOperator(..., conf=ernest.job_conf())
         ernest >> production  # production runs elsewhere
         ernest >> production >> ernest.teardown  # production runs on the same cluster
 
@@ -90,8 +91,9 @@ class ErnestTaskGroup(TaskGroup):
         group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
 
     Attributes:
-        config: the decision's XComs: ``config["spark_conf"]``, ``["machines"]``, ``["instance_type"]``,
-            ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`.
+        config: the decision's XComs: ``config["machines"]``, ``["instance_type"]``,
+            ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`. Of Spark's properties they have
+            those alone that size the run; with those of `job` they are ``job_conf()``.
         decision: the record of the decision, for an `ErnestSparkSubmitOperator`: a template that renders to
             JSON text, or to ``null`` where the decision left no record. Then nothing is recorded, and a
             warning says so. As any template it makes no task wait: `config`, or ``ernest >> production``,
@@ -179,9 +181,21 @@ class ErnestTaskGroup(TaskGroup):
                 choose >> resize >> self.teardown
                 self.cluster = resize.output
         self.config: Any = choose.output
+        self._choose = choose
         # Not as an XComArg, which fails the task where there is no such XCom: nobody runs without a size, but
         # anybody may run without a record.
         self.decision: Any = f"{{{{ ti.xcom_pull(task_ids='{choose.task_id}', key='record') | tojson }}}}"
+
+    def job_conf(self, key: str = "spark_conf") -> JobConf:
+        """The job's own Spark properties and, over them, those decided on; see `ChooseConfigOperator`.
+
+        Args:
+            key: "spark_conf", or "yarn_conf" or "kubernetes_conf".
+
+        Raises:
+            InvalidParameterError: another key.
+        """
+        return self._choose.job_conf(key)
 
 
 def _choose(

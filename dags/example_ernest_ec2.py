@@ -87,7 +87,7 @@ with DAG(
         decision=ernest.decision,
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
-        conf=ernest.config["spark_conf"],
+        conf=ernest.job_conf(),
     )
     prepare_input() >> ernest >> production >> ernest.teardown
     # [END ernest]

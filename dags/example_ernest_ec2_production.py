@@ -94,7 +94,7 @@ with DAG(
         decision=ernest.decision,
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
-        conf=ernest.config["spark_conf"],
+        conf=ernest.job_conf(),
     )
     end = TerminateClusterOperator(task_id="end_production_cluster", cluster=create.output, retries=3)
     prepare_input() >> ernest >> create >> production >> end.as_teardown(setups=create)

@@ -81,7 +81,7 @@ with DAG(
         conn_id="spark_kubernetes",
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
-        conf=ernest.config["kubernetes_conf"],
+        conf=ernest.job_conf("kubernetes_conf"),
     )
     ernest >> production
     # [END ernest]

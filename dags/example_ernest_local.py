@@ -76,7 +76,7 @@ with DAG(
         conn_id=CONNECTION,
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", "--weather-csv", f"{DATA}/weather.csv"],
-        conf=ernest.config["spark_conf"],
+        conf=ernest.job_conf(),
     )
     prepare_input() >> ernest >> production >> ernest.teardown
     # [END ernest]

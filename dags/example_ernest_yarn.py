@@ -74,7 +74,7 @@ with DAG(
         conn_id="spark_yarn",
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
-        conf=ernest.config["yarn_conf"],
+        conf=ernest.job_conf("yarn_conf"),
     )
     ernest >> production
     # [END ernest]

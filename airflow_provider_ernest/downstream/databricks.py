@@ -11,32 +11,24 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark.sizing import sizing_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from airflow_provider_ernest.model.results import Decision
 
 _AZURE_TYPE = re.compile(r"Standard_\w+")
 _GOOGLE_TYPE = re.compile(r"[a-z]\w*-[a-z]+-\d+\w*(-\w+)*")
-_CLUSTERS_OWN = re.compile(
-    r"spark\.(master|submit\.deployMode|cores\.max|dynamicAllocation\..+|driver\.(host|bindAddress)"
-    r"|(executor|driver)\.(cores|instances|memory|memoryOverhead|memoryOverheadFactor|pyspark\.memory))"
-)
 # So that the work spreads as in the sample runs.
 _KEPT = ("spark.locality.wait",)
 
 
-def databricks_cluster(decision: Decision, *, conf: Mapping[str, str]) -> dict[str, Any]:
+def databricks_cluster(decision: Decision) -> dict[str, Any]:
     """``num_workers``, ``node_type_id`` and ``spark_conf`` for ``new_cluster`` of the Jobs API.
 
     A cluster has one driver and ``num_workers`` executors, which are ``num_workers`` + 1 machines, and each
     executor takes all of its machine (Clusters API, Databricks REST API reference). So nothing is said of the
-    executors' cores and memory, and what the job's properties say of them, of the driver's and of dynamic
-    allocation is left out: it was meant for other machines. Add ``spark_version`` and what else you need,
-    but no ``autoscale``, over which ``num_workers`` would count for nothing.
+    executors' cores and memory. Add ``spark_version`` and what else you need, also to ``spark_conf``, but no
+    ``autoscale``, over which ``num_workers`` would count for nothing.
 
     Args:
         decision: what was decided.
-        conf: the job's properties.
 
     Raises:
         InvalidParameterError: a type that is none of a cloud's, or a mix of types was decided on.
@@ -53,8 +45,5 @@ def databricks_cluster(decision: Decision, *, conf: Mapping[str, str]) -> dict[s
     return {
         "num_workers": group.machines,
         "node_type_id": group.instance_type,
-        "spark_conf": {
-            **{name: value for name, value in conf.items() if not _CLUSTERS_OWN.fullmatch(name)},
-            **{name: sizing[name] for name in _KEPT},
-        },
+        "spark_conf": {name: sizing[name] for name in _KEPT},
     }

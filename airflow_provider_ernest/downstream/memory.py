@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
@@ -27,6 +27,22 @@ FACTORS = (
     "spark.kubernetes.memoryOverheadFactor",
     "spark.emr-serverless.memoryOverheadFactor",
 )
+REQUESTED_CORES = "spark.kubernetes.executor.request.cores"
+OWN_SIZES = (
+    HEAP,
+    OVERHEAD,
+    *FACTORS,
+    "spark.executor.pyspark.memory",
+    "spark.memory.offHeap.enabled",
+    "spark.memory.offHeap.size",
+    "spark.driver.cores",
+    "spark.driver.memory",
+    "spark.driver.memoryOverhead",
+    REQUESTED_CORES,
+)
+"""Of a job's own properties those that a decision goes by. It is told nothing of the others: they may hold
+secrets, and what is decided is handed on by XComs, which whoever may see the DAG can read."""
+
 DEFAULT_FACTOR = 0.1
 LEAST_OVERHEAD_MEGABYTES = 384
 LEAST_HEAP_MEGABYTES = 450
@@ -39,6 +55,11 @@ _SIZE = re.compile(r"(\d+)\s*(?:([kmgtp])b?)?", re.IGNORECASE)
 _MEGABYTES = {"k": 1 / 1024, "m": 1, "g": 1024, "t": 1024**2, "p": 1024**3}
 _ROUNDING = 1e-9
 _MORE_THAN_HALF = 0.51
+
+
+def own_sizes(conf: Mapping[str, Any]) -> dict[str, Any]:
+    """Of a job's Spark properties those that say how large its executors and its driver are."""
+    return {name: conf[name] for name in OWN_SIZES if name in conf}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -45,7 +45,8 @@ def outputs(
     Args:
         decision: what was decided.
         shapes: what an executor may take, by name of the type of machine.
-        conf: the job's Spark properties, without those that hold on one cluster only.
+        conf: what the job's Spark properties say of the sizes of executors and driver. All of it is in the
+            outputs.
         dynamic_allocation: on, and bounded to the choice, where YARN, Kubernetes or EMR must have it on.
         conf_there: by the keys of single outputs, Spark properties of the cluster that they are for, over
             which the job's own win.
@@ -63,7 +64,7 @@ def outputs(
         "emr_instance_groups": partial(instance_groups, decision),
         "emr_serverless": sized(emr_serverless, "emr_serverless"),
         "glue": partial(glue_workers, decision, shapes, conf=conf),
-        "databricks_cluster": partial(databricks_cluster, decision, conf=conf),
+        "databricks_cluster": partial(databricks_cluster, decision),
     }
     made: dict[str, Any] = {}
     reasons: dict[str, str] = {}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.downstream.executors import executors_on
 from airflow_provider_ernest.downstream.machines import groups_of
-from airflow_provider_ernest.downstream.memory import HEAP, OVERHEAD
+from airflow_provider_ernest.downstream.memory import HEAP, OVERHEAD, REQUESTED_CORES
 from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, sizing_conf
 
 if TYPE_CHECKING:
@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.downstream.machines import MachineGroup, MachineShape
     from airflow_provider_ernest.model.results import Decision
-
-REQUESTED_CORES = "spark.kubernetes.executor.request.cores"
 
 _NODE_MILLICORES_PER_CORE = 850
 """Kubernetes keeps some of a node's cores for itself and for what runs on every node. The rest is still more

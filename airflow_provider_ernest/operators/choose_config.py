@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
+from dataclasses import asdict, is_dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.lineage import TellsLineage
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.model.records import DecisionRecord
     from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.operators.job_conf import JobConf
     from airflow_provider_ernest.operators.question import Question
     from airflow_provider_ernest.operators.trained_types import TrainedType
     from airflow_provider_ernest.specification import BillingTerms, Number, UntrainedType
@@ -37,7 +39,8 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
     `downstream.outputs`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``,
     ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one of them, or of machines
     whose cores nobody told, is not pushed, so that a task that reads it fails, and ``unavailable`` says why.
-    A stock operator takes them by ``SparkSubmitOperator(conf=choose.output["spark_conf"])``. The record is
+    The Spark properties are those that size the run, and what applications need on the cluster; a stock
+    operator takes them, with the job's own, by ``SparkSubmitOperator(conf=choose.job_conf())``. The record is
     kept in the model store, too; what hinders that is a warning, not a failure.
 
     Args:
@@ -76,7 +79,8 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         cores_per_machine: cores of a machine where no `cluster` of its type tells; or a mapping by type. None
             for those of the machines that the model was trained on. Where that does not tell either, what
             depends on them is not pushed.
-        conf: further Spark properties for ``spark_conf``; what sizes the run wins over them.
+        conf: the job's own Spark properties, for `job_conf`. Of them only what sizes executors and driver
+            (`downstream.memory.OWN_SIZES`) is counted with and pushed; what sizes the run wins over it.
         dynamic_allocation: have it on, bounded to the choice, in ``yarn_conf``, ``kubernetes_conf``,
             ``spark_arguments`` and ``emr_serverless``; it is always off in ``spark_conf``.
         job: the job's name in the store; None for the model's. Needed to record a fallback without a model.
@@ -111,7 +115,6 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         "reuse_reasons",
         "cluster",
         "cores_per_machine",
-        "conf",
         "job",
         "store",
     )
@@ -183,8 +186,28 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         self.job = job
         self.store = store
 
+    def job_conf(self, key: str = "spark_conf") -> JobConf:
+        """The job's own properties and, over them, those decided on, for the ``conf`` of a production task.
+
+        They are put together when that task runs: XCom holds nothing of the job's own.
+
+        Args:
+            key: "spark_conf", or "yarn_conf" or "kubernetes_conf".
+
+        Raises:
+            InvalidParameterError: another key.
+        """
+        from airflow_provider_ernest.operators.job_conf import PROPERTIES, JobConf
+
+        if key not in PROPERTIES:
+            raise InvalidParameterError(
+                "key", key, "is none of Spark properties", remedy=f"Use one of {', '.join(PROPERTIES)}."
+            )
+        return JobConf(self, key)
+
     def execute(self, context: Context) -> dict[str, Any]:
         """Decide, and push the decision in the forms that downstream tasks need."""
+        from airflow_provider_ernest.downstream.memory import own_sizes
         from airflow_provider_ernest.operators.decided_outputs import decided_outputs
         from airflow_provider_ernest.operators.decision_record import keep_decision
         from airflow_provider_ernest.operators.question import read_question
@@ -195,6 +218,7 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)
         with no_vain_retries():
+            sizes = self.render_template(own_sizes(self.conf or {}), context)
             types = with_stored_models(
                 trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure),
                 models=self.stored_models,
@@ -208,7 +232,8 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
                 record,
                 question=question,
                 types=types,
-                conf=self.conf or {},
+                conf={str(name): str(value) for name, value in sizes.items()},
+                stated={str(name) for name in self.conf or {}},
                 dynamic_allocation=self.dynamic_allocation,
                 context=context,
                 log=self.log,
@@ -222,6 +247,7 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
     def _decide(self, question: Question, types: Sequence[TrainedType], context: Context) -> DecisionRecord:
         from airflow_provider_ernest.operators.deciding import decide
         from airflow_provider_ernest.operators.decision_record import record_of
+        from airflow_provider_ernest.operators.job_conf import submission_warnings
 
         decision = decide(
             question,
@@ -231,7 +257,7 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
             log=self.log,
         )
         return record_of(
-            decision,
+            replace(decision, warnings=(*decision.warnings, *submission_warnings(self))),
             question=question,
             types=types,
             job=optional_text(self.job),

@@ -13,7 +13,7 @@ from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -31,15 +31,17 @@ def decided_conf(
     shapes: Mapping[str, MachineShape],
     handle: ClusterHandle | None,
     conf: Mapping[str, str],
+    stated: Collection[str],
     context: Context,
 ) -> dict[str, str]:
-    """What a cluster needs, the user's own properties, and the sizing; each wins over what is before it.
+    """What a cluster needs and the job's own do not state, and the sizing, to win over the job's own.
 
     Args:
         decision: what was decided.
         shapes: of the types of machines that were decided on.
         handle: of a cluster of that type, where there is one.
-        conf: the user's.
+        conf: what the job's own say of the sizes of executors and driver.
+        stated: names of all of the job's own.
         context: of the task that decides.
 
     Raises:
@@ -47,11 +49,14 @@ def decided_conf(
     """
     groups = groups_of(decision, shapes)
     layout = layout_on(groups)
-    return {
+    cluster = {
         **(handle.spark_conf() if handle else {}),
         **({} if HEAP in conf else _memory(groups, layout)),
         # Only a driver on this machine can write into a folder of it.
         **(event_log_conf(str(event_logs(context))) if handle and handle.kind == LOCAL else {}),
+    }
+    return {
+        **{name: value for name, value in cluster.items() if name not in stated},
         **conf,
         **sizing_conf(machines=layout.count, cores_per_machine=layout.cores),
     }

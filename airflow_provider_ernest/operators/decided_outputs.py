@@ -11,7 +11,7 @@ from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.operators.decided_conf import decided_conf, handle_for, shapes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from airflow.sdk import Context
 
@@ -29,6 +29,7 @@ def decided_outputs(
     question: Question,
     types: Sequence[TrainedType],
     conf: Mapping[str, str],
+    stated: Collection[str],
     dynamic_allocation: bool,
     context: Context,
     log: Any,
@@ -39,7 +40,9 @@ def decided_outputs(
         record: of the decision.
         question: what was asked.
         types: what came of each training.
-        conf: the user's Spark properties.
+        conf: what the job's own Spark properties say of the sizes of executors and driver, see
+            `downstream.memory.OWN_SIZES`. Of the others nothing is pushed, for anybody may read XComs.
+        stated: names of all of the job's own, which win over what a cluster tells of them.
         dynamic_allocation: on, and bounded to the choice, in the outputs for others than a standalone master.
         context: of the task that decides.
         log: the logger that is warned of what ``spark_conf`` lacks.
@@ -47,10 +50,16 @@ def decided_outputs(
     decision = record.decision
     shapes, handle = shapes_of(decision, types, question), handle_for(decision, types)
     made = outputs(
-        decision, shapes, conf=conf, dynamic_allocation=dynamic_allocation, conf_there=_conf_there(handle)
+        decision,
+        shapes,
+        conf=conf,
+        dynamic_allocation=dynamic_allocation,
+        conf_there=_conf_there(handle, stated),
     )
     try:
-        made[SPARK_CONF] = decided_conf(decision, shapes=shapes, handle=handle, conf=conf, context=context)
+        made[SPARK_CONF] = decided_conf(
+            decision, shapes=shapes, handle=handle, conf=conf, stated=stated, context=context
+        )
         if HEAP not in made[SPARK_CONF]:
             log.warning(
                 "%s is not set for production, since nothing tells the memory of its machines: unless the "
@@ -72,7 +81,7 @@ def decided_outputs(
     }
 
 
-def _conf_there(handle: ClusterHandle | None) -> dict[str, dict[str, str]]:
+def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[str, dict[str, str]]:
     """What applications need where the sample runs were made, by the outputs for production there.
 
     Such as the Python of the machines. Not the memory of executors, which is reckoned for each output.
@@ -87,4 +96,5 @@ def _conf_there(handle: ClusterHandle | None) -> dict[str, dict[str, str]]:
         key = "kubernetes_conf"
     else:
         return {}
-    return {key: {name: value for name, value in handle.spark_conf().items() if name != HEAP}}
+    there = handle.spark_conf().items()
+    return {key: {name: value for name, value in there if name != HEAP and name not in stated}}

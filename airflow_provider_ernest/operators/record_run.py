@@ -22,7 +22,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
 
     .. code-block:: python
 
-        production = SparkSubmitOperator(task_id="production", conf=ernest.config["spark_conf"], ...)
+        production = SparkSubmitOperator(task_id="production", conf=ernest.job_conf(), ...)
         record = RecordRunOperator(
             task_id="record_run", decision=ernest.decision, production_task_id="production",
             application="job.py"

@@ -75,7 +75,8 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         SampleRunError: the run failed, or not as designed (retried as Airflow retries).
     """
 
-    # application_args are not among them: they are rendered when the sample is known.
+    # application_args are not among them: they are rendered when the sample is known. Nor is conf, of which
+    # Airflow would keep and show what is rendered.
     template_fields: Sequence[str] = (
         "experiment",
         "application",
@@ -85,7 +86,6 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         "cluster",
         "spark_conn_id",
         "cores_per_machine",
-        "conf",
         "submit_options",
         "staging_uri",
         "job",
@@ -233,7 +233,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             return handle.cores_per_machine
         from airflow_provider_ernest.exceptions import InvalidParameterError
 
-        cores = optional_whole_number("cores_per_machine", self.cores_per_machine)
+        cores: int | None = optional_whole_number("cores_per_machine", self.cores_per_machine)
         if cores is None:
             raise InvalidParameterError(
                 "cores_per_machine",
@@ -253,7 +253,9 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             application_args=arguments,
             machines=experiment.machines,
             cores_per_machine=cores,
-            conf=with_lineage(self.conf, context=context, log=self.log),
+            conf=with_lineage(
+                self.render_template(dict(self.conf or {}), context), context=context, log=self.log
+            ),
             options=self.submit_options or {},
             directory=event_logs(context),
             wait_seconds=number("wait_timeout_seconds", self.wait_timeout_seconds),

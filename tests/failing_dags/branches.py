@@ -128,9 +128,7 @@ def sized(
             cluster_options={"retries": 0},
             run_retries=0,
         )
-        production = Production(
-            task_id="production", conf=ernest.config["spark_conf"], trigger_rule=trigger_rule
-        )
+        production = Production(task_id="production", conf=ernest.job_conf(), trigger_rule=trigger_rule)
         ernest >> production
         if on_same_cluster:
             production >> ernest.teardown

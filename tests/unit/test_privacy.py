@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.model.documents import Experiment
@@ -18,6 +19,7 @@ from airflow_provider_ernest.model.store import ModelStore
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
@@ -222,6 +224,9 @@ class Chain:
         for key, value in {**pushed, "return_value": returned}.items():
             if PLANTED in json.dumps(value):
                 self.leaks.add(key)
+        told = isinstance(operator, TellsLineage) and operator.get_openlineage_facets_on_complete(None)
+        if PLANTED in str(told):
+            self.leaks.add(f"lineage of {operator.task_id}")
         return returned
 
     def find(self, **changes: Any) -> dict[str, Any]:
@@ -277,18 +282,31 @@ class Chain:
         operator = BottleneckReportOperator(task_id="report", observations=runs, job="enrich", model=model)
         return self.run(operator)
 
+    def choose(self, model: dict[str, Any]) -> None:
+        """Of machines that all forms of the decision can be said of."""
+        cluster = handle(kind="ec2", instance_type="m5.xlarge", cores_per_machine=4)
+        cluster["machines"] = [{**one, "cores": 4, "memory_megabytes": 9000} for one in cluster["machines"]]
+        chosen = {**model, "instance_type": "m5.xlarge"}
+        with DAG("nightly", schedule=None):
+            operator = choose_operator(chosen, conf=CONF, job="enrich", cluster=cluster)
+            SparkSubmitOperator(task_id="stock", conf=operator.output["spark_conf"])
+        self.run(operator)
+        assert self._context["ti"].pushed["unavailable"] == {}, "all forms are there"
+
     def produce(self, decision: dict[str, Any]) -> None:
         self._submissions.writes_log("app-2", explained("app-2", machines=4))
+        conf = {**CONF, **self._context["ti"].pushed["spark_conf"]}
         self.run(
             production(
-                cluster=handle(),
+                cluster=handle(machines=8),
                 decision=decision,
-                conf=CONF,
+                conf=conf,
                 application=str(self.job),
                 application_args=ARGUMENTS,
                 env_vars=OPTIONS["env_vars"],
             )
         )
+        assert CONF.items() <= self._submissions.conf().items(), "the job has them all the same"
 
 
 @pytest.fixture
@@ -319,8 +337,9 @@ def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa
     sample = chain.sample(found)
     model = chain.fit([*runs, {**sample, "instance_type": "local"}], found)
     assert chain.report([sample], model)
-    chain.run(choose_operator(model, conf=CONF, job="enrich", cores_per_machine=4))
+    chain.choose(model)
     decision = ti.pushed["record"]
+    assert "stock" in str(decision["decision"]["warnings"]), "which names the properties, and no values"
     chain.produce(decision)
     chain.job.write_text("# changed")
     chain.find()
@@ -334,4 +353,4 @@ def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa
     assert stored.input_path == "unheard-of://lake.example/flights?part=2"
     assert stored.artifact == "unheard-of://code.example/job.py"
 
-    assert chain.leaks == {"spark_conf"}, "it is the user's own conf, for operators that take no other"
+    assert chain.leaks == set()

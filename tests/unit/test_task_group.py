@@ -170,7 +170,7 @@ def test_the_decision_is_kept_where_the_model_is_and_handed_on():
         "nightly",
         schedule=None,
         production=lambda ernest: ErnestSparkSubmitOperator(
-            task_id="production", conf=ernest.config["spark_conf"], decision=ernest.decision
+            task_id="production", conf=ernest.job_conf(), decision=ernest.decision
         ),
         ernest=ernest_arguments(store="s3://models"),
     )
@@ -221,7 +221,7 @@ def test_production_on_a_resized_cluster(fallback_machines):
             task_id="production",
             cluster=ernest.cluster,
             decision=ernest.decision,
-            conf=ernest.config["spark_conf"],
+            conf=ernest.job_conf(),
         ),
         ernest=ernest_arguments(
             fallback_machines=fallback_machines,

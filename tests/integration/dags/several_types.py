@@ -53,7 +53,7 @@ def sizing(dag_id: str, *, clusters: list[LocalClusterSpec], goal: SizingGoal) -
             application_args=[INPUT, "--hold-task-seconds=1"],
             cluster=create.output,
             decision=ernest.decision,
-            conf=ernest.config["spark_conf"],
+            conf=ernest.job_conf(),
         )
         end = TerminateClusterOperator(task_id="end_production_cluster", cluster=create.output)
         end.as_teardown(setups=create)

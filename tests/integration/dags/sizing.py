@@ -26,7 +26,7 @@ def production(ernest: ErnestTaskGroup) -> SparkSubmitOperator:
         conn_id="ernest_test",
         application=APPLICATION,
         application_args=[INPUT],
-        conf=ernest.config["spark_conf"],
+        conf=ernest.job_conf(),
     )
 
 

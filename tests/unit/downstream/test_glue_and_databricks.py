@@ -30,42 +30,29 @@ def test_what_no_worker_of_glue_has_is_named(shape):
 
 
 def test_databricks_counts_the_driver_by_itself():
-    job = {
-        "spark.sql.shuffle.partitions": "64",
-        "spark.executor.extraJavaOptions": "-Da=b",
-        "spark.executor.memory": "3g",
-        "spark.executor.memoryOverhead": "1g",
-        "spark.driver.host": "10.0.0.1",
-        "spark.master": "yarn",
-        "spark.dynamicAllocation.maxExecutors": "90",
-    }
-    assert databricks_cluster(decision("m5.xlarge", 9), conf=job) == {
+    assert databricks_cluster(decision("m5.xlarge", 9)) == {
         "num_workers": 9,
         "node_type_id": "m5.xlarge",
-        "spark_conf": {
-            "spark.sql.shuffle.partitions": "64",
-            "spark.executor.extraJavaOptions": "-Da=b",
-            "spark.locality.wait": "0s",
-        },
+        "spark_conf": {"spark.locality.wait": "0s"},
     }
 
 
 @pytest.mark.parametrize("name", ["i3.xlarge", "Standard_D4s_v5", "n2-highmem-4", "n1-standard-16"])
 def test_the_types_of_every_cloud_of_databricks_are_known(name):
-    assert databricks_cluster(decision(name), conf={})["node_type_id"] == name
+    assert databricks_cluster(decision(name))["node_type_id"] == name
 
 
 @pytest.mark.parametrize("name", ["local", "unknown", "spark_default"])
 def test_what_databricks_cannot_start_is_named(name):
     with pytest.raises(InvalidParameterError, match=f"instance_type='{name}' is no type"):
-        databricks_cluster(decision(name), conf={})
+        databricks_cluster(decision(name))
 
 
 @pytest.mark.parametrize(
     ("make", "target"),
     [
         (lambda chosen: glue_workers(chosen, SHAPES, conf={}), "Glue"),
-        (lambda chosen: databricks_cluster(chosen, conf={}), "Databricks"),
+        (databricks_cluster, "Databricks"),
     ],
 )
 def test_a_mix_cannot_be_said(make, target):

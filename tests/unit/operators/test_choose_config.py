@@ -1,3 +1,4 @@
+import json
 import math
 from dataclasses import replace
 from threading import Event
@@ -39,12 +40,26 @@ def test_the_decision_says_how_certain_it_is(context, observations):
 
 
 def test_spark_conf_is_ready_for_a_stock_operator(context, ti, model):
-    choose_operator(model, conf={"spark.cores.max": "99", "spark.ui.enabled": "false"}).execute(context)
+    choose_operator(model, conf={"spark.cores.max": "99", "spark.driver.memory": "2g"}).execute(context)
 
     conf = ti.pushed["spark_conf"]
     assert conf["spark.cores.max"] == str(ti.pushed["machines"]), "what sizes the run wins"
-    assert conf["spark.ui.enabled"] == "false"
+    assert conf["spark.driver.memory"] == "2g"
     assert all(isinstance(value, str) for value in conf.values())
+
+
+def test_of_the_jobs_own_properties_nothing_but_sizes_is_pushed_in_any_form(context, ti, model):
+    own = {"spark.driver.host": "mine", "spark.sql.x": "mine", "spark.executor.memory": "{{ params.memory }}"}
+    machines = [{**one, "cores": 4, "memory_megabytes": 9000} for one in cluster(8)["machines"]]
+    handle = {**cluster(8), "machines": machines, "instance_type": "m5.xlarge", "cores_per_machine": 4}
+    chosen = {**model, "instance_type": "m5.xlarge"}
+    choose_operator(chosen, cluster=handle, conf=own).execute({**context, "params": {"memory": "3g"}})
+
+    assert ti.pushed["unavailable"] == {}, "all forms are there"
+    assert "mine" not in json.dumps(ti.pushed)
+    for key in ("spark_conf", "yarn_conf", "kubernetes_conf"):
+        assert ti.pushed[key]["spark.executor.memory"] in ("3g", "3072m")
+        assert "spark.driver.host" not in ti.pushed[key], "which would win over the job's own"
 
 
 def test_on_a_running_cluster_its_memory_and_event_logs_are_asked_for(context, ti, model):

@@ -1,0 +1,127 @@
+"""The properties of the job and those decided on, put together when production runs."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
+from airflow.sdk import DAG
+from airflow.sdk.execution_time import task_runner
+
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.job_conf import submission_warnings
+from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
+from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+SECRET = "s3cr3t-of-the-lake"
+CONF = {
+    "spark.sql.shuffle.partitions": "{{ params.partitions }}",
+    "spark.cores.max": "99",
+    "spark.hadoop.fs.s3a.access.key": SECRET,
+}
+DECIDED = {"spark.cores.max": "12", "spark.executor.cores": "4"}
+
+
+def dag_of(make: Any, **submitted: Any) -> DAG:
+    """The group, and a task of the stock operator's kind that takes its conf as `make` says."""
+    with DAG("nightly", schedule=None) as dag:
+        ernest = ErnestTaskGroup(
+            job=SparkJob(
+                name="enrich", application="job.py", application_args=["{{ sample.input }}"], conf=CONF
+            ),
+            input=SampledInput(path="/data", partitions=100),
+            bounds=DesignBounds(max_machines=4),
+            cluster=LocalClusterSpec(machines=4),
+            goal=SizingGoal(deadline_seconds=60, price_per_hour=0.35, max_machines=4),
+        )
+        kind = submitted.pop("kind", SparkSubmitOperator)
+        kind(task_id="production", conf=make(ernest), **submitted)
+    return dag
+
+
+class TaskInstance:
+    """Of a run in which this was decided."""
+
+    dag_id = "nightly"
+    run_id = "run"
+
+    def __init__(self, decided: dict[str, Any]) -> None:
+        self._decided = decided
+
+    def xcom_pull(self, *, task_ids: str, key: str, default: Any = None, **_: Any) -> Any:
+        assert task_ids == "ernest.choose_config"
+        return self._decided.get(key, default)
+
+
+def rendered(dag: DAG, decided: dict[str, Any]) -> Any:
+    task = dag.get_task("production")
+    task.render_template_fields({"ti": TaskInstance(decided), "params": {"partitions": 64}})
+    return task
+
+
+@pytest.mark.parametrize("kind", [SparkSubmitOperator, ErnestSparkSubmitOperator])
+@pytest.mark.parametrize("key", ["spark_conf", "yarn_conf", "kubernetes_conf"])
+def test_production_gets_the_jobs_own_properties_and_over_them_the_size(kind, key):
+    dag = dag_of(lambda ernest: ernest.job_conf(key), kind=kind)
+
+    assert dag.get_task("production").upstream_task_ids == {"ernest.choose_config"}
+    assert rendered(dag, {key: DECIDED}).conf == {
+        **DECIDED,
+        "spark.sql.shuffle.partitions": "64",
+        "spark.hadoop.fs.s3a.access.key": SECRET,
+    }
+
+
+def test_without_a_decision_nothing_is_submitted():
+    with pytest.raises(Exception, match="spark_conf"):
+        rendered(dag_of(lambda ernest: ernest.job_conf()), {})
+
+
+def test_what_are_no_spark_properties_is_refused_when_the_dag_is_parsed():
+    with pytest.raises(InvalidParameterError, match="key='glue' is none of"):
+        dag_of(lambda ernest: ernest.job_conf("glue"))
+
+
+def test_what_looks_like_a_secret_is_in_nothing_that_airflow_keeps_of_these_tasks():
+    dag = dag_of(lambda ernest: ernest.job_conf())
+
+    for name in ("production", "ernest.choose_config"):
+        task = dag.get_task(name)
+        kept = {field: str(getattr(task, field)) for field in task.template_fields}
+        assert SECRET not in json.dumps(kept), "the DAG as Airflow serialises it"
+    shown = task_runner._serialize_rendered_fields(rendered(dag, {"spark_conf": DECIDED}))
+    assert SECRET not in json.dumps(shown), "the page of rendered templates"
+    assert shown["conf"]["spark.sql.shuffle.partitions"] == "64"
+
+
+@pytest.mark.parametrize(
+    ("make", "submitted", "expected"),
+    [
+        (lambda ernest: ernest.job_conf("yarn_conf"), {}, []),
+        (
+            lambda ernest: ernest.job_conf("yarn_conf"),
+            {"num_executors": 10, "executor_memory": "9g"},
+            ["production keeps num_executors=10 and executor_memory='9g', which spark-submit prefers"],
+        ),
+        (
+            lambda ernest: ernest.config["yarn_conf"],
+            {},
+            ["production takes yarn_conf alone, .* lacks spark.sql.shuffle.partitions, spark.hadoop"],
+        ),
+        (lambda ernest: {"spark.ui.enabled": "false"}, {"num_executors": 10}, []),
+        (lambda ernest: None, {"num_executors": 10}, []),
+    ],
+)
+def test_production_that_would_not_run_as_decided_is_warned_of(make, submitted, expected):
+    dag = dag_of(make, **submitted)
+    warnings = submission_warnings(dag.get_task("ernest.choose_config"))
+
+    assert len(warnings) == len(expected)
+    for warning, pattern in zip(warnings, expected, strict=True):
+        assert re.search(pattern, warning)
+    assert SECRET not in str(warnings)
