@@ -22,6 +22,9 @@ WEIGHTINGS = ("relative", "absolute")
 LEAST_NOISE = 0.01
 """Relative: no run time is exact, even where the terms go through all of the few observed ones."""
 
+MOST_DISTANT = 700.0
+"""The exponential of more is no number."""
+
 
 class ErnestRegression:
     """Run time as a sum of terms with non-negative coefficients.
@@ -72,10 +75,13 @@ class ErnestRegression:
             InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
             TooFewObservationsError: there are fewer runs than terms.
             FitError: the runs cannot tell some of the terms apart; the message says which, and what to add.
+                Or they leave a sum of terms by which runs take no time.
         """
         rows, seconds_column = self._observed(machines, scale, seconds, workers)
         self._check_determined(rows, machines=machines, scale=scale)
-        return self._fit(rows, seconds_column)
+        self._fit(rows, seconds_column)
+        self._check_all_take_time(rows, seconds_column, machines=machines, scale=scale)
+        return self
 
     def fit_undetermined(
         self,
@@ -146,7 +152,7 @@ class ErnestRegression:
         """
         _, upper = two_sided(level)
         seconds, spread = self._log_spread(self._rows(machines, scale, workers, iteration_ratio))
-        distance = stdtrit(self._degrees_of_freedom, upper) * spread
+        distance = self._on_logarithm(stdtrit(self._degrees_of_freedom, upper) * spread)
         return seconds * np.exp(-distance), seconds * np.exp(distance)
 
     def probability_within(
@@ -168,8 +174,28 @@ class ErnestRegression:
             iteration_ratio: see `predict`.
         """
         seconds, spread = self._log_spread(self._rows(machines, scale, workers, iteration_ratio))
-        distance = np.log(np.asarray(limits, dtype=np.float64) / seconds) / spread
+        distance = self._from_logarithm(np.log(np.asarray(limits, dtype=np.float64) / seconds)) / spread
         return np.asarray(stdtr(self._degrees_of_freedom, distance), dtype=np.float64)
+
+    def _on_logarithm(self, relative: FloatArray) -> FloatArray:
+        """How far errors of so many times the prediction reach on its logarithm, none below 0.
+
+        An error in seconds may be many times a short run's prediction. The exponential of that would be no
+        number; beyond an error as large as the prediction, bounds therefore grow as the error does.
+        """
+        if self.weighting == "relative":
+            return relative
+        folded = np.where(relative > 1.0, 1.0 + np.log(np.maximum(relative, 1.0)), relative)
+        return np.asarray(folded, dtype=np.float64)
+
+    def _from_logarithm(self, distance: FloatArray) -> FloatArray:
+        """The inverse of `_on_logarithm`, for both signs."""
+        if self.weighting == "relative":
+            return distance
+        size = np.abs(distance)
+        # Limits of 0 and infinity are asked for, too: no matter how far beyond, they are certain.
+        beyond = np.exp(np.minimum(np.maximum(size, 1.0) - 1.0, MOST_DISTANT))
+        return np.asarray(np.sign(distance) * np.where(size > 1.0, beyond, size), dtype=np.float64)
 
     def _log_spread(self, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Predicted seconds, and the scale of Student's t on their logarithm, shape (n,) each."""
@@ -214,6 +240,29 @@ class ErnestRegression:
                 f"The {len(rows)} observations cannot tell the terms {quoted(undetermined)} apart.",
                 remedy=runs_to_add(undetermined, machines=machine_column, scale=scale_column),
             )
+
+    def _check_all_take_time(
+        self, rows: FloatArray, seconds: FloatArray, *, machines: ArrayLike, scale: ArrayLike
+    ) -> None:
+        """Refuse a sum of terms that is 0 at a run, or at one on a single machine."""
+        explained = rows @ self.coefficients_
+        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+        alone = basis(self.terms, machines=1.0, scale=scale_column) @ self.coefficients_
+        if explained.min() > 0 and alone.min() > 0:
+            return
+        worst = int(np.argmax(np.abs(explained / seconds - 1.0)))
+        raise FitError(
+            "By the least squares of these runs "
+            + (
+                "some of them take no time"
+                if explained.min() <= 0
+                else "a run on one machine takes no time: nothing is left of fixed work and work that spreads"
+            )
+            + f". Furthest off is the run on {machine_column[worst]:g} machines at scale "
+            f"{scale_column[worst]:g}: {explained[worst]:.4g} s for {seconds[worst]:.4g} s.",
+            remedy="Look at that run and observe it again, or let errors count by their share of the run's "
+            'time: use the method "averaging" or "relative".',
+        )
 
     def _fit(self, rows: FloatArray, seconds: FloatArray) -> Self:
         weights = 1.0 / seconds if self.weighting == "relative" else np.ones_like(seconds)

@@ -233,3 +233,37 @@ def test_work_spreads_over_the_workers_and_overhead_over_the_machines():
 def test_machines_and_scale_cannot_be_swapped_by_position():
     with pytest.raises(TypeError):
         ErnestRegression().fit([1, 2], [0.1, 0.2], [1.0, 2.0])
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_classic_says_something_finite_of_random_jobs_or_names_the_run(block):
+    refused = 0
+    for seed in range(250 * block, 250 * (block + 1)):
+        generator = np.random.default_rng([seed, 77])
+        count = generator.integers(5, 9)
+        machines = generator.choice([1, 2, 3, 4, 6, 8, 12, 16, 24, 32], count)
+        scale = generator.uniform(0.005, 0.2, count)
+        work, fixed = 10 ** generator.uniform(0, 5), 10 ** generator.uniform(-2, 2)
+        seconds = work * scale / machines + fixed * (generator.random() < 0.5)
+        seconds += generator.choice([0, 1, 5]) * np.log(machines) + generator.choice([0, 0.1, 1]) * machines
+        seconds *= np.exp(generator.choice([0.03, 0.1, 0.3]) * generator.standard_normal(count))
+        regression = ErnestRegression(weighting="absolute")
+        try:
+            regression.fit(machines=machines, scale=scale, seconds=seconds)
+        except FitError as error:
+            refused += "machines at scale" in error.message
+            continue
+        targets = {"machines": np.tile([1, 4, 16, 64], 3), "scale": np.repeat([0.01, 0.1, 1.0], 4)}
+        predicted = regression.predict(**targets)
+        low, high = regression.interval(**targets, level=0.95)
+        within = regression.probability_within(**targets, limits=high)
+        assert np.all((low > 0) & (low < predicted) & (predicted < high) & (high < 1e9)), seed
+        assert within == pytest.approx(0.975), seed
+    assert refused < 10
+
+
+def test_least_squares_by_which_one_machine_takes_no_time_are_refused_with_the_run():
+    regression = ErnestRegression(terms=("scale", "log(machines)"), weighting="absolute")
+
+    with pytest.raises(FitError, match=r"one machine takes no time.* the run on 2 machines at scale 0\.1"):
+        regression.fit(machines=[2, 4, 8, 16], scale=[0.1, 0.2, 0.1, 0.2], seconds=[1.0, 13.0, 20.0, 28.0])
