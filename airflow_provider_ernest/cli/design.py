@@ -35,6 +35,7 @@ def _run(args: Namespace) -> None:
     observed = read_runs(args.observed) if args.observed else []
     candidates = candidates_of(args)
     _warn_of_fewer_machines(args, candidates)
+    _warn_of_small_targets(args, candidates)
     result: Design | Proposal
     if args.next:
         result = propose(args, candidates, observed)
@@ -76,6 +77,17 @@ def _warn_of_fewer_machines(args: Namespace, candidates: Candidates) -> None:
                 f"No sample run can have more than {largest} machines: at --max-scale {args.max_scale:g} the "
                 f"{args.partitions} partitions do not give every core one. Raise --max-scale, or split the "
                 "input into more partitions."
+            ]
+        )
+
+
+def _warn_of_small_targets(args: Namespace, candidates: Candidates) -> None:
+    smallest = float(candidates.scale.min())
+    if args.target_machines is not None and args.target_scale < smallest:
+        warn(
+            [
+                f"The target scale {args.target_scale:g} is less than any sample run may read, {smallest:g}. "
+                "A scale of 1 is the whole input that the samples are taken of."
             ]
         )
 

@@ -33,11 +33,20 @@ FIELDS: Mapping[str, str] = {
 USUAL = ("machines", "scale", "seconds")
 """What the columns are without a heading."""
 
+LARGEST_FRACTION = 10.0
+"""Of the input that a fraction may say: what it is from there on is a percentage."""
+
 WHOLE_NUMBERS = ("machines", "iterations")
 
 EXPLANATION = (
     "Each line holds machines,fraction,seconds, such as 8,0.05,12.3; a first line may name the columns, and "
     "lines that begin with # are comments."
+)
+
+
+PERCENTAGE = (
+    "If it is a percentage, write 0.1 for 10 %. If a run really read more than the input of today, name the "
+    "column scale in a first line."
 )
 
 
@@ -102,7 +111,9 @@ def _from_csv(text: str, name: str) -> list[Observation]:
 
     rows = list(_rows(text, name))
     columns: Sequence[str] = USUAL
+    is_fraction = True
     if rows and (named := _named_columns(rows[0], name)):
+        is_fraction = not any(_title(cell) == "scale" for cell in rows[0].cells)
         columns, rows = named, rows[1:]
     rows = [row for row in rows if not row.cells[0].startswith("#")]
     observations: list[Observation] = []
@@ -115,6 +126,11 @@ def _from_csv(text: str, name: str) -> list[Observation]:
             continue
         with _place_told(where):
             observations.append(Observation(index=index, **fields))
+            if is_fraction:
+                _refuse_percentage(observations[-1].scale)
+    largest = max((run.scale for run in observations), default=0.0)
+    if is_fraction and largest > 1:
+        warn([f"{described(name)}: a fraction of {largest:g} is {largest:.0%} of the input. {PERCENTAGE}"])
     if missing:
         warn(
             [f"{missing} of the {len(rows)} runs in {described(name)} have no seconds yet, and are left out."]
@@ -138,7 +154,7 @@ def _rows(text: str, name: str) -> Iterator[_Row]:
 def _named_columns(row: _Row, name: str) -> tuple[str, ...] | None:
     """The fields that a heading names; None where the row is none."""
     commented = row.cells[0].startswith("#")
-    titles = [cell.lstrip("# ").lower() for cell in row.cells]
+    titles = [_title(cell) for cell in row.cells]
     fields = tuple(FIELDS.get(title, "") for title in titles)
     if not all(fields):
         if commented or any(_is_number(cell) for cell in row.cells):
@@ -155,6 +171,17 @@ def _named_columns(row: _Row, name: str) -> tuple[str, ...] | None:
             remedy=EXPLANATION,
         )
     return fields
+
+
+def _title(cell: str) -> str:
+    return cell.lstrip("# ").lower()
+
+
+def _refuse_percentage(fraction: float) -> None:
+    if fraction >= LARGEST_FRACTION:
+        raise InvalidDocumentError(
+            f"the fraction {fraction:g} would be {fraction:.0%} of the input.", remedy=PERCENTAGE
+        )
 
 
 def _is_number(cell: str) -> bool:

@@ -206,9 +206,10 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     """Why the observations do not support a prediction, in words; empty where they do.
 
     To extrapolate to more data is what samples are for, so larger inputs are mentioned only from
-    far outside. Machine counts are mentioned as soon as they leave what was observed: what happens
-    on more machines may have been invisible on fewer. What Spark reported of the runs tells of changes
-    that times cannot show; see `regimes`.
+    far outside, smaller ones always: who asks for less than any sample may mean another unit. Machine
+    counts are mentioned as soon as they leave what was observed: what happens on more machines may have
+    been invisible on fewer. What Spark reported of the runs tells of changes that times cannot show; see
+    `regimes`.
 
     Args:
         model: the model.
@@ -218,7 +219,8 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     machines = whole_number("machines", machines)
     scale = positive_number("scale", scale)
     observed_machines = [run.machines for run in model.observations]
-    largest_scale = max(run.scale for run in model.observations)
+    scales = [run.scale for run in model.observations]
+    largest_scale = max(scales)
     reasons = []
     if machines > max(observed_machines):
         reasons.append(f"{machines_in_words(machines)}: at most {max(observed_machines)} were observed")
@@ -227,6 +229,8 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     if scale > FURTHEST_SCALE * largest_scale:
         times = scale / largest_scale
         reasons.append(f"scale {scale:g}: {times:.0f} times the largest observed, {largest_scale:g}")
+    elif scale < min(scales):
+        reasons.append(f"scale {scale:g}: at least {min(scales):g} was observed")
     reasons += _forecast(model, machines, scale).warnings
     return "; ".join(reason.rstrip(".") for reason in reasons)
 

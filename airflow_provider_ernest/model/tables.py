@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.model.decision_table import decision_table as decision_table
@@ -17,25 +18,35 @@ if TYPE_CHECKING:
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
 """What the weighting of a design means."""
 
+MOST_COST_DIGITS = 9
+"""Decimals of a cost at most."""
+
 WORTH_MENTIONING = 0.01
 """A lower probability that the driver takes a machine is not shown."""
 
 
 def design_table(design: Design) -> list[str]:
     """The runs to be made, and how good the choice is."""
+    digits = _cost_digits(design)
     lines = [
         f"{design.criterion}-optimal design for {ERRORS.get(design.weighting, design.weighting)}: "
         f"{len(design.experiments)} runs out of {design.candidates} candidates",
-        f"cost {design.cost:.1f} of {design.budget:.1f} {design.cost_unit}, "
+        f"cost {design.cost:.{digits}f} of {design.budget:.{digits}f} {design.cost_unit}, "
         f"{design.efficiency:.0%} as efficient as the relaxed optimum",
         "run  machines    scale  partitions  weight    cost",
     ]
     lines += [
         f"{run.index:3d}  {run.machines:8d}  {run.scale:7.2%}  {run.partitions:10d}  {run.weight:6.2f}  "
-        f"{run.cost:6.1f}"
+        f"{run.cost:6.{digits}f}"
         for run in design.experiments
     ]
     return lines
+
+
+def _cost_digits(design: Design) -> int:
+    """Decimals that tell the cheapest run's cost: in dollars it may be a fraction of a cent."""
+    cheapest = min((run.cost for run in design.experiments if run.cost > 0), default=1.0)
+    return min(max(1, 1 - math.floor(math.log10(cheapest))), MOST_COST_DIGITS)
 
 
 def observations_table(observations: Iterable[Observation]) -> list[str]:

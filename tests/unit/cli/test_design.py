@@ -116,6 +116,14 @@ def test_machines_that_the_sample_cannot_feed_are_told(capsys: pytest.CaptureFix
     assert "No sample run can have more than 4 machines" in capsys.readouterr().err
 
 
+def test_a_target_below_all_samples_is_told(capsys: pytest.CaptureFixture[str]):
+    argv = [*BOUNDS, "--min-scale", "0.02", "--target-machines", "8", "--target-scale"]
+    assert main([*argv, "0.001"]) == 0
+    assert "target scale 0.001 is less than any sample run may read, 0.02" in capsys.readouterr().err
+    assert main([*argv, "1"]) == 0
+    assert capsys.readouterr().err == ""
+
+
 def test_runs_are_proposed_one_after_the_other_until_enough_is_known(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ):

@@ -84,6 +84,23 @@ def test_what_is_no_run_is_refused_with_its_place(text: str, problem: str):
         runs_of(text, "runs.csv")
 
 
+@pytest.mark.parametrize("heading", ["", "machines,fraction,seconds\n"])
+def test_a_percentage_is_no_fraction(heading: str, capsys: pytest.CaptureFixture[str]):
+    with pytest.raises(
+        InvalidDocumentError, match=r"the fraction 10 would be 1000%.*write 0\.1 for 10 %"
+    ):
+        runs_of(f"{heading}4,10,20\n", "runs.csv")
+    (grown,) = runs_of(f"{heading}4,1.5,20\n", "runs.csv")
+    assert grown.scale == 1.5
+    assert "a fraction of 1.5 is 150% of the input" in capsys.readouterr().err
+
+
+def test_a_scale_may_be_any(capsys: pytest.CaptureFixture[str]):
+    (run,) = runs_of("machines,scale,seconds\n4,100,20\n", "runs.csv")
+    assert run.scale == 100
+    assert capsys.readouterr().err == ""
+
+
 def test_json_runs_are_lists_of_observation_documents():
     run = Observation(index=3, machines=4, scale=0.1, seconds=20.0, startup_seconds=2.0, hosts=("a", "b"))
     assert runs_of(json.dumps([run.to_dict()]), "runs.json") == [run]

@@ -283,10 +283,11 @@ def test_configurations_that_cannot_be(method, run, named):
     ("machines", "scale", "reason"),
     [
         (2, 1.0, ""),
-        (16, 0.01, ""),
+        (16, 0.02, ""),
         (8, 2.0, ""),
         (45, 1.0, "45 machines: at most 16 were observed"),
         (1, 1.0, "1 machine: at least 2 were observed"),
+        (16, 0.01, "scale 0.01: at least 0.02 was observed"),
         (8, 3.0, "scale 3: 30 times the largest observed, 0.1"),
         (64, 5.0, "64 machines: at most 16 were observed; scale 5: 50 times the largest observed, 0.1"),
     ],

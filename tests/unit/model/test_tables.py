@@ -41,6 +41,33 @@ def test_a_design_says_what_it_is_good_for():
     assert "errors in seconds" in design_table(replace(design, weighting="absolute"))[0]
 
 
+@pytest.mark.parametrize(
+    ("costs", "shown"),
+    [
+        ((0.000731, 0.0123), ["0.00073", "0.01230"]),
+        ((0.15, 2.0), ["0.15", "2.00"]),
+        ((1.0, 24.25), ["1.0", "24.2"]),
+        ((0.0, 3.0), ["0.0", "3.0"]),
+    ],
+)
+def test_a_cost_of_a_fraction_of_a_cent_is_told(costs, shown):
+    run = Experiment(index=0, machines=4, scale=0.1, partitions=10)
+    design = Design(
+        experiments=tuple(replace(run, cost=cost) for cost in costs),
+        terms=("1",),
+        criterion="A",
+        efficiency=0.9,
+        cost=sum(costs),
+        budget=2 * sum(costs),
+        cost_unit="dollars",
+        candidates=80,
+    )
+    lines = design_table(design)
+
+    assert [line.split()[-1] for line in lines[3:]] == shown
+    assert "cost 0.0 of" not in lines[1]
+
+
 def test_averaging_tells_how_probable_each_term_is(averaged):
     lines = model_table(averaged)
 
