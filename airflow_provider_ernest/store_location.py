@@ -14,8 +14,8 @@ def configured(kind: str) -> str:
     """The place that ``[ernest]`` of Airflow's configuration names for a kind of things, or its default."""
     from airflow.providers.common.compat.sdk import conf
 
-    default = Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser() / "ernest" / kind
-    return str(conf.get("ernest", kind, fallback="") or default)
+    home = Path(os.path.expandvars(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser()
+    return str(conf.get("ernest", kind, fallback="") or home / "ernest" / kind)
 
 
 def store_root(root: str | None = None) -> Path | ObjectStoragePath:

@@ -21,6 +21,9 @@ CONNECTION = re.compile(r"^(?P<scheme>[a-z0-9+.-]+://)(?P<connection>[^/@]*)@", 
 NAMES_A_CONTAINER = ("abfs", "wasb", "adl")
 """Schemes in which what stands before the @ is part of the place."""
 
+MOST_EXPANSIONS = 10
+"""Of one value: a variable that names itself has no end."""
+
 DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0}
 
 
@@ -69,14 +72,27 @@ def at_least_one(text: str) -> int:
 
 
 def configured(option: str) -> str:
-    """What Airflow is configured with for an option of ``[ernest]``: its environment, then its file."""
+    """What Airflow is configured with for an option of ``[ernest]``: its environment, then its file.
+
+    Variables of the environment in it are replaced, as Airflow does.
+    """
     given = os.environ.get(f"AIRFLOW__{SECTION.upper()}__{option.upper()}")
-    return given or _in_file(option)
+    return _expanded(_in_file(option) if given is None else given)
 
 
 def airflow_home() -> Path:
     """Where Airflow keeps its things."""
-    return Path(os.environ.get("AIRFLOW_HOME", "~/airflow")).expanduser()
+    return Path(_expanded(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser()
+
+
+def _expanded(text: str) -> str:
+    """The text as Airflow reads it: a variable's value may name others."""
+    for _ in range(MOST_EXPANSIONS):
+        expanded = os.path.expandvars(text)
+        if expanded == text:
+            break
+        text = expanded
+    return text
 
 
 def open_store(args: Namespace, *, must_exist: bool = True) -> ModelStore:
@@ -126,8 +142,10 @@ def _root(address: str) -> Any:
 
 def _in_file(option: str) -> str:
     """The option in airflow.cfg; empty where there is none."""
-    path = Path(os.environ.get("AIRFLOW_CONFIG") or airflow_home() / "airflow.cfg").expanduser()
-    parser = configparser.ConfigParser(interpolation=None, strict=False)
+    path = Path(
+        _expanded(os.environ.get("AIRFLOW_CONFIG") or str(airflow_home() / "airflow.cfg"))
+    ).expanduser()
+    parser = configparser.ConfigParser(strict=False)
     try:
         parser.read(path, encoding="utf-8")
         return parser.get(SECTION, option, fallback="").strip()

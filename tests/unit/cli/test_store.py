@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from airflow.configuration import expand_env_var
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
@@ -232,6 +233,38 @@ def test_the_store_is_the_option_then_the_environment_then_the_file_then_the_def
     assert listed() == "in-env"
     assert listed("--store", tmp_path / "option") == "option"
     assert listed("--store", (tmp_path / "option").as_uri()) == "option"
+
+
+@pytest.mark.usefixtures("nothing_configured")
+@pytest.mark.parametrize("place", ["environment", "file", "home", "file's place"])
+@pytest.mark.parametrize("text", ["$DATA/lake", "${DATA}/lake", "$NESTED/lake"])
+def test_variables_in_the_configuration_are_replaced(tmp_path, monkeypatch, capsys, place, text):
+    monkeypatch.setenv("DATA", str(tmp_path))
+    monkeypatch.setenv("NESTED", "$DATA")
+    store, config = tmp_path / "lake", tmp_path / "home" / "airflow.cfg"
+    config.parent.mkdir()
+    if place == "environment":
+        monkeypatch.setenv("AIRFLOW__ERNEST__STORE", text)
+    elif place == "home":
+        monkeypatch.setenv("AIRFLOW_HOME", text)
+        store = store / "ernest" / "store"
+    else:
+        config.write_text(f"[ernest]\nstore = {text}\n")
+        if place == "file's place":
+            monkeypatch.setenv("AIRFLOW_CONFIG", "$NESTED/home/airflow.cfg")
+    store.mkdir(parents=True)
+    airflow_reads = expand_env_var(text) if place != "home" else expand_env_var(f"{text}/ernest/store")
+
+    assert json.loads(run(capsys, "list", "--json"))["store"] == airflow_reads == str(store)
+
+
+@pytest.mark.usefixtures("nothing_configured")
+def test_an_empty_variable_means_the_default_as_in_airflow(tmp_path, monkeypatch, capsys):
+    (tmp_path / "home" / "ernest" / "store").mkdir(parents=True)
+    (tmp_path / "home" / "airflow.cfg").write_text("[ernest]\nstore = /elsewhere\n")
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "")
+
+    assert json.loads(run(capsys, "list", "--json"))["store"] == str(tmp_path / "home" / "ernest" / "store")
 
 
 @pytest.mark.usefixtures("nothing_configured")
