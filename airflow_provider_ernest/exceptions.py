@@ -24,6 +24,7 @@ operators then fail the task at once instead of paying for its retries.
 
 from __future__ import annotations
 
+import copyreg
 from typing import Any, ClassVar
 
 from airflow_provider_ernest.addresses import without_credentials
@@ -45,6 +46,10 @@ class ErnestError(Exception):
         self.message = without_credentials(message)
         super().__init__(f"{self.message} {remedy}".rstrip())
         self.remedy = remedy
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """What copies it: not by its parameters, of which it keeps no more than the text that they make."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class InvalidParameterError(ErnestError, ValueError):

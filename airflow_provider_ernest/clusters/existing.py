@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle, Machine
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
@@ -23,6 +24,7 @@ _WEB_PORT = 8080
 _ANSWER_SECONDS = 5.0
 _STANDALONE = "spark://"
 _DECLARED_ONLY = ("yarn", "k8s://")
+_ADDRESSES = "Its host must be spark://HOST with a port, yarn, or k8s://https://HOST with a port."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,14 @@ class ExistingClusterSpec(Document):
                 "spark_conn_id",
                 self.spark_conn_id,
                 f"points at {self.master_url!r}, which is no cluster that runs can be sized on",
-                remedy="Its host must be spark://HOST with a port, yarn, or k8s://https://HOST with a port.",
+                remedy=_ADDRESSES,
+            )
+        if not all(map(_has_port, self.addresses)):
+            raise InvalidParameterError(
+                "spark_conn_id",
+                self.spark_conn_id,
+                f"points at {self.master_url!r}, which names no port",
+                remedy=_ADDRESSES,
             )
         for name in ("machines", "cores_per_machine", "memory_megabytes_per_machine"):
             value = getattr(self, name)
@@ -72,9 +81,24 @@ class ExistingClusterSpec(Document):
                 raise InvalidParameterError(name, value, "is not a number of at least 1")
 
     @property
+    def addresses(self) -> list[str]:
+        """Of the masters (several of a standalone one's on standby), or of Kubernetes' API."""
+        place = self.master_url.partition("://")[2]
+        return place.split(",") if self.is_standalone else [place] if place else []
+
+    @property
     def is_standalone(self) -> bool:
         """Whether a Spark standalone master runs it."""
         return self.master_url.startswith(_STANDALONE)
+
+
+def _has_port(address: str) -> bool:
+    try:
+        parts = urlsplit(address if "://" in address else f"//{address}")
+        return bool(parts.hostname and parts.port)
+    # Of a port that is no number, or none of a port.
+    except ValueError:
+        return False
 
 
 class ExistingCluster:
@@ -139,7 +163,7 @@ class ExistingCluster:
             return None
         if self.spec.web_url:
             return self.spec.web_url, read_state(self.spec.web_url, timeout_seconds=_ANSWER_SECONDS)
-        for address in self.spec.master_url.removeprefix(_STANDALONE).split(","):
+        for address in self.spec.addresses:
             host, _, port = address.rpartition(":")
             web_url = f"http://{host}:{_WEB_PORT}"
             try:

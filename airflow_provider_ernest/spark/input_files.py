@@ -49,6 +49,9 @@ def list_input(input_path: str) -> InputListing:
         MissingResourceError: the path does not exist, or holds no file with any content, or the library that
             reads its scheme is not installed.
     """
+    if input_path.startswith("file:/") and not input_path.startswith("file://"):
+        # As Hadoop writes it.
+        input_path = f"file://{input_path.removeprefix('file:')}"
     filesystem, root = filesystem_of(input_path)
     if not filesystem.exists(root):
         raise MissingResourceError(
@@ -68,6 +71,14 @@ def list_input(input_path: str) -> InputListing:
         )
     is_folder = base == PurePosixPath(root)
     return InputListing(folder=_folder_in_scheme(input_path, is_folder=is_folder), files=files)
+
+
+def header_bytes(input_path: str, listing: InputListing) -> int:
+    """The bytes of the header lines of all files, each of which is taken to begin as the first does."""
+    filesystem, root = filesystem_of(input_path)
+    with filesystem.open(str(_folder_of(filesystem, root) / listing.files[0].path), "rb") as lines:
+        first = len(lines.readline())
+    return sum(min(first, file.size_bytes) for file in listing.files)
 
 
 def rows(input_path: str, listing: InputListing, *, header: bool) -> Iterator[tuple[bytes, bytes]]:

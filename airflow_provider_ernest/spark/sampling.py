@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.choices import ARGUMENT, FILES, FIRST_ROWS, SAMPLINGS
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.input_files import InputFile, InputListing, list_input, rows
+from airflow_provider_ernest.spark.input_files import InputFile, InputListing, header_bytes, list_input, rows
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.model.documents import Experiment
@@ -155,7 +155,7 @@ def stage_first_rows(
 
     Raises:
         MissingResourceError: the input does not exist or is empty.
-        InvalidParameterError: the files are not line-oriented text.
+        InvalidParameterError: the files are not line-oriented text, or hold nothing but headers.
     """
     listing = list_input(input_path)
     for file in listing.files:
@@ -166,9 +166,15 @@ def stage_first_rows(
                 f"cannot cut {file.path}, which is no plain text",
                 remedy="Use 'files'.",
             )
+    # Rows are measured against rows: headers are none of them.
+    rows_bytes = listing.total_bytes - (header_bytes(input_path, listing) if header else 0)
+    if rows_bytes <= 0:
+        raise InvalidParameterError(
+            "header", header, f"leaves no rows of {input_path}", remedy="Its files begin with no header line."
+        )
     staging.mkdir(parents=True, exist_ok=True)
     remaining_rows = rows(input_path, listing, header=header)
-    piece_bytes = scale * listing.total_bytes / pieces
+    piece_bytes = scale * rows_bytes / pieces
     copied_bytes = 0
     for number in range(pieces):
         with (staging / f"part-{number:05d}{PurePosixPath(listing.files[0].path).suffix}").open(
@@ -181,7 +187,9 @@ def stage_first_rows(
                 copied_bytes += len(row)
                 if copied_bytes >= (number + 1) * piece_bytes:
                     break
-    return StagedInput(path=str(staging), scale=copied_bytes / listing.total_bytes, partitions=pieces)
+    # The last line of a file may lack the end that its copy has.
+    copied_share = min(1.0, copied_bytes / rows_bytes)
+    return StagedInput(path=str(staging), scale=copied_share, partitions=pieces)
 
 
 def _choose(listing: InputListing, *, scale: float, minimum_files: int, seed: str) -> list[InputFile]:

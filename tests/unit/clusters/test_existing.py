@@ -105,6 +105,24 @@ def test_the_smallest_worker_counts(page, caplog):
     assert "differ in cores" in caplog.text
 
 
+@pytest.mark.parametrize(
+    "master_url",
+    [
+        "spark://10.0.0.1",
+        "spark://",
+        "spark://10.0.0.1:",
+        "spark://:7077",
+        "spark://10.0.0.1:port",
+        "spark://10.0.0.1:7077,10.0.0.2",
+        "k8s://https://10.0.0.9",
+        "k8s://10.0.0.9",
+    ],
+)
+def test_a_master_without_a_port_is_refused(master_url):
+    with pytest.raises(InvalidParameterError, match=r"spark_conn_id='spark_there' points at .*names no port"):
+        found(master_url=master_url, **DECLARED)
+
+
 @pytest.mark.parametrize("master_url", ["yarn", "k8s://https://10.0.0.9:6443"])
 def test_yarn_and_kubernetes_are_declared(master_url):
     handle = found(master_url=master_url, **DECLARED)

@@ -31,6 +31,18 @@ def test_a_file_in_the_root_directory_is_linked_to_where_it_is(file_in_the_root_
     assert (Path(staged.path) / "data.csv").readlink() == Path("/data.csv")
 
 
+def test_a_path_with_one_slash_after_its_scheme_is_local(tmp_path):
+    """As Hadoop writes it."""
+    (tmp_path / "data.csv").write_text("x\n1\n")
+
+    staged = stage_files(
+        f"file:{tmp_path}/data.csv", scale=1.0, minimum_files=1, seed="1", staging=tmp_path / "sample"
+    )
+
+    assert (Path(staged.path) / "data.csv").read_text() == "x\n1\n"
+    assert list_input(f"file:{tmp_path}/data.csv").folder == f"file://{tmp_path}"
+
+
 @pytest.mark.parametrize("scheme", ["", "file://"])
 def test_the_root_directory_itself_is_a_folder(file_in_the_root_directory, scheme):
     assert list_input(f"{scheme}/").folder == f"{scheme}/"

@@ -95,6 +95,28 @@ def test_first_rows_come_in_order_with_headers_in_so_many_pieces(parts: Path, tm
     assert staged.scale == pytest.approx(0.1, rel=0.05)
 
 
+@pytest.mark.parametrize("scale", [0.2, 1.0])
+def test_the_share_of_first_rows_is_that_of_the_rows(scale: float, tmp_path: Path):
+    """Headers are a large part of small files, and no part of the work."""
+    (tmp_path / "input").mkdir()
+    for number in range(10):
+        (tmp_path / "input" / f"part-{number}.csv").write_text("column" * 20 + "\n" + "1234\n" * 10)
+    staged = stage_first_rows(
+        str(tmp_path / "input"), scale=scale, pieces=2, header=True, staging=tmp_path / "sample"
+    )
+
+    copied = [row for piece in Path(staged.path).iterdir() for row in piece.read_text().splitlines()[1:]]
+    assert staged.scale == pytest.approx(len(copied) / 100, abs=0.005)
+    assert len(copied) == pytest.approx(100 * scale, abs=1)
+
+
+def test_files_of_nothing_but_headers_have_no_first_rows(tmp_path: Path):
+    (tmp_path / "data.csv").write_text("one line\n")
+
+    with pytest.raises(InvalidParameterError, match=r"header=True leaves no rows of .*data\.csv"):
+        stage_first_rows(str(tmp_path / "data.csv"), scale=1, pieces=1, header=True, staging=tmp_path / "s")
+
+
 def test_first_rows_of_columnar_files_are_refused(tmp_path: Path):
     (tmp_path / "input").mkdir()
     (tmp_path / "input" / "part-0.parquet").write_bytes(b"PAR1")
