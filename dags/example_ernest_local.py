@@ -76,6 +76,8 @@ with DAG(
         conn_id=CONNECTION,
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", "--weather-csv", f"{DATA}/weather.csv"],
+        # The job's own conf, sized. No num_executors, executor_cores, executor_memory or total_executor_cores
+        # beside it: spark-submit would prefer them.
         conf=ernest.job_conf(),
     )
     prepare_input() >> ernest >> production >> ernest.teardown

@@ -74,6 +74,8 @@ with DAG(
         conn_id="spark_yarn",
         application=job.application,
         application_args=[f"{DATA}/flights", f"{DATA}/report", *LOOK_UP],
+        # The job's own conf, sized. No num_executors, executor_cores, executor_memory or total_executor_cores
+        # beside it: spark-submit would prefer them.
         conf=ernest.job_conf("yarn_conf"),
     )
     ernest >> production
