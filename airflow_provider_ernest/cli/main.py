@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import sys
@@ -18,6 +19,9 @@ from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterErro
 SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."
 
 HELP_WIDTH = 78
+
+DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
+MAKE_ROOM = "Make room there, or write elsewhere; temporary files go to the folder that TMPDIR names."
 
 FAILED = 1
 INTERRUPTED = 130
@@ -85,6 +89,13 @@ def run_command(command: Command, args: Namespace, *, program: str) -> int:
         return FAILED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        if error.errno not in DISK_FULL:
+            raise
+        where = f" ({error.filename})" if error.filename else ""
+        sys.stderr.write(f"{program} {command.name}: {error.strerror}{where}.\n{MAKE_ROOM}\n")
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from argparse import ArgumentParser, Namespace
 from typing import TYPE_CHECKING, Any
 
@@ -64,12 +65,16 @@ def _predictions(
     from airflow_provider_ernest.model.prediction import (
         contributions,
         extrapolation,
+        no_prediction,
         predict_interval,
         predict_seconds,
     )
 
     seconds = predict_seconds(model, machines=machines, scale=scale, iterations=iterations)
     low, high = predict_interval(model, machines=machines, level=level, scale=scale, iterations=iterations)
+    for told in zip(seconds.tolist(), low.tolist(), high.tolist(), strict=True):
+        if not all(math.isfinite(value) and value > 0 for value in told):
+            raise no_prediction(model, f"a run at scale {scale:g} would take {told[0]:g} s")
     return [
         {
             "machines": count,

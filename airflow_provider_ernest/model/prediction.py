@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
 from airflow_provider_ernest.model.fitted import fitted as fitted
 from airflow_provider_ernest.model.intervals import widened, within_widened
 from airflow_provider_ernest.model.parameters import (
@@ -26,7 +28,36 @@ FURTHEST_SCALE = 20.0
 WHOLE_CACHE = 0.99
 """From this share on, the data to be cached is taken to be in memory."""
 
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
 
+
+def _of_the_model(
+    ask: Callable[Concatenate[Model, Asked], Answer],
+) -> Callable[Concatenate[Model, Asked], Answer]:
+    """Let errors of the libraries that compute it name the model: its numbers contradict each other."""
+
+    @wraps(ask)
+    def asked(model: Model, /, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        try:
+            return ask(model, *args, **kwargs)
+        except ErnestError:
+            raise
+        except (ArithmeticError, ValueError, LookupError) as error:
+            raise no_prediction(model, f"the computation failed ({error})") from error
+
+    return asked
+
+
+def no_prediction(model: Model, why: str) -> FitError:
+    """The error that says so of the model."""
+    return FitError(
+        f"Model {model.model_id} of {model.job!r} on {model.instance_type} cannot predict: {why}.",
+        remedy="Check its numbers, above all the times of its runs, or train it again.",
+    )
+
+
+@_of_the_model
 def predict_seconds(
     model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
 ) -> FloatArray:
@@ -56,6 +87,7 @@ def predict_seconds(
     )
 
 
+@_of_the_model
 def predict_interval(
     model: Model,
     *,
@@ -93,6 +125,7 @@ def predict_interval(
     return widened(seconds, bounds, level=level, factors=factors, least_log_spreads=least_log_spreads)
 
 
+@_of_the_model
 def probability_within(
     model: Model,
     *,
@@ -181,6 +214,7 @@ def contributions(
     return parts
 
 
+@_of_the_model
 def contributions_of_runs(
     model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
 ) -> list[dict[str, float]]:

@@ -218,3 +218,37 @@ def test_a_model_without_observations_is_refused(model_json: Path, capsys: pytes
     model_json.write_text(json.dumps(document))
     assert main(["predict", str(model_json), "--machines", "4"]) == 1
     assert "a model without observations" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("method", "place", "value", "problem"),
+    [
+        ("averaging", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
+        ("averaging", ("prior", "noise", 0), 1e-300, "cannot predict"),
+        ("averaging", ("prior", "machines_octaves"), 5e-324, "cannot predict"),
+        ("relative", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
+        ("classic", ("observations", 0, "seconds"), 1e308, "cannot predict"),
+        ("classic", ("startup_seconds",), "inf", "startup_seconds=inf is not a finite number"),
+        ("classic", ("observations", 0, "machines"), 10**400, "This is no Model document"),
+    ],
+)
+def test_a_model_of_numbers_that_cannot_be_is_named(
+    tmp_path: Path, runs_csv: Path, capsys: pytest.CaptureFixture[str], method, place, value, problem
+):
+    path = tmp_path / "model.json"
+    assert main(["fit", str(runs_csv), "--method", method, "--output", str(path)]) == 0
+    document = json.loads(path.read_text())
+    *way, last = place
+    inner = document
+    for step in way:
+        inner = inner[step]
+    inner[last] = value
+    path.write_text(json.dumps(document))
+    capsys.readouterr()
+
+    assert main(["predict", str(path), "--machines", "8"]) == 1
+
+    told = capsys.readouterr()
+    assert problem in told.err
+    assert told.out == ""

@@ -101,3 +101,20 @@ def test_all_options_with_a_default_say_it():
         for action in subparser._actions:
             if action.default not in (None, False, "==SUPPRESS=="):
                 assert "%(default)" in (action.help or ""), action.option_strings
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk_is_told_with_the_remedy():
+    program = "import sys; from airflow_provider_ernest.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    argv = ["design", "--max-machines", "4", "--partitions", "40", "--cores-per-machine", "1"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-c", program, *argv],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr.startswith("ernest design: No space left on device.\nMake room")
+    assert "Traceback" not in done.stderr
