@@ -11,6 +11,7 @@ from airflow_provider_ernest.cluster_tasks import resize_task
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.reuse_task import find_task
 from airflow_provider_ernest.sizing_goal import FAIL
+from airflow_provider_ernest.spark.sizing import refuse_sizes
 from airflow_provider_ernest.specification import ModelSettings, Reuse
 from airflow_provider_ernest.training_branch import (
     WITHOUT_DESIGN,
@@ -130,6 +131,8 @@ class ErnestTaskGroup(TaskGroup):
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
+        # Before a cluster is paid for: the sample runs would refuse them.
+        refuse_sizes(job.submit_options, within="submit_options")
         super().__init__(group_id=group_id, **group_options)
         training = Training(
             job=job,

@@ -24,12 +24,12 @@ def kept_sizes(operator: Any) -> list[str]:
     return [f"{name}={value!r}" for name, value in kept.items() if value is not None]
 
 
-def refuse_sizes(options: Mapping[str, Any], *, prefix: str = "") -> None:
+def refuse_sizes(options: Mapping[str, Any], *, within: str = "") -> None:
     """Refuse arguments that would win over the size of a run.
 
     Args:
         options: arguments of `SparkSubmitHook`.
-        prefix: of their names, for the error.
+        within: the parameter that they are part of, for the error.
 
     Raises:
         InvalidParameterError: one of `SIZES` is among them.
@@ -37,7 +37,7 @@ def refuse_sizes(options: Mapping[str, Any], *, prefix: str = "") -> None:
     for name, means in SIZES.items():
         if options.get(name) is not None:
             raise InvalidParameterError(
-                f"{prefix}{name}",
+                f"{within}[{name!r}]" if within else name,
                 options[name],
                 "wins over the size that is decided on, as spark-submit takes it",
                 remedy=f"Leave it out, or say {means} in conf where you size the run yourself.",

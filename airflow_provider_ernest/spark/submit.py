@@ -193,7 +193,7 @@ def master_address(spark_conn_id: str) -> tuple[str, int]:
 
 
 def _check_options(options: Mapping[str, Any]) -> None:
-    refuse_sizes(options, prefix="submit_options: ")
+    refuse_sizes(options, within="submit_options")
     known = set(inspect.signature(SparkSubmitHook.__init__).parameters) - _OURS
     for option in options:
         if option not in known:

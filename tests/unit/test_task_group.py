@@ -278,6 +278,10 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
     ("changes", "named"),
     [
         ({"resize_for_production": True}, "resize_for_production=True is impossible"),
+        (
+            {"job": SparkJob(name="enrich", application="job.py", submit_options={"executor_cores": 2})},
+            r"submit_options\['executor_cores'\]=2 wins over",
+        ),
         ({"cluster": EC2, "spark_conn_id": "lake"}, "spark_conn_id='lake' has no meaning"),
         (
             {

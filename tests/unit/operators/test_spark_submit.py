@@ -127,7 +127,7 @@ def test_what_would_win_over_the_decision_is_refused_when_the_dag_is_parsed(name
 
 
 def test_a_sample_run_keeps_no_size_of_its_own_either():
-    with pytest.raises(InvalidParameterError, match="num_executors=10 wins over"):
+    with pytest.raises(InvalidParameterError, match=r"submit_options\['num_executors'\]=10 wins over"):
         ErnestSubmitHook(
             master_url="spark://lake:7077",
             conf={},
