@@ -74,6 +74,17 @@ def check_template(name: str, template: Mapping[str, Any]) -> None:
         )
 
 
+def pinned_template(version: Mapping[str, Any]) -> dict[str, str] | None:
+    """The parameter of RunInstances that means this very version.
+
+    Args:
+        version: as DescribeLaunchTemplateVersions tells it; empty for none.
+    """
+    if not version:
+        return None
+    return {"LaunchTemplateId": version["LaunchTemplateId"], "Version": str(version["VersionNumber"])}
+
+
 def subnets_of(template: Mapping[str, Any]) -> tuple[str, ...]:
     """The subnets that a template names."""
     named = [interface.get("SubnetId") for interface in template.get("NetworkInterfaces", ())]

@@ -140,6 +140,7 @@ class Launcher:
             image_id=self._plan.image.id if self.spec.image else None,
             root_device=self._plan.root_device,
             network=self._plan.network,
+            launch_template=self._plan.launch_template,
             volumes=self._plan.volumes,
         )
         # Of all that is asked for, so that no two requests can differ and have the same token. The number

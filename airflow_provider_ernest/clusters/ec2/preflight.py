@@ -17,6 +17,7 @@ from airflow_provider_ernest.clusters.ec2.launch_templates import (
     group_ids,
     groups_named,
     network_of,
+    pinned_template,
     root_device_of,
     subnets_of,
     volumes_of,
@@ -31,9 +32,16 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-# No private range is wider (10.0.0.0/8, fc00::/7): what is, lets in strangers. So that the world in two
-# halves is found as well as 0.0.0.0/0.
-_WIDEST_PREFIX = {4: 8, 6: 7}
+# Where no packet from the Internet comes from (RFC 1918, 6598, 3927, 4193, 4291). Not `is_global`, by which
+# 0.0.0.0/0 is private in some versions of Python.
+_PRIVATE = tuple(
+    map(
+        ipaddress.ip_network,
+        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"),
+    )
+) + tuple(map(ipaddress.ip_network, ("fc00::/7", "fe80::/10")))
+# Of public addresses, those of an office or a gateway may be let in: 256 of IPv4, one site of IPv6.
+_WIDEST_PUBLIC_PREFIX = {4: 24, 6: 48}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +54,8 @@ class Plan:
         instance_types: facts about all types that may be launched, by name.
         network: what the launch template says about it.
         volumes: settings of the volumes that image and launch template describe, by device name.
+        launch_template: id and number of the version that was checked, as RunInstances takes them: what
+            "$Latest" means may change meanwhile. None where there is none.
     """
 
     image: Image
@@ -53,6 +63,7 @@ class Plan:
     instance_types: Mapping[str, InstanceType]
     network: TemplateNetwork
     volumes: Mapping[str, Mapping[str, Any]]
+    launch_template: Mapping[str, str] | None
 
 
 def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any]) -> Plan:
@@ -75,7 +86,8 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
     from airflow_provider_ernest.clusters.ec2.images import resolve_image
     from airflow_provider_ernest.clusters.ec2.instance_types import describe_instance_types
 
-    template = _launch_template(ec2, spec)
+    version = _launch_template(ec2, spec)
+    template: Mapping[str, Any] = version.get("LaunchTemplateData", {})
     check_template(spec.launch_template or "", template)
     named = spec.image or template.get("ImageId")
     if not named:
@@ -99,6 +111,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
         instance_types=instance_types,
         network=network,
         volumes=volumes_of(template, image),
+        launch_template=pinned_template(version),
     )
 
 
@@ -116,8 +129,8 @@ def _launch_template(ec2: Any, spec: EC2ClusterSpec) -> Mapping[str, Any]:
             spec.launch_template_version,
             f"is no version of {spec.launch_template}",
         )
-    data: Mapping[str, Any] = versions[0]["LaunchTemplateData"]
-    return data
+    found: Mapping[str, Any] = versions[0]
+    return found
 
 
 def _check_architectures(image: Image, instance_types: Mapping[str, InstanceType]) -> None:
@@ -212,13 +225,22 @@ def _check_rules(group: Mapping[str, Any]) -> None:
         sources += [entry["CidrIpv6"] for entry in rule.get("Ipv6Ranges", ())]
         for source in sources:
             network = ipaddress.ip_network(source, strict=False)
-            if network.prefixlen < _WIDEST_PREFIX[network.version]:
+            if _lets_in_strangers(network):
                 raise InvalidParameterError(
                     "security_groups",
                     group["GroupId"],
                     f"lets in all of {source}{_ports(rule)}, where strangers could try to run code on Spark",
-                    remedy="Take that rule out: let in only the machines themselves and the Airflow worker.",
+                    remedy="Take that rule out: let in only the machines themselves and the Airflow worker. "
+                    f"Of public addresses, a rule may name a /{_WIDEST_PUBLIC_PREFIX[network.version]}.",
                 )
+
+
+def _lets_in_strangers(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
+    is_private = any(
+        network.version == one.version and network.subnet_of(one)  # type: ignore[arg-type]
+        for one in _PRIVATE
+    )
+    return not is_private and network.prefixlen < _WIDEST_PUBLIC_PREFIX[network.version]
 
 
 def _ports(rule: Mapping[str, Any]) -> str:

@@ -49,6 +49,7 @@ def run_instances_request(
     tags: Mapping[str, str],
     image_id: str | None,
     root_device: str | None,
+    launch_template: Mapping[str, str] | None = None,
     network: TemplateNetwork = _NOTHING_SAID,
     volumes: Mapping[str, Mapping[str, Any]] = MappingProxyType({}),
 ) -> dict[str, Any]:
@@ -66,6 +67,7 @@ def run_instances_request(
         tags: ours, which win over the user's.
         image_id: the AMI; None for that of the launch template.
         root_device: device name of the image's root volume; None where the launch template describes it.
+        launch_template: the version that was checked, see `launch_templates.pinned_template`; None for none.
         network: what the launch template says about it.
         volumes: settings of the other volumes, by device name; see `launch_templates.volumes_of`.
 
@@ -92,7 +94,8 @@ def run_instances_request(
         "TagSpecifications": [
             {"ResourceType": resource, "Tags": [dict(tag) for tag in all_tags]} for resource in tagged
         ],
-        **_image(spec, image_id),
+        **({} if image_id is None else {"ImageId": image_id}),
+        **({} if launch_template is None else {"LaunchTemplate": dict(launch_template)}),
         **_market(place),
         **_network(spec, place, network),
         **_volumes(spec, root_device, volumes),
@@ -104,15 +107,6 @@ def describes_interface(spec: EC2ClusterSpec, network: TemplateNetwork) -> bool:
     """Whether requests describe the machine's interface, and so decide on its public address."""
     own = spec.subnets or spec.security_groups or spec.public_address
     return bool(own) and not network.instance_level
-
-
-def _image(spec: EC2ClusterSpec, image_id: str | None) -> dict[str, Any]:
-    image = {} if image_id is None else {"ImageId": image_id}
-    if spec.launch_template is None:
-        return image
-    kind = "LaunchTemplateId" if spec.launch_template.startswith("lt-") else "LaunchTemplateName"
-    template = {kind: spec.launch_template, "Version": spec.launch_template_version}
-    return {**image, "LaunchTemplate": template}
 
 
 def _market(place: Place) -> dict[str, Any]:

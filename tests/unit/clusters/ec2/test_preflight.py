@@ -43,7 +43,20 @@ def test_an_image_may_be_named_by_a_parameter(bed):
     assert check(bed, image=bed.api.image_parameter).image.id == bed.api.image_id
 
 
-@pytest.mark.parametrize("source", ["0.0.0.0/0", "::/0", "0.0.0.0/1", "128.0.0.0/1", "2000::/3"])
+@pytest.mark.parametrize(
+    "source",
+    [
+        "0.0.0.0/0",
+        "::/0",
+        "0.0.0.0/1",
+        "128.0.0.0/1",
+        "2000::/3",
+        "3.0.0.0/8",
+        "10.0.0.0/7",
+        "52.0.0.0/16",
+        "2600::/32",
+    ],
+)
 def test_a_group_that_is_open_to_the_world_is_refused(bed, source):
     with pytest.raises(InvalidParameterError, match=r"security_groups=.*lets in all of") as caught:
         check(bed, security_groups=(bed.api.security_group_id, group(bed, source)))
@@ -57,8 +70,29 @@ def test_the_start_refuses_a_world_open_group_before_anything_is_launched(bed):
     assert not bed.api.instances()
 
 
-def test_private_ranges_are_allowed(bed):
-    check(bed, security_groups=(group(bed, "10.0.0.0/8", "fd00::/8", protocol="-1"),))
+def test_private_ranges_and_single_sites_are_allowed(bed):
+    sources = ("10.0.0.0/8", "172.16.0.0/12", "100.64.0.0/10", "fd00::/8", "52.94.7.0/24", "2600:1f14:1::/48")
+    check(bed, security_groups=(group(bed, *sources, protocol="-1"),))
+
+
+def test_a_launch_template_is_pinned_to_the_version_that_was_checked(bed):
+    """Whoever may change "$Latest" meanwhile must not put in a group that is open to the world."""
+    made = template(bed, ImageId=bed.api.image_id)
+
+    class Changing:
+        def __getattr__(self, name):
+            return getattr(bed.client(), name)
+
+        def run_instances(self, **request):
+            data = {"ImageId": bed.api.image_id, "SecurityGroupIds": [bed.api.open_security_group_id]}
+            bed.client().create_launch_template_version(LaunchTemplateId=made, LaunchTemplateData=data)
+            asked.append(request["LaunchTemplate"])
+            return bed.client().run_instances(**request)
+
+    asked: list[dict[str, str]] = []
+    spec = bed.spec(image=None, launch_template="mine", launch_template_version="$Latest")
+    bed.cluster(spec, client=lambda service="ec2": Changing()).launch()
+    assert asked == [{"LaunchTemplateId": made, "Version": "1"}] * 2
 
 
 def test_an_opened_default_group_is_refused_where_no_group_is_named(bed):
