@@ -54,6 +54,12 @@ def _check_distribution(distribution: object, sha512: object) -> None:
     is_path = distribution.startswith("/")
     if not is_path:
         _check_address(field, distribution)
+    if sha512 is None and distribution.startswith("https:"):
+        problem = "is missing: whoever answers at that address would run code on the machines"
+        remedy = (
+            "Give the digest that the project publishes beside the .tgz, or take an s3:// address of yours."
+        )
+        raise InvalidParameterError("spark_distribution_sha512", None, problem, remedy=remedy)
     if sha512 is None:
         return
     if is_path:

@@ -29,7 +29,8 @@ class EC2ClusterSpec(Document):
         spot: ask for spot instances for the workers; the master is always on demand.
         on_demand_fallback: where spot is refused, take on-demand instances for what is missing.
         launch_template: id (lt-...) or name; what is set here overrides it.
-        launch_template_version: "$Default", "$Latest" or a number.
+        launch_template_version: "$Default", "$Latest" or a number; machines are launched from the
+            version that this means when it is checked.
         volume_gigabytes: size of the encrypted root volume; None for that of the image.
         volume_type: of the root volume.
         volume_key: ARN or id of the KMS key; None for the account's default key.
@@ -43,7 +44,7 @@ class EC2ClusterSpec(Document):
             user who may log in, or is in a group that amounts to root, such as docker.
         spark_distribution: where Spark is: a path on the image ("/opt/spark"), or the https:// or s3://
             address of a .tgz that each machine unpacks (s3:// needs the AWS CLI on the image).
-        spark_distribution_sha512: hexadecimal digest that the .tgz must have.
+        spark_distribution_sha512: hexadecimal digest that the .tgz must have; an https:// address needs it.
         java_home: on the machines; None to use what is on their PATH.
         python: of PySpark's workers; its minor version must be that of the drivers.
         cores_per_machine: offered to executors; None for all that the type has.

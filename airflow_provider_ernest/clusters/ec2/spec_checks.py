@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 MIN_TIME_TO_LIVE_SECONDS = 60
 MAX_TIME_TO_LIVE_SECONDS = 30 * 24 * 3600
-MAX_TAGS = 40
-"""AWS allows 50 on a resource; ten are `identity.ClusterIdentity`'s."""
+MAX_TAGS = 39
+"""AWS allows 50 on a resource; eleven are `identity.ClusterIdentity`'s."""
 
 _MAX_TAG_KEY = 128
 _MAX_VOLUME_GIGABYTES = 65_536
