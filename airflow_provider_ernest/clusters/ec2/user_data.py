@@ -33,6 +33,10 @@ CONSOLE_PREFIX = "ernest: "
 GAVE_UP = f"{CONSOLE_PREFIX}this machine gives up and shuts down"
 """The console line of a machine that ends itself before its time; the one before it says why."""
 
+TIMER_DELAY_SECONDS = 90
+"""How long after the time to live a timer of root powers a machine off whose shutdown was called off.
+`shutdown` counts in whole minutes."""
+
 _SECRET = re.compile(r"[0-9a-f]{64}")
 _SECRET_LINE = re.compile(r"^ernest_secret=([0-9a-f]{64})$", re.MULTILINE)
 
@@ -136,7 +140,7 @@ def _parameters(spec: EC2ClusterSpec) -> dict[str, str | int | bool | None]:
     digest = spec.spark_distribution_sha512
     return {
         "time_to_live_minutes": math.ceil(spec.time_to_live_seconds / 60),
-        "time_to_live_seconds": math.ceil(spec.time_to_live_seconds),
+        "timer_seconds": math.ceil(spec.time_to_live_seconds) + TIMER_DELAY_SECONDS,
         "start_timeout_seconds": math.ceil(spec.start_timeout_seconds),
         "setup_script": base64.b64encode(spec.setup_script.encode()).decode(),
         "java_home": spec.java_home,
