@@ -60,9 +60,7 @@ class Assembler:
         """
         handle = self._handle_of_all()
         if self.probe is not None and self.spec.probe_rounds > 0:
-            measured = self._measure(handle)
-            now_there = self._handle_of_all()  # a spot instance may have ended meanwhile
-            handle = replace(now_there, machines=scored(now_there.machines, measured))
+            handle = self._measured(handle)
         culled = self._choose(handle.machines)
         gone = {entry.machine.host for entry in culled}
         kept = tuple(machine for machine in handle.machines if machine.host not in gone)
@@ -107,6 +105,23 @@ class Assembler:
                     remedy="Start the cluster again.",
                 )
             self.watch.guard.sleep(self.watch.poll_seconds)
+
+    def _measured(self, handle: ClusterHandle) -> ClusterHandle:
+        """The machines that are there after the probe, with what it measured.
+
+        All must take part, so a machine that ends meanwhile spoils it: the others are measured anew.
+        """
+        while True:
+            measured = self._measure(handle)
+            now_there = self._handle_of_all()
+            if measured or len(now_there.machines) >= len(handle.machines):
+                return replace(now_there, machines=scored(now_there.machines, measured))
+            self.watch.log.warning(
+                "Measuring again without the machines that were lost: %d of %d are left.",
+                len(now_there.machines),
+                len(handle.machines),
+            )
+            handle = now_there
 
     def _measure(self, handle: ClusterHandle) -> Mapping[str, Bandwidth]:
         assert self.probe is not None

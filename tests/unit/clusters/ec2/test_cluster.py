@@ -107,6 +107,23 @@ def test_a_machine_that_ends_during_the_probe_is_made_up_for_by_the_additional_o
     assert len(handle.machines) == 3
 
 
+def test_a_machine_that_is_lost_in_the_probe_does_not_cost_the_others_their_scores(bed):
+    """All must take part: the probe fails, and is made again without it."""
+    sizes = []
+
+    def probe(handle):
+        sizes.append(len(handle.machines))
+        if len(sizes) == 1:
+            bed.api.set_state(handle.machines[0].instance_id, "terminated")
+            raise ClusterError("3 of 4 machines took part")
+        return bed.probe(handle)
+
+    handle = bed.cluster(probe=probe).start()
+    assert sizes == [4, 3]
+    assert {m.instance_id for m in handle.machines} == bed.live_ids("worker")
+    assert all(machine.bandwidth is not None for machine in handle.machines)
+
+
 def test_too_few_machines_after_the_probe_end_the_cluster(bed):
     def probe(handle):
         for machine in handle.machines[:2]:
