@@ -86,6 +86,15 @@ def get_provider_info() -> dict[str, Any]:
                     ),
                     "clusters": _folder_option("State and logs of local clusters.", "clusters"),
                     "prices": _folder_option("Prices of AWS that were asked for lately.", "prices"),
+                    "deployment": {
+                        "description": "Id of this deployment of Airflow in the names and tags of what it "
+                        "starts at AWS: 1 to 40 letters, digits, '.', '_' and '-', another one for each "
+                        "deployment in an account. Default: made once, and kept in the model store.",
+                        "version_added": "0.1.0",
+                        "type": "string",
+                        "example": "prod-eu",
+                        "default": "",
+                    },
                     "history_server": {
                         "description": "Address, by http or https, of a Spark history server that reads the "
                         "event logs: runs are linked to their applications there. Default: none.",

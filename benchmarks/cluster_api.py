@@ -54,7 +54,7 @@ def _life(api: EC2Api, size: int) -> list[Step]:
         subnets=api.subnet_ids,
         security_groups=(api.security_group_id,),
     )
-    identity = ClusterIdentity(dag_id="benchmark", run_id=str(size), task_id="create")
+    identity = ClusterIdentity(deployment="ours", dag_id="benchmark", run_id=str(size), task_id="create")
     cluster = EC2Cluster(spec, identity, client=api.client)
     found: list[int] = []
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.cli.command import Command
@@ -27,9 +26,8 @@ def _run(args: Namespace) -> None:
     from airflow_provider_ernest.clusters.ec2.listing import cluster_table
     from airflow_provider_ernest.clusters.ec2.reaping import find_clusters
 
-    now = datetime.now(UTC)
     clients = clients_by_region(args)
-    found = {region: find_clusters(make("ec2"), now=now) for region, make in clients.items()}
+    found = {region: find_clusters(make("ec2"), deployment=None) for region, make in clients.items()}
     if args.json:
         say(
             [
@@ -42,7 +40,7 @@ def _run(args: Namespace) -> None:
         say([f"No clusters in {', '.join(found)}."])
     else:
         prices = _prices(found, clients, args) if args.prices else None
-        say(cluster_table(found, now=now, prices_per_hour=prices))
+        say(cluster_table(found, prices_per_hour=prices))
 
 
 def _prices(
@@ -69,7 +67,8 @@ COMMAND = Command(
     summary="list the clusters that live on EC2, with their owners",
     description="List the clusters that this package has started on EC2 and that have not ended: their "
     "machines, their age, when they end themselves, and the DAG, task and run that they belong to. "
-    "Machines are found by their tags, whoever launched them; no Airflow is needed.",
+    "Machines are found by their tags, whoever launched them, so those of all deployments "
+    "of Airflow in the account; no Airflow is needed.",
     example="""\
   %(prog)s --region eu-west-1
   %(prog)s --region eu-west-1 --region us-east-1 --profile data --prices""",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
@@ -21,14 +20,12 @@ class ReapReport:
     """What was found overdue.
 
     Attributes:
-        now: the time that counted; with time zone.
         dry_run: nothing was ended.
         clusters: on EC2 with overdue machines, by region; without the regions where EC2 failed.
         job_flows: of EMR whose time was over, by region; without the regions where EMR failed.
         failures: why a service could not be reaped, by region and service ("EC2" or "EMR").
     """
 
-    now: datetime
     dry_run: bool
     clusters: dict[str, list[TaggedCluster]] = field(default_factory=dict)
     job_flows: dict[str, list[FoundJobFlow]] = field(default_factory=dict)
@@ -64,7 +61,7 @@ class ReapReport:
         if self.clusters:
             lines.append(f"{verb} {self.machines} overdue machines on EC2 in {', '.join(self.clusters)}.")
         if self.machines:
-            lines += cluster_table(self.clusters, now=self.now)
+            lines += cluster_table(self.clusters)
         for region, found in self.job_flows.items():
             lines += [f"{verb} job flow {one.id} ({one.cluster_name}) of EMR in {region}." for one in found]
         return lines
@@ -83,7 +80,7 @@ class ReapReport:
 def reap_regions(
     clients: Mapping[str, Callable[[str], Any]],
     *,
-    now: datetime,
+    deployment: str | None,
     grace_seconds: float,
     dry_run: bool,
     include_emr: bool,
@@ -92,24 +89,24 @@ def reap_regions(
 
     Args:
         clients: what makes boto3's client of a service, by region.
-        now: with time zone.
-        grace_seconds: how long after its expiry a machine of EC2 may take to end itself.
+        deployment: what is whose; None for that of all deployments.
+        grace_seconds: how long after its expiry a machine of EC2 may take to end itself, by AWS's clock.
         dry_run: only find out what would be ended.
         include_emr: job flows of EMR, too.
     """
     # Secrets that killed tasks have left on this host; a host without such a folder has none.
     with contextlib.suppress(MissingResourceError):
         sweep(runtime_folder(), dry_run=dry_run)
-    report = ReapReport(now=now, dry_run=dry_run)
+    report = ReapReport(dry_run=dry_run)
     for region, client in clients.items():
         failures: dict[str, ErnestError] = {}
         try:
-            report.clusters[region] = _reap_ec2(region, client, report, grace_seconds)
+            report.clusters[region] = _reap_ec2(region, client, deployment, grace_seconds, dry_run)
         except ErnestError as error:
             failures["EC2"] = error
         if include_emr:
             try:
-                report.job_flows[region] = _reap_emr(region, client, report)
+                report.job_flows[region] = _reap_emr(region, client, deployment, dry_run)
             except ErnestError as error:
                 failures["EMR"] = error
         if failures:
@@ -118,19 +115,25 @@ def reap_regions(
 
 
 def _reap_ec2(
-    region: str, client: Callable[[str], Any], report: ReapReport, grace_seconds: float
+    region: str,
+    client: Callable[[str], Any],
+    deployment: str | None,
+    grace_seconds: float,
+    dry_run: bool,
 ) -> list[TaggedCluster]:
     from airflow_provider_ernest.clusters.ec2.reaping import reap
 
     ec2 = _client_of("ec2", region, client)
-    return reap(ec2, now=report.now, grace_seconds=grace_seconds, dry_run=report.dry_run)
+    return reap(ec2, deployment=deployment, grace_seconds=grace_seconds, dry_run=dry_run)
 
 
-def _reap_emr(region: str, client: Callable[[str], Any], report: ReapReport) -> list[FoundJobFlow]:
+def _reap_emr(
+    region: str, client: Callable[[str], Any], deployment: str | None, dry_run: bool
+) -> list[FoundJobFlow]:
     from airflow_provider_ernest.clusters.emr.reaping import reap_job_flows
 
     emr = _client_of("emr", region, client)
-    return list(reap_job_flows(emr, now=report.now, dry_run=report.dry_run))
+    return list(reap_job_flows(emr, deployment=deployment, dry_run=dry_run))
 
 
 def _client_of(service: str, region: str, client: Callable[[str], Any]) -> Any:

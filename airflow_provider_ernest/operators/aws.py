@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 
-__all__ = ["aws_clients", "cluster_identity", "cluster_secret", "mask"]
+__all__ = ["aws_clients", "cluster_identity", "cluster_secret", "configured_deployment", "mask"]
 
 
 def cluster_secret(handle: ClusterHandle) -> str | None:
@@ -40,13 +40,38 @@ def mask(secret: str) -> None:
     mask_secret(secret)
 
 
-def cluster_identity(context: Context) -> ClusterIdentity:
-    """The task instance as the owner of the machines that it launches."""
+def configured_deployment() -> str:
+    """The id of this deployment of Airflow: ``[ernest] deployment``, else one made once in the model store.
+
+    Raises:
+        StoreError: none is configured, and the store cannot be read or written.
+    """
+    from airflow.providers.common.compat.sdk import conf
+
+    from airflow_provider_ernest.model.storage.deployment import deployment_of_store
+    from airflow_provider_ernest.store_location import store_root
+
+    configured = str(conf.get("ernest", "deployment", fallback="") or "").strip()
+    return configured or deployment_of_store(store_root())
+
+
+def cluster_identity(context: Context, *, deployment: str | None = None) -> ClusterIdentity:
+    """The task instance as the owner of the machines that it launches.
+
+    Args:
+        context: of the task.
+        deployment: in whose name an earlier part of the task has launched; None for the configured one.
+
+    Raises:
+        InvalidParameterError: the configured deployment is none.
+        StoreError: see `configured_deployment`.
+    """
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 
     instance = context["ti"]
     map_index = getattr(instance, "map_index", None)
     return ClusterIdentity(
+        deployment=deployment or configured_deployment(),
         dag_id=instance.dag_id,
         run_id=instance.run_id,
         task_id=instance.task_id,

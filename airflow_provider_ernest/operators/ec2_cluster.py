@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.clusters.ec2.identity import deployment_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.operators.ec2_size import NOT_GIVEN, size_of_new_cluster
@@ -172,7 +173,8 @@ class EC2ClusterOperator(BaseOperator):
             if event["reason"]:
                 self.log.error("The wait has ended: %s", event["reason"])
             # What was launched counts, not what the templates render to by now.
-            opened = self._open(EC2ClusterSpec.from_dict(event["spec"]), context)
+            spec = EC2ClusterSpec.from_dict(event["spec"])
+            opened = self._open(spec, context, deployment=deployment_of(event["cluster_name"]))
             # It waits no more: it goes on with enough machines, else it shows consoles, ends all and raises.
             opened.wait_until_ready(deadline=time.monotonic())
             return self._told(opened.assemble())
@@ -195,7 +197,7 @@ class EC2ClusterOperator(BaseOperator):
         """The number of workers of a new cluster, where `size` says it."""
         return {"machines": size_of_new_cluster(self.size, self.machines)} if self._is_sized else {}
 
-    def _open(self, spec: EC2ClusterSpec, context: Context) -> EC2Cluster:
+    def _open(self, spec: EC2ClusterSpec, context: Context, *, deployment: str | None = None) -> EC2Cluster:
         from airflow_provider_ernest.operators.ec2_opening import cluster_to_start
 
         opened = cluster_to_start(
@@ -205,6 +207,7 @@ class EC2ClusterOperator(BaseOperator):
             region_name=optional_text(self.region_name),
             on_submit=self._probe_submits,
             log=self.log,
+            deployment=deployment,
         )
         self._watch_over(opened)
         return opened

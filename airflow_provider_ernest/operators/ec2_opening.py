@@ -26,6 +26,7 @@ def cluster_to_start(
     region_name: str | None,
     on_submit: Callable[[ErnestSubmitHook], None],
     log: Any,
+    deployment: str | None = None,
 ) -> EC2Cluster:
     """A cluster of which nothing is launched yet, or what an earlier attempt of the task launched.
 
@@ -36,13 +37,14 @@ def cluster_to_start(
         region_name: AWS region; None for that of the connection.
         on_submit: told of each submission of the probe, before it begins.
         log: the task's.
+        deployment: in whose name an earlier part of the task has launched; None for the configured one.
     """
     from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
     from airflow_provider_ernest.operators.aws import cluster_identity
 
     return EC2Cluster(
         spec,
-        cluster_identity(context),
+        cluster_identity(context, deployment=deployment),
         aws_conn_id=aws_conn_id,
         **_means(spec, aws_conn_id, region_name, on_submit=on_submit, log=log),
     )

@@ -54,6 +54,7 @@ class EmrClusterOperator(BaseOperator):
         self.aws_conn_id = aws_conn_id
         self.region_name = region_name
         self._cluster: EmrCluster | None = None
+        self._is_killed = False
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the job flow, or adopt the one that an earlier attempt of this task started."""
@@ -69,6 +70,8 @@ class EmrClusterOperator(BaseOperator):
                 client=aws_clients(aws_conn_id, optional_text(self.region_name)),
                 aws_conn_id=aws_conn_id,
             )
+            if self._is_killed:
+                self._cluster.abandon()
             handle = self._cluster.start()
         self.log.info(
             "EMR job flow %s in %s: %d machines of type %s; its steps end at %s at the latest",
@@ -82,8 +85,9 @@ class EmrClusterOperator(BaseOperator):
 
     def on_kill(self) -> None:
         """Ask EMR to end what was started so far; there is no time to wait for it."""
+        self._is_killed = True
         if self._cluster is not None:
-            self.log.info("%s", self._cluster.request_end())
+            self._cluster.abandon()
 
     def _spec(self) -> EmrClusterSpec:
         from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec

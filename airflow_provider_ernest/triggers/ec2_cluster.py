@@ -29,7 +29,7 @@ class EC2ClusterReadyTrigger(BaseTrigger):
 
     It never raises and never waits beyond its deadline, since Airflow would end the task without giving
     its operator the chance to end the machines. Its event is
-    ``{"status": "ready" or "failed", "reason": ..., "spec": ...}``.
+    ``{"status": "ready" or "failed", "reason": ..., "cluster_name": ..., "spec": ...}``.
 
     Args:
         cluster_name: value of the machines' tag.
@@ -116,7 +116,12 @@ class EC2ClusterReadyTrigger(BaseTrigger):
             self.log.exception("Waiting for cluster %s failed", self.cluster_name)
             failure = f"{type(error).__name__}: {error}"
         status = READY if failure is None else FAILED
-        event = {"status": status, "reason": failure or "", "spec": self.spec}
+        event = {
+            "status": status,
+            "reason": failure or "",
+            "cluster_name": self.cluster_name,
+            "spec": self.spec,
+        }
         yield TriggerEvent(event)  # type: ignore[no-untyped-call]
 
     async def on_kill(self) -> None:

@@ -32,6 +32,8 @@ from tests.ec2_testbed import Testbed
 from tests.integration.conftest import processes_mentioning, wait_until
 from tests.integration.leak_table import LeakCase
 
+DEPLOYMENT = "tests"
+
 pytestmark = [
     pytest.mark.skipif(Testbed.missing() is not None, reason=Testbed.missing() or ""),
     pytest.mark.airflow,
@@ -82,6 +84,7 @@ def server(home: Path, bed: Testbed) -> Iterator[AirflowServer]:
     environment = {
         **QUICK_AIRFLOW,
         "AIRFLOW__ERNEST__STAGING": str(home / "staging"),
+        "AIRFLOW__ERNEST__DEPLOYMENT": DEPLOYMENT,
         "AIRFLOW_CONN_AWS_DEFAULT": bed.airflow_connection(),
         "ERNEST_TEST_APPLICATION": str(TESTS / "jobs" / "count_lines.py"),
         "ERNEST_TEST_EC2_CLUSTER": json.dumps(cluster_arguments(bed)),
@@ -178,7 +181,9 @@ class Run:
         api.unpause(dag_id)
         self.run_id = api.trigger(dag_id)
         self.path = f"dags/{dag_id}/dagRuns/{quote(self.run_id, safe='')}"
-        self.cluster = ClusterIdentity(dag_id=dag_id, run_id=self.run_id, task_id="create").cluster_name
+        self.cluster = ClusterIdentity(
+            deployment=DEPLOYMENT, dag_id=dag_id, run_id=self.run_id, task_id="create"
+        ).cluster_name
 
     def instances(self) -> list[Any]:
         return self.bed.instances(cluster=self.cluster)

@@ -118,7 +118,7 @@ def start_cluster(bed: Testbed) -> ClusterHandle:
         probe_rounds=0,
         driver_host=bed.gateway_address,
     )
-    identity = ClusterIdentity(dag_id="attack", run_id="r1", task_id="create_cluster")
+    identity = ClusterIdentity(deployment="ours", dag_id="attack", run_id="r1", task_id="create_cluster")
     return EC2Cluster(spec, identity, client=bed.client, poll_seconds=0.5).start()
 
 

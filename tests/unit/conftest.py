@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.ec2_testbed import EC2Api
+from tests.unit.ec2_machines import IDENTITY
 
 
 @pytest.fixture(scope="session")
@@ -20,4 +21,7 @@ def api(served_api: EC2Api, monkeypatch: pytest.MonkeyPatch) -> EC2Api:
     served_api.forget_calls()
     served_api.forget_faults()
     monkeypatch.setenv("AIRFLOW_CONN_AWS_DEFAULT", served_api.airflow_connection())
+    # The machines that the tests launch are those of this deployment, and show at once.
+    monkeypatch.setenv("AIRFLOW__ERNEST__DEPLOYMENT", IDENTITY.deployment)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending.SETTLE_SECONDS", 0.5)
     return served_api

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from airflow_provider_ernest.clusters.ec2.identity import MASTER, WORKER, ClusterIdentity
 from tests.ec2_testbed import EC2Api
 
-IDENTITY = ClusterIdentity(dag_id="nightly", run_id="r1", task_id="ernest.create_cluster")
+IDENTITY = ClusterIdentity(deployment="ours", dag_id="nightly", run_id="r1", task_id="ernest.create_cluster")
 
 
 def launch(

@@ -18,6 +18,7 @@ from typing import Any
 from tests.ec2_testbed.api_client import Call
 
 ACCOUNT = "123456789012"
+DEPLOYMENT = "ours"
 DOCS = Path(__file__).parents[2] / "docs"
 
 # Whose description IAM does not narrow to single resources.
@@ -51,7 +52,8 @@ class Policy:
     """
 
     def __init__(self, name: str) -> None:
-        document = json.loads((DOCS / name).read_text())
+        text = (DOCS / name).read_text().replace("REPLACE-WITH-YOUR-DEPLOYMENT", DEPLOYMENT)
+        document = json.loads(text)
         assert document["Version"] == "2012-10-17"
         self.statements: list[dict[str, Any]] = document["Statement"]
         assert all(statement["Effect"] == "Allow" for statement in self.statements)

@@ -8,7 +8,7 @@ import logging
 import re
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +17,14 @@ import pytest
 from moto import mock_aws
 
 import airflow_provider_ernest
+from airflow_provider_ernest.clusters.ec2.identity import EXPIRY_TAG
 from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 from airflow_provider_ernest.clusters.ec2.reaping import reap
 from airflow_provider_ernest.clusters.ec2.resizing import resize
 from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
 from airflow_provider_ernest.clusters.emr import job_flows
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
-from airflow_provider_ernest.clusters.emr.reaping import reap_job_flows
+from airflow_provider_ernest.clusters.emr.reaping import find_job_flows, reap_job_flows
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
 from airflow_provider_ernest.clusters.kinds import reopen
 from airflow_provider_ernest.exceptions import (
@@ -37,6 +38,7 @@ from tests.ec2_testbed import EC2Api
 from tests.unit.clusters.ec2.conftest import Bed
 from tests.unit.clusters.emr.conftest import BUCKET, FakeClient, identity, specification
 from tests.unit.iam_policy import (
+    DEPLOYMENT,
     Access,
     Policy,
     accesses_of,
@@ -144,7 +146,7 @@ def a_teardown_of_protected_machines(bed: Bed) -> None:
 def a_reaping(bed: Bed) -> None:
     bed.cluster().launch()
     bed.api.expire(*bed.live_ids())
-    reap(bed.client(), now=datetime.now(UTC))
+    reap(bed.client(), deployment="ours")
     assert not bed.live()
 
 
@@ -190,8 +192,7 @@ def ec2_accesses() -> dict[str, list[Access]]:
     """What IAM is asked in each flow."""
     found = {}
     with EC2Api() as api, pytest.MonkeyPatch.context() as patch:
-        for module in ("launching", "guarding"):
-            patch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.SETTLE_SECONDS", 0.5)
+        patch.setattr("airflow_provider_ernest.clusters.ec2.ending.SETTLE_SECONDS", 0.5)
         patch.setattr("airflow_provider_ernest.clusters.ec2.launching._POLL_SECONDS", 0.1)
         for flow in FLOWS:
             api.reset()
@@ -264,8 +265,12 @@ def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
 def a_second_try_and_a_reaping(account: JobFlows, _: Any) -> None:
     account.cluster().start()
     account.cluster(try_number=2).start()
-    later = datetime.now(UTC) + timedelta(days=30)
-    assert reap_job_flows(account.emr, now=later, dry_run=False)
+    (live,) = find_job_flows(account.emr, deployment=None)
+    events = len(account.called)
+    over = {"Key": EXPIRY_TAG, "Value": "2020-01-01T00:00:00+00:00"}
+    account.emr._client.add_tags(ResourceId=live.id, Tags=[over])
+    del account.called[events:]
+    assert reap_job_flows(account.emr, deployment=None, dry_run=False)
 
 
 @pytest.fixture(scope="module")
@@ -354,8 +359,13 @@ def test_no_call_is_left_out_of_what_is_run_here(ec2_accesses, emr_accesses, fol
 
 # --- what is not the cluster's is out of reach ----------------------------------------------------------
 
-OURS = {"ernest:cluster": "ernest-0123456789abcdef0123"}
-FOREIGN: list[dict[str, str]] = [{}, {"ernest:cluster": "theirs"}, {"cluster": "ernest-1"}]
+OURS = {"ernest:cluster": "ernest-ours-0123456789abcdef0123", "ernest:deployment": DEPLOYMENT}
+FOREIGN: list[dict[str, str]] = [
+    {},
+    {"ernest:deployment": "theirs", "ernest:cluster": OURS["ernest:cluster"]},
+    {"ernest:cluster": OURS["ernest:cluster"]},
+    {"deployment": DEPLOYMENT},
+]
 MACHINE = "arn:aws:ec2:us-east-1:123456789012:instance/i-0123456789abcdef0"
 JOB_FLOW = "arn:aws:elasticmapreduce:us-east-1:123456789012:cluster/j-1"
 
@@ -405,10 +415,11 @@ def test_no_job_flow_can_be_started_without_the_tag():
     ("owner", "given"),
     [
         ({}, OURS),
-        ({"ernest:cluster": "theirs"}, {"ernest:try": "2"}),
+        ({"ernest:deployment": "theirs"}, {"ernest:try": "2"}),
         (OURS, {"ernest:cluster": "ernest-other"}),
+        (OURS, {"ernest:deployment": "theirs"}),
     ],
-    ids=["a foreign machine", "a foreign cluster", "another owner"],
+    ids=["a foreign machine", "a foreign cluster", "another owner", "another deployment"],
 )
 def test_no_machine_can_be_made_another_cluster_s(owner, given):
     context = {**tags_in("ResourceTag", owner), **tags_in("RequestTag", given)}

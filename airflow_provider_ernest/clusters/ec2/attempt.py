@@ -8,14 +8,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG, TRY_TAG, ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.identity import (
+    CLUSTER_TAG,
+    DEPLOYMENT_TAG,
+    TRY_TAG,
+    ClusterIdentity,
+    deployment_of,
+)
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.instances import Instance
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-
-SETTLE_SECONDS = 10.0
-"""How long AWS may take to show what it launched (EC2 API reference, "Eventual consistency")."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,6 +72,7 @@ class Attempt:
             **tags,
             "Name": f"{self.cluster_name} {role}",
             CLUSTER_TAG: self.cluster_name,
+            DEPLOYMENT_TAG: deployment_of(self.cluster_name),
             TRY_TAG: self.number,
         }
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.attempt import Attempt, specification_digest
@@ -125,13 +125,13 @@ class EC2Cluster:
         with self._guard.ending_on_failure():
             plan = check_before_launch(self.spec, ec2=self._ec2, ssm=lambda: self._client("ssm"))
             self._guard.check()
-            now = datetime.now(UTC)
-            kept = adopt_earlier(
+            kept, now = adopt_earlier(
                 self._ec2,
                 self._attempt,
                 specification=specification_digest(self.spec),
                 time_to_live_seconds=self.spec.time_to_live_seconds,
-                now=now,
+                expected=1 + self.workers_launched_at_most,
+                sleep=self._guard.sleep,
             )
             launcher = self._launcher(
                 plan, expires_at=now + timedelta(seconds=self.spec.time_to_live_seconds), present=kept

@@ -5,11 +5,16 @@ from __future__ import annotations
 import logging
 import re
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, as_ours, code_of, meaning_of
-from airflow_provider_ernest.clusters.ec2.instances import PAGE_SIZE, TO_BE_ENDED, Instance, of_cluster
+from airflow_provider_ernest.clusters.ec2.instances import (
+    PAGE_SIZE,
+    TO_BE_ENDED,
+    Instance,
+    of_cluster,
+)
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
 
 log = logging.getLogger(__name__)
@@ -17,17 +22,21 @@ log = logging.getLogger(__name__)
 PATIENCE_SECONDS = 120.0
 """How long throttling and delays of AWS are endured before the user is told that machines live."""
 
+SETTLE_SECONDS = 30.0
+"""How long AWS may take to show, and to let end, what it launched (EC2 API reference, "Eventual
+consistency")."""
+
 _INSTANCE_ID = re.compile(r"\bi-[0-9a-f]+")
 _LISTED = 10
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 10.0
 
 
-def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> None:
+def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> set[str]:
     """Tell AWS to terminate machines; does not wait until they have ended.
 
-    Machines that have vanished are passed over. Termination protection is taken away: whoever asks for
-    the end of a cluster means it. Throttling and lost answers are endured.
+    Machines that AWS does not know, or not yet, are passed over. Termination protection is taken away:
+    whoever asks for the end of a cluster means it. Throttling and lost answers are endured.
 
     Needs the permissions ec2:TerminateInstances and, for protected machines, ec2:ModifyInstanceAttribute.
 
@@ -36,19 +45,24 @@ def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATI
         ids: of the machines; none is allowed.
         patience_seconds: how long to try again when AWS is busy; 0 to try but once.
 
+    Returns:
+        Ids of the machines that AWS does not know.
+
     Raises:
         ClusterError, MissingResourceError, InvalidParameterError: AWS did not take the request.
     """
     deadline = time.monotonic() + patience_seconds
     remaining = sorted(set(ids))
     failure: BaseException | None = None
+    unknown: set[str] = set()
     for first in range(0, len(remaining), PAGE_SIZE):
         try:
-            _end_batch(ec2, remaining[first : first + PAGE_SIZE], deadline)
+            unknown |= _end_batch(ec2, remaining[first : first + PAGE_SIZE], deadline)
         except Exception as error:  # the other batches must be tried nevertheless
             failure = failure or error
     if failure is not None:
         raise failure
+    return unknown
 
 
 def end_until_gone(
@@ -56,20 +70,25 @@ def end_until_gone(
     cluster_name: str,
     *,
     belongs: Callable[[Instance], bool] = lambda instance: True,
+    awaited: Collection[str] = (),
     patience_seconds: float = PATIENCE_SECONDS,
     poll_seconds: float = 2.0,
-    settle_seconds: float = 0.0,
+    settle_seconds: float | None = None,
 ) -> list[Instance]:
     """End the machines of a cluster and see that all of them are shutting down or gone.
+
+    AWS shows new machines with a delay: it looks again until that is over, even if nothing is left to end.
 
     Args:
         ec2: a boto3 client.
         cluster_name: whose machines, by tag.
         belongs: which of them.
-        patience_seconds: how long that may take.
+        awaited: ids of machines that the cluster had. Where AWS does not show them, it may only be late; they
+            are not ended by these ids, but by the tag that they turn out to carry.
+        patience_seconds: how long the end may take.
         poll_seconds: between two looks.
-        settle_seconds: look again for so long even if nothing is left to be ended. AWS shows new machines
-            with a delay: after a launch whose answer was lost, some may still appear.
+        settle_seconds: how long, from now on, machines may still appear; None to reckon with a launch right
+            after that of the newest machine that AWS shows.
 
     Returns:
         The machines that were ended.
@@ -81,10 +100,14 @@ def end_until_gone(
     ended: dict[str, Instance] = {}
     refused: list[str] = []
     while True:
-        left = [i for i in _to_be_ended(ec2, cluster_name, began + patience_seconds) if belongs(i)]
+        every = _all_of(ec2, cluster_name, began + patience_seconds)
+        left = [i for i in every if i.state in TO_BE_ENDED and belongs(i)]
         ids = [instance.id for instance in left]
         elapsed = time.monotonic() - began
-        if not left and elapsed >= settle_seconds:
+        if settle_seconds is None:
+            settle_seconds = _unsettled_seconds(every)
+        late = not {*awaited} <= {instance.id for instance in every}
+        if not left and elapsed >= (SETTLE_SECONDS if late else settle_seconds):
             return list(ended.values())
         if left and ended and elapsed > patience_seconds:
             raise still_alive(cluster_name, left)
@@ -99,8 +122,20 @@ def end_until_gone(
             refused = ids  # some may have ended nevertheless: look again
 
 
-def terminate_cluster(ec2: Any, cluster_name: str, *, patience_seconds: float = PATIENCE_SECONDS) -> str:
+def terminate_cluster(
+    ec2: Any,
+    cluster_name: str,
+    *,
+    awaited: Collection[str] = (),
+    patience_seconds: float = PATIENCE_SECONDS,
+) -> str:
     """End all machines of a cluster, found by its tag, and see that they end. Repeatable.
+
+    Args:
+        ec2: a boto3 client.
+        cluster_name: value of the tag.
+        awaited: ids of machines that it had; see `end_until_gone`.
+        patience_seconds: how long that may take.
 
     Returns:
         What was done, for the log.
@@ -110,7 +145,7 @@ def terminate_cluster(ec2: Any, cluster_name: str, *, patience_seconds: float = 
         MissingResourceError: a permission is missing.
     """
     began = time.monotonic()
-    ended = end_until_gone(ec2, cluster_name, patience_seconds=patience_seconds)
+    ended = end_until_gone(ec2, cluster_name, awaited=awaited, patience_seconds=patience_seconds)
     if not ended:
         return "nothing to do, no machine of it is left"
     listed = ", ".join(instance.id for instance in ended[:_LISTED])
@@ -128,11 +163,11 @@ def still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterErro
     )
 
 
-def _to_be_ended(ec2: Any, cluster_name: str, deadline: float) -> list[Instance]:
+def _all_of(ec2: Any, cluster_name: str, deadline: float) -> list[Instance]:
     pause = _FIRST_PAUSE_SECONDS
     while True:
         try:
-            return of_cluster(ec2, cluster_name, states=TO_BE_ENDED)
+            return of_cluster(ec2, cluster_name, states=())
         except ClusterError as error:
             if time.monotonic() + pause > deadline:
                 raise
@@ -141,20 +176,28 @@ def _to_be_ended(ec2: Any, cluster_name: str, deadline: float) -> list[Instance]
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
 
-def _end_batch(ec2: Any, ids: list[str], deadline: float) -> None:
+def _unsettled_seconds(instances: Sequence[Instance]) -> float:
+    """How long machines that AWS does not show yet may still appear, by its own clock."""
+    ages = [(instance.told_at - instance.launched_at).total_seconds() for instance in instances]
+    return SETTLE_SECONDS - max(0.0, min(ages, default=0.0))
+
+
+def _end_batch(ec2: Any, ids: list[str], deadline: float) -> set[str]:
     from botocore.exceptions import BotoCoreError, ClientError
 
     pause = _FIRST_PAUSE_SECONDS
     unprotected: set[str] = set()
+    unknown: set[str] = set()
     while ids:
         try:
             ec2.terminate_instances(InstanceIds=ids)
-            return
+            break
         except (BotoCoreError, ClientError) as error:
             code = code_of(error)
             named = [i for i in ids if i in _INSTANCE_ID.findall(str(error))]
             protected = set(named or ids) - unprotected
             if code == "InvalidInstanceID.NotFound" and named:
+                unknown |= set(named)
                 ids = [i for i in ids if i not in named]
             elif code == "OperationNotPermitted" and protected:
                 _unprotect(ec2, sorted(protected))
@@ -165,6 +208,7 @@ def _end_batch(ec2: Any, ids: list[str], deadline: float) -> None:
                 pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
             else:
                 raise as_ours(error, f"terminate {', '.join(ids)}") from None
+    return unknown
 
 
 def _may_pass(error: BaseException) -> bool:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 from datetime import datetime
 from typing import Any
 
-from airflow_provider_ernest.clusters.ec2.attempt import SETTLE_SECONDS, Attempt
+from airflow_provider_ernest.clusters.ec2 import ending
+from airflow_provider_ernest.clusters.ec2.attempt import Attempt
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, end_until_gone
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, of_cluster
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
@@ -20,6 +21,17 @@ log = logging.getLogger(__name__)
 # Airflow kills a task some five seconds after it asked it to end.
 _ABANDON_SECONDS = 4.0
 _SLICE_SECONDS = 0.25
+_UNSEEN_POLL_SECONDS = 2.0
+
+
+def from_signal_handler(work: Callable[[], None]) -> None:
+    """Do something as far as the few seconds go that a killed task has left; it goes on meanwhile.
+
+    In a thread of its own: the interrupted one may hold a lock of the connection pool or of logging.
+    """
+    thread = threading.Thread(target=work, name="ernest-abandon", daemon=True)
+    thread.start()
+    thread.join(_ABANDON_SECONDS)
 
 
 class AttemptGuard:
@@ -34,6 +46,8 @@ class AttemptGuard:
         self.attempt = attempt
         self.known: set[str] = set()
         """Ids of the machines that the attempt has launched."""
+        self.shown: set[str] = set()
+        """Those of them that AWS has shown by their tag: from then on it knows them."""
         self.uncertain = False
         """Whether machines may have been launched of which AWS did not tell."""
         self.expires_at: datetime | None = None
@@ -56,10 +70,7 @@ class AttemptGuard:
         ended by the attempt itself, when it next checks.
         """
         self._abandoned = True
-        # In a thread of its own: the interrupted one may hold a lock of the connection pool or of logging.
-        thread = threading.Thread(target=self._end_quickly, name="ernest-abandon", daemon=True)
-        thread.start()
-        thread.join(_ABANDON_SECONDS)
+        from_signal_handler(self._end_quickly)
 
     def check(self) -> None:
         """Go no further once the attempt has been abandoned.
@@ -121,7 +132,7 @@ class AttemptGuard:
                 self._ec2,
                 name,
                 belongs=self.attempt.owns,
-                settle_seconds=SETTLE_SECONDS if self.uncertain else 0.0,
+                settle_seconds=ending.SETTLE_SECONDS if self.uncertain else 0.0,
             )
             self._end_unseen()
             log.info("Ended %d machines of cluster %s.", len(ended), name)
@@ -161,13 +172,32 @@ class AttemptGuard:
             found = of_cluster(self._ec2, self.attempt.cluster_name, states=TO_BE_ENDED)
             own = {instance.id for instance in found if self.attempt.owns(instance)}
             end_machines(self._ec2, own, patience_seconds=_ABANDON_SECONDS)
-            self._end_unseen()
+            self._end_unseen(patience_seconds=0.0)
         except Exception as failure:
             log.warning("The machines of the abandoned attempt could not be ended at once: %s", failure)
 
-    def _end_unseen(self) -> None:
-        """End machines that AWS has named when it launched them, but does not show yet."""
-        if self.known:
+    def _end_unseen(self, *, patience_seconds: float | None = None) -> None:
+        """End machines that AWS has named when it launched them, but does not show yet.
+
+        Nor may it know them yet where they are to be ended: they are asked for until it does.
+
+        Args:
+            patience_seconds: how long; 0 to ask once, None for `ending.PATIENCE_SECONDS`.
+
+        Raises:
+            ClusterError: AWS has not come to know them.
+        """
+        patience = ending.PATIENCE_SECONDS if patience_seconds is None else patience_seconds
+        deadline = time.monotonic() + patience
+        unseen = self.known - self.shown
+        while unseen:
             every = of_cluster(self._ec2, self.attempt.cluster_name, states=())
-            unseen = self.known - {instance.id for instance in every}
-            end_machines(self._ec2, unseen, patience_seconds=_ABANDON_SECONDS)
+            unseen -= {instance.id for instance in every}
+            own = {
+                i.id for i in every if i.id in self.known and i.state in TO_BE_ENDED and self.attempt.owns(i)
+            }
+            unseen &= end_machines(self._ec2, unseen | own, patience_seconds=_ABANDON_SECONDS)
+            if unseen and time.monotonic() >= deadline:
+                raise ClusterError(f"AWS does not know yet what it launched: {', '.join(sorted(unseen))}.")
+            if unseen:
+                time.sleep(_UNSEEN_POLL_SECONDS)

@@ -11,7 +11,10 @@ import re
 from dataclasses import dataclass
 from datetime import datetime
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
 CLUSTER_TAG = "ernest:cluster"
+DEPLOYMENT_TAG = "ernest:deployment"
 ROLE_TAG = "ernest:role"
 TRY_TAG = "ernest:try"
 EXPIRY_TAG = "ernest:expires-at"
@@ -23,6 +26,8 @@ LIVE_STATES = ("pending", "running", "stopping", "stopped", "shutting-down")
 """All states of an instance but terminated. A stopped one still costs its volume."""
 
 _MAX_TAG_VALUE = 256
+_DEPLOYMENT = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,38}[A-Za-z0-9])?"
+_CLUSTER_NAME = re.compile(rf"ernest-({_DEPLOYMENT})-[0-9a-f]{{20}}")
 _TAG_VALUE_REFUSES = re.compile(r"[^\w\s+\-=.:/@]", re.UNICODE)
 
 
@@ -31,22 +36,32 @@ class ClusterIdentity:
     """The task instance that owns a cluster.
 
     Attributes:
+        deployment: of Airflow, which tells its clusters from those of others in the same account and region,
+            where DAG, run and task may bear the same names.
         dag_id, run_id, task_id: of the task that starts the cluster.
         map_index: of a mapped task, else -1.
         try_number: of its attempt.
+
+    Raises:
+        InvalidParameterError: `deployment` is none.
     """
 
+    deployment: str
     dag_id: str
     run_id: str
     task_id: str
     map_index: int = -1
     try_number: int = 1
 
+    def __post_init__(self) -> None:
+        """Refuse a deployment that the names of clusters cannot hold."""
+        require_deployment(self.deployment)
+
     @property
     def cluster_name(self) -> str:
         """The same for all attempts of a task instance, distinct for distinct ones."""
         owner = "\0".join((self.dag_id, self.run_id, self.task_id, str(self.map_index)))
-        return f"ernest-{hashlib.sha256(owner.encode()).hexdigest()[:20]}"
+        return f"ernest-{self.deployment}-{hashlib.sha256(owner.encode()).hexdigest()[:20]}"
 
     def token(self, *request: object) -> str:
         """An idempotency token of RunInstances: 64 characters, the same for the same request of this attempt.
@@ -70,6 +85,7 @@ class ClusterIdentity:
         values = {
             "Name": f"{self.cluster_name} {role}",
             CLUSTER_TAG: self.cluster_name,
+            DEPLOYMENT_TAG: self.deployment,
             ROLE_TAG: role,
             TRY_TAG: str(self.try_number),
             EXPIRY_TAG: expires_at.isoformat(timespec="seconds"),
@@ -80,6 +96,40 @@ class ClusterIdentity:
             "ernest:map-index": str(self.map_index),
         }
         return {key: tag_value(value) for key, value in values.items()}
+
+
+def require_deployment(deployment: str) -> None:
+    """Refuse what cannot be the id of a deployment: it goes into names, filters and conditions of policies.
+
+    Raises:
+        InvalidParameterError: it is none.
+    """
+    if not re.fullmatch(_DEPLOYMENT, deployment):
+        raise InvalidParameterError(
+            "deployment",
+            deployment,
+            "is no id of a deployment",
+            remedy='Write 1 to 40 letters, digits, ".", "_" and "-", such as "prod-eu", a letter or digit at '
+            "each end.",
+        )
+
+
+def deployment_of(cluster_name: str) -> str:
+    """The deployment that a cluster belongs to, by its name.
+
+    Raises:
+        InvalidParameterError: no cluster of this package bears such a name. To EC2's filters a name with
+            "*" or "?" would mean the machines of all clusters.
+    """
+    found = _CLUSTER_NAME.fullmatch(cluster_name)
+    if found is None:
+        raise InvalidParameterError(
+            "cluster",
+            cluster_name,
+            "is no name of a cluster that this package starts",
+            remedy="Pass the output of the task that started the cluster unchanged.",
+        )
+    return found[1]
 
 
 def tag_value(text: str) -> str:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
+from airflow_provider_ernest.clusters.ec2.aws_clock import time_of
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
 from airflow_provider_ernest.clusters.ec2.identity import (
     CLUSTER_TAG,
+    DEPLOYMENT_TAG,
     EXPIRY_TAG,
     LIVE_STATES,
     MASTER,
@@ -17,6 +19,8 @@ from airflow_provider_ernest.clusters.ec2.identity import (
     SPEC_TAG,
     TRY_TAG,
     WORKER,
+    deployment_of,
+    require_deployment,
 )
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 
@@ -42,6 +46,7 @@ class Instance:
         market: "on-demand" or "spot".
         zone: availability zone.
         launched_at: when; with time zone.
+        told_at: when AWS told all this, by AWS's own clock; with time zone.
         ended_because: AWS's words for why it left the state "running"; "" where it did not.
         tags: all of them.
     """
@@ -54,6 +59,7 @@ class Instance:
     market: str
     zone: str
     launched_at: datetime
+    told_at: datetime
     ended_because: str = ""
     tags: Mapping[str, str] = field(default_factory=dict)
 
@@ -98,16 +104,34 @@ def of_cluster(ec2: Any, cluster_name: str, *, states: Sequence[str] = LIVE_STAT
         states: of the machines; empty for all, ended ones included, which AWS forgets after about an hour.
 
     Raises:
+        InvalidParameterError: no cluster of this package bears such a name.
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
     """
+    return told_of_cluster(ec2, cluster_name, states=states)[0]
+
+
+def told_of_cluster(
+    ec2: Any, cluster_name: str, *, states: Sequence[str] = LIVE_STATES
+) -> tuple[list[Instance], datetime]:
+    """The same, and when AWS told it by its own clock, also where there are none; raises as `of_cluster`."""
+    deployment_of(cluster_name)
     filters = [{"Name": f"tag:{CLUSTER_TAG}", "Values": [cluster_name]}]
-    return _described(ec2, filters, states, f"describe the machines of cluster {cluster_name}")
+    found, told_at = _described(ec2, filters, states, f"describe the machines of cluster {cluster_name}")
+    # Filters match patterns: only what bears the very name is touched.
+    return [instance for instance in found if instance.cluster_name == cluster_name], told_at
 
 
-def of_all_clusters(ec2: Any, *, states: Sequence[str] = LIVE_STATES) -> list[Instance]:
+def of_all_clusters(
+    ec2: Any, *, deployment: str | None, states: Sequence[str] = LIVE_STATES
+) -> list[Instance]:
     """All machines of the region and account that carry the tag of any cluster of this package.
 
     Those of EMR's job flows are left out: they have the tag from EMR, which replaces what others end.
+
+    Args:
+        ec2: a boto3 client.
+        deployment: whose clusters; None for those of all deployments.
+        states: of the machines.
 
     Raises:
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
@@ -116,11 +140,20 @@ def of_all_clusters(ec2: Any, *, states: Sequence[str] = LIVE_STATES) -> list[In
         {"Name": "tag-key", "Values": [CLUSTER_TAG]},
         {"Name": f"tag:{ROLE_TAG}", "Values": [MASTER, WORKER]},
     ]
-    return _described(ec2, filters, states, "describe the machines of all clusters")
+    if deployment is not None:
+        require_deployment(deployment)
+        filters.append({"Name": f"tag:{DEPLOYMENT_TAG}", "Values": [deployment]})
+    found, _ = _described(ec2, filters, states, "describe the machines of all clusters")
+    return [i for i in found if deployment in (None, i.tags.get(DEPLOYMENT_TAG))]
 
 
-def parse(facts: Mapping[str, Any]) -> Instance:
-    """An instance as RunInstances and DescribeInstances give it."""
+def parse(facts: Mapping[str, Any], *, told_at: datetime) -> Instance:
+    """An instance as RunInstances and DescribeInstances give it.
+
+    Args:
+        facts: of AWS's answer.
+        told_at: when AWS answered, see `aws_clock.time_of`.
+    """
     tags = {tag["Key"]: tag.get("Value", "") for tag in facts.get("Tags", ())}
     reason = facts.get("StateReason", {}).get("Message") or facts.get("StateTransitionReason") or ""
     state = facts["State"]["Name"]
@@ -133,6 +166,7 @@ def parse(facts: Mapping[str, Any]) -> Instance:
         market=SPOT if facts.get("InstanceLifecycle") == SPOT else ON_DEMAND,
         zone=facts.get("Placement", {}).get("AvailabilityZone", ""),
         launched_at=facts["LaunchTime"],
+        told_at=told_at,
         ended_because="" if state in COMING_OR_THERE else reason,
         tags=tags,
     )
@@ -160,17 +194,21 @@ def add_tags(ec2: Any, ids: Sequence[str], tags: Mapping[str, str]) -> None:
             ec2.create_tags(Resources=list(ids[first : first + PAGE_SIZE]), Tags=pairs)
 
 
-def _described(ec2: Any, filters: list[dict[str, Any]], states: Sequence[str], doing: str) -> list[Instance]:
+def _described(
+    ec2: Any, filters: list[dict[str, Any]], states: Sequence[str], doing: str
+) -> tuple[list[Instance], datetime]:
     if states:
         filters = [*filters, {"Name": "instance-state-name", "Values": list(states)}]
     with explained(doing):
-        pages = ec2.get_paginator("describe_instances").paginate(
-            Filters=filters, PaginationConfig={"PageSize": PAGE_SIZE}
+        pages = list(
+            ec2.get_paginator("describe_instances").paginate(
+                Filters=filters, PaginationConfig={"PageSize": PAGE_SIZE}
+            )
         )
         found = [
-            parse(facts)
+            parse(facts, told_at=time_of(page))
             for page in pages
             for reservation in page["Reservations"]
             for facts in reservation["Instances"]
         ]
-    return sorted(found, key=lambda instance: (instance.launched_at, instance.id))
+    return sorted(found, key=lambda instance: (instance.launched_at, instance.id)), time_of(pages[-1])

@@ -10,7 +10,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2.attempt import SETTLE_SECONDS, specification_digest
+from airflow_provider_ernest.clusters.ec2 import ending
+from airflow_provider_ernest.clusters.ec2.attempt import specification_digest
+from airflow_provider_ernest.clusters.ec2.aws_clock import time_of
 from airflow_provider_ernest.clusters.ec2.aws_errors import (
     ELSEWHERE,
     Meaning,
@@ -99,10 +101,9 @@ class Launcher:
         request, tags = self._request(role, place, minimum, maximum, user_data)
         self.guard.uncertain = True  # should anything interrupt the call: nobody knows what it has done
         try:
-            answer = self._ec2.run_instances(**request)
-            launched = [parse(facts) for facts in answer["Instances"]]
+            launched = self._ask(request)
         except (BotoCoreError, ClientError) as error:
-            launched = self._launched_nevertheless(error, role, place, minimum)
+            launched = self._launched_nevertheless(error, request, role, place)
         self.guard.uncertain = False
         self.guard.known |= {instance.id for instance in launched}
         where = f" in {place.subnet}" if place.subnet else ""
@@ -113,14 +114,14 @@ class Launcher:
 
     def wait_until_visible(self) -> None:
         """Wait, bounded, until AWS shows what was launched to those that look for it by tag."""
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + ending.SETTLE_SECONDS
         while time.monotonic() < deadline:
             self.guard.check()
-            seen = {instance.id for instance in self._look(states=())}
-            if self.guard.known <= seen:
+            self.guard.shown |= {instance.id for instance in self._look(states=())}
+            if self.guard.known <= self.guard.shown:
                 return
             self.guard.sleep(_POLL_SECONDS)
-        log.warning("AWS does not show all machines after %.0f s; going on.", SETTLE_SECONDS)
+        log.warning("AWS does not show all machines after %.0f s; going on.", ending.SETTLE_SECONDS)
 
     def _request(
         self, role: str, place: Place, minimum: int, maximum: int, user_data: str
@@ -139,8 +140,8 @@ class Launcher:
             tags=tags,
             image_id=self._plan.image.id if self.spec.image else None,
             root_device=self._plan.root_device,
-            network=self._plan.network,
             launch_template=self._plan.launch_template,
+            network=self._plan.network,
             volumes=self._plan.volumes,
         )
         # Of all that is asked for, so that no two requests can differ and have the same token. The number
@@ -151,28 +152,55 @@ class Launcher:
         )
         return request, {**self.spec.tags, **tags}
 
+    def _ask(self, request: Mapping[str, Any]) -> list[Instance]:
+        answer = self._ec2.run_instances(**request)
+        told_at = time_of(answer)
+        return [parse(facts, told_at=told_at) for facts in answer["Instances"]]
+
     def _launched_nevertheless(
-        self, error: Exception, role: str, place: Place, minimum: int
+        self, error: Exception, request: Mapping[str, Any], role: str, place: Place
     ) -> list[Instance]:
-        """What a launch has launched whose answer was an error; raises where that is nothing."""
-        meaning = meaning_of(error)
-        if meaning in ELSEWHERE:
-            self.guard.uncertain = False
-            raise PlaceRefusedError(place, meaning, said(error)) from None
-        doing = f"launch {minimum} x {place.instance_type}"
+        """What a launch has launched whose answer was an error; raises where that is nothing.
+
+        The same request with the same token launches nothing anew, and tells of the machines before any
+        description shows them. Where that is not answered either, they are looked for by their tag.
+        """
+        doing = f"launch {request['MinCount']} x {place.instance_type}"
+        self._raise_refusal(error, place)
         if not is_unanswered(error):
             self.guard.uncertain = False
             raise as_ours(error, doing) from None
         log.warning("The answer to a launch is lost (%s); looking whether it took effect.", said(error))
-        deadline = time.monotonic() + SETTLE_SECONDS
+        deadline = time.monotonic() + ending.SETTLE_SECONDS
         while True:
-            own = filter(self.attempt.made, self._look(states=COMING_OR_THERE))
-            new = [i for i in own if i.role == role and i.id not in self.guard.known | self._present]
-            if len(new) >= minimum:
+            if new := self._asked_again(request, place) or self._found(role, request["MinCount"]):
                 return new
             if time.monotonic() > deadline:
                 raise as_ours(error, doing) from None
             self.guard.sleep(_POLL_SECONDS)
+
+    def _raise_refusal(self, error: Exception, place: Place) -> None:
+        meaning = meaning_of(error)
+        if meaning in ELSEWHERE:
+            self.guard.uncertain = False
+            raise PlaceRefusedError(place, meaning, said(error)) from None
+
+    def _asked_again(self, request: Mapping[str, Any], place: Place) -> list[Instance]:
+        """The answer to a request that is repeated with its token; nothing where it is lost again."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            return self._ask(request)
+        except (BotoCoreError, ClientError) as error:
+            self._raise_refusal(error, place)
+            log.warning("The answer to the repeated launch is lost, too: %s", said(error))
+            return []
+
+    def _found(self, role: str, minimum: int) -> list[Instance]:
+        """What a launch has launched, by tag; nothing where AWS does not show all of it."""
+        own = filter(self.attempt.made, self._look(states=COMING_OR_THERE))
+        new = [i for i in own if i.role == role and i.id not in self.guard.known | self._present]
+        return new if len(new) >= minimum else []
 
     def _look(self, *, states: Sequence[str]) -> list[Instance]:
         """The cluster's machines; none where AWS is busy: whoever waits for them looks again."""

@@ -16,14 +16,12 @@ _UNKNOWN = "?"
 def cluster_table(
     found: Mapping[str, Sequence[TaggedCluster]],
     *,
-    now: datetime,
     prices_per_hour: Mapping[tuple[str, str], float | None] | None = None,
 ) -> list[str]:
     """One line for each cluster: its machines that live, and whose it is.
 
     Args:
         found: the clusters by region.
-        now: with time zone.
         prices_per_hour: dollars for one machine, by region and instance type, to show what each cluster
             costs; the master is taken for a machine of the workers' type.
     """
@@ -33,8 +31,8 @@ def cluster_table(
             region,
             _machines(cluster),
             " ".join(cluster.instance_types) or _UNKNOWN,
-            _span(now - datetime.fromisoformat(cluster.launched_at)),
-            _expiry(cluster, now),
+            _span(_told_at(cluster) - datetime.fromisoformat(cluster.launched_at)),
+            _expiry(cluster),
             f"{cluster.dag_id or _UNKNOWN} {cluster.task_id or _UNKNOWN} {cluster.run_id or _UNKNOWN}",
             *([] if prices_per_hour is None else [_cost(cluster, region, prices_per_hour)]),
         )
@@ -55,10 +53,14 @@ def _machines(cluster: TaggedCluster) -> str:
     return f"{cluster.states.get('running', 0)} running{told}"
 
 
-def _expiry(cluster: TaggedCluster, now: datetime) -> str:
+def _told_at(cluster: TaggedCluster) -> datetime:
+    return datetime.fromisoformat(cluster.told_at)
+
+
+def _expiry(cluster: TaggedCluster) -> str:
     if cluster.earliest_expiry is None:
         return "its tag cannot be read"
-    left = datetime.fromisoformat(cluster.earliest_expiry) - now
+    left = datetime.fromisoformat(cluster.earliest_expiry) - _told_at(cluster)
     return f"in {_span(left)}" if left > timedelta() else f"{_span(-left)} ago"
 
 

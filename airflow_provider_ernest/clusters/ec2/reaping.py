@@ -6,10 +6,11 @@ import logging
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
+from airflow_provider_ernest.clusters.ec2.identity import DEPLOYMENT_TAG
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, Instance, of_all_clusters, workers
 from airflow_provider_ernest.clusters.ec2.spec_checks import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.model.documents import Document
@@ -30,6 +31,7 @@ class TaggedCluster(Document):
 
     Attributes:
         name: of the cluster.
+        deployment: of Airflow, whose it is.
         dag_id, run_id, task_id: of the task that started it, as far as tags can hold them.
         states: how many of its machines are in each state.
         instance_ids: of its machines that have not ended.
@@ -37,10 +39,12 @@ class TaggedCluster(Document):
         unreadable: ids of those whose expiry tag cannot be read.
         earliest_expiry, latest_expiry: ISO 8601; None where no tag can be read.
         launched_at: ISO 8601, of the oldest machine.
+        told_at: ISO 8601; what time it was by AWS's clock when it told all this.
         instance_types: of its workers.
     """
 
     name: str
+    deployment: str
     dag_id: str
     run_id: str
     task_id: str
@@ -51,13 +55,14 @@ class TaggedCluster(Document):
     earliest_expiry: str | None
     latest_expiry: str | None
     launched_at: str
+    told_at: str
     instance_types: tuple[str, ...]
 
 
 def find_clusters(
     ec2: Any,
     *,
-    now: datetime,
+    deployment: str | None,
     grace_seconds: float = GRACE_SECONDS,
     unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
 ) -> list[TaggedCluster]:
@@ -67,24 +72,24 @@ def find_clusters(
 
     Args:
         ec2: a boto3 client.
-        now: with time zone.
-        grace_seconds: how long after its expiry a machine is overdue.
+        deployment: whose clusters; None for those of all deployments.
+        grace_seconds: how long after its expiry a machine is overdue, by AWS's clock.
         unreadable_limit_seconds: how long after its launch one is whose expiry tag cannot be read.
 
     Raises:
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
     """
     by_name: dict[str, list[Instance]] = {}
-    for instance in of_all_clusters(ec2, states=TO_BE_ENDED):
+    for instance in of_all_clusters(ec2, deployment=deployment, states=TO_BE_ENDED):
         by_name.setdefault(instance.cluster_name, []).append(instance)
     grace, limit = timedelta(seconds=grace_seconds), timedelta(seconds=unreadable_limit_seconds)
-    return [_summary(name, instances, now, grace, limit) for name, instances in by_name.items()]
+    return [_summary(name, instances, grace, limit) for name, instances in by_name.items()]
 
 
 def reap(
     ec2: Any,
     *,
-    now: datetime,
+    deployment: str | None,
     grace_seconds: float = GRACE_SECONDS,
     unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
     dry_run: bool = False,
@@ -100,8 +105,8 @@ def reap(
 
     Args:
         ec2: a boto3 client.
-        now: with time zone.
-        grace_seconds: how long after its expiry a machine is overdue.
+        deployment: whose clusters; None for those of all deployments.
+        grace_seconds: how long after its expiry a machine is overdue, by AWS's clock.
         unreadable_limit_seconds: how long after its launch one is whose expiry tag cannot be read.
         dry_run: only say what would be ended.
 
@@ -112,7 +117,10 @@ def reap(
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
     """
     clusters = find_clusters(
-        ec2, now=now, grace_seconds=grace_seconds, unreadable_limit_seconds=unreadable_limit_seconds
+        ec2,
+        deployment=deployment,
+        grace_seconds=grace_seconds,
+        unreadable_limit_seconds=unreadable_limit_seconds,
     )
     for cluster in clusters:
         if cluster.unreadable:
@@ -128,9 +136,7 @@ def reap(
     return overdue
 
 
-def _summary(
-    name: str, instances: Sequence[Instance], now: datetime, grace: timedelta, limit: timedelta
-) -> TaggedCluster:
+def _summary(name: str, instances: Sequence[Instance], grace: timedelta, limit: timedelta) -> TaggedCluster:
     tags = instances[0].tags
     expiries = [instance.expires_at for instance in instances if instance.expires_at is not None]
     due = {
@@ -139,15 +145,17 @@ def _summary(
     }
     return TaggedCluster(
         name=name,
+        deployment=tags.get(DEPLOYMENT_TAG, ""),
         dag_id=tags.get("ernest:dag", ""),
         run_id=tags.get("ernest:run", ""),
         task_id=tags.get("ernest:task", ""),
         states=dict(Counter(instance.state for instance in instances)),
         instance_ids=tuple(instance.id for instance in instances),
-        overdue=tuple(instance.id for instance in instances if due[instance.id] < now),
+        overdue=tuple(instance.id for instance in instances if due[instance.id] < instance.told_at),
         unreadable=tuple(instance.id for instance in instances if instance.expires_at is None),
         earliest_expiry=min(expiries).isoformat(timespec="seconds") if expiries else None,
         latest_expiry=max(expiries).isoformat(timespec="seconds") if expiries else None,
         launched_at=instances[0].launched_at.isoformat(timespec="seconds"),
+        told_at=instances[0].told_at.isoformat(timespec="seconds"),
         instance_types=tuple(sorted({w.instance_type for w in workers(instances) if w.instance_type})),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.attempt import Attempt
@@ -126,7 +126,7 @@ class ClusterResize:
             self._spec,
             ec2=self._ec2,
             plan=plan,
-            expires_at=datetime.now(UTC) + timedelta(seconds=self._spec.time_to_live_seconds),
+            expires_at=master.told_at + timedelta(seconds=self._spec.time_to_live_seconds),
             guard=self._guard,
             present=[instance.id for instance in every],
         )

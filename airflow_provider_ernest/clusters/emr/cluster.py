@@ -7,15 +7,14 @@ and whatever bears that name is looked for before a start, after it, and at its 
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import EMR
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
-from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
+from airflow_provider_ernest.clusters.ec2.guarding import from_signal_handler
 from airflow_provider_ernest.clusters.emr import job_flows
 from airflow_provider_ernest.clusters.emr.handle import handle_of
 from airflow_provider_ernest.clusters.emr.instance_types import executor_rooms
@@ -31,6 +30,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_SLICE_SECONDS = 0.25
 POLL_SECONDS = 15.0
 """Between two questions for a starting job flow's state; EMR throttles those who ask more often."""
 
@@ -74,7 +74,8 @@ class EmrCluster:
         self.job_flow_id = job_flow_id
         self._emr = client("emr")
         self._launch = launch
-        self._ending = threading.Event()
+        # A plain attribute: threading.Event takes a lock that the thread which a signal interrupts may hold.
+        self._is_unwanted = False
 
     @classmethod
     def to_start(
@@ -142,7 +143,7 @@ class EmrCluster:
             ClusterError: EMR does not know it, it would not end, or AWS does not answer.
             MissingResourceError: a permission is missing.
         """
-        self._ending.set()
+        self._is_unwanted = True
         with explained("end a job flow of EMR"):
             alive = self._alive()
             if not alive:
@@ -150,13 +151,23 @@ class EmrCluster:
             job_flows.end(self._emr, alive)
         return f"ended {', '.join(alive)}"
 
-    def request_end(self) -> str:
-        """The same without waiting for EMR's word, for a task that is being killed."""
-        self._ending.set()
-        with explained("end a job flow of EMR"):
-            alive = self._alive()
+    def abandon(self) -> None:
+        """The same from another thread or a signal handler. Quick: nothing is waited for.
+
+        What `start` is doing meanwhile fails at its next step, and ends what else it has started.
+        """
+        self._is_unwanted = True
+        from_signal_handler(self._request_end)
+
+    def _request_end(self) -> None:
+        try:
+            # What this process has started is known before EMR lists or describes it.
+            own = [self.job_flow_id] if self._launch and self.job_flow_id else []
+            alive = own or self._live_namesakes()
             job_flows.request_end(self._emr, alive)
-        return f"asked EMR to end {', '.join(alive) or 'nothing, since nothing is alive'}"
+            log.info("Asked EMR to end %s", ", ".join(alive) or "nothing, since nothing is alive")
+        except Exception as failure:
+            log.warning("The job flow of the abandoned task could not be ended at once: %s", failure)
 
     def _require_launch(self) -> EmrLaunch:
         if self._launch is None:
@@ -170,8 +181,7 @@ class EmrCluster:
         alive: list[str] = []
         if self.job_flow_id is not None:
             known = job_flows.describe(self._emr, self.job_flow_id)
-            # Only what bears our tag is looked for by name: a foreign job flow's name may be anyone's.
-            self.name = self.name or job_flows.tags_of(known).get(CLUSTER_TAG)
+            self.name = job_flows.require_ours(known)
             if job_flows.state_of(known) in job_flows.LIVE_STATES:
                 alive.append(self.job_flow_id)
         named = self._live_namesakes()
@@ -203,7 +213,7 @@ class EmrCluster:
         return kept
 
     def _run(self, launch: EmrLaunch) -> str:
-        expires_at = datetime.now(UTC) + timedelta(seconds=launch.spec.time_to_live_seconds)
+        expires_at = job_flows.time_at_aws(self._emr) + timedelta(seconds=launch.spec.time_to_live_seconds)
         request = job_flow_request(launch.spec, identity=launch.identity, expires_at=expires_at)
         self._require_wanted()
         job_flow_id = str(self._emr.run_job_flow(**request)["JobFlowId"])
@@ -218,8 +228,13 @@ class EmrCluster:
         return job_flow_id
 
     def _require_wanted(self) -> None:
-        if self._ending.is_set():
+        if self._is_unwanted:
             raise ClusterStartError(f"EMR cluster {self.name} was ended while it started.")
+
+    def _pause(self, seconds: float) -> None:
+        until = time.monotonic() + seconds
+        while not self._is_unwanted and (left := until - time.monotonic()) > 0:
+            time.sleep(min(left, _SLICE_SECONDS))
 
     def _wait_until_ready(self, launch: EmrLaunch, job_flow_id: str) -> dict[str, Any]:
         from botocore.exceptions import BotoCoreError, ClientError
@@ -249,4 +264,4 @@ class EmrCluster:
                     f"Job flow {job_flow_id} was not ready after {waited:.0f} s (last: {told or 'none'}).",
                     remedy="Raise start_timeout_seconds, or look at the bootstrap actions' logs.",
                 )
-            self._ending.wait(launch.poll_seconds)
+            self._pause(launch.poll_seconds)

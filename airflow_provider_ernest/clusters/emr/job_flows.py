@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.clusters.ec2.aws_clock import time_of
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, meaning_of
-from airflow_provider_ernest.clusters.ec2.identity import EXPIRY_TAG
-from airflow_provider_ernest.exceptions import ClusterError
+from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG, EXPIRY_TAG, deployment_of
+from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
 LIVE_STATES = ("STARTING", "BOOTSTRAPPING", "RUNNING", "WAITING")
 """The states of a job flow that costs money and is not on its way to its end."""
 READY_STATES = ("WAITING", "RUNNING")
+TOLD_AT = "ErnestToldAt"
+"""Key of the time, by AWS's clock, at which a description was given; EMR itself has none of that name."""
 END_SECONDS = 120.0
 """How long EMR may take to say that a job flow is ending."""
 
@@ -32,7 +35,7 @@ def live_job_flows(emr: Any, is_wanted: Callable[[str], bool]) -> list[str]:
 
 
 def describe(emr: Any, job_flow_id: str) -> dict[str, Any]:
-    """What EMR says of a job flow, ended ones included, for two months.
+    """What EMR says of a job flow, ended ones included, for two months; and as `TOLD_AT` when it said so.
 
     Raises:
         ClusterError: EMR does not know it.
@@ -40,7 +43,7 @@ def describe(emr: Any, job_flow_id: str) -> dict[str, Any]:
     from botocore.exceptions import ClientError
 
     try:
-        cluster: dict[str, Any] = emr.describe_cluster(ClusterId=job_flow_id)["Cluster"]
+        answer = emr.describe_cluster(ClusterId=job_flow_id)
     except ClientError as error:
         if code_of(error) != "InvalidRequestException":
             raise
@@ -48,7 +51,33 @@ def describe(emr: Any, job_flow_id: str) -> dict[str, Any]:
             f"EMR in {emr.meta.region_name} knows no job flow {job_flow_id}.",
             remedy="Look whether connection and region are those that started it.",
         ) from error
-    return cluster
+    return {**answer["Cluster"], TOLD_AT: time_of(answer)}
+
+
+def require_ours(job_flow: dict[str, Any]) -> str:
+    """The name of the cluster that a job flow is, by name and tag.
+
+    Args:
+        job_flow: as `describe` tells it.
+
+    Raises:
+        InvalidParameterError: this package has not started it: whoever named it must not reach it by that.
+    """
+    name = tags_of(job_flow).get(CLUSTER_TAG, "")
+    if name != job_flow.get("Name"):
+        raise InvalidParameterError(
+            "cluster",
+            job_flow["Id"],
+            "is no job flow that this package has started",
+            remedy="Pass the output of the task that started the cluster unchanged.",
+        )
+    deployment_of(name)
+    return name
+
+
+def time_at_aws(emr: Any) -> datetime:
+    """What time it is by AWS's clock; with time zone."""
+    return time_of(emr.list_clusters(ClusterStates=["STARTING"]))
 
 
 def state_of(job_flow: dict[str, Any]) -> str:
@@ -71,9 +100,13 @@ def expiry_of(job_flow: dict[str, Any]) -> datetime | None:
 
 
 def seconds_left(job_flow: dict[str, Any]) -> float:
-    """Seconds until a job flow expires; 0 where its tag does not tell when."""
+    """Seconds until a job flow expires, by AWS's clock; 0 where its tag does not tell when.
+
+    Args:
+        job_flow: as `describe` tells it.
+    """
     expires_at = expiry_of(job_flow)
-    return (expires_at - datetime.now(UTC)).total_seconds() if expires_at else 0.0
+    return (expires_at - job_flow[TOLD_AT]).total_seconds() if expires_at else 0.0
 
 
 def why_changed(job_flow: dict[str, Any]) -> str:

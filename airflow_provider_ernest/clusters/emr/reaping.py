@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
-from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
+from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG, DEPLOYMENT_TAG
 from airflow_provider_ernest.clusters.emr import job_flows
 
 if TYPE_CHECKING:
@@ -36,29 +36,29 @@ class FoundJobFlow:
     tags: dict[str, str]
 
 
-def find_job_flows(emr: Any, *, now: datetime) -> tuple[FoundJobFlow, ...]:
-    """The live job flows that this package has started, whoever runs it, the newest first.
+def find_job_flows(emr: Any, *, deployment: str | None) -> tuple[FoundJobFlow, ...]:
+    """The live job flows that this package has started, the newest first.
 
     One request for each page of live job flows (ListClusters tells no tags), and one for each that has a
     name of ours. The tag decides: a name may be anyone's.
 
     Args:
         emr: a boto3 client of EMR, of the region to look through.
-        now: with time zone.
+        deployment: whose; None for those of all deployments.
 
     Raises:
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
     """
     with explained("look for job flows of EMR"):
-        return _find(emr, now)
+        return _find(emr, deployment)
 
 
-def reap_job_flows(emr: Any, *, now: datetime, dry_run: bool) -> tuple[FoundJobFlow, ...]:
-    """End the job flows whose time is over, and make sure that they end.
+def reap_job_flows(emr: Any, *, deployment: str | None, dry_run: bool) -> tuple[FoundJobFlow, ...]:
+    """End the job flows whose time is over by AWS's clock, and make sure that they end.
 
     Args:
         emr: a boto3 client of EMR, of the region to look through.
-        now: with time zone.
+        deployment: whose; None for those of all deployments.
         dry_run: only tell which ones would be ended.
 
     Returns:
@@ -68,20 +68,22 @@ def reap_job_flows(emr: Any, *, now: datetime, dry_run: bool) -> tuple[FoundJobF
         ClusterError: one of them would not end, or AWS does not answer.
         MissingResourceError: a permission is missing.
     """
-    expired = tuple(one for one in find_job_flows(emr, now=now) if one.expired)
+    expired = tuple(one for one in find_job_flows(emr, deployment=deployment) if one.expired)
     if expired and not dry_run:
         with explained("end job flows of EMR"):
             job_flows.end(emr, [one.id for one in expired])
     return expired
 
 
-def _find(emr: Any, now: datetime) -> tuple[FoundJobFlow, ...]:
+def _find(emr: Any, deployment: str | None) -> tuple[FoundJobFlow, ...]:
     found = []
-    for one in job_flows.live_job_flows(emr, lambda name: name.startswith(_NAME_PREFIX)):
+    prefix = _NAME_PREFIX if deployment is None else f"{_NAME_PREFIX}{deployment}-"
+    for one in job_flows.live_job_flows(emr, lambda name: name.startswith(prefix)):
         job_flow = job_flows.describe(emr, one)
         tags = job_flows.tags_of(job_flow)
         state = job_flows.state_of(job_flow)
-        if CLUSTER_TAG not in tags or state not in job_flows.LIVE_STATES:
+        is_meant = deployment in (None, tags.get(DEPLOYMENT_TAG))
+        if not is_meant or CLUSTER_TAG not in tags or state not in job_flows.LIVE_STATES:
             continue
         expires_at = job_flows.expiry_of(job_flow)
         found.append(
@@ -90,7 +92,7 @@ def _find(emr: Any, now: datetime) -> tuple[FoundJobFlow, ...]:
                 cluster_name=tags[CLUSTER_TAG],
                 state=state,
                 expires_at=expires_at,
-                expired=expires_at is not None and expires_at <= now,
+                expired=expires_at is not None and expires_at <= job_flow[job_flows.TOLD_AT],
                 tags=tags,
             )
         )

@@ -146,6 +146,7 @@ class StepRun:
     def _require_ready(self) -> float:
         """Refuse a job flow that has ended or lost machines; returns the step's deadline, since the epoch."""
         job_flow = job_flows.describe(self._emr, self._handle.name)
+        job_flows.require_ours(job_flow)
         if job_flows.state_of(job_flow) not in job_flows.READY_STATES:
             raise lost_job_flow(job_flow)
         alive = len(running_instances(self._emr, self._handle.name, "CORE"))

@@ -152,6 +152,19 @@ def test_what_is_missing_is_said_with_its_remedy(run):
     assert "Traceback" not in err
 
 
+@pytest.mark.usefixtures("clusters")
+def test_whose_machines_are_meant_must_be_known(api, run, monkeypatch, tmp_path):
+    monkeypatch.delenv("AIRFLOW__ERNEST__DEPLOYMENT")
+    monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
+    code, _, err = run("reap", "--region", "us-east-1")
+    assert code == 1
+    assert "--all-deployments" in err
+    assert not list(tmp_path.iterdir()), "nothing is made by looking"
+    assert "Ended 0" in run("reap", "--region", "us-east-1", "--deployment", "theirs")[1]
+    assert len(api.live_instances()) == 7
+    assert "Ended 4" in run("reap", "--region", "us-east-1", "--all-deployments")[1]
+
+
 @pytest.mark.parametrize("minutes", ["-1", "soon", "nan", "inf"])
 def test_a_grace_that_is_none_is_a_usage_error(minutes, run):
     with pytest.raises(SystemExit) as ended:

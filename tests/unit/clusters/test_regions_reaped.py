@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
@@ -52,7 +51,7 @@ class Account:
     def reap(self, *regions: str, include_emr: bool = True) -> ReapReport:
         return reap_regions(
             {region: self.clients(region) for region in regions},
-            now=datetime.now(UTC) + timedelta(days=30),
+            deployment="ours",
             grace_seconds=300,
             dry_run=False,
             include_emr=include_emr,
@@ -72,9 +71,11 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
 def forgotten(account: Account) -> list[Any]:
     """EMR in two regions, a job flow in each that nobody ended."""
     for region in (NEAR, FAR):
-        EmrCluster.to_start(
+        handle = EmrCluster.to_start(
             specification(), identity=identity(), client=account.clients(region), poll_seconds=0.0
         ).start()
+        over = {"Key": "ernest:expires-at", "Value": "2020-01-01T00:00:00+00:00"}
+        boto3.client("emr", region_name=region).add_tags(ResourceId=handle.name, Tags=[over])
     return [boto3.client("emr", region_name=region) for region in (NEAR, FAR)]
 
 
@@ -129,5 +130,5 @@ def test_secrets_that_killed_tasks_have_left_on_this_host_go(tmp_path, monkeypat
     # No process has so high an id.
     left_over = runtime_folder() / f"{socket.gethostname()}.{2**31 - 1}.1700000000000.abc"
     left_over.mkdir()
-    reap_regions({}, now=datetime.now(UTC), grace_seconds=0, dry_run=dry_run, include_emr=False)
+    reap_regions({}, deployment=None, grace_seconds=0, dry_run=dry_run, include_emr=False)
     assert left_over.exists() == dry_run

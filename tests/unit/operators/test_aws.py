@@ -126,3 +126,20 @@ def test_requests_are_not_logged_however_talkative_airflow_is(api, context, capl
     logging.getLogger("botocore").setLevel(logging.NOTSET)
     aws_clients("aws_default", None)("ec2").describe_instances()
     assert not [record for record in caplog.records if record.name.startswith("botocore.endpoint")]
+
+
+def test_a_deployment_that_nobody_named_is_made_once_in_the_store(context, tmp_path, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(tmp_path / "store"))
+    made = cluster_identity(context).deployment
+    assert cluster_identity(context).deployment == made
+    monkeypatch.setenv("AIRFLOW__ERNEST__STORE", str(tmp_path / "another"))
+    assert cluster_identity(context).deployment != made
+    monkeypatch.setenv("AIRFLOW__ERNEST__DEPLOYMENT", "prod-eu")
+    assert cluster_identity(context).cluster_name.startswith("ernest-prod-eu-")
+
+
+@pytest.mark.parametrize("named", ["*", "prod?", "a b", "-x", "x" * 41])
+def test_a_deployment_that_filters_would_take_for_a_pattern_is_refused(context, monkeypatch, named):
+    monkeypatch.setenv("AIRFLOW__ERNEST__DEPLOYMENT", named)
+    with pytest.raises(InvalidParameterError, match=r"deployment=.* is no id of a deployment"):
+        cluster_identity(context)

@@ -199,10 +199,13 @@ def event(operator: EC2ClusterOperator, context: Any, *, status: str, reason: st
     """As it comes from the triggerer: through the database, as JSON."""
     trigger = deferred(operator, context).trigger
     _, arguments = trigger.serialize()
-    return json.loads(json.dumps({"status": status, "reason": reason, "spec": arguments["spec"]}))
+    told = {name: arguments[name] for name in ("cluster_name", "spec")}
+    return json.loads(json.dumps({"status": status, "reason": reason, **told}))
 
 
-def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(api, spark, context):
+def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
+    api, spark, context, monkeypatch
+):
     asked = deferred(create(api, deferrable=True, start_timeout_seconds="400"), context)
     assert asked.method_name == "execute_complete"
     assert isinstance(asked.trigger, EC2ClusterReadyTrigger)
@@ -212,8 +215,10 @@ def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
     assert not spark.probes
 
     _, arguments = asked.trigger.serialize()
-    ready = json.loads(json.dumps({"status": "ready", "reason": "", "spec": arguments["spec"]}))
-    # Templates may render to something else by now: what was launched counts.
+    told = {name: arguments[name] for name in ("cluster_name", "spec")}
+    ready = json.loads(json.dumps({"status": "ready", "reason": "", **told}))
+    # Templates and configuration may say something else by now: what was launched counts.
+    monkeypatch.setenv("AIRFLOW__ERNEST__DEPLOYMENT", "another")
     handle = create(api, deferrable=True, machines=7).execute_complete(context, ready)
 
     assert len(handle["machines"]) == 3

@@ -89,3 +89,18 @@ def test_a_killed_task_leaves_nothing_alive(context, monkeypatch):
     with pytest.raises(ClusterStartError, match="was ended while it started"):
         starting.execute(context)
     assert states() == ["TERMINATED"]
+
+
+def test_a_kill_before_anything_was_asked_starts_nothing(context, monkeypatch):
+    from airflow_provider_ernest.operators import aws
+
+    starting, identity = operator(), aws.cluster_identity
+
+    def killed(*args, **options):
+        starting.on_kill()
+        return identity(*args, **options)
+
+    monkeypatch.setattr(aws, "cluster_identity", killed)
+    with pytest.raises(ClusterStartError, match="was ended while it started"):
+        starting.execute(context)
+    assert states() == []

@@ -32,7 +32,11 @@ def terminate(cluster: dict) -> TerminateClusterOperator:
 
 def test_ends_all_machines_with_the_clusters_tag_and_no_others(api, context, capsys):
     launch(api, workers=3)
-    launch(api, workers=1, identity=ClusterIdentity(dag_id="other", run_id="r", task_id="create"))
+    launch(
+        api,
+        workers=1,
+        identity=ClusterIdentity(deployment="ours", dag_id="other", run_id="r", task_id="create"),
+    )
 
     terminate(handle()).execute(context)
 

@@ -84,7 +84,12 @@ def test_fires_when_all_workers_have_registered(api, master):
     launch(api, workers=3)
     spark = master(api, at_each_look=1)
 
-    assert event_of(trigger()) == {"status": "ready", "reason": "", "spec": {"machines": 3}}
+    assert event_of(trigger()) == {
+        "status": "ready",
+        "reason": "",
+        "cluster_name": IDENTITY.cluster_name,
+        "spec": {"machines": 3},
+    }
     assert spark.looks == 3
 
 

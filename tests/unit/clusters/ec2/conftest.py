@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from botocore.config import Config
+from botocore.exceptions import ClientError
 
 from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
@@ -50,6 +52,37 @@ class FakeMaster:
         )
 
 
+class LateAws:
+    """A client of an AWS that knows no machine, to show it or to end it, until it was asked often enough."""
+
+    def __init__(self, client, questions):
+        self._client = client
+        self.questions = questions
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def get_paginator(self, name):
+        return SimpleNamespace(paginate=lambda **asked: self._pages(name, asked))
+
+    def _pages(self, name, asked):
+        for page in self._client.get_paginator(name).paginate(**asked):
+            if name == "describe_instances" and self._is_early():
+                page["Reservations"] = []
+            yield page
+
+    def terminate_instances(self, **asked):
+        if self._is_early():
+            message = f"The instance IDs '{', '.join(asked['InstanceIds'])}' do not exist"
+            error = {"Code": "InvalidInstanceID.NotFound", "Message": message}
+            raise ClientError({"Error": error}, "TerminateInstances")
+        return self._client.terminate_instances(**asked)
+
+    def _is_early(self):
+        self.questions -= 1
+        return self.questions >= 0
+
+
 def bandwidth(score):
     return Bandwidth(memory_gigabytes_per_second=10 * score, network_gigabytes_per_second=score, score=score)
 
@@ -80,12 +113,14 @@ class Bed:
         return replace(spec, **changes)
 
     def identity(self, try_number=1, task_id="create_cluster"):
-        return ClusterIdentity(dag_id="sizing", run_id="manual", task_id=task_id, try_number=try_number)
+        return ClusterIdentity(
+            deployment="ours", dag_id="sizing", run_id="manual", task_id=task_id, try_number=try_number
+        )
 
-    def cluster(self, spec=None, *, try_number=1, client=None, **options):
+    def cluster(self, spec=None, *, try_number=1, identity=None, client=None, **options):
         return EC2Cluster(
             spec or self.spec(),
-            self.identity(try_number),
+            identity or self.identity(try_number),
             **{
                 "client": client or self.client,
                 "probe": self.probe,
@@ -99,6 +134,11 @@ class Bed:
     def probe(self, handle):
         self.probed.append(handle)
         return {m.host: bandwidth(0.6 if self.slow(m.host) else 1.0) for m in handle.machines}
+
+    def late_aws(self, questions):
+        """What makes clients of a late AWS, all of them one."""
+        late = LateAws(self.client(), questions)
+        return late, lambda service="ec2": late
 
     def live(self, role=None):
         return self.api.live_instances(role=role)
@@ -117,7 +157,7 @@ def running_api():
 def bed(running_api, monkeypatch):
     running_api.reset()
     # The test bed shows everything at once: what does not show in that time will not.
-    for module in ("launching", "guarding"):
-        monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.SETTLE_SECONDS", 0.5)
-    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.launching._POLL_SECONDS", 0.1)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending.SETTLE_SECONDS", 0.5)
+    for module in ("launching._POLL_SECONDS", "adoption._POLL_SECONDS", "guarding._UNSEEN_POLL_SECONDS"):
+        monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}", 0.1)
     return Bed(running_api)

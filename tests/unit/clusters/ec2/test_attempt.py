@@ -10,7 +10,9 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 def identity(try_number, task_id="create_cluster"):
-    return ClusterIdentity(dag_id="sizing", run_id="manual", task_id=task_id, try_number=try_number)
+    return ClusterIdentity(
+        deployment="ours", dag_id="sizing", run_id="manual", task_id=task_id, try_number=try_number
+    )
 
 
 def machine(attempt):
@@ -24,6 +26,7 @@ def machine(attempt):
         market="spot",
         zone="us-east-1a",
         launched_at=NOW,
+        told_at=NOW,
         tags=attempt.tags(role="worker", expires_at=NOW, specification="abc"),
     )
 

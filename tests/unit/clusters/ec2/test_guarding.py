@@ -152,13 +152,50 @@ def test_a_kill_is_quick_even_when_aws_is_silent(bed, monkeypatch):
     wait_for(lambda: not bed.live())
 
 
-def test_a_kill_ends_what_aws_does_not_show_yet(bed):
-    cluster = bed.cluster()
-    cluster.launch()
-    hidden = bed.live("worker")[0].instance_id
-    bed.client().delete_tags(Resources=[hidden], Tags=[{"Key": "ernest:cluster"}])
+def test_a_kill_while_aws_does_not_know_its_machines_yet_leaves_nothing(bed):
+    late, client = bed.late_aws(10**9)
+    cluster = bed.cluster(client=client, read_master=bed.master)
+    thread, raised = run_in_thread(cluster)
+    wait_for(lambda: len(bed.live()) == 5)
     cluster.abandon()
+    assert len(bed.live()) == 5, "nobody can end them yet"
+    late.questions = 6
+    thread.join(30)
+    assert "abandoned" in str(raised[0])
     assert not bed.live()
+
+
+def test_a_start_that_fails_while_aws_does_not_know_its_machines_yet_leaves_nothing(bed):
+    bed.api.fail("RunInstances", code="UnauthorizedOperation", status=403, skip=1)
+    _, client = bed.late_aws(9)
+    with pytest.raises(MissingResourceError):
+        bed.cluster(client=client).start()
+    assert len(bed.api.instances()) == 1
+    assert not bed.live()
+
+
+def test_machines_that_aws_does_not_come_to_know_may_live_on(bed, monkeypatch):
+    monkeypatch.setattr(ending, "PATIENCE_SECONDS", 0.3)
+    bed.api.fail("RunInstances", code="UnauthorizedOperation", status=403, skip=1)
+    _, client = bed.late_aws(10**9)
+    with pytest.raises(ClusterError, match=r"may live on") as caught:
+        bed.cluster(client=client).start()
+    assert bed.live()[0].instance_id in str(caught.value)
+
+
+def test_a_retry_waits_for_the_machines_that_aws_does_not_show_yet(bed):
+    bed.cluster().launch()
+    _, client = bed.late_aws(2)
+    bed.cluster(try_number=2, client=client).launch()
+    assert len(bed.api.instances()) == 5
+
+
+def test_a_lost_answer_is_asked_for_again_where_aws_shows_nothing_yet(bed):
+    """By the token of the request, which launches nothing anew."""
+    bed.api.fail("RunInstances", when="drop", skip=1)
+    _, client = bed.late_aws(12)
+    bed.cluster(client=client).launch()
+    assert len(bed.api.instances()) == 5
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def test_machines_taken_over_are_not_those_of_a_lost_launch(bed):
     bed.cluster().launch()
     for machine in bed.live("worker")[:2]:
         bed.api.set_state(machine.instance_id, "terminated")
-    bed.api.fail("RunInstances", code="InternalError")
+    bed.api.fail("RunInstances", code="InternalError", times=99)
     with pytest.raises(ClusterError, match=r"InternalError"):
         bed.cluster(try_number=2).start()
     assert not bed.live()

@@ -1,16 +1,12 @@
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
 from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
-from airflow_provider_ernest.clusters.ec2.reaping import find_clusters, reap
+from airflow_provider_ernest.clusters.ec2.reaping import UNREADABLE_LIMIT_SECONDS, find_clusters, reap
 from airflow_provider_ernest.clusters.ec2.spec_checks import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.exceptions import ClusterError
-
-
-@pytest.fixture
-def now():
-    return datetime.now(UTC)
 
 
 @pytest.fixture
@@ -26,12 +22,19 @@ def clusters(bed):
     return names
 
 
+def expire_since(bed, *, seconds):
+    moment = (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat()
+    bed.client().create_tags(
+        Resources=list(bed.live_ids()), Tags=[{"Key": "ernest:expires-at", "Value": moment}]
+    )
+
+
 def of(bed, name):
     return {machine.instance_id for machine in bed.api.live_instances(cluster=name)}
 
 
-def test_clusters_are_told_by_their_tags(bed, clusters, now):
-    found = find_clusters(bed.client(), now=now)
+def test_clusters_are_told_by_their_tags(bed, clusters):
+    found = find_clusters(bed.client(), deployment="ours")
     assert {cluster.name for cluster in found} == set(clusters)
     (first,) = [cluster for cluster in found if cluster.name == clusters[0]]
     assert (first.dag_id, first.run_id, first.task_id) == ("sizing", "manual", "one")
@@ -39,74 +42,106 @@ def test_clusters_are_told_by_their_tags(bed, clusters, now):
     assert set(first.instance_ids) == of(bed, clusters[0])
     assert first.instance_types == ("m5.large",)
     assert first.overdue == ()
-    life = datetime.fromisoformat(first.earliest_expiry) - now
+    life = datetime.fromisoformat(first.earliest_expiry) - datetime.now(UTC)
     assert abs(life - timedelta(seconds=7200)) < timedelta(seconds=300)
     assert first.earliest_expiry == first.latest_expiry
 
 
-def test_only_what_is_overdue_is_ended(bed, clusters, now):
+def test_only_what_is_overdue_is_ended(bed, clusters):
     bed.api.expire(*of(bed, clusters[0]))
-    (reaped,) = reap(bed.client(), now=now)
+    (reaped,) = reap(bed.client(), deployment="ours")
     assert reaped.name == clusters[0]
     assert len(reaped.overdue) == 5
     assert not of(bed, clusters[0])
     assert len(of(bed, clusters[1])) == 5
-    assert reap(bed.client(), now=now) == []
+    assert reap(bed.client(), deployment="ours") == []
 
 
-def test_each_machine_counts_for_itself(bed, clusters, now):
+def test_each_machine_counts_for_itself(bed, clusters):
     overdue, *others = sorted(of(bed, clusters[0]))
     bed.api.expire(overdue)
-    reap(bed.client(), now=now)
+    reap(bed.client(), deployment="ours")
     assert of(bed, clusters[0]) == set(others)
 
 
-def test_a_dry_run_only_tells(bed, clusters, now):
+def test_a_dry_run_only_tells(bed, clusters):
     bed.api.expire(*of(bed, clusters[0]))
-    (told,) = reap(bed.client(), now=now, dry_run=True)
+    (told,) = reap(bed.client(), deployment="ours", dry_run=True)
     assert set(told.overdue) == of(bed, clusters[0])
     assert len(bed.live()) == 10
 
 
-def test_machines_get_the_grace_to_end_themselves(bed, clusters, now):
-    expiries = [c.latest_expiry for c in find_clusters(bed.client(), now=now)]
-    just_expired = datetime.fromisoformat(max(expiries)) + timedelta(seconds=60)
-    assert reap(bed.client(), now=just_expired, grace_seconds=600) == []
-    assert len(reap(bed.client(), now=just_expired, grace_seconds=0)) == 2
+def test_machines_get_the_grace_to_end_themselves(bed, clusters):
+    expire_since(bed, seconds=60)
+    assert reap(bed.client(), deployment="ours", grace_seconds=600) == []
+    assert len(reap(bed.client(), deployment="ours", grace_seconds=0)) == 2
     assert not bed.live()
 
 
 @pytest.mark.parametrize("value", ["", "soon", "2026-13-01"])
 def test_an_unreadable_expiry_is_reported_and_ended_after_the_longest_time_to_live(
-    bed, clusters, value, caplog, now
+    bed, clusters, value, caplog
 ):
     spoilt = sorted(of(bed, clusters[0]))[0]
     bed.client().create_tags(Resources=[spoilt], Tags=[{"Key": "ernest:expires-at", "Value": value}])
-    assert reap(bed.client(), now=now) == []
+    assert reap(bed.client(), deployment="ours") == []
     assert spoilt in caplog.text
-    longest = timedelta(seconds=MAX_TIME_TO_LIVE_SECONDS)
-    before, later = now + longest - timedelta(hours=1), now + longest + timedelta(hours=1)
-    assert reap(bed.client(), now=before, grace_seconds=1e7) == [], "its cluster may still be in use"
-    (reaped,) = [c for c in reap(bed.client(), now=later, grace_seconds=1e7) if c.name == clusters[0]]
+    assert UNREADABLE_LIMIT_SECONDS == MAX_TIME_TO_LIVE_SECONDS, "before, its cluster may still be in use"
+    (reaped,) = reap(bed.client(), deployment="ours", unreadable_limit_seconds=-60)
     assert reaped.overdue == reaped.unreadable == (spoilt,)
     assert len(bed.live()) == 9
 
 
-def test_machines_of_others_are_not_seen(bed, now):
+def test_machines_of_others_are_not_seen(bed):
     bed.client().run_instances(ImageId=bed.api.image_id, InstanceType="m5.large", MinCount=1, MaxCount=1)
-    assert find_clusters(bed.client(), now=now) == []
+    assert find_clusters(bed.client(), deployment="ours") == []
 
 
-def test_machines_of_job_flows_are_left_to_emr(bed, clusters, now):
+def test_machines_of_job_flows_are_left_to_emr(bed, clusters):
     # EMR hands the tags of a job flow on to its machines, and would replace those that are ended one by one.
     ids = of(bed, clusters[0])
     bed.client().create_tags(Resources=list(ids), Tags=[{"Key": ROLE_TAG, "Value": "emr"}])
     bed.api.expire(*ids)
-    assert reap(bed.client(), now=now) == []
+    assert reap(bed.client(), deployment="ours") == []
     assert of(bed, clusters[0]) == ids
 
 
-def test_an_error_of_aws_is_one_of_ours(bed, now):
+def test_an_error_of_aws_is_one_of_ours(bed):
     bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503)
     with pytest.raises(ClusterError):
-        reap(bed.client(), now=now)
+        reap(bed.client(), deployment="ours")
+
+
+@pytest.fixture
+def _wrong_clock(monkeypatch, request):
+    """A host whose clock goes wrong by some hours; AWS's is right."""
+
+    class Wrong(datetime):
+        @classmethod
+        def now(cls, tz=None):
+            return datetime.now(tz) + timedelta(hours=request.param)
+
+    for module in ("aws_clock", "cluster", "resizing", "reaping", "adoption"):
+        monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.datetime", Wrong, raising=False)
+
+
+@pytest.mark.parametrize("_wrong_clock", [-3, 3], indirect=True)
+@pytest.mark.usefixtures("_wrong_clock")
+def test_it_is_the_clock_of_aws_that_counts(bed):
+    """A host that is ahead would end living clusters, and one behind tag them as over before their time."""
+    bed.cluster().launch()
+    assert reap(bed.client(), deployment="ours", grace_seconds=0) == []
+    assert len(bed.live()) == 5
+    left = {datetime.fromisoformat(m.tags["ernest:expires-at"]) - datetime.now(UTC) for m in bed.live()}
+    assert all(abs(life - timedelta(seconds=7200)) < timedelta(seconds=120) for life in left)
+
+
+def test_the_machines_of_other_deployments_are_left_alone(bed, clusters):
+    """Though DAG, run and task bear the same names there."""
+    theirs = bed.cluster(identity=replace(bed.identity(task_id="one"), deployment="theirs"))
+    theirs.launch()
+    bed.api.expire(*bed.live_ids())
+    assert len(reap(bed.client(), deployment="ours")) == 2
+    assert {machine.tags["ernest:deployment"] for machine in bed.live()} == {"theirs"}
+    assert len(reap(bed.client(), deployment=None)) == 1
+    assert not bed.live()

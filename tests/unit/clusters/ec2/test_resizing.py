@@ -174,7 +174,7 @@ def test_machines_taken_over_are_not_those_of_a_lost_launch(bed, handle):
         first.run()
     bed.master.deaf = False
     assert len(bed.live("worker")) == 5
-    bed.api.fail("RunInstances", code="InternalError")
+    bed.api.fail("RunInstances", code="InternalError", times=99)
     with pytest.raises(ClusterError, match=r"InternalError"):
         resize(handle, 7, **options(bed, try_number=2, spec=bed.spec(over_allocation=0)))
     assert bed.live_ids("worker") == ids(handle)

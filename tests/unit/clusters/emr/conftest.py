@@ -89,7 +89,11 @@ def specification(**changes: Any) -> EmrClusterSpec:
 
 def identity(*, task_id: str = "ernest.create_cluster", try_number: int = 1) -> ClusterIdentity:
     return ClusterIdentity(
-        dag_id="nightly", run_id="manual__2026-01-01T00:00:00+00:00", task_id=task_id, try_number=try_number
+        deployment="ours",
+        dag_id="nightly",
+        run_id="manual__2026-01-01T00:00:00+00:00",
+        task_id=task_id,
+        try_number=try_number,
     )
 
 
@@ -102,7 +106,10 @@ def job_flow(state: str, *, reason: dict[str, str] | None = None, **changes: Any
             "Name": identity().cluster_name,
             "LogUri": f"s3://{BUCKET}/emr/",
             "Status": {"State": state, "StateChangeReason": reason or {}},
-            "Tags": [{"Key": "ernest:expires-at", "Value": expires_at.isoformat()}],
+            "Tags": [
+                {"Key": "ernest:expires-at", "Value": expires_at.isoformat()},
+                {"Key": "ernest:cluster", "Value": identity().cluster_name},
+            ],
             **changes,
         }
     }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -171,7 +173,7 @@ def test_a_kill_while_the_request_is_under_way_leaves_nothing_alive(emr, clients
     started = cluster(clients)
 
     def killed_meanwhile(**request):
-        assert "nothing is alive" in started.request_end()
+        started.abandon()
         return emr._client.run_job_flow(**request)
 
     emr.answers["run_job_flow"] = [killed_meanwhile]
@@ -184,7 +186,7 @@ def test_a_kill_while_it_boots_ends_it(emr, clients):
     started = cluster(clients)
 
     def killed_meanwhile(**_):
-        started.request_end()
+        started.abandon()
         return job_flow("STARTING")
 
     emr.answers["describe_cluster"] = [killed_meanwhile]
@@ -257,3 +259,46 @@ def test_a_job_flow_of_another_region_is_no_success(clients):
 def test_another_kind_of_handle_is_refused(cluster_handle, clients):
     with pytest.raises(ClusterError, match="'local' is no job flow of EMR"):
         EmrCluster.from_handle(cluster_handle, client=clients)
+
+
+def test_a_foreign_job_flow_that_a_handle_names_is_left_alone(emr, clients):
+    """A handle comes through XCom, where others may write."""
+    handle = cluster(clients).start()
+    request = emr.called("run_job_flow")[0]
+    theirs = emr.run_job_flow(**{**request, "Tags": [], "Name": "nightly reports"})["JobFlowId"]
+    copied = emr.run_job_flow(**{**request, "Name": "a copy with our tags"})["JobFlowId"]
+    for foreign in (theirs, copied):
+        with pytest.raises(InvalidParameterError, match=f"{foreign}.*is no job flow that this package"):
+            reopen(replace(handle, name=foreign), client=clients).terminate()
+    assert states(emr) == ["WAITING"] * 3
+
+
+def test_two_deployments_do_not_share_job_flows(emr, clients):
+    """Though DAG, run and task bear the same names."""
+    ours = cluster(clients).start()
+    who = replace(identity(try_number=2), deployment="theirs")
+    starting = EmrCluster.to_start(specification(), identity=who, client=clients, poll_seconds=0.0)
+    theirs = starting.start()
+    reopen(ours, client=clients).terminate()
+    assert emr.describe_cluster(ClusterId=theirs.name)["Cluster"]["Status"]["State"] == "WAITING"
+
+
+def test_a_kill_is_quick_even_when_aws_is_silent(emr, clients, monkeypatch):
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.guarding._ABANDON_SECONDS", 0.1)
+    answered = threading.Event()
+    started = cluster(clients)
+
+    def late(**request):
+        answered.wait(30)
+        return emr._client.terminate_job_flows(**request)
+
+    def killed_meanwhile(**_):
+        emr.answers["terminate_job_flows"] = [late]
+        started.abandon()  # comes back though EMR has not answered
+        answered.set()
+        return job_flow("STARTING")
+
+    emr.answers["describe_cluster"] = [killed_meanwhile]
+    with pytest.raises(ClusterStartError, match="was ended while it started"):
+        started.start()
+    assert states(emr) == ["TERMINATED"]
