@@ -44,6 +44,8 @@ TIGHT = 1e-6
 def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> NDArray[np.bool_]:
     """The points that contradict the others, shape (n,); none where all agree.
 
+    A point whose runs took the same time more than once is not wrong, however little the terms say of it.
+
     Args:
         points: n points.
         terms: names of p terms.
@@ -59,7 +61,7 @@ def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) 
     suspects = _tight(columns, points.seconds)
     wrong = _wrong_one(columns, points, suspects)
     if wrong is not None:
-        return np.arange(len(every)) == wrong
+        return (np.arange(len(every)) == wrong) & ~points.agreeing
     for short_of_memory, _ in zip(memory_cuts(points), prior.memory_cut, strict=False):
         if _decide(columns, points, ~short_of_memory):
             return short_of_memory

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 
 from airflow_provider_ernest.model.parameters import FloatArray, IntArray
 
+ALIKE = 1.25
+"""Runs of one configuration whose times differ by more did not do the same work, or were disturbed."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
@@ -20,6 +23,7 @@ class Points:
         scale: shape (n,).
         seconds: medians over the repetitions, shape (n,).
         repetitions: how many runs each point stands for, shape (n,).
+        agreeing: whether the runs of a point took as long as one another; not of a single run. Shape (n,).
         point_of_run: for each run the position of its point, shape (runs,).
     """
 
@@ -28,6 +32,7 @@ class Points:
     scale: FloatArray
     seconds: FloatArray
     repetitions: IntArray
+    agreeing: NDArray[np.bool_]
     point_of_run: IntArray
 
     @property
@@ -50,6 +55,7 @@ class Points:
             scale=self.scale[which],
             seconds=self.seconds[which],
             repetitions=self.repetitions[which],
+            agreeing=self.agreeing[which],
         )
 
 
@@ -61,11 +67,13 @@ def merge_repetitions(
         np.column_stack([machines, scale, workers]), axis=0, return_inverse=True, return_counts=True
     )
     point_of_run = point_of_run.ravel()
+    of_points = [seconds[point_of_run == point] for point in range(len(configurations))]
     return Points(
         machines=configurations[:, 0],
         scale=configurations[:, 1],
         workers=configurations[:, 2],
-        seconds=np.array([np.median(seconds[point_of_run == point]) for point in range(len(configurations))]),
+        seconds=np.array([np.median(times) for times in of_points]),
+        agreeing=np.array([len(times) > 1 and times.max() <= ALIKE * times.min() for times in of_points]),
         repetitions=repetitions,
         point_of_run=point_of_run,
     )

@@ -6,10 +6,14 @@ Production runs do tell that. How far they lie from the mean of their configurat
 that lies, so it is evidence of its own on the noise: each level that the prior considers is weighed by how
 well it explains these distances.
 
+How near production's runs are to the sample runs: a sample has another shape than the whole more often than
+its size tells, and then the job deviates from its terms otherwise. So what is deviated at the scales of the
+samples says less of production's, while runs of production go on telling of each other.
+
 What may be explained away: of sample runs, those with the most data for each machine may have been short of
 memory, and a conspicuous one may have been disturbed; both then count for little. Production has more data
 than any sample and may well be conspicuous, but it is what predictions are for. So with production runs
-nothing is put down to memory, and what has come twice is hardly put down to a disturbance.
+nothing is put down to memory, and hardly anything to a disturbance.
 """
 
 from __future__ import annotations
@@ -27,12 +31,15 @@ FURTHER_LEVELS = {0.32: 0.25, 0.64: 0.12}
 """Levels of noise that are considered besides once runs were repeated, with their weights: at these, a run
 takes half or twice the usual time. Sample runs on idle machines are never like that."""
 
+SCALE_OCTAVES = 1.0
+"""Doublings of the scale over which a job's deviation from its terms changes, once production is known."""
+
 LEAST_LOG_WEIGHT = -50.0
 """A level that is so much less credible than the best is out; and all weights can be taken back."""
 
-MOST_DISTURBED = 2
-"""Runs that are taken to be disturbed independently; more of them would make a disturbed sample run
-unthinkable."""
+DISTURBED_TOGETHER = 2
+"""Runs that would have to be disturbed independently, where one contradicts the others: a sample that was, as
+happens, and production that was, too. More of them would make a disturbed sample run unthinkable."""
 
 
 def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
@@ -44,7 +51,12 @@ def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> Avera
     """
     if not runs:
         return prior
-    changed = replace(prior, memory_cut=(), disturbed_run=prior.disturbed_run ** _disturbed_together(runs))
+    changed = replace(
+        prior,
+        memory_cut=(),
+        scale_octaves=min(prior.scale_octaves, SCALE_OCTAVES),
+        disturbed_run=prior.disturbed_run**DISTURBED_TOGETHER,
+    )
     if not _distances(runs)[1]:
         return changed
     further = {level: weight for level, weight in FURTHER_LEVELS.items() if level not in prior.noise}
@@ -53,10 +65,10 @@ def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> Avera
 
 
 def without_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
-    """What the prior was before `with_production` with these runs; only `memory_cut` stays empty."""
+    """What the prior was before `with_production`, but for `memory_cut` and `scale_octaves`."""
     if not runs:
         return prior
-    before = replace(prior, disturbed_run=prior.disturbed_run ** (1.0 / _disturbed_together(runs)))
+    before = replace(prior, disturbed_run=prior.disturbed_run ** (1.0 / DISTURBED_TOGETHER))
     if not _distances(runs)[1]:
         return before
     before = _weighed(before, prior.noise, prior.noise_weights, runs, sign=-1.0)
@@ -68,11 +80,6 @@ def without_production(prior: AveragingPrior, runs: Sequence[Observation]) -> Av
     return replace(
         before, noise=tuple(level for level, _ in own), noise_weights=tuple(weight for _, weight in own)
     )
-
-
-def _disturbed_together(runs: Sequence[Observation]) -> int:
-    """How many runs would have to be disturbed for the most frequent configuration to be."""
-    return min(MOST_DISTURBED, max(map(len, _by_configuration(runs).values())))
 
 
 def _weighed(

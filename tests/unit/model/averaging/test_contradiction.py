@@ -103,3 +103,15 @@ def test_noisy_runs_contradict_nobody():
             machines=RUNS["machines"], scale=RUNS["scale"], seconds=seconds, workers=RUNS["machines"]
         )
         assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
+
+
+def test_what_came_twice_is_not_wrong_however_little_the_terms_say_of_it():
+    columns = {name: np.append(column, column[:1]) for name, column in first(7).items()}
+    columns["seconds"][[0, 7]] = [4100.0, 4200.0]
+    points = merge_repetitions(**columns, workers=columns["machines"])
+    assert points.agreeing.sum() == 1
+
+    assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
+    columns["seconds"][7] = 41.0
+    points = merge_repetitions(**columns, workers=columns["machines"])
+    assert wrong_points(points, DICTIONARY, AveragingPrior()).sum() == 1

@@ -79,3 +79,22 @@ def test_production_that_contradicts_all_samples_is_believed_when_it_comes_again
         return float(predictor.predict(machines=8, scale=1.0)[0])
 
     assert predicted(with_production(AveragingPrior(), repeated)) == pytest.approx(60.0 * factor, rel=0.1)
+
+
+def test_samples_of_another_shape_do_not_hold_back_what_production_tells():
+    """All of it takes 0.65 of what the samples say, on any number of machines: one run shows it."""
+    grid = [(2, 0.3), (4, 0.3), (6, 0.3), (2, 0.5), (4, 0.5), (6, 0.5)]
+    sampled = [
+        Observation(index=index, machines=machines, scale=scale, seconds=10 + 1200 * scale / machines)
+        for index, (machines, scale) in enumerate(grid)
+    ]
+    known = runs_of([0.65 * 160.0], machines=8)
+    every = [*sampled, *known]
+    predictor = TermAveraging(prior=with_production(AveragingPrior(), known)).fit(
+        machines=[run.machines for run in every],
+        scale=[run.scale for run in every],
+        seconds=[run.seconds for run in every],
+    )
+
+    assert predictor.predict(machines=8, scale=1.0) == pytest.approx(0.65 * 160.0, rel=0.1)
+    assert predictor.predict(machines=12, scale=1.0) == pytest.approx(0.65 * 110.0, rel=0.15)
