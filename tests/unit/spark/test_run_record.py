@@ -10,7 +10,7 @@ from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.spark.event_log import read_event_log
 from airflow_provider_ernest.spark.profiling.profile import profile_run
 from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log, read_run
-from tests.unit.spark.event_log_texts import task
+from tests.unit.spark.event_log_texts import REAL, task
 
 METRICS = {
     "Executor Run Time": 1500,
@@ -132,6 +132,19 @@ def test_model_and_profile_count_the_same_tasks(tmp_path: Path):
     assert (metrics.executor_run_seconds, metrics.input_bytes) == (3.0, 22)
     assert metrics.slots == profile.slots
     assert sum(stage.input_bytes for stage in profile.stages) == metrics.input_bytes
+
+
+def test_what_spark_wrote_of_cache_and_tasks_is_told():
+    """Four of its 28 attempts failed, so that the profile says 24 tasks as well."""
+    metrics = read_run(REAL / "spark-3.5.5.zstd").metrics()
+
+    assert (metrics.tasks, metrics.slots, metrics.dominant_stage_tasks) == (24, 2, 4)
+    assert (metrics.storage_memory_bytes, metrics.peak_execution_memory_bytes) == (911_002_828, 34_668_512)
+    assert (metrics.cache_wanted_bytes, metrics.cached_bytes, metrics.cached_on_disk_bytes) == (
+        36064,
+        36064,
+        0,
+    )
 
 
 def test_what_is_malformed_costs_no_run_that_was_paid_for(tmp_path: Path):
