@@ -79,6 +79,7 @@ with DAG(
         # The job's own conf, sized. No num_executors, executor_cores, executor_memory or total_executor_cores
         # beside it: spark-submit would prefer them.
         conf=ernest.job_conf(),
+        properties_file=ernest.cluster["properties_file"],  # the secret of the cluster's processes
     )
     prepare_input() >> ernest >> production >> ernest.teardown
     # [END ernest]

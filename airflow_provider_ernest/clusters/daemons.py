@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import re
+import secrets
 import subprocess
 import sys
 import time
@@ -49,7 +50,9 @@ appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
 _DEFAULTS = """\
 spark.master.rest.enabled false
 spark.port.maxRetries 0
+spark.ui.killEnabled false
 """
+_SECRET_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ class DaemonLauncher:
         self._spec = spec
         self._directory = directory
         (directory.conf / "log4j2.properties").write_text(_LOGGING)
-        (directory.conf / "spark-defaults.conf").write_text(_DEFAULTS)
+        directory.write_secret(secrets.token_hex(_SECRET_BYTES), defaults=_DEFAULTS)
         directory.work.mkdir(parents=True, exist_ok=True)
         self._environment = _environment(directory, spark_home)
         self._command = daemon_command(java, spark_home, self._environment)

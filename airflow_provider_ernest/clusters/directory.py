@@ -9,7 +9,8 @@
     stopped         why the last cluster ended
     keeper.log      what the keeper says
     logs/           of master and workers; executors/ has those of the executors
-    conf/           Spark's configuration of the daemons
+    conf/           Spark's configuration of the daemons; with the secret, removed at the end
+    client.conf     properties that spark-submit needs there: the secret; removed at the end
     scratch/        work and shuffle files; removed at the end
 """
 
@@ -37,7 +38,9 @@ log = logging.getLogger(__name__)
 
 TAIL_LINES = 20
 STATE_FILE = "state.json"
+CLIENT_FILE = "client.conf"
 _POLL_SECONDS = 0.1
+_SECRET_LINES = "spark.authenticate true\nspark.authenticate.secret "  # noqa: S105  what a secret stands behind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +96,8 @@ class ClusterDirectory:
         self.keeper_log = path / "keeper.log"
         self.logs = path / "logs"
         self.conf = path / "conf"
+        self.defaults_file = self.conf / "spark-defaults.conf"
+        self.client_file = path / CLIENT_FILE
         self.scratch = path / "scratch"
         self.work = self.scratch / "work"
 
@@ -162,6 +167,31 @@ class ClusterDirectory:
             InvalidDocumentError: the file is none.
         """
         return KeeperOrder.from_dict(_read_json(self.order_file))
+
+    def write_secret(self, secret: str, *, defaults: str) -> None:
+        """Have the daemons and whoever submits to them share a secret; only this user may read it.
+
+        Args:
+            secret: of letters and digits.
+            defaults: the other properties of the daemons.
+        """
+        properties = f"{_SECRET_LINES}{secret}\n"
+        for file, text in ((self.defaults_file, defaults + properties), (self.client_file, properties)):
+            file.unlink(missing_ok=True)
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as opened:
+                opened.write(text)
+
+    def read_secret(self) -> str | None:
+        """The secret; None where no cluster runs."""
+        try:
+            return self.client_file.read_text().removeprefix(_SECRET_LINES).strip()
+        except FileNotFoundError:
+            return None
+
+    def remove_secret(self) -> None:
+        """Forget it, when the cluster has ended."""
+        self.defaults_file.unlink(missing_ok=True)
+        self.client_file.unlink(missing_ok=True)
 
     def write_state(self, state: ClusterState) -> None:
         """Replace the state as a whole: no reader ever sees half of one."""

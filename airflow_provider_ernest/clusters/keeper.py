@@ -171,6 +171,7 @@ class Keeper:
             cores_per_machine=self._spec.cores_per_machine,
             expires_at=self._expires_at.isoformat(timespec="seconds"),
             directory=str(self._directory.path),
+            authenticates=True,
         )
 
     def _watch(self) -> str:
@@ -207,6 +208,7 @@ class Keeper:
         for group in self._state.cpu_groups:
             remove_group(Path(group))
         self._directory.remove_scratch()
+        self._directory.remove_secret()
         # Of a task that was killed with the cluster's secret in its hands.
         with contextlib.suppress(MissingResourceError):
             sweep(runtime_folder())

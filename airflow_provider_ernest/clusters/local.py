@@ -2,8 +2,8 @@
 
 It is a real one: a master and one worker process for each machine, each with an address of its own, so
 that what executors exchange passes through sockets. What it cannot show is more CPU than the host has.
-Master and workers listen on loopback addresses only; but whoever has an account on the host can submit
-to them and so run code as the user of the Airflow worker.
+Master and workers listen on loopback addresses only, and share a secret with whoever may submit to them: else
+anybody with an account on the host could run code as the user of the Airflow worker.
 
 All tasks that use a local cluster must run on one host.
 """
@@ -22,7 +22,12 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.clusters.base import LOCAL
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterLostError,
+    ClusterStartError,
+    InvalidParameterError,
+)
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -170,11 +175,26 @@ class LocalCluster:
             if not done:
                 done.append(f"cleaned up after its keeper {state.keeper.pid}, which had died,")
         directory.remove_scratch()
+        directory.remove_secret()
         directory.remove_state()
         if not done:
             reason = self.why_stopped()
             return "nothing to do, no cluster runs" + (f"; the last one ended: {reason}" if reason else "")
         return f"{', '.join(done)} in {time.monotonic() - began:.1f} s"
+
+    def secret(self) -> str:
+        """The secret that its processes share. Do not log it, and keep it out of command lines.
+
+        Raises:
+            ClusterLostError: the cluster has ended.
+        """
+        secret = self._files().read_secret()
+        if secret is None:
+            raise ClusterLostError(
+                f"Cluster {self.name} has ended: {self.why_stopped() or 'nobody could write down why'}.",
+                remedy="Clear the task that starts it.",
+            )
+        return secret
 
     def why_stopped(self) -> str | None:
         """Why the cluster ended; None while it runs or where it could not be written down."""

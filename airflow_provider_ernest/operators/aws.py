@@ -1,4 +1,4 @@
-"""What tasks on EC2 need of their context: clients, the cluster's secret, whose the machines are."""
+"""What tasks on clusters need of their context: clients of AWS, the secret, whose the machines are."""
 
 from __future__ import annotations
 
@@ -23,12 +23,21 @@ def cluster_secret(handle: ClusterHandle) -> str | None:
 
     Raises:
         ClusterLostError: the cluster is no longer there.
+        InvalidParameterError: the handle is none that a local cluster has.
     """
-    if not handle.authenticates:
-        return None
-    from airflow_provider_ernest.clusters.ec2 import secret as secrets
+    from airflow_provider_ernest.clusters.base import LOCAL
 
-    secret = secrets.cluster_secret(aws_clients(handle.aws_conn_id, handle.region)("ec2"), handle.name)
+    if handle.kind == LOCAL:
+        from airflow_provider_ernest.clusters.local import LocalCluster
+        from airflow_provider_ernest.operators.locations import folder
+
+        secret = LocalCluster.from_handle(handle, below=folder("clusters")).secret()
+    elif handle.authenticates:
+        from airflow_provider_ernest.clusters.ec2 import secret as secrets
+
+        secret = secrets.cluster_secret(aws_clients(handle.aws_conn_id, handle.region)("ec2"), handle.name)
+    else:
+        return None
     mask(secret)
     return secret
 

@@ -25,6 +25,10 @@ class LocalClusterOperator(BaseOperator):
     Returns the `ClusterHandle` document. The cluster outlives the task: `TerminateClusterOperator`
     ends it, else its time to live, else its idle limit, else the end of its keeper process.
 
+    Only who knows the cluster's secret may submit to it. The operators of this package take it from a file
+    that only the task's user may read; a stock ``SparkSubmitOperator`` is given that file, in place of
+    spark-defaults.conf: ``properties_file=create.output["properties_file"]``.
+
     Args:
         machines: number of workers.
         cores_per_machine: cores of each.
@@ -83,6 +87,7 @@ class LocalClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the cluster, or adopt the one that an earlier attempt of this task started."""
+        from airflow_provider_ernest.clusters.directory import CLIENT_FILE
         from airflow_provider_ernest.clusters.local import LocalCluster
 
         with no_vain_retries():
@@ -92,6 +97,7 @@ class LocalClusterOperator(BaseOperator):
                 self._spec(), name="-".join(path.parts), directory=folder("clusters") / path
             )
             handle = self._cluster.start()
+        context["ti"].xcom_push(key="properties_file", value=str(self._cluster.directory / CLIENT_FILE))
         self.log.info(
             "Spark %s at %s, %d machines; ends itself at %s at the latest",
             handle.name,

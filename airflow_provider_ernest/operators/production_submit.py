@@ -52,7 +52,9 @@ def production_conf(handle: ClusterHandle, conf: Mapping[Any, Any], *, event_log
         ClusterLostError: there is no way to the master.
     """
     logging = event_log_conf(event_logs) if handle.kind in STANDALONE else {}
-    return {**logging, **driver_properties(handle, {str(key): str(value) for key, value in conf.items()})}
+    # The driver's pages know no login. Whether they are shown is the user's matter; nobody ends jobs there.
+    own = {"spark.ui.killEnabled": "false", **{str(key): str(value) for key, value in conf.items()}}
+    return {**logging, **driver_properties(handle, own)}
 
 
 def check_fits(handle: ClusterHandle, conf: Mapping[str, str], *, deploy_mode: str | None) -> None:

@@ -213,11 +213,13 @@ def _run_conf(request: RunRequest, event_logs: str) -> dict[str, str]:
 def _sizing(request: RunRequest) -> dict[str, str]:
     from airflow_provider_ernest.spark.sizing import sizing_conf
 
-    return sizing_conf(
+    sizing = sizing_conf(
         machines=request.machines,
         cores_per_machine=request.cores_per_machine,
         machines_wait_seconds=request.wait_seconds,
     )
+    # Its pages know no login, and show arguments and properties. All that is wanted is in the event log.
+    return {**sizing, "spark.ui.enabled": "false"}
 
 
 def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:

@@ -17,6 +17,7 @@ from airflow_provider_ernest.exceptions import (
     SampleRunError,
 )
 from airflow_provider_ernest.processes import die_with_parent, end_process_tree
+from airflow_provider_ernest.spark.driver_address import BIND_ADDRESS
 from airflow_provider_ernest.spark.secret_file import SECRET_PROPERTY, SecretFile, replaced_properties
 from airflow_provider_ernest.spark.sizing import refuse_sizes
 
@@ -39,6 +40,9 @@ class ErnestSubmitHook(SparkSubmitHook):
         secret: that the cluster's processes share. It is handed over in a private file that exists while
             the application runs, and masked in Airflow's logs; so is one found in `conf`. On a command
             line, whoever has an account on the host could read it.
+
+    The driver's web pages listen where the driver does, at ``spark.driver.bindAddress``, unless
+    SPARK_LOCAL_IP says otherwise, in the task's environment or in `options` (``env_vars``).
 
     Raises:
         InvalidParameterError: both or neither of the two, or an option that the hook does not know.
@@ -77,6 +81,8 @@ class ErnestSubmitHook(SparkSubmitHook):
             name=name,
             **options,
         )
+        if self._connection["master"].startswith("spark://"):
+            self._bind_pages(conf.get(BIND_ADDRESS))
 
     def get_connection(self, conn_id: str) -> Connection:  # type: ignore[override]
         """The master's connection, made up where only its address is known."""
@@ -130,6 +136,11 @@ class ErnestSubmitHook(SparkSubmitHook):
         if self._is_ended:
             self.end()
         super()._process_spark_submit_log(itr)
+
+    def _bind_pages(self, address: str | None) -> None:
+        """Have the driver's pages listen where the driver does: Spark's default is all interfaces."""
+        if address and self._connection["deploy_mode"] != "cluster" and "SPARK_LOCAL_IP" not in os.environ:
+            self._env_vars = {"SPARK_LOCAL_IP": address, **(self._env_vars or {})}
 
     @contextmanager
     def _secret_handed_over(self) -> Iterator[None]:

@@ -51,6 +51,12 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterHandle]
         assert not processes_mentioning(str(directory)), "nothing of the cluster is left"
 
 
+def secret_of(handle: ClusterHandle) -> str:
+    """The secret of a local cluster, as it is kept in its directory."""
+    assert handle.directory is not None
+    return LocalCluster.from_handle(handle, below=Path(handle.directory).parent).secret()
+
+
 @pytest.fixture
 def input_files(tmp_path: Path) -> Path:
     """An input of 24 files of 100 lines."""

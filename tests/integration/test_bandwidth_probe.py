@@ -21,7 +21,7 @@ from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.spark.master import read_state
 from airflow_provider_ernest.spark.probing import APPLICATION, probe_bandwidth
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -35,11 +35,11 @@ def probe(cluster: ClusterHandle, **changes: Any) -> dict[str, Bandwidth]:
     fields = {
         "master_url": cluster.master_url,
         "conf": cluster.spark_conf(),
+        "secret": secret_of(cluster),
         "machines": len(cluster.machines),
         "cores_per_machine": cluster.cores_per_machine,
         "rounds": 1,
         "interval_seconds": 0.0,
-        "secret": None,
         "timeout_seconds": 240.0,
         "log": logging.getLogger("probe"),
         **changes,

@@ -14,6 +14,7 @@ from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOp
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.spark.master import read_state
+from tests.integration.conftest import secret_of
 
 pytestmark = pytest.mark.spark
 
@@ -32,7 +33,13 @@ def context(tmp_path, monkeypatch):
     return {"ti": SimpleNamespace(**task)}
 
 
-def test_a_standalone_cluster_is_used_through_its_connection(cluster, input_files, context, monkeypatch):
+def test_a_standalone_cluster_is_used_through_its_connection(
+    cluster, input_files, context, tmp_path, monkeypatch
+):
+    # Its secret is known to whoever submits, as everything that all applications need there.
+    defaults = f"spark.authenticate true\nspark.authenticate.secret {secret_of(cluster)}\n"
+    (tmp_path / "spark-defaults.conf").write_text(defaults)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", cluster.master_url)
     look_up = ExistingClusterOperator(
         task_id="cluster",

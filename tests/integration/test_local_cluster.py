@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.request
 from pathlib import Path
 
 import psutil
@@ -49,6 +50,7 @@ for line in sys.stdin:
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
         "spark.scheduler.maxRegisteredResourcesWaitingTime": "200s",
         "spark.locality.wait": "0s", "spark.driver.host": "127.0.0.1", "spark.ui.enabled": "false",
+        "spark.authenticate": "true", "spark.authenticate.secret": order["secret"],
     }.items())
     with SparkContext(conf=conf) as context:
         answer = context.parallelize([seconds] * machines, machines).map(where).collect()
@@ -113,7 +115,8 @@ class Driver:
         )
 
     def submit(self, handle, *, machines, seconds):
-        order = {"master_url": handle.master_url, "machines": machines, "seconds": seconds}
+        secret = ClusterDirectory(Path(handle.directory)).read_secret()
+        order = {"master_url": handle.master_url, "machines": machines, "seconds": seconds, "secret": secret}
         self.process.stdin.write(json.dumps(order) + "\n")
         self.process.stdin.flush()
 
@@ -226,6 +229,21 @@ def test_daemons_listen_on_loopback_only_and_do_not_see_the_starters_settings(sh
         assert not {"AIRFLOW_CONN_SECRET", "SPARK_WORKER_CORES"} & daemon.environ().keys()
 
 
+def test_only_the_user_may_read_the_secret_and_nobody_ends_jobs_on_the_pages(shared):
+    cluster, handle = shared
+    files = ClusterDirectory(cluster.directory)
+    secret = files.read_secret()
+    assert len(secret) == 64
+    for file in (files.client_file, files.defaults_file):
+        assert file.stat().st_mode & 0o777 == 0o600
+    for process in processes_of(cluster.directory):
+        assert secret not in " ".join(process.cmdline())
+    for file in cluster.directory.rglob("*.log"):
+        assert secret not in file.read_text()
+    with urllib.request.urlopen(handle.web_url) as page:
+        assert "(kill)" not in page.read().decode()
+
+
 def test_an_application_on_two_of_three_machines_runs_on_two_hosts_under_their_quotas(
     shared, driver, cpu_share
 ):
@@ -278,7 +296,10 @@ def test_a_killed_keeper_takes_daemons_and_running_executors_with_it(directory):
     finally:
         driver.end()
     assert cluster.why_stopped() is None
+    assert ClusterDirectory(directory).read_secret()
     assert "cleaned up" in cluster.terminate()
+    assert ClusterDirectory(directory).read_secret() is None
+    assert not ClusterDirectory(directory).defaults_file.exists()
     assert "nothing to do" in cluster.terminate()
     assert not ClusterDirectory(directory).scratch.exists()
     assert len(list(directory.glob("logs/executors/**/stderr"))) == 1

@@ -25,7 +25,7 @@ from airflow_provider_ernest.processes import find_by_environment
 from airflow_provider_ernest.spark import run_watch
 from airflow_provider_ernest.spark.master import read_state
 from airflow_provider_ernest.spark.run_record import read_run
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark
 
@@ -50,7 +50,11 @@ class TaskInstance:
 
 
 @pytest.fixture(autouse=True)
-def airflow_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def airflow_home(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> Path:
+    # Tasks believe the handle of a cluster that lies there.
+    monkeypatch.setenv("AIRFLOW__ERNEST__CLUSTERS", str(tmp_path_factory.getbasetemp()))
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path / "airflow"))
     return tmp_path / "airflow"
 
@@ -116,7 +120,9 @@ def test_tells_what_the_job_cached_and_what_room_there_was(cluster, input_files)
 def test_a_master_that_is_there_already_is_reached_by_its_connection(cluster, input_files, monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", cluster.master_url)
     conf = {**CONF, "spark.executor.memory": "512m", "spark.driver.host": "127.0.0.1"}
-    operator = sample_run(cluster, input_files, cluster=None, spark_conn_id="spark_there", conf=conf)
+    conf["spark.authenticate.secret"] = secret_of(cluster)
+    there = {"spark_conn_id": "spark_there", "cores_per_machine": 1}
+    operator = sample_run(cluster, input_files, cluster=None, conf=conf, **there)
 
     observation = observe(operator)
 
@@ -187,7 +193,10 @@ def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_fi
         ({"application": "/no/such/job.jar"}, "/no/such/job.jar"),
         ({"input_path": "/no/such/input"}, "/no/such/input"),
         ({"submit_options": {"num_executor": 2}}, "num_executor"),
-        ({"cluster": None, "spark_conn_id": "nowhere"}, "no Airflow connection 'nowhere'.*YARN"),
+        (
+            {"cluster": None, "spark_conn_id": "nowhere", "cores_per_machine": 1},
+            "no Airflow connection 'nowhere'.*YARN",
+        ),
         ({"cluster": None}, "spark_conn_id"),
     ],
 )

@@ -3,6 +3,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
+from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG, TaskGroup
 
@@ -72,6 +73,28 @@ def test_steps_come_in_the_order_of_the_data():
     chain = [*(f"ernest.{step}" for step in steps), "production", "ernest.terminate_cluster"]
     for before, after in itertools.pairwise(chain):
         assert before in tasks[after].upstream_task_ids
+
+
+def test_a_stock_operator_gets_the_local_clusters_secret_in_a_file():
+    def production(ernest):
+        return SparkSubmitOperator(
+            task_id="production", application="job.py", properties_file=ernest.cluster["properties_file"]
+        )
+
+    dag = ernest_dag(
+        "nightly",
+        schedule=None,
+        production=production,
+        production_on_same_cluster=True,
+        ernest=ernest_arguments(),
+    )
+    dag.validate()
+
+    properties_file = dag.task_dict["production"].properties_file
+    assert (properties_file.operator.task_id, properties_file.key) == (
+        "ernest.create_cluster",
+        "properties_file",
+    )
 
 
 def test_production_elsewhere_does_not_hold_the_cluster():

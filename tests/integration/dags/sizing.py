@@ -27,6 +27,7 @@ def production(ernest: ErnestTaskGroup) -> SparkSubmitOperator:
         application=APPLICATION,
         application_args=[INPUT],
         conf=ernest.job_conf(),
+        properties_file=ernest.cluster["properties_file"],
     )
 
 

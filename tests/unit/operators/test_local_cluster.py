@@ -20,3 +20,4 @@ def test_attempts_share_the_clusters_directory_and_mapped_tasks_do_not(context, 
     assert directories[0] == directories[1]
     assert len(set(directories)) == 3
     assert len({cluster.name for cluster in started}) == 3
+    assert ti.pushed["properties_file"] == str(directories[-1] / "client.conf")

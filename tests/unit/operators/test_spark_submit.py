@@ -35,6 +35,7 @@ def test_runs_on_the_cluster_with_what_it_needs_there(submissions, context):
     assert conf["spark.pyspark.driver.python"] == sys.executable
     assert conf["spark.driver.host"] == "127.0.0.1"
     assert conf["spark.executor.memory"] == "2g", "the user's own properties win"
+    assert conf["spark.ui.killEnabled"] == "false"
     assert Path(conf["spark.eventLog.dir"]).is_dir()
 
 

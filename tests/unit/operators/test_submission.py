@@ -14,6 +14,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.directory import ClusterDirectory
 from airflow_provider_ernest.clusters.emr.steps import StepRun
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.model.documents import Experiment
@@ -73,8 +74,13 @@ def conf(submitted: Any) -> dict[str, str]:
     return dict(parts[at + 1].split("=", 1) for at, part in enumerate(parts) if part == "--conf")
 
 
-def test_a_local_cluster_is_reached_by_its_address(request_for, tmp_path):
-    submitted = submission(handle("local"), spark_conn_id=None, request=request_for(), log=LOG)
+def test_a_local_cluster_is_reached_by_its_address_with_its_secret(request_for, tmp_path, monkeypatch):
+    monkeypatch.setenv("AIRFLOW__ERNEST__CLUSTERS", str(tmp_path))
+    directory = ClusterDirectory(tmp_path / "here")
+    directory.create()
+    directory.write_secret("0f" * 32, defaults="")
+    cluster = handle("local", directory=str(directory.path), authenticates=True)
+    submitted = submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
 
     assert command(submitted)[:3] == ["spark-submit", "--master", "spark://127.0.0.1:7077"]
     assert command(submitted)[-2:] == ["job.py", "a b"]
@@ -84,6 +90,13 @@ def test_a_local_cluster_is_reached_by_its_address(request_for, tmp_path):
     assert told["spark.sql.shuffle.partitions"] == "8"
     assert told["spark.eventLog.dir"] == str(tmp_path)
     assert told["spark.driver.host"] == "127.0.0.1"
+    assert told["spark.ui.enabled"] == "false"
+    assert hook_of(submitted)._env == {"SPARK_LOCAL_IP": "127.0.0.1"}
+    assert hook_of(submitted)._secret == "0f" * 32
+
+    directory.remove_secret()
+    with pytest.raises(ClusterLostError, match=r"Cluster c has ended"):
+        submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
 
 
 def test_a_cluster_on_ec2_gets_its_secret_and_the_way_back(request_for, monkeypatch):
@@ -103,12 +116,14 @@ def test_a_cluster_on_ec2_gets_its_secret_and_the_way_back(request_for, monkeypa
 
 def test_what_the_job_sets_wins_over_the_cluster_but_not_over_the_experiment(request_for):
     own = {"spark.executor.memory": "1g", "spark.driver.host": "127.0.0.9", "spark.cores.max": "99"}
+    own |= {"spark.ui.enabled": "true"}
     submitted = submission(handle("ec2"), spark_conn_id=None, request=request_for(conf=own), log=LOG)
 
     told = conf(submitted)
     assert told["spark.executor.memory"] == "1g"
     assert told["spark.driver.host"] == "127.0.0.9"
     assert told["spark.cores.max"] == "4"
+    assert told["spark.ui.enabled"] == "false"
 
 
 @pytest.mark.parametrize("with_handle", [True, False])
