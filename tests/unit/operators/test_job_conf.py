@@ -22,7 +22,7 @@ SECRET = "s3cr3t-of-the-lake"
 CONF = {
     "spark.sql.shuffle.partitions": "{{ params.partitions }}",
     "spark.cores.max": "99",
-    "spark.hadoop.fs.s3a.access.key": SECRET,
+    "spark.hadoop.fs.azure.account.key.lake": SECRET,
 }
 DECIDED = {"spark.cores.max": "12", "spark.executor.cores": "4"}
 
@@ -73,7 +73,7 @@ def test_production_gets_the_jobs_own_properties_and_over_them_the_size(kind, ke
     assert rendered(dag, {key: DECIDED}).conf == {
         **DECIDED,
         "spark.sql.shuffle.partitions": "64",
-        "spark.hadoop.fs.s3a.access.key": SECRET,
+        "spark.hadoop.fs.azure.account.key.lake": SECRET,
     }
 
 
