@@ -5,6 +5,10 @@ Light, for DAG files and help texts read them.
 
 from __future__ import annotations
 
+from typing import Any
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
 AVERAGING = "averaging"
 """The average over all sets of terms, see `model.averaging`: the most accurate, above all from few runs."""
 
@@ -22,11 +26,13 @@ BAYESIAN = "bayesian "
 CRITERIA = ("A", "D", "I", f"{BAYESIAN}A", f"{BAYESIAN}D", f"{BAYESIAN}I")
 """What makes one design better than another; see `model.design.criteria`."""
 
+PAPERS_COST, SECONDS, MACHINE_SECONDS, DOLLARS = ("relative_time", "seconds", "machine_seconds", "dollars")
+
 COST_UNITS = {
-    "relative_time": "cheapest runs",
-    "seconds": "seconds",
-    "machine_seconds": "machine seconds",
-    "dollars": "dollars",
+    PAPERS_COST: "cheapest runs",
+    SECONDS: "seconds",
+    MACHINE_SECONDS: "machine seconds",
+    DOLLARS: "dollars",
 }
 """What a sample run costs, by name, with the unit; see `model.design.costs`."""
 
@@ -46,3 +52,31 @@ FILES, FIRST_ROWS, ARGUMENT = SAMPLINGS = ("files", "first_rows", "argument")
 
 FAIL, WARN = ON_INADEQUATE = ("fail", "warn")
 """What to do about a model whose error is above the threshold."""
+
+
+def require_goal(*, deadline_seconds: Any, budget_dollars: Any, objective: Any) -> None:
+    """Refuse what says nothing of what is best, or two things; None is what is not stated.
+
+    Raises:
+        InvalidParameterError: without an objective there is neither a deadline nor a budget, or both.
+    """
+    if objective is None and (deadline_seconds is None) == (budget_dollars is None):
+        raise InvalidParameterError(
+            "(deadline_seconds, budget_dollars)",
+            (deadline_seconds, budget_dollars),
+            "is no goal" if deadline_seconds is None else "is two goals",
+            remedy='Give exactly one of them, or an objective such as "cheapest".',
+        )
+
+
+def check_confidence(parameter: str, value: Any) -> float:
+    """A probability with which a goal can be kept.
+
+    Raises:
+        InvalidParameterError: it is not between 0 and 1.
+    """
+    if not isinstance(value, int | float) or not 0 < value < 1:
+        raise InvalidParameterError(
+            parameter, value, "is not between 0 and 1", remedy="Give 0.95, say: nothing is certain."
+        )
+    return float(value)

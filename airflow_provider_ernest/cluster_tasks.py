@@ -11,6 +11,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.setting_checks import PlannedCluster
 from airflow_provider_ernest.specification import ConnectedCluster
 
 if TYPE_CHECKING:
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrClusterSpec | ConnectedCluster
 """The kinds of clusters that a task group can start, or find."""
+
+CLUSTER_KINDS = (LocalClusterSpec, EC2ClusterSpec, EmrClusterSpec, ConnectedCluster)
 
 CHECK_OPTIONS = ("aws_conn_id", "region_name")
 """Options of a cluster on EC2 that its check and its resize have, too."""
@@ -131,6 +134,18 @@ def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
             f"must be told of {type(cluster).__name__}, since runs are designed before the cluster starts",
         )
     return XComArg(check, key="cores_per_machine")
+
+
+def planned(cluster: ClusterSpec) -> PlannedCluster:
+    """What is known beforehand of a cluster."""
+    return PlannedCluster(
+        instance_type=type_name(cluster),
+        machines=certain_machines(cluster),
+        # AWS tells the prices of EC2's machines; those of EMR include its own share.
+        has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
+        is_emr=isinstance(cluster, EmrClusterSpec),
+        limits_production=isinstance(cluster, LocalClusterSpec),
+    )
 
 
 def certain_machines(cluster: ClusterSpec) -> int:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.choices import FAIL
 from airflow_provider_ernest.cluster_tasks import spark_release
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.specification import ConnectedCluster
 
 if TYPE_CHECKING:
+    from airflow_provider_ernest.setting_checks import Settings
     from airflow_provider_ernest.specification import Reuse
     from airflow_provider_ernest.training_branch import Training, TrainingBranch
 
@@ -39,6 +41,7 @@ def find_task(
     branches: Sequence[TrainingBranch],
     *,
     reuse: Reuse | None,
+    settings: Settings,
     on_stale: Any,
 ) -> FindModelOperator:
     """Build it, ahead of all tasks of the task group that is open.
@@ -47,6 +50,7 @@ def find_task(
         training: what the trainings have in common.
         branches: the trainings.
         reuse: how long a stored model is good for; None to train in each run.
+        settings: all of the user's, to check once they are rendered.
         on_stale: called where a model no longer speaks for the job.
     """
     job, sampled, goal = training.job, training.input, training.goal
@@ -66,7 +70,8 @@ def find_task(
         partitions=sampled.partitions,
         header=sampled.header,
         reuse=reuse,
-        max_error_percent=goal.max_error_percent if goal.on_inadequate == "fail" else None,
+        max_error_percent=goal.max_error_percent if goal.on_inadequate == FAIL else None,
+        settings=settings.as_fields(),
         store=training.store,
         on_stale=on_stale,
     )

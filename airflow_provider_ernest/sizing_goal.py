@@ -5,16 +5,96 @@ Plain data like `specification`, from where users import it.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
+from airflow_provider_ernest.choices import (
+    CONFIDENCE,
+    OBJECTIVES,
+    ON_INADEQUATE,
+    check_confidence,
+    require_goal,
+)
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.sizes import in_words, machine_counts
+from airflow_provider_ernest.stated import (
+    NOTHING,
+    Reader,
+    count,
+    flag,
+    has_template,
+    is_template,
+    line,
+    not_negative,
+    number,
+    one_of,
+    optional,
+    optional_text,
+    positive,
+    price,
+    prices,
+    read_fields,
+    refuse_unknown,
+    require_type,
+)
 
 Number = float | str
 """A number, or a template that renders to one."""
 
 FAIL, FALLBACK, MOST_PROBABLE = REACTIONS = ("fail", "fallback", "most_probable")
 """What to do where no configuration can be chosen that keeps to the goal."""
+
+_FUNCTION = re.compile(r"[^\W\d]\w*(\.[^\W\d]\w*)+")
+
+
+def _objective(parameter: str, value: Any) -> str:
+    """The name of an objective, or what may be the path of a function; whether it is one, the task sees."""
+    if not isinstance(value, str) or (value not in OBJECTIVES and not _FUNCTION.fullmatch(value)):
+        raise InvalidParameterError(
+            parameter,
+            value,
+            "is unknown",
+            remedy=f"Use one of {', '.join(OBJECTIVES)}, or a function's path: my_package.module.name.",
+        )
+    return value
+
+
+BILLING_READERS: Mapping[str, Reader] = {
+    "increment_seconds": positive,
+    "minimum_seconds": not_negative,
+    "boot_seconds": not_negative,
+    "master_price_per_hour": optional(not_negative),
+    "volume_gigabytes": not_negative,
+    "volume_price_per_gigabyte_month": not_negative,
+    "market": optional(line),
+    "expected_runs": optional(count),
+}
+"""How the fields of `BillingTerms` are read."""
+
+_UNTRAINED_READERS: Mapping[str, Reader] = {
+    "relative_speed": positive,
+    "price_per_hour": price,
+    "cores_per_machine": optional(count),
+}
+
+_GOAL_READERS: Mapping[str, Reader] = {
+    "price_per_hour": prices,
+    "max_machines": optional(count),
+    "min_machines": count,
+    "deadline_seconds": optional(positive),
+    "budget_dollars": optional(positive),
+    "confidence": lambda parameter, value: check_confidence(parameter, number(parameter, value)),
+    "objective": optional(_objective),
+    "scale": positive,
+    "fallback_machines": optional(count),
+    "fallback_instance_type": optional(line),
+    "max_error_percent": positive,
+    "on_inadequate": one_of(ON_INADEQUATE),
+}
+
+_GOAL_FLAGS = ("allow_mixed", "only_in_memory", "dynamic_allocation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +112,9 @@ class BillingTerms:
         volume_price_per_gigabyte_month: dollars.
         market: in which the machines are bought, in a word; None for that of the training cluster.
         expected_runs: production runs that share what the sample runs cost; None to leave that out.
+
+    Raises:
+        InvalidParameterError: a value that cannot be.
     """
 
     increment_seconds: Number = 1.0
@@ -42,6 +125,10 @@ class BillingTerms:
     volume_price_per_gigabyte_month: Number = 0.08
     market: str | None = None
     expected_runs: Number | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what nothing could be billed by."""
+        read_fields(vars(self), BILLING_READERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,9 +155,15 @@ class UntrainedType:
 
     def __post_init__(self) -> None:
         """Refuse what could leave half of each machine idle when the DAG file is parsed."""
-        if self.cores_per_machine is None and self.relative_speed != 1:
+        for name in ("instance_type", "like"):
+            line(name, getattr(self, name))
+        where = f"untrained_types[{self.instance_type!r}]"
+        named = {f"{where}.{name}": value for name, value in vars(self).items()}
+        readers = {f"{where}.{name}": read for name, read in _UNTRAINED_READERS.items()}
+        read = read_fields(named, readers)
+        if self.cores_per_machine in NOTHING and read.get(f"{where}.relative_speed") != 1:
             raise InvalidParameterError(
-                f"untrained_types[{self.instance_type!r}].cores_per_machine",
+                f"{where}.cores_per_machine",
                 None,
                 f"leaves open how many make a machine {self.relative_speed} times as fast as {self.like}",
                 remedy=f"State it, also where it is that of {self.like}: production is sized for it.",
@@ -125,7 +218,7 @@ class SizingGoal:
     allowed_machines: Sequence[int] | str | None = None
     deadline_seconds: Number | None = None
     budget_dollars: Number | None = None
-    confidence: Number = 0.8
+    confidence: Number = CONFIDENCE
     objective: str | None = None
     scale: Number = 1.0
     billing: BillingTerms = field(default_factory=BillingTerms)
@@ -141,16 +234,71 @@ class SizingGoal:
 
     def __post_init__(self) -> None:
         """Refuse what cannot work when the DAG file is parsed, not when the training is paid for."""
-        if self.max_machines is None and self.allowed_machines is None:
-            raise InvalidParameterError(
-                "max_machines", None, "sets no limit", remedy="Give it, or allowed_machines."
-            )
+        read = read_fields(vars(self), _GOAL_READERS)
+        for name in _GOAL_FLAGS:
+            flag(name, getattr(self, name))
+        self._check_goal()
         reaction_to_failure(self.on_failure, has_fallback=self.fallback_machines is not None)
+        if not has_template([self.min_machines, self.max_machines, self.allowed_machines]):
+            machines = machine_counts(
+                minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines
+            )
+            require_fallback_among(machines, read.get("fallback_machines"))
+        require_type("billing", self.billing, BillingTerms)
+        for each in self.untrained_types:
+            require_type("untrained_types", each, UntrainedType)
+
+    def _check_goal(self) -> None:
+        goal = {name: getattr(self, name) for name in ("deadline_seconds", "budget_dollars", "objective")}
+        # Which of them is stated, if any, a template may yet tell.
+        if not any(is_template(value) for value in goal.values()):
+            require_goal(**{name: None if value in NOTHING else value for name, value in goal.items()})
 
     @property
     def reaction(self) -> str:
         """What `on_failure` comes to."""
         return reaction_to_failure(self.on_failure, has_fallback=self.fallback_machines is not None)
+
+
+def rendered_type(given: Mapping[str, Any]) -> UntrainedType:
+    """A type that was not trained, of its rendered fields: numbers, where Jinja has made text of them.
+
+    Raises:
+        InvalidParameterError: a field is unknown, is missing or cannot be.
+    """
+    refuse_unknown("untrained_types", given, [each.name for each in fields(UntrainedType)])
+    named, like = optional_text(given.get("instance_type")), optional_text(given.get("like"))
+    if named is None or like is None:
+        raise InvalidParameterError(
+            "untrained_types", dict(given), "names no type", remedy="Give instance_type and like."
+        )
+    stated = UntrainedType(
+        instance_type=named,
+        like=like,
+        relative_speed=given.get("relative_speed"),
+        price_per_hour=given.get("price_per_hour"),
+        cores_per_machine=given.get("cores_per_machine"),
+    )
+    return replace(stated, **read_fields(vars(stated), _UNTRAINED_READERS))
+
+
+def require_fallback_among(machines: tuple[int, ...], fallback_machines: int | None) -> None:
+    """Refuse a fallback that production may not have.
+
+    Args:
+        machines: that it may have.
+        fallback_machines: None where there is none.
+
+    Raises:
+        InvalidParameterError: it is none of them.
+    """
+    if fallback_machines is not None and fallback_machines not in machines:
+        raise InvalidParameterError(
+            "fallback_machines",
+            fallback_machines,
+            f"is outside the {in_words(machines)} machines that production may have",
+            remedy="Correct it, or allow more machines.",
+        )
 
 
 def reaction_to_failure(on_failure: str | None, *, has_fallback: bool) -> str:

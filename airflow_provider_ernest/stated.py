@@ -31,6 +31,15 @@ def is_template(value: Any) -> bool:
     return hasattr(value, "iter_references")
 
 
+def has_template(value: Any) -> bool:
+    """Whether a value, or anything in it, is known only when a task runs."""
+    if isinstance(value, Mapping):
+        return any(has_template(each) for each in value.values())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return any(has_template(each) for each in value)
+    return is_template(value)
+
+
 def read_fields(values: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
     """Those of the values that are there and are no templates, read.
 
@@ -197,6 +206,19 @@ def listed_texts(parameter: str, value: Any) -> tuple[Any, ...]:
                 f"{parameter}[{position}]", each, "is no text", remedy="Write it in quotes."
             )
     return tuple(value)
+
+
+def require_type(parameter: str, value: Any, *kinds: type) -> None:
+    """Refuse what is no object of one of these classes, such as a dictionary of their fields.
+
+    Raises:
+        InvalidParameterError: it is none.
+    """
+    if not isinstance(value, kinds):
+        names = " or ".join(kind.__name__ for kind in kinds)
+        raise InvalidParameterError(
+            parameter, value, f"is no {names}", remedy=f"Write {parameter}={kinds[0].__name__}(...)."
+        )
 
 
 def mapping(parameter: str, value: Any) -> Mapping[str, Any]:

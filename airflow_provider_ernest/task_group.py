@@ -7,12 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import TaskGroup, XComArg
 
-from airflow_provider_ernest.cluster_tasks import resize_task
+from airflow_provider_ernest.cluster_tasks import CLUSTER_KINDS, planned, resize_task
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.reuse_task import find_task
+from airflow_provider_ernest.setting_checks import Settings
 from airflow_provider_ernest.sizing_goal import FAIL
 from airflow_provider_ernest.spark.sizing import refuse_sizes
-from airflow_provider_ernest.specification import ModelSettings, Reuse
+from airflow_provider_ernest.specification import (
+    DesignBounds,
+    ModelSettings,
+    Reuse,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.stated import count, flag, require_type, whole_number
 from airflow_provider_ernest.training_branch import (
     WITHOUT_DESIGN,
     Training,
@@ -28,7 +38,6 @@ from airflow_provider_ernest.training_branches import (
 if TYPE_CHECKING:
     from airflow_provider_ernest.cluster_tasks import ClusterSpec
     from airflow_provider_ernest.operators.job_conf import JobConf
-    from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 
 REUSE = Reuse()
 
@@ -131,9 +140,24 @@ class ErnestTaskGroup(TaskGroup):
         group_id: str = "ernest",
         **group_options: Any,
     ) -> None:
+        super().__init__(group_id=group_id, **group_options)
+        clusters = _listed(cluster)
+        _check_arguments(
+            types={
+                "job": (job, SparkJob),
+                "input": (input, SampledInput),
+                "bounds": (bounds, DesignBounds),
+                "goal": (goal, SizingGoal),
+                "model": (model or ModelSettings(), ModelSettings),
+                "reuse": (reuse or REUSE, Reuse),
+            },
+            clusters=clusters,
+            flags={"resize_for_production": resize_for_production, "report_bottlenecks": report_bottlenecks},
+            parallel_runs=parallel_runs,
+            run_retries=run_retries,
+        )
         # Before a cluster is paid for: the sample runs would refuse them.
         refuse_sizes(job.submit_options, within="submit_options")
-        super().__init__(group_id=group_id, **group_options)
         training = Training(
             job=job,
             input=input,
@@ -148,7 +172,16 @@ class ErnestTaskGroup(TaskGroup):
             reports_bottlenecks=report_bottlenecks,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
         )
-        clusters = list(cluster) if isinstance(cluster, Sequence) else [cluster]
+        settings = Settings(
+            job=job,
+            input=input,
+            bounds=bounds,
+            goal=goal,
+            model=training.model,
+            clusters=[planned(each) for each in clusters],
+            staging_uri=staging_uri,
+            run_timeout_seconds=run_timeout_seconds,
+        )
         options = options_of_each(cluster_options, clusters)
         from airflow.providers.standard.operators.empty import EmptyOperator
 
@@ -168,7 +201,7 @@ class ErnestTaskGroup(TaskGroup):
                 branches = training_branches(
                     clusters, training, options=options, in_parallel=types_in_parallel
                 )
-            find = find_task(training, branches, reuse=reuse, on_stale=on_stale)
+            find = find_task(training, branches, reuse=reuse, settings=settings, on_stale=on_stale)
             choose = _choose(training, branches, begins_with=[find.task_id])
             find >> choose
             self.cluster: Any = None
@@ -199,6 +232,33 @@ class ErnestTaskGroup(TaskGroup):
             InvalidParameterError: another key.
         """
         return self._choose.job_conf(key)
+
+
+def _listed(cluster: Any) -> list[Any]:
+    clusters = list(cluster) if isinstance(cluster, list | tuple) else [cluster]
+    if not clusters:
+        raise InvalidParameterError("cluster", cluster, "is empty", remedy="Name at least one.")
+    return clusters
+
+
+def _check_arguments(
+    *,
+    types: Mapping[str, tuple[Any, type]],
+    clusters: Sequence[Any],
+    flags: Mapping[str, Any],
+    parallel_runs: Any,
+    run_retries: Any,
+) -> None:
+    """Refuse what the tasks could not be built of."""
+    for name, (value, kind) in types.items():
+        require_type(name, value, kind)
+    for each in clusters:
+        require_type("cluster", each, *CLUSTER_KINDS)
+    for name, value in flags.items():
+        flag(name, value)
+    count("parallel_runs", parallel_runs)
+    if whole_number("run_retries", run_retries) < 0:
+        raise InvalidParameterError("run_retries", run_retries, "is not a number of at least 0")
 
 
 def _choose(

@@ -100,11 +100,11 @@ def refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_c
         InvalidParameterError: it cannot be.
     """
     names = [type_name(cluster) for cluster in clusters]
-    if len(set(names)) < len(names) or not names:
+    if len(set(names)) < len(names):
         raise InvalidParameterError(
             "cluster",
             names,
-            "names a type of machine twice" if names else "is empty",
+            "names a type of machine twice",
             remedy="Models are kept by type: name each one once, by its instance_type.",
         )
     if resize:

@@ -7,7 +7,15 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from airflow_provider_ernest.choices import BALANCED, CHEAPEST, CONFIDENCE, FASTEST, OBJECTIVES
+from airflow_provider_ernest.choices import (
+    BALANCED,
+    CHEAPEST,
+    CONFIDENCE,
+    FASTEST,
+    OBJECTIVES,
+    check_confidence,
+    require_goal,
+)
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.billing import Billing
 from airflow_provider_ernest.model.parameters import positive_number
@@ -48,24 +56,12 @@ class Goal:
 
     def __post_init__(self) -> None:
         """Refuse what is no goal."""
-        both = (self.deadline_seconds, self.budget_dollars)
-        if self.objective is None and (self.deadline_seconds is None) == (self.budget_dollars is None):
-            raise InvalidParameterError(
-                "(deadline_seconds, budget_dollars)",
-                both,
-                "is no goal" if both == (None, None) else "is two goals",
-                remedy='Give exactly one of them, or an objective such as "cheapest".',
-            )
-        for name, value in zip(("deadline_seconds", "budget_dollars"), both, strict=True):
+        limits = {"deadline_seconds": self.deadline_seconds, "budget_dollars": self.budget_dollars}
+        require_goal(**limits, objective=self.objective)
+        for name, value in limits.items():
             if value is not None:
                 positive_number(name, value)
-        if not isinstance(self.confidence, int | float) or not 0 < self.confidence < 1:
-            raise InvalidParameterError(
-                "confidence",
-                self.confidence,
-                "is not between 0 and 1",
-                remedy="Give 0.95, say: nothing is certain.",
-            )
+        check_confidence("confidence", self.confidence)
         if isinstance(self.objective, str) and self.objective not in OBJECTIVES:
             raise InvalidParameterError(
                 "objective", self.objective, "is unknown", remedy=f"Use one of {', '.join(OBJECTIVES)}."

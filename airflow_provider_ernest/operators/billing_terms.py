@@ -5,22 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text, whole_number
+from airflow_provider_ernest.sizing_goal import BILLING_READERS
+from airflow_provider_ernest.stated import read_fields, refuse_unknown
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
 
 ON_DEMAND = "on-demand"
-
-NUMBERS = (
-    "increment_seconds",
-    "minimum_seconds",
-    "boot_seconds",
-    "volume_gigabytes",
-    "volume_price_per_gigabyte_month",
-)
 
 
 class Terms:
@@ -37,17 +29,12 @@ class Terms:
     """
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        known = (*NUMBERS, "master_price_per_hour", "market", "expected_runs")
-        for name in given:
-            if name not in known:
-                raise InvalidParameterError("billing", name, "is unknown", remedy=f"Use {', '.join(known)}.")
-        self._numbers = {name: number(name, given[name]) for name in NUMBERS if name in given}
-        self._master = optional_number("master_price_per_hour", given.get("master_price_per_hour"))
-        self._market = optional_text(given.get("market"))
-        runs = optional_number("expected_runs", given.get("expected_runs"))
-        self.expected_runs = None if runs is None else whole_number("expected_runs", runs)
-        # For what it refuses, before anything is chosen by it.
-        self.billing(price_per_hour=1.0, handle=None, training_dollars=0.0)
+        refuse_unknown("billing", given, BILLING_READERS)
+        read = read_fields(given, BILLING_READERS)
+        self._master: float | None = read.pop("master_price_per_hour", None)
+        self._market: str | None = read.pop("market", None)
+        self.expected_runs: int | None = read.pop("expected_runs", None)
+        self._numbers = read
 
     def billing(
         self, *, price_per_hour: float, handle: ClusterHandle | None, training_dollars: float

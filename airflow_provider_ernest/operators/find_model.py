@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.lineage import TellsLineage
 from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import number, optional_number, optional_text
+from airflow_provider_ernest.operators.rendered import optional_number, optional_text
 from airflow_provider_ernest.spark.artifact import dependency_options
-from airflow_provider_ernest.specification import Reuse
+from airflow_provider_ernest.specification import REUSE_READERS
+from airflow_provider_ernest.stated import read_fields, refuse_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.model.life.reuse import ReusePolicy
     from airflow_provider_ernest.model.records import ModelMark
     from airflow_provider_ernest.operators.stored_models import Found
-    from airflow_provider_ernest.specification import Number
-
-REUSE_FIELDS = tuple(field.name for field in fields(Reuse))
+    from airflow_provider_ernest.specification import Number, Reuse
 
 RETRAIN = "ernest_retrain"
 """The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
@@ -71,6 +69,8 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         header: its files begin with a header line.
         reuse: a `Reuse` or a mapping of its fields; None to train always.
         max_error_percent: the median leave-one-out error above which a model is not reused; None for any.
+        settings: all that the user of a task group states, `setting_checks.Settings.as_fields`: checked here
+            once more, with its templates rendered; None for nothing to check.
         store: root of the model store; None for ``[ernest] store``.
         on_stale: callables or Airflow notifiers, called where a model is marked.
 
@@ -87,6 +87,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         "partitions",
         "reuse",
         "max_error_percent",
+        "settings",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -108,6 +109,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         header: bool = False,
         reuse: Reuse | Mapping[str, Any] | None = None,
         max_error_percent: Number | None = None,
+        settings: Mapping[str, Any] | None = None,
         store: str | None = None,
         on_stale: Any = (),
         **kwargs: Any,
@@ -128,6 +130,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         self.header = header
         self.reuse: Any = asdict(reuse) if is_dataclass(reuse) and not isinstance(reuse, type) else reuse
         self.max_error_percent = max_error_percent
+        self.settings = settings
         self.store = store
         self.on_stale = on_stale
 
@@ -136,6 +139,8 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         from airflow_provider_ernest.operators.run_identity import artifact_hash, run_conditions
 
         with no_vain_retries():
+            if self.settings is not None:
+                self._check(self.settings)
             policy = self._policy(context)
             artifact_sha256 = artifact_hash(self.application, self.dependencies, log=self.log)
             conditions = run_conditions(self, log=self.log)
@@ -169,6 +174,29 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         self._skip({*reused}, context)
         return told
 
+    def _check(self, settings: Mapping[str, Any]) -> None:
+        """Refuse, before anything is started, what only a task can see of the settings."""
+        from airflow_provider_ernest.model.goals import load_objective
+        from airflow_provider_ernest.setting_checks import Settings
+        from airflow_provider_ernest.spark.artifact import require_dependencies
+
+        checked = Settings.rendered(
+            settings,
+            name=self.job,
+            application=self.application,
+            application_args=self.application_args,
+            conf=self.conf or {},
+            submit_options=self.submit_options or {},
+        )
+        objective = optional_text(checked.goal.objective)
+        if objective is not None:
+            load_objective(objective)
+        if not all(cluster.is_emr for cluster in checked.clusters):
+            from airflow_provider_ernest.spark.submit import check_options
+
+            check_options(checked.job.submit_options)
+        require_dependencies(self.dependencies)
+
     def _policy(self, context: Context) -> ReusePolicy | None:
         """How long models are good for; None where a training is wanted in any case."""
         from airflow_provider_ernest.model.life.reuse import ReusePolicy
@@ -176,18 +204,10 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         dag_run = context.get("dag_run")
         if self.reuse is None or str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
             return None
-        given = dict(self.reuse)
-        for name in given:
-            if name not in REUSE_FIELDS:
-                raise InvalidParameterError(
-                    "reuse", name, "is unknown", remedy=f"Use {', '.join(REUSE_FIELDS)}."
-                )
-        accepts_unknown = given.pop("accept_unknown_application", False)
+        refuse_unknown("reuse", self.reuse, REUSE_READERS)
         return ReusePolicy(
-            max_age_days=optional_number("max_age_days", given.pop("max_age_days", None)),
-            accept_unknown_application=str(accepts_unknown).lower() == "true",
             max_error_percent=optional_number("max_error_percent", self.max_error_percent),
-            **{name: number(name, value) for name, value in given.items()},
+            **read_fields(self.reuse, REUSE_READERS),
         )
 
     def _found(

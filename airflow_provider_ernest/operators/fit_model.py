@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.choices import FAIL, METHODS, ON_INADEQUATE
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.operators.failures import failure_told, no_vain_retries
 from airflow_provider_ernest.operators.lineage import TellsLineage
@@ -13,6 +14,7 @@ from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.origins import origin_of
 from airflow_provider_ernest.operators.rendered import number, optional_document, optional_text
 from airflow_provider_ernest.spark.artifact import dependency_options
+from airflow_provider_ernest.stated import one_of, positive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -146,7 +148,7 @@ class FitModelOperator(TellsLineage, BaseOperator):
 
         with no_vain_retries(), failure_told(context):
             store = ModelStore(store_root(self.store))
-            self._check_on_inadequate()
+            self._check_settings()
             observations = self._observations()
             if not observations:
                 raise TooFewObservationsError(
@@ -167,13 +169,12 @@ class FitModelOperator(TellsLineage, BaseOperator):
             self._judge(model)
         return model.to_dict()
 
-    def _check_on_inadequate(self) -> None:
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-
-        if self.on_inadequate not in ("fail", "warn"):
-            raise InvalidParameterError(
-                "on_inadequate", self.on_inadequate, "is unknown", remedy='Use "fail" or "warn".'
-            )
+    def _check_settings(self) -> None:
+        """Before the fit, not where they are used: of an inadequate model, or after it."""
+        one_of(ON_INADEQUATE)("on_inadequate", self.on_inadequate)
+        one_of(METHODS)("method", self.method)
+        for name in ("max_error_percent", "extend_above_percent"):
+            positive(name, getattr(self, name))
 
     def _observations(self) -> list[Observation]:
         from airflow_provider_ernest.model.documents import Observation
@@ -272,6 +273,6 @@ class FitModelOperator(TellsLineage, BaseOperator):
         try:
             check_adequacy(model, max_error_percent=number("max_error_percent", self.max_error_percent))
         except InadequateModelError as error:
-            if self.on_inadequate == "fail":
+            if self.on_inadequate == FAIL:
                 raise
             self.log.warning("%s", error)

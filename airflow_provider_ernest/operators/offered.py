@@ -10,6 +10,7 @@ from airflow_provider_ernest.clusters.base import LOCAL
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.model.offers import Offer
 from airflow_provider_ernest.model.training_cost import training_dollars
+from airflow_provider_ernest.setting_checks import require_likeness
 from airflow_provider_ernest.sizes import in_words
 
 if TYPE_CHECKING:
@@ -121,7 +122,8 @@ def _of_trained(
     price = price_of(trained, question)
     if price is None:
         raise MissingResourceError(
-            "price_per_hour=None leaves open what a machine costs, and no cluster tells it.",
+            f"price_per_hour={dict(question.prices) or None} leaves open what a machine of type "
+            f"{trained.instance_type} costs, and no cluster tells it.",
             remedy=GIVE_PRICE,
         )
     if not machines:
@@ -159,20 +161,7 @@ def _of_untrained(
 def _check_untrained(question: Question, types: Sequence[TrainedType]) -> None:
     names = [each.instance_type for each in types]
     for untrained in question.untrained_types:
-        if untrained.instance_type in names:
-            raise InvalidParameterError(
-                "untrained_types",
-                untrained.instance_type,
-                "was trained",
-                remedy="Leave it out: its own model is used.",
-            )
-        if untrained.like not in names:
-            raise InvalidParameterError(
-                f"untrained_types[{untrained.instance_type!r}].like",
-                untrained.like,
-                "is none of the types that were trained",
-                remedy=f"Use one of {', '.join(names)}.",
-            )
+        require_likeness(untrained.instance_type, untrained.like, names)
 
 
 def _about_training(question: Question, types: Sequence[TrainedType]) -> list[str]:

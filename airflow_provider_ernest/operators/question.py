@@ -12,13 +12,18 @@ from airflow_provider_ernest.operators.billing_terms import Terms
 from airflow_provider_ernest.operators.rendered import (
     NOTHING,
     number,
-    optional_document,
     optional_number,
     optional_text,
     optional_whole_number,
 )
-from airflow_provider_ernest.sizes import in_words, machine_counts
-from airflow_provider_ernest.sizing_goal import UntrainedType, reaction_to_failure
+from airflow_provider_ernest.sizes import machine_counts
+from airflow_provider_ernest.sizing_goal import (
+    UntrainedType,
+    reaction_to_failure,
+    rendered_type,
+    require_fallback_among,
+)
+from airflow_provider_ernest.stated import prices
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
@@ -90,16 +95,16 @@ def read_question(asker: ChooseConfigOperator, *, has_model: bool) -> Question:
     )
     fallback = _fallback(asker, machines)
     only_noted = not has_model and fallback is not None
-    price, prices = _prices(asker.price_per_hour)
+    price, prices_by_type = prices("price_per_hour", asker.price_per_hour)
     cores, cores_by_type = _cores(asker.cores_per_machine)
     return Question(
         goal=_goal(asker),
         machines=machines,
         has_allowed_machines=asker.allowed_machines not in NOTHING,
         price_per_hour=price,
-        prices=prices,
+        prices=prices_by_type,
         billing=Terms(asker.billing),
-        untrained_types=tuple(_untrained(each) for each in asker.untrained_types),
+        untrained_types=tuple(rendered_type(each) for each in asker.untrained_types),
         cores_per_machine=cores,
         cores=cores_by_type,
         scale=_read(asker, number, "scale", 1.0, only_noted=only_noted),
@@ -139,35 +144,10 @@ def _goal(asker: ChooseConfigOperator) -> Goal:
 
 def _fallback(asker: ChooseConfigOperator, machines: tuple[int, ...]) -> Fallback | None:
     count = optional_whole_number("fallback_machines", asker.fallback_machines)
+    require_fallback_among(machines, count)
     if count is None:
         return None
-    if count not in machines:
-        raise InvalidParameterError(
-            "fallback_machines",
-            count,
-            f"is outside the {in_words(machines)} machines that production may have",
-            remedy="Correct it, or allow more machines.",
-        )
     return Fallback(machines=count, instance_type=optional_text(asker.fallback_instance_type))
-
-
-def _prices(value: Any) -> tuple[float | None, Mapping[str, float]]:
-    """One price for all types, or those by type."""
-    if isinstance(value, str) and value.strip().startswith("{"):
-        value = optional_document("price_per_hour", value)
-    if not isinstance(value, Mapping):
-        return _price("price_per_hour", value), {}
-    known = {str(name): _price(f"price_per_hour[{name!r}]", price) for name, price in value.items()}
-    return None, {name: price for name, price in known.items() if price is not None}
-
-
-def _price(parameter: str, value: Any) -> float | None:
-    price = optional_number(parameter, value)
-    if price is not None and price <= 0:
-        raise InvalidParameterError(
-            parameter, price, "is not above 0", remedy="Give the dollars for one machine and hour."
-        )
-    return price
 
 
 def _cores(value: Any) -> tuple[int | None, Mapping[str, int]]:
@@ -182,23 +162,3 @@ def _cores(value: Any) -> tuple[int | None, Mapping[str, int]]:
         for name, cores in value.items()
     }
     return None, {name: cores for name, cores in known.items() if cores is not None}
-
-
-def _untrained(given: Mapping[str, Any]) -> UntrainedType:
-    named, like = optional_text(given.get("instance_type")), optional_text(given.get("like"))
-    if named is None or like is None:
-        raise InvalidParameterError(
-            "untrained_types", dict(given), "names no type", remedy="Give instance_type and like."
-        )
-    where = f"untrained_types[{named!r}]"
-    cores = optional_whole_number(f"{where}.cores_per_machine", given.get("cores_per_machine"))
-    speed = number(f"{where}.relative_speed", given.get("relative_speed"))
-    price = _price(f"{where}.price_per_hour", given.get("price_per_hour"))
-    if speed <= 0 or price is None or (cores is not None and cores < 1):
-        raise InvalidParameterError(
-            where, dict(given), "cannot be", remedy="Give a price, and a speed and cores above 0."
-        )
-    # Refuses, as in the DAG file, cores that are left open.
-    return UntrainedType(
-        instance_type=named, like=like, relative_speed=speed, price_per_hour=price, cores_per_machine=cores
-    )

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.choices import SAMPLINGS
 from airflow_provider_ernest.links.model_fit import ModelFitLink
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.failures import no_vain_retries
@@ -20,6 +21,7 @@ from airflow_provider_ernest.operators.rendered import (
     optional_whole_number,
     whole_number,
 )
+from airflow_provider_ernest.stated import listed_texts, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -153,10 +155,14 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         from airflow_provider_ernest.model.documents import Experiment
         from airflow_provider_ernest.operators.staged_sample import sample_cluster, staged_sample
         from airflow_provider_ernest.operators.submission import require_readable_input
+        from airflow_provider_ernest.setting_checks import require_sample_named
         from airflow_provider_ernest.spark.artifact import require_application
 
         with no_vain_retries():
             experiment = Experiment.from_dict(self.experiment)
+            one_of(SAMPLINGS)("sampling", self.sampling)
+            listed_texts("application_args", self.application_args)
+            require_sample_named(self.application_args, self.sampling, reads_all=experiment.scale >= 1)
             handle = sample_cluster(self.cluster, machines=experiment.machines)
             require_application(self.application)
             cores = self._cores(handle)

@@ -143,24 +143,10 @@ def require_readable_input(handle: ClusterHandle | None, input_path: str, sampli
         InvalidParameterError: on EMR, a local input, or a way of sampling that writes beside the task.
     """
     from airflow_provider_ernest.clusters.base import EMR
-    from airflow_provider_ernest.exceptions import InvalidParameterError
+    from airflow_provider_ernest.setting_checks import require_emr_input
 
-    if handle is None or handle.kind != EMR:
-        return
-    if "://" not in input_path or input_path.startswith("file://"):
-        raise InvalidParameterError(
-            "input_path",
-            input_path,
-            "is a local path, which the machines of EMR cannot read",
-            remedy="Put the input on S3.",
-        )
-    if sampling == "first_rows":
-        raise InvalidParameterError(
-            "sampling",
-            sampling,
-            "copies rows to a folder of the Airflow worker, which the machines of EMR cannot read",
-            remedy="Use 'files' or 'argument'.",
-        )
+    if handle is not None and handle.kind == EMR:
+        require_emr_input("input_path", input_path, sampling)
 
 
 def _to_cluster(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:

@@ -71,6 +71,26 @@ def require_application(application: str) -> None:
         )
 
 
+def require_dependencies(submit_options: Mapping[str, Any]) -> None:
+    """Check that the JARs and Python files exist that an application is submitted with.
+
+    Those of other schemes, and those that patterns name, are Spark's to find. Of a local one that is not
+    there Spark says a line in its log, and the job fails later on, or computes something else.
+
+    Raises:
+        MissingResourceError: a local path without a file.
+        InvalidParameterError: an option that names no files.
+    """
+    for name in DEPENDENCY_OPTIONS:
+        for path in listed_paths(name, submit_options.get(name)):
+            is_pattern = any(sign in path for sign in "*?[{")
+            if _is_local(path) and not is_pattern and not Path(path.removeprefix("file://")).exists():
+                raise MissingResourceError(
+                    f"There is no {path!r}, which {name} of submit_options names.",
+                    remedy="Give the path of a file that exists on the Airflow worker.",
+                )
+
+
 def sha256_of(path: str, *, open_s3: OpenS3 | None = None) -> str:
     """SHA-256 of a file's content, read in pieces; local or of any fsspec scheme.
 

@@ -68,7 +68,7 @@ class ErnestSubmitHook(SparkSubmitHook):
         if spark_conn_id is not None:
             require_connection(spark_conn_id)
         options = dict(options or {})
-        _check_options(options)
+        check_options(options)
         conf = dict(conf)
         secret_of_conf = conf.pop(SECRET_PROPERTY, None)
         self._secret = secret_of_conf if secret is None else secret
@@ -203,7 +203,12 @@ def master_address(spark_conn_id: str) -> tuple[str, int]:
     return host, port
 
 
-def _check_options(options: Mapping[str, Any]) -> None:
+def check_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that the provider's hook does not know, or that are set here.
+
+    Raises:
+        InvalidParameterError: there is one.
+    """
     refuse_sizes(options, within="submit_options")
     known = set(inspect.signature(SparkSubmitHook.__init__).parameters) - _OURS
     for option in options:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.choices import CONFIDENCE
+from airflow_provider_ernest.choices import CHEAPEST, CONFIDENCE
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.model.design.training_share import LONG_SECONDS
 from airflow_provider_ernest.model.documents import Design
@@ -163,10 +163,13 @@ def planned(deadline_seconds: float, plan: Plan) -> Design:
     """The samples, as the task of a DAG plans them that says no more than it must."""
     training = Training(
         job=SparkJob(name="job", application="job.py"),
-        input=SampledInput(path="", partitions=PARTITIONS),
+        input=SampledInput(path=__file__, partitions=PARTITIONS),
         bounds=DesignBounds(max_machines=plan.machines),
         goal=SizingGoal(
-            deadline_seconds=deadline_seconds if plan.told else None, min_machines=FEWEST, max_machines=MOST
+            deadline_seconds=deadline_seconds if plan.told else None,
+            objective=CHEAPEST,
+            min_machines=FEWEST,
+            max_machines=MOST,
         ),
     )
     return design_task(training, [LocalClusterSpec(machines=plan.machines)], cores=1).design()

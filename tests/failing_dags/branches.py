@@ -120,11 +120,13 @@ def sized(
 ) -> DAG:
     with DAG(dag_id, schedule=None) as dag:
         ernest = ErnestTaskGroup(
-            job=SparkJob(name=job or dag_id, application=application),
-            input=SampledInput(path="", partitions=100),
+            job=SparkJob(
+                name=job or dag_id, application=application, application_args=["{{ sample.input }}"]
+            ),
+            input=SampledInput(path=__file__, partitions=100),
             bounds=DesignBounds(max_machines=4, max_runs=5),
             cluster=[LocalClusterSpec(machines=4, instance_type=name) for name in types],
-            goal=SizingGoal(deadline_seconds=60, max_machines=4, **goal),
+            goal=SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=0.1, **goal),
             cluster_options={"retries": 0},
             run_retries=0,
         )

@@ -73,11 +73,11 @@ class Production(BaseOperator):
 
 with DAG("sized", schedule=None) as dag:
     ernest = ErnestTaskGroup(
-        job=SparkJob(name="enrich", application=__file__),
+        job=SparkJob(name="enrich", application=__file__, application_args=["{{ sample.input }}"]),
         input=SampledInput(path=str(INPUT), partitions=100),
         bounds=DesignBounds(max_machines=4, max_runs=5),
         cluster=LocalClusterSpec(machines=4, instance_type="m5.large"),
-        goal=SizingGoal(deadline_seconds=60, max_machines=4),
+        goal=SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=0.1),
     )
     ernest >> Production(task_id="production")
 

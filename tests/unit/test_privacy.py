@@ -37,7 +37,7 @@ CONF = {
     "spark.executorEnv.DB_PASSWORD": f"{PLANTED}-password",
     "spark.app.jdbc": f"jdbc:postgresql://db.example/x?user=me&password={PLANTED}-jdbc",
 }
-ARGUMENTS = ["--api-token", f"{PLANTED}-argument", "--where", f"id = '{PLANTED}-data'"]
+ARGUMENTS = ["{{ sample.input }}", "--api-token", f"{PLANTED}-argument", "--where", f"id = '{PLANTED}-data'"]
 OPTIONS = {"env_vars": {"DB_TOKEN": f"{PLANTED}-variable"}, "principal": "me", "keytab": "/etc/me.keytab"}
 
 

@@ -32,7 +32,7 @@ def ernest_arguments(*, fallback_machines=None, **changes):
     return {
         "job": SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
         "input": SampledInput(path="/data/flights", partitions=100),
-        "bounds": DesignBounds(max_machines=4),
+        "bounds": DesignBounds(max_machines=3),
         "cluster": LocalClusterSpec(machines=4),
         "goal": SizingGoal(
             deadline_seconds=60,
@@ -131,7 +131,7 @@ def test_runs_on_one_machine_do_not_disturb_each_other_unless_asked():
 
 def test_the_design_is_for_the_machines_that_production_may_have():
     goal = SizingGoal(deadline_seconds=60, price_per_hour=1, min_machines=2, max_machines=32, scale="1.5")
-    design = sized(goal=goal).task_dict["ernest.design"]
+    design = sized(goal=goal, cluster=LocalClusterSpec(machines=32)).task_dict["ernest.design"]
 
     assert (design.target_min_machines, design.target_max_machines, design.target_scale) == (2, 32, "1.5")
 
@@ -143,7 +143,13 @@ def test_design_and_model_are_of_the_same_method_and_terms():
         extension_terms=["scale"],
         extend_above_percent=5,
     )
-    bounds = DesignBounds(max_machines=4, criterion="D", cost="dollars", budget_share=0.05)
+    bounds = DesignBounds(
+        max_machines=4,
+        criterion="D",
+        cost="dollars",
+        cost_options={"full_seconds_on_one_machine": 600, "price_per_hour": 0.35},
+        budget_share=0.05,
+    )
     tasks = sized(model=model, bounds=bounds).task_dict
     design, fit = tasks["ernest.design"], tasks["ernest.fit_model"]
 
@@ -286,7 +292,8 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
         event_log_uri="s3://logs/spark/",
         cores_per_machine=4,
     )
-    tasks = sized(cluster=emr, staging_uri="s3://jobs/").task_dict
+    on_s3 = SampledInput(path="s3://data/flights", partitions=100)
+    tasks = sized(cluster=emr, staging_uri="s3://jobs/", input=on_s3).task_dict
     assert tasks["ernest.create_cluster"].spec == emr
     assert tasks["ernest.sample_run"].partial_kwargs["staging_uri"] == "s3://jobs/"
 
@@ -314,7 +321,9 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
                     release_label="emr-7.5.0",
                     log_uri="s3://logs/emr/",
                     event_log_uri="s3://logs/spark/",
-                )
+                ),
+                "input": SampledInput(path="s3://data/flights", partitions=100),
+                "staging_uri": "s3://jobs/",
             },
             "cores_per_machine=None must be told",
         ),
@@ -346,6 +355,7 @@ def test_all_of_the_goal_reaches_the_decision():
         instance_type="big", like="local", relative_speed=2, price_per_hour=1, cores_per_machine=2
     )
     goal = SizingGoal(
+        price_per_hour=0.35,
         budget_dollars=2,
         deadline_seconds=60,
         objective="balanced",
@@ -370,7 +380,10 @@ def test_all_of_the_goal_reaches_the_decision():
 
 def test_the_billing_is_rendered():
     goal = SizingGoal(
-        deadline_seconds=60, max_machines=4, billing=BillingTerms(expected_runs="{{ params.runs }}")
+        deadline_seconds=60,
+        max_machines=4,
+        price_per_hour=0.35,
+        billing=BillingTerms(expected_runs="{{ params.runs }}"),
     )
     choose = sized(goal=goal).task_dict["ernest.choose_config"]
 

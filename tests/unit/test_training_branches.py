@@ -40,10 +40,12 @@ M5, C5 = on_ec2("m5.large"), on_ec2("c5.large")
 def sized(clusters: Any, *, goal: dict[str, Any] | None = None, **changes: Any) -> DAG:
     """The types ahead of a production task."""
     arguments = {
-        "job": SparkJob(name="enrich", application="job.py"),
+        "job": SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
         "input": SampledInput(path="/data/flights", partitions=100),
         "bounds": DesignBounds(max_machines=4),
-        "goal": SizingGoal(**{"deadline_seconds": 60, "max_machines": 4, **(goal or {})}),
+        "goal": SizingGoal(
+            **{"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1, **(goal or {})}
+        ),
         "cluster": clusters,
     }
     on_same_cluster = changes.pop("production_on_same_cluster", False)
@@ -192,7 +194,7 @@ def test_the_group_tells_of_no_cluster_for_production_and_of_all_teardowns():
         from airflow_provider_ernest.task_group import ErnestTaskGroup
 
         ernest = ErnestTaskGroup(
-            job=SparkJob(name="enrich", application="job.py"),
+            job=SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
             input=SampledInput(path="/data/flights", partitions=100),
             bounds=DesignBounds(max_machines=4),
             goal=SizingGoal(deadline_seconds=60, max_machines=4),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.stated import is_template
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -71,6 +72,18 @@ def submit_arguments(
     for property_name, value in conf.items():
         command += ["--conf", f"{property_name}={value}"]
     return [*command, application, *map(str, application_args)]
+
+
+def require_step_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that a step does not know, or that name files which EMR cannot read.
+
+    Raises:
+        InvalidParameterError: there is one.
+    """
+    for option, value in options.items():
+        if value not in (None, "") and not is_template(value):
+            _switch(option)
+            _checked(option, value)
 
 
 def is_remote(path: str) -> bool:

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from airflow_provider_ernest.choices import DOLLARS, MACHINE_SECONDS, PAPERS_COST
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.model.design.budgets import ProductionShare
 from airflow_provider_ernest.model.design.costs import CheckedCost, MachineSeconds, resolve_cost
 from airflow_provider_ernest.model.design.training_share import RUN_OVERHEAD_SECONDS, ProductionRun
 from airflow_provider_ernest.model.documents import Design
 
-PAPERS_COST = "relative_time"
-
-COSTS_OF_PRODUCTION = ("machine_seconds", "dollars")
+COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)
 """The costs of which a production run has one, too."""
 
 SHARE = 0.05

@@ -227,8 +227,8 @@ def test_a_type_like_one_whose_training_failed_is_not_offered(context, models):
     [
         ({"like": "r5.large"}, r"like='r5\.large' is none of the types .*m5\.large, c5\.xlarge"),
         ({"instance_type": "m5.large"}, r"untrained_types='m5\.large' was trained"),
-        ({"relative_speed": 0}, "cannot be"),
-        ({"price_per_hour": None}, "cannot be"),
+        ({"relative_speed": 0}, r"\]\.relative_speed=0 is not above 0"),
+        ({"price_per_hour": None}, r"\]\.price_per_hour=None is not a finite number"),
         ({"cores_per_machine": "None"}, r"cores_per_machine=None leaves open how many"),
     ],
 )

@@ -34,6 +34,15 @@ TRAINING = {"ernest.design", "ernest.sample_run", "ernest.fit_model", "ernest.bo
 CLUSTER = {"ernest.create_cluster", "ernest.terminate_cluster"}
 
 
+def spark_job(application: Any, *, application_args: Any = (), **changes: Any) -> SparkJob:
+    return SparkJob(
+        name="enrich",
+        application=str(application),
+        application_args=["{{ sample.input }}", *application_args],
+        **changes,
+    )
+
+
 class Site:
     """An application, its input and a model store."""
 
@@ -54,7 +63,7 @@ class Site:
 
     def task(self, **changes: Any) -> Any:
         arguments = {
-            "job": SparkJob(name="enrich", application=str(self.application)),
+            "job": spark_job(self.application),
             "input": SampledInput(path=str(self.input)),
             "bounds": DesignBounds(max_machines=4, max_runs=5),
             "cluster": LocalClusterSpec(machines=4),
@@ -265,7 +274,7 @@ def test_samples_and_models_of_another_kind_are_made_anew(site, context, ti, obs
     site.train(ti, observations)
     assert site.find(context) != set()
     given = {
-        "job": SparkJob(name="enrich", application=str(site.application), **changes.get("job", {})),
+        "job": spark_job(site.application, **changes.get("job", {})),
         "input": SampledInput(path=str(site.input), **changes.get("input", {})),
         **({"model": changes["model"]} if "model" in changes else {}),
     }
@@ -291,12 +300,18 @@ def test_more_machines_of_the_same_kind_are_no_difference(site, trained, context
     assert site.find(context, cluster=LocalClusterSpec(machines=8)) != set()
 
 
-@pytest.mark.parametrize("jars", ["/nowhere/*.jar", "/nowhere/lib.jar"])
-def test_a_dependency_that_only_spark_finds_is_no_failure(site, context, ti, jars):
-    job = SparkJob(name="enrich", application=str(site.application), submit_options={"jars": jars})
+def test_a_dependency_that_only_spark_finds_is_no_failure(site, context, ti):
+    job = spark_job(site.application, submit_options={"jars": "/nowhere/*.jar"})
 
     assert site.find(context, job=job) == set()
     assert ti.pushed["artifact_sha256"] is None
+
+
+def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money(site, context):
+    job = spark_job(site.application, submit_options={"jars": "s3://code/a.jar,/nowhere/lib.jar"})
+
+    with pytest.raises(AirflowFailException, match=r"no '/nowhere/lib\.jar', which jars of submit_options"):
+        site.find(context, job=job)
 
 
 def test_dependencies_may_be_templates(site, context, ti):
@@ -305,7 +320,7 @@ def test_dependencies_may_be_templates(site, context, ti):
     hashes = []
     for py_files in (str(helper), "{{ params.helper }}"):
         options = {"py_files": py_files}
-        job = SparkJob(name="enrich", application=str(site.application), submit_options=options)
+        job = spark_job(site.application, submit_options=options)
         task = site.task(job=job)
         task.render_template_fields({**context, "params": {"helper": str(helper)}})
         task.execute(context)
@@ -323,7 +338,7 @@ def test_dependencies_may_be_templates(site, context, ti):
     ],
 )
 def test_other_settings_are_another_job(site, trained, context, changes):
-    job = SparkJob(name="enrich", application=str(site.application), **changes["job"])
+    job = spark_job(site.application, **changes["job"])
 
     assert site.find(context, job=job) == set()
 
@@ -331,7 +346,7 @@ def test_other_settings_are_another_job(site, trained, context, changes):
 def test_a_dependency_belongs_to_the_application(site, context, ti, observations):
     helper = site.folder / "helper.py"
     helper.write_text("x = 1\n")
-    job = SparkJob(name="enrich", application=str(site.application), submit_options={"py_files": str(helper)})
+    job = spark_job(site.application, submit_options={"py_files": str(helper)})
     site.find(context, job=job)
     site.train(ti, observations)
     assert site.find(context, job=job) != set()
@@ -357,10 +372,14 @@ def test_reuse_can_be_turned_off(site, trained, context, ti):
 
 def test_the_policy_may_be_rendered(site, trained, context):
     assert site.find(context, reuse=Reuse(max_age_days="30")) != set()
-    with pytest.raises(AirflowFailException, match=r"max_age_days='old'"):
-        site.find(context, reuse=Reuse(max_age_days="old"))
-    with pytest.raises(AirflowFailException, match=r"reuse='max_age' is unknown. Use max_age_days, "):
-        site.find(context, reuse={"max_age": 30})
+    task = site.task()
+    for rendered, named in (
+        ({"max_age_days": "old"}, r"max_age_days='old'"),
+        ({"max_age": 30}, r"reuse='max_age' is unknown. Use max_age_days, "),
+    ):
+        task.reuse = rendered
+        with pytest.raises(AirflowFailException, match=named):
+            task.execute(context)
 
 
 def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, trained, context, ti, monkeypatch):
@@ -387,11 +406,14 @@ def test_a_missing_application_is_found_out_before_anything_costs_money(site, co
 
 
 def test_an_input_that_cannot_be_listed_is_not_compared(site, context, ti, observations):
-    away = SampledInput(path=str(site.folder / "elsewhere"), partitions=4, sampling="argument")
-    site.find(context, input=away)
+    away = {
+        "input": SampledInput(path=str(site.folder / "elsewhere"), partitions=4, sampling="argument"),
+        "job": spark_job(site.application, application_args=["{{ sample.scale }}"]),
+    }
+    site.find(context, **away)
     site.train(ti, observations)
 
-    assert site.find(context, input=away) != set()
+    assert site.find(context, **away) != set()
     assert "not compared: the size of the input" in ti.pushed["reasons"]["local"]
 
 

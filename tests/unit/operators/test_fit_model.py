@@ -256,7 +256,7 @@ def test_methods_of_given_terms_learn_nothing_from_other_jobs(context, observati
 
 
 def test_an_unknown_method_is_refused(context, observations, application):
-    with pytest.raises(AirflowFailException, match=r'method=\'best\'.*"averaging"'):
+    with pytest.raises(AirflowFailException, match=r"method=\'best\'.*averaging"):
         fit_operator(observations, application, method="best").execute(context)
 
 
@@ -282,7 +282,7 @@ def test_a_missing_application_is_named(context, observations, tmp_path):
 
 
 def test_an_unknown_reaction_is_refused(context, observations, application):
-    with pytest.raises(AirflowFailException, match=r'on_inadequate=.*Use "fail" or "warn"'):
+    with pytest.raises(AirflowFailException, match=r"on_inadequate=.*Use one of fail, warn"):
         fit_operator(observations, application, on_inadequate="ignore").execute(context)
 
 

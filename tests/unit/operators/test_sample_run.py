@@ -30,6 +30,7 @@ def operator(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyPat
             task_id="sample_run",
             experiment=Experiment(index=2, machines=2, scale=0.5, partitions=2).to_dict(),
             application=str(job),
+            application_args=["{{ sample.input }}"],
             input_path=str(folder),
             spark_conn_id="lake",
             cores_per_machine=1,

@@ -215,6 +215,7 @@ def test_a_sample_that_emr_cannot_read_is_refused(context, changes, named, tmp_p
         task_id="run",
         experiment=Experiment(index=0, machines=2, scale=0.1, partitions=2).to_dict(),
         application="s3://code/job.py",
+        application_args=["{{ sample.input }}"],
         cluster=handle("emr").to_dict(),
         **{"input_path": "s3://data/in", **changes},
     )
@@ -246,6 +247,7 @@ def test_a_killed_task_ends_its_run_whichever_way_it_went(monkeypatch, context, 
         task_id="run",
         experiment=Experiment(index=0, machines=2, scale=0.5, partitions=2).to_dict(),
         application=str(application),
+        application_args=["{{ sample.input }}"],
         input_path=str(folder),
         cluster=handle("local").to_dict(),
     )

@@ -339,11 +339,11 @@ def test_the_tasks_of_a_real_task_group_are_told_apart(cores: tuple[int, int]):
     ]
     with DAG("sizing"):
         ernest = ErnestTaskGroup(
-            job=SparkJob(name="enrich", application="job.py"),
+            job=SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
             input=SampledInput(path="/data/flights", partitions=100),
             bounds=DesignBounds(max_machines=4),
             cluster=clusters,
-            goal=SizingGoal(deadline_seconds=60, max_machines=4),
+            goal=SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=1),
         )
         ernest >> EmptyOperator(task_id="production")
     dag = ernest.dag

@@ -1,0 +1,295 @@
+"""What settings must be to each other, and all of them once their templates are rendered.
+
+Each settings object checks its own values. Here are the rules over several: when the DAG file is parsed for
+what is literal, and by the first task of the chain for all of it, before anything is started.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, is_dataclass
+from typing import Any
+
+from airflow_provider_ernest.choices import (
+    ARGUMENT,
+    DOLLARS,
+    FIRST_ROWS,
+    MACHINE_SECONDS,
+    PAPERS_COST,
+)
+from airflow_provider_ernest.clusters.emr.spec_checks import require_s3_folder
+from airflow_provider_ernest.clusters.emr.submit_arguments import is_remote, require_step_options
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.sizes import machine_counts
+from airflow_provider_ernest.sizing_goal import BillingTerms, SizingGoal, rendered_type
+from airflow_provider_ernest.specification import DesignBounds, ModelSettings, SampledInput, SparkJob
+from airflow_provider_ernest.stated import (
+    NOTHING,
+    count,
+    has_template,
+    is_template,
+    number,
+    optional,
+    positive,
+    prices,
+)
+
+_OF_SAMPLE = re.compile(r"\bsample\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"](\w+)['\"]\s*\])?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlannedCluster:
+    """What is known beforehand of a cluster that sample runs are made on.
+
+    Attributes:
+        instance_type: of its machines.
+        machines: that it has at least.
+        has_price: the price of its machines is known, or will be asked for.
+        is_emr: it is a job flow of EMR, which reads and is told everything by S3.
+        limits_production: production can have no more machines than it has.
+    """
+
+    instance_type: str
+    machines: int
+    has_price: bool
+    is_emr: bool = False
+    limits_production: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """All that the user of a task group states, as far as it must fit together."""
+
+    job: SparkJob
+    input: SampledInput
+    bounds: DesignBounds
+    goal: SizingGoal
+    model: ModelSettings
+    clusters: Sequence[PlannedCluster]
+    staging_uri: str | None = None
+    run_timeout_seconds: Any = None
+
+    def __post_init__(self) -> None:
+        """Refuse what does not fit together, as far as it is known already.
+
+        Raises:
+            InvalidParameterError: a value that cannot work.
+        """
+        require_sample_named(
+            self.job.application_args, self.input.sampling, reads_all=_reads_all(self.bounds)
+        )
+        if not is_template(self.run_timeout_seconds):
+            optional(positive)("run_timeout_seconds", self.run_timeout_seconds)
+        self._check_sample_runs()
+        self._check_prices()
+        self._check_production()
+        if any(cluster.is_emr for cluster in self.clusters):
+            self._check_emr()
+
+    def as_fields(self) -> dict[str, Any]:
+        """All but what the tasks render in their own way, as plain data with its templates."""
+        job = {name: getattr(self.job, name) for name in ("iterations", "sample_iterations")}
+        settings = {name: _fields_of(getattr(self, name)) for name in ("input", "bounds", "goal", "model")}
+        return {
+            "job": job,
+            **settings,
+            "clusters": [asdict(cluster) for cluster in self.clusters],
+            "staging_uri": self.staging_uri,
+            "run_timeout_seconds": self.run_timeout_seconds,
+        }
+
+    @classmethod
+    def rendered(cls, values: Mapping[str, Any], **job: Any) -> Settings:
+        """Settings of what `as_fields` gave, rendered: each of them is checked as when it was stated.
+
+        Args:
+            values: by name.
+            job: the fields of `SparkJob` that are not among them.
+
+        Raises:
+            InvalidParameterError: a value that cannot work.
+        """
+        goal = dict(values["goal"])
+        goal["billing"] = BillingTerms(**goal["billing"])
+        goal["untrained_types"] = [rendered_type(each) for each in goal["untrained_types"]]
+        return cls(
+            job=SparkJob(**values["job"], **job),
+            input=SampledInput(**values["input"]),
+            bounds=DesignBounds(**values["bounds"]),
+            goal=SizingGoal(**goal),
+            model=ModelSettings(**values["model"]),
+            clusters=[PlannedCluster(**each) for each in values["clusters"]],
+            staging_uri=None if values["staging_uri"] in NOTHING else values["staging_uri"],
+            run_timeout_seconds=values["run_timeout_seconds"],
+        )
+
+    def _check_sample_runs(self) -> None:
+        most, available = self.bounds.max_machines, min(cluster.machines for cluster in self.clusters)
+        if not is_template(most) and count("max_machines", most) > available:
+            raise InvalidParameterError(
+                "max_machines",
+                most,
+                f"is more than the cluster will have ({available})",
+                remedy="Lower max_machines of the bounds, or start a larger cluster.",
+            )
+        share, cost = self.bounds.budget_share, self.bounds.cost
+        if share in NOTHING or is_template(cost) or cost in (MACHINE_SECONDS, DOLLARS):
+            return
+        if cost != PAPERS_COST or self.goal.deadline_seconds in NOTHING:
+            raise InvalidParameterError(
+                "budget_share",
+                share,
+                f'says nothing with cost="{cost}", by which production costs nothing',
+                remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
+            )
+
+    def _check_prices(self) -> None:
+        stated = self.goal.price_per_hour
+        if is_template(stated):
+            return
+        of_all, read = prices("price_per_hour", stated)
+        # Of a mapping as it is stated: a template in it counts as a price.
+        by_type = stated if isinstance(stated, Mapping) else read
+        for cluster in self.clusters:
+            if of_all is None and by_type.get(cluster.instance_type) in NOTHING and not cluster.has_price:
+                raise InvalidParameterError(
+                    "price_per_hour",
+                    stated,
+                    f"leaves open what a machine of type {cluster.instance_type} costs",
+                    remedy="Give the dollars for one machine and hour, or a mapping of them by type.",
+                )
+
+    def _check_production(self) -> None:
+        goal, names = self.goal, [cluster.instance_type for cluster in self.clusters]
+        for each in goal.untrained_types:
+            require_likeness(each.instance_type, each.like, names)
+        first = self.clusters[0]
+        allowed = [goal.min_machines, goal.max_machines, goal.allowed_machines]
+        if len(self.clusters) > 1 or not first.limits_production or has_template(allowed):
+            return
+        machines = machine_counts(
+            minimum=goal.min_machines, maximum=goal.max_machines, allowed=goal.allowed_machines
+        )
+        if machines[-1] > first.machines:
+            raise InvalidParameterError(
+                "max_machines" if goal.allowed_machines in NOTHING else "allowed_machines",
+                machines[-1],
+                f"is outside the 1 to {first.machines} machines that production may have",
+                remedy="Correct it, or allow or start more machines.",
+            )
+
+    def _check_emr(self) -> None:
+        require_emr_input("path", self.input.path, self.input.sampling)
+        require_step_options(self.job.submit_options)
+        application, staging = self.job.application, self.staging_uri
+        if staging is not None and not is_template(staging):
+            require_s3_folder("staging_uri", staging)
+        if staging is None and not is_template(application) and not is_remote(application):
+            raise InvalidParameterError(
+                "application",
+                application,
+                "is a local path, which the machines of EMR cannot read",
+                remedy="Upload it and write s3://..., or set staging_uri to a folder on S3 to have it "
+                "uploaded, or write local:///PATH for a file on the machines.",
+            )
+
+
+def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: bool) -> None:
+    """Refuse arguments by which each sample run would read the whole input.
+
+    Args:
+        arguments: of the application, with their templates: rendered, they tell no more.
+        sampling: how the sample is taken. Where it is staged, the application must be told its place; where
+            it is left to the application, the share.
+        reads_all: sample runs are to read all of the input.
+
+    Raises:
+        InvalidParameterError: they do not name the sample.
+    """
+    texts = [each for each in arguments if isinstance(each, str)]
+    if reads_all or is_template(sampling) or len(texts) < len(arguments):
+        return
+    templates = " ".join(text for text in texts if is_template(text))
+    named = {by_dot or by_bracket for by_dot, by_bracket in _OF_SAMPLE.findall(templates)}
+    # Without a name it is the whole sample, from which a template may take what it likes.
+    wanted = ("scale", "partitions", "") if sampling == ARGUMENT else ("input", "")
+    if named.isdisjoint(wanted):
+        raise InvalidParameterError(
+            "application_args",
+            texts,
+            f"names no {{{{ sample.{wanted[0]} }}}}: each sample run would read the whole input",
+            remedy=f'Write "{{{{ sample.{wanted[0]} }}}}" where the application is told '
+            f"{'its share' if sampling == ARGUMENT else 'its input'}, and another output than production's.",
+        )
+
+
+def require_emr_input(parameter: str, path: str, sampling: str) -> None:
+    """Refuse a sample that would lie where the machines of EMR cannot read it.
+
+    Args:
+        parameter: that states the path.
+        path: of the production input.
+        sampling: how samples are taken.
+
+    Raises:
+        InvalidParameterError: a local input, or a way of sampling that writes beside the task.
+    """
+    if not is_template(path) and ("://" not in path or path.startswith("file://")):
+        raise InvalidParameterError(
+            parameter,
+            path,
+            "is a local path, which the machines of EMR cannot read",
+            remedy="Put the input on S3.",
+        )
+    if sampling == FIRST_ROWS:
+        raise InvalidParameterError(
+            "sampling",
+            sampling,
+            "copies rows to a folder of the Airflow worker, which the machines of EMR cannot read",
+            remedy='Use "files" or "argument".',
+        )
+
+
+def require_likeness(instance_type: str, like: str, trained: Sequence[str]) -> None:
+    """Refuse a type to extrapolate to that was trained, or is like none that was.
+
+    Args:
+        instance_type: the type.
+        like: the one that it is likened to.
+        trained: names of those that have a training.
+
+    Raises:
+        InvalidParameterError: it has a model of its own, or there is none to take.
+    """
+    if instance_type in trained:
+        raise InvalidParameterError(
+            "untrained_types", instance_type, "was trained", remedy="Leave it out: its own model is used."
+        )
+    if like not in trained and not is_template(like):
+        raise InvalidParameterError(
+            f"untrained_types[{instance_type!r}].like",
+            like,
+            "is none of the types that were trained",
+            remedy=f"Use one of {', '.join(trained)}.",
+        )
+
+
+def _reads_all(bounds: DesignBounds) -> bool:
+    """Whether all sample runs read the whole input by design, such as where only machines are varied."""
+    least = bounds.min_scale
+    return least not in NOTHING and not is_template(least) and number("min_scale", least) >= 1
+
+
+def _fields_of(settings: Any) -> dict[str, Any]:
+    """The fields by name, without copies of what they hold: outputs of tasks must stay those of the DAG."""
+    told = {each.name: getattr(settings, each.name) for each in fields(settings)}
+    return {name: _plain(value) for name, value in told.items()}
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value):
+        return _fields_of(value)
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
