@@ -1,0 +1,221 @@
+"""What cannot work is refused before anything is started, with the DAG file or by the first task."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import DAG
+
+from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.setting_checks import require_sample_named
+from airflow_provider_ernest.specification import (
+    BillingTerms,
+    ConnectedCluster,
+    DesignBounds,
+    ModelSettings,
+    Reuse,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+    UntrainedType,
+)
+from airflow_provider_ernest.task_group import ErnestTaskGroup
+
+GOAL = {"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1}
+JOB = {"name": "enrich", "application": "job.py", "application_args": ["{{ sample.input }}"]}
+CONNECTED = {"spark_conn_id": "lake", "machines": 4, "cores_per_machine": 2}
+EMR = EmrClusterSpec(
+    machines=4,
+    instance_type="m5.xlarge",
+    release_label="emr-7.5.0",
+    log_uri="s3://logs/emr",
+    event_log_uri="s3://logs/spark",
+    cores_per_machine=4,
+)
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "named"),
+    [
+        (SizingGoal, {**GOAL, "deadline_seconds": None}, "is no goal. Give exactly one"),
+        (SizingGoal, {**GOAL, "budget_dollars": 2}, r"\(60, 2\) is two goals"),
+        (SizingGoal, {**GOAL, "deadline_seconds": -90}, "^deadline_seconds=-90 is not above 0"),
+        (SizingGoal, {**GOAL, "confidence": 95}, "confidence=95.* is not between 0 and 1"),
+        (SizingGoal, {**GOAL, "price_per_hour": -0.1}, "price_per_hour=-0.1 is not above 0"),
+        (SizingGoal, {**GOAL, "price_per_hour": {"a": 0}}, r"price_per_hour\['a'\]=0 is not above 0"),
+        (SizingGoal, {**GOAL, "objective": "cheap"}, "objective='cheap' is unknown. Use one of cheapest"),
+        (SizingGoal, {**GOAL, "on_inadequate": "ignore"}, "on_inadequate='ignore' is unknown"),
+        (SizingGoal, {**GOAL, "max_error_percent": 0}, "max_error_percent=0 is not above 0"),
+        (SizingGoal, {**GOAL, "scale": "large"}, "scale='large' is not a finite number"),
+        (SizingGoal, {**GOAL, "min_machines": 5}, "min_machines=5 is more than max_machines=4"),
+        (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
+        (SizingGoal, {**GOAL, "allow_mixed": "{{ x }}"}, "allow_mixed=.* is neither True nor False"),
+        (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is no BillingTerms"),
+        (SizingGoal, {**GOAL, "untrained_types": [{}]}, "untrained_types={} is no UntrainedType"),
+        (BillingTerms, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
+        (
+            UntrainedType,
+            {"instance_type": "big", "like": "small", "relative_speed": 1, "price_per_hour": -1},
+            r"untrained_types\['big'\]\.price_per_hour=-1 is not above 0",
+        ),
+        (SampledInput, {"path": "/in", "sampling": "file"}, "sampling='file' is unknown. Use one of files"),
+        (SampledInput, {"path": "/in", "partitions": 0}, "partitions=0 is not a number of at least 1"),
+        (SampledInput, {"path": ""}, "path='' is not a text"),
+        (SparkJob, {**JOB, "application_args": "--in /data"}, "application_args=.* is no list of texts"),
+        (SparkJob, {**JOB, "application_args": ["--top", 5]}, r"application_args\[1\]=5 is no text"),
+        (SparkJob, {**JOB, "conf": ["a=b"]}, "conf=.* is no mapping"),
+        (SparkJob, {**JOB, "iterations": 20}, "iterations=20 cannot be predicted .*sample_iterations"),
+        (DesignBounds, {"max_machines": 4, "cost": "euro"}, "cost='euro' is unknown"),
+        (DesignBounds, {"max_machines": 4, "cost": "dollars"}, "cost_options={} lacks full_seconds"),
+        (DesignBounds, {"max_machines": 4, "cost_options": {"price": 1}}, "cost_options='price' is unknown"),
+        (DesignBounds, {"max_machines": 4, "criterion": "best"}, "criterion='best' is unknown"),
+        (DesignBounds, {"max_machines": 4, "max_scale": 10}, "max_scale=10 is more than the whole input"),
+        (DesignBounds, {"max_machines": 4, "min_scale": 0.5}, "min_scale=0.5 is more than max_scale=0.1"),
+        (DesignBounds, {"max_machines": 4, "budget": 1, "budget_share": 1}, "is two budgets"),
+        (ModelSettings, {"method": "best"}, "method='best' is unknown"),
+        (ModelSettings, {"terms": "machines"}, "terms='machines' is no list of texts"),
+        (
+            ModelSettings,
+            {"extension_terms": ["scale"]},
+            'extension_terms=.* cannot be with method="averaging"',
+        ),
+        (Reuse, {"max_growth": 0.5}, "max_growth=0.5 is not a number of at least 1"),
+        (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither true nor false"),
+        (ConnectedCluster, {**CONNECTED, "machines": "4 or 5"}, "machines='4 or 5' is not"),
+        (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is no http address"),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_the_dag_file(kind: Any, fields: dict[str, Any], named: str):
+    with pytest.raises(InvalidParameterError, match=named):
+        kind(**fields)
+
+
+def test_templates_are_left_for_the_tasks():
+    text = "{{ params.x }}"
+    SizingGoal(deadline_seconds=text, budget_dollars=text, max_machines=text, price_per_hour={"a": text})
+    SampledInput(path=text, partitions=text, sampling=text, seed=text)
+    DesignBounds(
+        max_machines=text, max_scale=text, cost=text, criterion=text, cost_options={"price_per_hour": text}
+    )
+    ModelSettings(method=text, extension_terms=["scale"])
+    Reuse(max_age_days=text, accept_unknown_application=text)
+
+
+def group(**changes: Any) -> dict[str, Any]:
+    """The tasks of a group."""
+    arguments = {
+        "job": SparkJob(**JOB),
+        "input": SampledInput(path="/data", partitions=100),
+        "bounds": DesignBounds(max_machines=4),
+        "cluster": LocalClusterSpec(machines=4),
+        "goal": SizingGoal(**GOAL),
+        **changes,
+    }
+    with DAG("nightly", schedule=None) as dag:
+        ErnestTaskGroup(**arguments)
+    return dict(dag.task_dict)
+
+
+ON_S3 = {
+    "cluster": EMR,
+    "input": SampledInput(path="s3://data/in", partitions=9),
+    "staging_uri": "s3://jobs/",
+}
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        (
+            {"cluster": {"machines": 4}},
+            r"cluster={'machines': 4} is no LocalClusterSpec or EC2ClusterSpec or",
+        ),
+        ({"goal": GOAL}, "goal=.* is no SizingGoal"),
+        ({"parallel_runs": 0}, "parallel_runs=0"),
+        ({"run_retries": -1}, "run_retries=-1"),
+        ({"run_timeout_seconds": 0}, "run_timeout_seconds=0"),
+        (
+            {"bounds": DesignBounds(max_machines=8)},
+            r"max_machines=8 is more than the cluster will have \(4\)",
+        ),
+        (
+            {"job": SparkJob(name="a", application="a.py")},
+            r"application_args=\[\] names no {{ sample\.input }}",
+        ),
+        (
+            {"input": SampledInput(path="/data", partitions=9, sampling="argument")},
+            r"names no {{ sample\.scale }}",
+        ),
+        (
+            {"goal": SizingGoal(**{**GOAL, "price_per_hour": {"m5.large": 1}})},
+            r"price_per_hour={'m5\.large': 1} leaves open what a machine of type local costs",
+        ),
+        ({"goal": SizingGoal(**{**GOAL, "max_machines": 8})}, "max_machines=8 is outside the 1 to 4"),
+        (
+            {
+                "bounds": DesignBounds(max_machines=4, budget_share=0.05),
+                "goal": SizingGoal(max_machines=4, budget_dollars=1, price_per_hour=1),
+            },
+            'budget_share=0.05 says nothing with cost="relative_time"',
+        ),
+        ({**ON_S3, "staging_uri": None}, "application='job.py' is a local path"),
+        ({**ON_S3, "staging_uri": "jobs/"}, "staging_uri='jobs/' is no folder on S3"),
+        ({**ON_S3, "input": SampledInput(path="/data", partitions=9)}, "path='/data' is a local path"),
+        (
+            {**ON_S3, "job": SparkJob(**JOB, submit_options={"verbose": True})},
+            "submit_options='verbose' is not known to a step of EMR",
+        ),
+    ],
+)
+def test_what_does_not_fit_together_is_refused_with_the_dag_file(changes: dict[str, Any], named: str):
+    with pytest.raises(InvalidParameterError, match=named):
+        group(**changes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sampling", "reads_all"),
+    [
+        (["--in={{sample['input']}}"], "files", False),
+        (["{% for x in sample.input.split() %}{{ x }}{% endfor %}"], "first_rows", False),
+        (["{{ sample | tojson }}"], "argument", False),
+        (["{{ sample.partitions }}"], "argument", False),
+        (["/data"], "files", True),
+        (["/data"], "{{ params.sampling }}", False),
+    ],
+)
+def test_arguments_that_read_no_more_than_the_sample(arguments: list[str], sampling: str, reads_all: bool):
+    require_sample_named(arguments, sampling, reads_all=reads_all)
+
+
+X = "{{ params.x }}"
+
+
+def goal(**changes: Any) -> dict[str, Any]:
+    return {"goal": SizingGoal(**{**GOAL, **changes})}
+
+
+@pytest.mark.parametrize(
+    ("changes", "rendered", "named"),
+    [
+        (goal(confidence=X), "95", "confidence=.* is not between 0 and 1"),
+        (goal(deadline_seconds=X), "-9", ": deadline_seconds='-9' is not above 0"),
+        (goal(deadline_seconds=X), "", "is no goal"),
+        (goal(objective=X), "no.such.rule", "objective='no.such.rule' cannot be imported"),
+        (goal(on_inadequate=X), "ignore", "on_inadequate='ignore' is unknown"),
+        ({"input": SampledInput(path="/in", partitions=9, sampling=X)}, "file", "sampling='file' is unknown"),
+        ({"bounds": DesignBounds(max_machines=X)}, "8", "max_machines='8' is more than the cluster"),
+        ({"job": SparkJob(**JOB, submit_options={"verbos": True})}, "", "submit_options='verbos'"),
+    ],
+)
+def test_what_only_a_task_can_see_fails_the_first_one(changes: dict[str, Any], rendered: str, named: str):
+    """It comes ahead of the check and the start of any cluster."""
+    find = group(**changes)["ernest.find_model"]
+    assert find.upstream_task_ids == set()
+    find.render_template_fields({"params": {"x": rendered}})
+
+    with pytest.raises(AirflowFailException, match=named):
+        find.execute({})
