@@ -272,12 +272,13 @@ def rendered_type(given: Mapping[str, Any]) -> UntrainedType:
         raise InvalidParameterError(
             "untrained_types", dict(given), "names no type", remedy="Give instance_type and like."
         )
+    numbers: dict[str, Any] = {name: given.get(name) for name in _UNTRAINED_READERS}
     stated = UntrainedType(
         instance_type=named,
         like=like,
-        relative_speed=given.get("relative_speed"),
-        price_per_hour=given.get("price_per_hour"),
-        cores_per_machine=given.get("cores_per_machine"),
+        relative_speed=numbers["relative_speed"],
+        price_per_hour=numbers["price_per_hour"],
+        cores_per_machine=numbers["cores_per_machine"],
     )
     return replace(stated, **read_fields(vars(stated), _UNTRAINED_READERS))
 

@@ -167,8 +167,8 @@ class SparkJob:
     application_args: Sequence[str] = ()
     conf: Mapping[str, str] = field(default_factory=dict)
     submit_options: Mapping[str, Any] = field(default_factory=dict)
-    iterations: int | None = None
-    sample_iterations: int | None = None
+    iterations: Number | None = None
+    sample_iterations: Number | None = None
 
     def __post_init__(self) -> None:
         """Refuse what could not be submitted, or not be predicted."""

@@ -62,6 +62,21 @@ def require_number(
     raise InvalidParameterError(field, value, f"is not {what} {bounds}")
 
 
+def require_price(field: str, value: object) -> None:
+    """Check the dollars for a machine and hour: by a price of 0 nothing could be decided.
+
+    Raises:
+        InvalidParameterError: it is no finite number above 0.
+    """
+    if not is_number(value) or value <= 0:
+        raise InvalidParameterError(
+            field,
+            value,
+            "is not a number of dollars above 0",
+            remedy="Give the dollars for one machine and hour.",
+        )
+
+
 def require_flags(values: Mapping[str, object]) -> None:
     """Check flags by their names.
 

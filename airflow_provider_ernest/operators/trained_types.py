@@ -16,7 +16,7 @@ UNKNOWN = "unknown"
 
 UNTOLD = "its training failed or was skipped (see the tasks sample_run and fit_model)"
 
-NO_CLUSTER = "Its cluster did not start (see the tasks design, check_cluster and create_cluster)"
+NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check_cluster and create_cluster)"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from airflow_provider_ernest.clusters.spec_values import (
     require_flags,
     require_match,
     require_number,
+    require_price,
     require_whole,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -68,7 +69,7 @@ def check_spec(spec: EC2ClusterSpec) -> None:
     flags = ("spot", "on_demand_fallback", "public_address", "network_encryption")
     require_flags({field: getattr(spec, field) for field in flags})
     if spec.price_per_hour is not None:
-        require_number("price_per_hour", spec.price_per_hour, minimum=0, unit="dollars")
+        require_price("price_per_hour", spec.price_per_hour)
 
 
 def _check_machines(spec: EC2ClusterSpec) -> None:

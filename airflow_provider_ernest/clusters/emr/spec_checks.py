@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.clusters.spec_values import MIN_MEMORY_MEGABYTES, require_number, require_whole
+from airflow_provider_ernest.clusters.spec_values import (
+    MIN_MEMORY_MEGABYTES,
+    is_line,
+    require_number,
+    require_price,
+    require_whole,
+)
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
@@ -21,6 +28,20 @@ _OPTIONAL_COUNTS = {
 _RELEASE = re.compile(r"emr-(\d+)\.(\d+)\.(\d+)")
 _S3_ADDRESS = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")
 _BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_TEXTS = (
+    "instance_type",
+    "master_instance_type",
+    "subnet",
+    "service_role",
+    "job_flow_role",
+    "key_name",
+    "master_security_group",
+    "core_security_group",
+    "service_access_security_group",
+    "security_configuration",
+    "ebs_volume_type",
+    "python",
+)
 _OUR_TAGS = ("ernest:", "aws:")
 
 
@@ -39,12 +60,13 @@ def check_spec(spec: EmrClusterSpec) -> None:
     for field in ("time_to_live_seconds", "start_timeout_seconds"):
         require_number(field, getattr(spec, field), minimum=1, unit="seconds")
     if spec.price_per_hour is not None:
-        require_number("price_per_hour", spec.price_per_hour, minimum=0)
+        require_price("price_per_hour", spec.price_per_hour)
+    _check_types(spec)
     _check_texts(spec)
 
 
 def _check_texts(spec: EmrClusterSpec) -> None:
-    for field in ("instance_type", "service_role", "job_flow_role"):
+    for field in ("instance_type", "service_role", "job_flow_role", "ebs_volume_type"):
         if not getattr(spec, field):
             raise InvalidParameterError(field, getattr(spec, field), "is empty")
     for field in ("log_uri", "event_log_uri"):
@@ -59,6 +81,20 @@ def _check_texts(spec: EmrClusterSpec) -> None:
             raise InvalidParameterError(
                 "tags", tag, f"begins with one of {_OUR_TAGS}, which are not yours to set"
             )
+
+
+def _check_types(spec: EmrClusterSpec) -> None:
+    for field in _TEXTS:
+        value = getattr(spec, field)
+        if value is not None and not is_line(value):
+            raise InvalidParameterError(field, value, "is not a text of one line")
+    for field in ("applications", "bootstrap_actions", "configurations"):
+        if not isinstance(getattr(spec, field), tuple | list):
+            raise InvalidParameterError(
+                field, getattr(spec, field), "is no tuple", remedy=f"Write {field}=(...,), one for each."
+            )
+    if not isinstance(spec.tags, Mapping):
+        raise InvalidParameterError("tags", spec.tags, "is no mapping of names to values")
 
 
 def check_bootstrap_action(action: BootstrapAction) -> None:

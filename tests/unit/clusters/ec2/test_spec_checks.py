@@ -31,7 +31,7 @@ FULL = GOOD | {
     "memory_megabytes_per_machine": 450,
     "smallest_acceptable": 4,
     "over_allocation": 1,
-    "price_per_hour": 0,
+    "price_per_hour": 0.1,
     "driver_host": "airflow-1.internal",
 }
 FOREIGN_TEMPLATE = {**GOOD, "launch_template": "spark-workers"}
