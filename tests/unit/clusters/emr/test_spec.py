@@ -18,7 +18,7 @@ from .conftest import specification
         ({"time_to_live_seconds": float("nan")}, r"time_to_live_seconds=nan"),
         ({"memory_megabytes_per_machine": 449}, r"memory_megabytes_per_machine=449"),
         ({"price_per_hour": -1}, r"price_per_hour=-1"),
-        ({"instance_type": ""}, r"instance_type='' is empty"),
+        ({"instance_type": ""}, r"instance_type='' is not a text of one line"),
         ({"log_uri": "/var/log"}, r"log_uri='/var/log' is no folder on S3.*s3://BUCKET"),
         ({"event_log_uri": "s3://bucket/a b; rm"}, r"event_log_uri=.*is no folder on S3"),
         ({"log_uri": "s3://b/l"}, r"log_uri='s3://b/l' names a bucket 'b' that cannot be.*3 to 63"),
