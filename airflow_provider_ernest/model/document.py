@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
-from functools import cache
 from typing import Any, ClassVar, NamedTuple, Self, cast, get_args, get_origin, get_type_hints
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
@@ -109,8 +108,16 @@ class _Fields(NamedTuple):
     measured: tuple[str, ...]
 
 
-@cache
+_known_fields: dict[type[Document], _Fields] = {}
+
+
 def _fields(form: type[Document]) -> _Fields:
+    if form not in _known_fields:
+        _known_fields[form] = _fields_of(form)
+    return _known_fields[form]
+
+
+def _fields_of(form: type[Document]) -> _Fields:
     hints = get_type_hints(form)
     types = {field.name: [*_types_in(hints[field.name])] for field in fields(cast("Any", form))}
     inner = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 _TIME = "%Y%m%dT%H%M%S.%fZ"
 
@@ -15,6 +15,14 @@ def new_id(now: datetime) -> str:
         now: with its time zone; the name is in UTC.
     """
     return f"{now.astimezone(UTC):{_TIME}}-{secrets.token_hex(4)}"
+
+
+def new_id_after(moment: datetime) -> str | None:
+    """A name that sorts right behind all that were given at a moment; None where no time follows on it."""
+    try:
+        return new_id(moment + timedelta(microseconds=1))
+    except OverflowError:
+        return None
 
 
 def moment_of(name: str) -> datetime | None:

@@ -7,11 +7,13 @@ them lists them fast.
 from __future__ import annotations
 
 import logging
+from dataclasses import replace
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
 from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ProfileRecord
 from airflow_provider_ernest.model.document import Document
+from airflow_provider_ernest.model.identity import moment_of, new_id_after
 from airflow_provider_ernest.model.records import DecisionRecord, ModelMark, ObservationRecord, ProductionRun
 from airflow_provider_ernest.model.results import Model
 from airflow_provider_ernest.model.storage.catalogue import FOLDER
@@ -29,8 +31,10 @@ from airflow_provider_ernest.model.storage.stored_documents import (
     UNLISTED,
     Listed,
     Shelf,
+    type_folder,
 )
 from airflow_provider_ernest.model.storage.stored_documents import OBSERVATION as OBSERVATION
+from airflow_provider_ernest.model.storage.stored_files import store_errors
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +65,24 @@ class ModelStore(StoreReader):
             StoreError: the model cannot be written or read back, or another one has its id.
         """
         return self._save(MODELS, model)
+
+    def newest_of_its_job(self, model: Model) -> Model:
+        """A new model with an id that sorts behind those of its job and type of machine, to be saved.
+
+        Ids begin with the time by the clock that they were given by. Where that is behind the clock of the
+        newest model's maker, the new one would count as the older of the two.
+
+        Raises:
+            StoreError: the store cannot be read.
+        """
+        folder = type_folder(self.root, model.job, model.instance_type)
+        with store_errors(f"The models in {folder} cannot be listed"):
+            names = [str(path.name) for path in MODELS.newest_first(folder)]
+        newest = next((moment for name in names if (moment := moment_of(name))), None)
+        own = moment_of(model.model_id)
+        if newest is None or own is None or own > newest:
+            return model
+        return replace(model, model_id=new_id_after(newest) or model.model_id)
 
     def save_decision(self, record: DecisionRecord) -> Any:
         """Write a decision; see `save`."""

@@ -160,6 +160,7 @@ class FitModelOperator(TellsLineage, BaseOperator):
             model = self._train(
                 observations, store, design=design, cluster=self._cluster(), origin=origin_of(context)
             )
+            model = store.newest_of_its_job(model)
             stored_at = store.save(model)
             self.tells_lineage(model)
             self.log.info("Model %s is stored at %s", model.model_id, stored_at)

@@ -134,7 +134,8 @@ def _learn(lineage: _Lineage, production: ProductionRun, record: DecisionRecord,
     if learned is None:
         log.info("The model %s learns nothing from this run.", model.model_id)
         return
-    lineage.store.save(replace(learned, origin=production.origin))
+    learned = lineage.store.newest_of_its_job(replace(learned, origin=production.origin))
+    lineage.store.save(learned)
     log.info(
         "The model has learned: it goes on as %s, from %d sample runs and %d production runs.",
         learned.model_id,
