@@ -18,7 +18,7 @@ def test_a_local_cluster_needs_the_folder_of_its_like(cluster_handle):
 
 
 def test_a_cluster_on_ec2_is_reopened_through_the_given_client(cluster_handle):
-    handle = replace(cluster_handle, kind="ec2")
+    handle = replace(cluster_handle, kind="ec2", name=f"ernest-here-{'0f' * 10}")
     opened = reopen(handle, client=lambda service: None)
     assert isinstance(opened, RunningCluster)
 

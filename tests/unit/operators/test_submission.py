@@ -15,6 +15,7 @@ from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.directory import ClusterDirectory
+from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
 from airflow_provider_ernest.clusters.emr.steps import StepRun
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.model.documents import Experiment
@@ -183,7 +184,10 @@ def on_emr(emr: Any) -> ClusterHandle:
         {**group, "InstanceRole": "CORE", "InstanceCount": 1},
     ]
     instances = {"InstanceGroups": groups, "KeepJobFlowAliveWhenNoSteps": True}
-    name = emr.run_job_flow(Name="ernest-x", ReleaseLabel="emr-7.5.0", Instances=instances)["JobFlowId"]
+    cluster_name = f"ernest-here-{'0f' * 10}"
+    tags = [{"Key": CLUSTER_TAG, "Value": cluster_name}]
+    started = emr.run_job_flow(Name=cluster_name, ReleaseLabel="emr-7.5.0", Instances=instances, Tags=tags)
+    name = started["JobFlowId"]
     return handle(
         "emr",
         name=name,
