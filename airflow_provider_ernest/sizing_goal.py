@@ -161,7 +161,9 @@ class UntrainedType:
         named = {f"{where}.{name}": value for name, value in vars(self).items()}
         readers = {f"{where}.{name}": read for name, read in _UNTRAINED_READERS.items()}
         read = read_fields(named, readers)
-        if self.cores_per_machine in NOTHING and read.get(f"{where}.relative_speed") != 1:
+        # A template may yet tell them; what is read as None does not.
+        are_open = read.get(f"{where}.cores_per_machine", 1) is None
+        if are_open and read.get(f"{where}.relative_speed") != 1:
             raise InvalidParameterError(
                 f"{where}.cores_per_machine",
                 None,

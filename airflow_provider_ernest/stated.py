@@ -102,11 +102,14 @@ def whole_number(parameter: str, value: Any) -> int:
     return int(result)
 
 
-optional_number = optional(number)
-"""A finite number or None."""
+def optional_number(parameter: str, value: Any) -> float | None:
+    """A finite number, or None where none is given."""
+    return None if value in NOTHING else number(parameter, value)
 
-optional_whole_number = optional(whole_number)
-"""A whole number or None."""
+
+def optional_whole_number(parameter: str, value: Any) -> int | None:
+    """A whole number, or None where none is given."""
+    return None if value in NOTHING else whole_number(parameter, value)
 
 
 def positive(parameter: str, value: Any) -> float:
