@@ -1,7 +1,12 @@
 """Shared by all tests: an Airflow home of their own, before anything imports Airflow."""
 
+from __future__ import annotations
+
 import os
 import tempfile
+
+import pytest
+from xdist.scheduler import LoadFileScheduling
 
 # Airflow reads its home on import; tests must not see the own one of a developer, nor that of another process
 # that shares their work. Removed at the end.
@@ -11,3 +16,16 @@ os.environ.setdefault("AIRFLOW__CORE__LOAD_EXAMPLES", "False")
 os.environ.setdefault("AIRFLOW__USAGE_DATA_COLLECTION__ENABLED", "False")
 # What is in use lies in the temporary folder, which tests can replace.
 os.environ.pop("XDG_RUNTIME_DIR", None)
+
+
+class ByFile(LoadFileScheduling):
+    """Gives whole files to each process, and all of tests/browser to one: its files share an Airflow."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return "tests/browser" if file.startswith("tests/browser/") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
+    """Called where several processes share the tests."""
+    return ByFile(config, log)

@@ -69,10 +69,31 @@ def input_files(tmp_path: Path) -> Path:
     return folder
 
 
+_mishaps: list[str] = []
+"""Lines of the leak table, from all processes that shared the tests."""
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Hand what was tried to leave machines running to the process that writes the summary."""
+    from tests.integration import leak_table
+
+    if (answer := getattr(session.config, "workeroutput", None)) is not None:
+        answer["mishaps"] = leak_table.lines()
+    else:
+        _mishaps.extend(leak_table.lines())
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take it from a process that has ended."""
+    _mishaps.extend(getattr(node, "workeroutput", {}).get("mishaps", ()))
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """Show what was tried to leave machines running, and what ended them."""
     from tests.integration import leak_table
 
-    if leak_table.ROWS:
+    if _mishaps:
         terminalreporter.section("machines after mishaps")
-        leak_table.table(terminalreporter.write_line)
+        for line in [leak_table.HEADING, *_mishaps]:
+            terminalreporter.write_line(line)

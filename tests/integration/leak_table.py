@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from tests.ec2_testbed import Testbed
 from tests.integration.conftest import wait_until
 
 ROWS: list[LeakCase] = []
-"""All cases that ran in this session of pytest, in order."""
+"""All cases that ran in this process, in order."""
 
 
 @dataclass
@@ -72,11 +71,16 @@ class LeakCase:
         self.launched = len(now - self._before)
 
 
-def table(write: Callable[[str], None]) -> None:
-    """Write the table."""
-    if not ROWS:
-        return
-    write(f"{'what happened':66s} {'ended by':34s} {'launched':>8s} {'at once':>8s} {'gone after':>10s}")
-    for row in ROWS:
-        gone = "STILL ALIVE" if row.seconds is None else f"{row.seconds:8.1f} s"
-        write(f"{row.mishap:66s} {row.ended_by:34s} {row.launched:8d} {row.seen:8d} {gone:>10s}")
+HEADING = f"{'what happened':66s} {'ended by':34s} {'launched':>8s} {'at once':>8s} {'gone after':>10s}"
+
+
+def lines() -> list[str]:
+    """The table of the cases that ran in this process, without its heading."""
+    return [
+        f"{row.mishap:66s} {row.ended_by:34s} {row.launched:8d} {row.seen:8d} {_gone(row):>10s}"
+        for row in ROWS
+    ]
+
+
+def _gone(row: LeakCase) -> str:
+    return "STILL ALIVE" if row.seconds is None else f"{row.seconds:8.1f} s"

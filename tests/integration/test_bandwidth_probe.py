@@ -23,7 +23,7 @@ from airflow_provider_ernest.spark.master import read_state
 from airflow_provider_ernest.spark.probing import APPLICATION, probe_bandwidth
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.alone, pytest.mark.spark]
 
 
 @pytest.fixture(autouse=True)

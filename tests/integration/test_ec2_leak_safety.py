@@ -12,9 +12,11 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from airflow_provider_ernest.spark.master import read_state
@@ -112,6 +114,15 @@ class Task:
     def reaper(self) -> None:
         """Run the task that ends what is overdue."""
         self._start("reap_clusters", "ReapClustersOperator", {"grace_seconds": 0}, "reap", 1).finish()
+
+    def drivers(self) -> list[psutil.Process]:
+        """Of the probes that the attempts have started, and not of another test's."""
+        return [one for one in processes_mentioning("bandwidth_probe.py") if self._has_started(one)]
+
+    def _has_started(self, process: psutil.Process) -> bool:
+        with suppress(psutil.Error):
+            return process.environ().get("AIRFLOW_HOME") == str(self.home / "airflow")
+        return False
 
     def kill_all(self) -> None:
         """Kill the attempts that still run, and end what they have left."""
@@ -388,11 +399,12 @@ def test_ended_by_airflow_during_the_probe(bed: Testbed, spark_task: Task):
     attempt = spark_task.attempt(**LONG_PROBE)
     case.wait_for_machines(MACHINES)
     wait_for_probe(bed)
+    assert spark_task.drivers()
     case.strikes()
     attempt.end_as_airflow_does()
 
     case.none_within(20)
-    assert not processes_mentioning("bandwidth_probe.py"), "the probe's driver has ended with its task"
+    assert not spark_task.drivers(), "the probe's driver has ended with its task"
 
 
 def test_killed_during_the_probe_and_tried_again(bed: Testbed, spark_task: Task):
@@ -401,9 +413,7 @@ def test_killed_during_the_probe_and_tried_again(bed: Testbed, spark_task: Task)
     case.wait_for_machines(MACHINES)
     wait_for_probe(bed)
     killed.kill()
-    wait_until(
-        lambda: not processes_mentioning("bandwidth_probe.py"), seconds=15, what="the end of the probe"
-    )
+    wait_until(lambda: not spark_task.drivers(), seconds=15, what="the end of the probe")
 
     # Of the same specification, else the machines are of no use to it.
     handle = spark_task.attempt(2, **LONG_PROBE).finish(240)

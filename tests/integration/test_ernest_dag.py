@@ -79,6 +79,7 @@ def trained(server: AirflowServer) -> tuple[str, list[TaskInstance]]:
         return run(client, "example_ernest_local", conf={"deadline_seconds": 130})
 
 
+@pytest.mark.alone
 def test_the_example_dag_sizes_its_production_run(
     api: AirflowApi, server: AirflowServer, trained: tuple[str, list[TaskInstance]]
 ):
@@ -125,6 +126,7 @@ def test_the_example_dag_sizes_its_production_run(
     assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"
 
 
+@pytest.mark.alone
 def test_the_next_run_reuses_its_model(
     api: AirflowApi, server: AirflowServer, trained: tuple[str, list[TaskInstance]]
 ):
@@ -175,15 +177,12 @@ def test_a_run_marked_failed_leaves_nothing_running(api: AirflowApi, server: Air
     api.wait_for_dag(dag_id)
     api.unpause(dag_id)
     run_id = api.trigger(dag_id)
-    wait_until(
-        lambda: processes_mentioning("--hold-task-seconds=600"), seconds=240, what="the first sample run"
-    )
+    staged = str(server.home / "ernest" / "staging")
+    wait_until(lambda: processes_mentioning(staged), seconds=240, what="the first sample run")
 
     api.mark_failed(dag_id, run_id)
 
-    wait_until(
-        lambda: not processes_mentioning("--hold-task-seconds=600"), seconds=60, what="the end of the run"
-    )
+    wait_until(lambda: not processes_mentioning(staged), seconds=60, what="the end of the run")
     wait_until(
         lambda: not processes_mentioning(clusters_of(server)), seconds=120, what="the end of the cluster"
     )

@@ -21,6 +21,7 @@ from tests.ec2_testbed import Performance
 from tests.integration.conftest import processes_mentioning
 
 pytestmark = [
+    pytest.mark.alone,
     pytest.mark.skipif(SlowableCluster.missing() is not None, reason=SlowableCluster.missing() or ""),
     pytest.mark.spark,
     pytest.mark.timeout(600),

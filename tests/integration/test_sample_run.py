@@ -173,13 +173,13 @@ def test_a_run_that_takes_too_long_is_ended(cluster, input_files):
     assert not processes_mentioning(str(input_files.parent)), "neither driver nor executors are left"
 
 
-def test_executors_that_cannot_start_end_the_run(cluster, input_files, monkeypatch):
+def test_executors_that_cannot_start_end_the_run(cluster, input_files, monkeypatch, airflow_home):
     """Spark itself would start them again and again, and the run would never end."""
     monkeypatch.setattr(run_watch, "REGISTER_SECONDS", 8.0)
     conf = {**CONF, "spark.executor.extraJavaOptions": "-XX:+UseSerialGC -XX:+UseG1GC"}
     with pytest.raises(SampleRunError, match="0 of its 2 machines registered within 8 s"):
         observe(sample_run(cluster, input_files, conf=conf))
-    assert not processes_mentioning(str(APPLICATION))
+    assert not processes_mentioning(str(airflow_home))
 
 
 def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_files):
@@ -238,10 +238,10 @@ def test_a_sigkilled_task_takes_its_spark_application_with_it(cluster, input_fil
         seconds=30,
         what="the end of the application",
     )
-    wait_until(lambda: not processes_mentioning(str(APPLICATION)), seconds=30, what="the end of the driver")
+    wait_until(lambda: not processes_mentioning(str(airflow_home)), seconds=30, what="the end of the driver")
 
 
-def test_a_killed_task_takes_its_spark_application_with_it(cluster, input_files):
+def test_a_killed_task_takes_its_spark_application_with_it(cluster, input_files, airflow_home):
     operator = sample_run(cluster, input_files, "--hold-task-seconds=600")
 
     def kill_when_running() -> None:
@@ -257,7 +257,7 @@ def test_a_killed_task_takes_its_spark_application_with_it(cluster, input_files)
     with pytest.raises(SampleRunError):
         observe(operator)
     killer.join()
-    assert not processes_mentioning(str(APPLICATION))
+    assert not processes_mentioning(str(airflow_home))
     wait_until(
         lambda: not read_state(cluster.web_url, timeout_seconds=5).applications,
         seconds=30,
@@ -265,7 +265,7 @@ def test_a_killed_task_takes_its_spark_application_with_it(cluster, input_files)
     )
 
 
-def test_a_run_whose_cluster_dies_ends_too(input_files, tmp_path):
+def test_a_run_whose_cluster_dies_ends_too(input_files, tmp_path, airflow_home):
     local = LocalCluster(
         LocalClusterSpec(machines=1, memory_megabytes_per_machine=512),
         name="doomed",
@@ -288,7 +288,7 @@ def test_a_run_whose_cluster_dies_ends_too(input_files, tmp_path):
     with pytest.raises(SampleRunError):
         observe(sample_run(handle, input_files, "--hold-driver-seconds=600", machines=1))
     ender.join()
-    assert not processes_mentioning(str(APPLICATION))
+    assert not processes_mentioning(str(airflow_home))
 
 
 def processes_of(handle: ClusterHandle, word: str) -> list[psutil.Process]:
@@ -328,7 +328,7 @@ def test_a_run_that_loses_a_machine_is_no_measurement(input_files, tmp_path, air
             observe(sample_run(handle, input_files, "--hold-task-seconds=600"))
         loser.join()
         assert f"on machine {lost[0]}:" in str(told.value)
-        assert not processes_mentioning(str(APPLICATION))
+        assert not processes_mentioning(str(airflow_home))
 
         wait_until(
             lambda: len(read_state(handle.web_url, timeout_seconds=5).workers_alive) == 1,
