@@ -2,9 +2,11 @@
 PYTHON ?= python3.11
 VENV ?= .venv
 BIN := $(VENV)/bin
-# A whole file of tests at a time goes to one of so many processes.
+# A whole file of tests at a time goes to one of so many processes (see tests/conftest.py).
 WORKERS ?= 2
 SHARED_OUT := --numprocesses=$(WORKERS) --dist=loadfile
+# Longest first, so that the processes end at about the same time.
+INTEGRATION_TESTS := tests/browser tests/integration
 # The stock operators look for spark-submit on PATH.
 export PATH := $(abspath $(BIN)):$(PATH)
 
@@ -60,7 +62,8 @@ unit: install ## tests that start neither Spark nor Airflow
 	$(BIN)/python -m pytest $(SHARED_OUT) --doctest-modules tests/unit airflow_provider_ernest/model
 
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
-	$(BIN)/python -m pytest --durations=10 tests/integration tests/browser
+	$(BIN)/python -m pytest $(SHARED_OUT) --no-loadscope-reorder --durations=10 -m "not alone" $(INTEGRATION_TESTS)
+	$(BIN)/python -m pytest --durations=10 -m alone $(INTEGRATION_TESTS)
 
 format: install ## format the code
 	$(BIN)/ruff check --fix-only --quiet .
