@@ -61,7 +61,7 @@ def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) 
     suspects = _tight(columns, points.seconds)
     wrong = _wrong_one(columns, points, suspects)
     if wrong is not None:
-        return (np.arange(len(every)) == wrong) & ~points.agreeing
+        return np.asarray((np.arange(len(every)) == wrong) & ~points.agreeing, dtype=np.bool_)
     for short_of_memory, _ in zip(memory_cuts(points), prior.memory_cut, strict=False):
         if _decide(columns, points, ~short_of_memory):
             return short_of_memory
