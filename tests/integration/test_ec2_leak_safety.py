@@ -290,6 +290,8 @@ def test_ended_by_airflow_while_machines_boot(bed: Testbed, task: Task):
 def test_the_next_attempt_takes_over(bed: Testbed, task: Task, skip: int, what: str):
     case = LeakCase(f"retry after a kill during {what} RunInstances", "teardown", bed, most=MACHINES)
     bed.fail("RunInstances", when="hang", seconds=5, skip=skip)
+    # Longer than the retry waits for AWS to show what the killed attempt has launched.
+    task.arguments["time_to_live_seconds"] = 60 * 240
     killed = task.attempt(deferrable=True)
     wait_for_call(bed, "RunInstances", 1 + skip)
     killed.kill()
