@@ -24,7 +24,7 @@ from airflow_provider_ernest.model.predictors import (
     observed_columns,
 )
 from airflow_provider_ernest.model.results import FittedTerm, Model
-from airflow_provider_ernest.model.terms import check_terms, term_named
+from airflow_provider_ernest.model.terms import DICTIONARY, check_terms, term_named
 from airflow_provider_ernest.model.training_cluster import TrainingCluster
 from airflow_provider_ernest.model.validation import leave_one_out
 
@@ -111,7 +111,9 @@ def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]
     """Refuse runs of which one is wrong: with given terms each counts, whatever the others say."""
     columns = observed_columns(observations)
     merged = merge_repetitions(**{name: np.asarray(column, float) for name, column in columns.items()})
-    wrong = wrong_points(merged, terms, AveragingPrior(driver_share=0.0))
+    # By all usual terms: that a few given ones describe no run well is the model's fault, not a run's.
+    every = tuple(dict.fromkeys((*DICTIONARY, *terms)))
+    wrong = wrong_points(merged, every, AveragingPrior(driver_share=0.0))
     if wrong.any():
         raise contradiction(merged, np.flatnonzero(wrong).tolist())
 
