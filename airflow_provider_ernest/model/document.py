@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
+from threading import Lock
 from typing import Any, ClassVar, NamedTuple, Self, cast, get_args, get_origin, get_type_hints
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
@@ -64,9 +65,9 @@ class Document:
 
 def _refuse_unknown_fields(form: type[Document], data: Mapping[str, Any], where: str) -> None:
     """A misspelt field would be passed over in silence, and its default taken in its place."""
+    known = _fields(form)
     if form.is_part:
         return
-    known = _fields(form)
     for name in data.keys() - known.names:
         raise InvalidDocumentError(
             f"This is no {form.__name__} document: {f'{where}{name}'!r} is unknown.", remedy=MADE_BY_HAND
@@ -109,11 +110,18 @@ class _Fields(NamedTuple):
 
 
 _known_fields: dict[type[Document], _Fields] = {}
+_learning = Lock()
 
 
 def _fields(form: type[Document]) -> _Fields:
+    """The fields of a class, which msgspec may read documents into from then on, also in several threads."""
+    import msgspec
+
     if form not in _known_fields:
-        _known_fields[form] = _fields_of(form)
+        with _learning:
+            # What msgspec learns of a class it shows to other threads before it is whole, and they crash.
+            msgspec.json.Decoder(form)
+            _known_fields[form] = _fields_of(form)
     return _known_fields[form]
 
 

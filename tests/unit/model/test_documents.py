@@ -2,6 +2,8 @@
 
 import json
 import math
+import subprocess
+import sys
 
 import pytest
 
@@ -241,3 +243,31 @@ def test_documents_of_an_earlier_version_lack_what_was_not_recorded(document, ad
     read = type(document).from_dict(stored)
 
     assert {name: getattr(read, name) for name in added} == added
+
+
+FIRST_READ_IN_THREADS = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import make_dataclass
+from threading import Barrier
+from airflow_provider_ernest.model.document import Document
+
+sys.setswitchinterval(1e-6)
+together = Barrier(6)
+
+def read(form):
+    together.wait()
+    return form.from_dict({"part": {"number_3": 3}}).part.number_3
+
+with ThreadPoolExecutor(6) as pool:
+    for round in range(40):
+        part = make_dataclass(f"Part{round}", [(f"number_{n}", int, 0) for n in range(20)], bases=(Document,))
+        form = make_dataclass(f"Form{round}", [("part", part)], bases=(Document,))
+        assert set(pool.map(read, [form] * 6)) == {3}
+"""
+
+
+def test_documents_may_be_read_for_the_first_time_in_several_threads_at_once():
+    """The process crashed where msgspec learned the same class in two threads."""
+    run = subprocess.run([sys.executable, "-c", FIRST_READ_IN_THREADS], capture_output=True, timeout=120)
+    assert run.returncode == 0, run.stderr.decode()
