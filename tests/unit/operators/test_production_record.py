@@ -190,7 +190,7 @@ def test_without_a_cluster_the_log_is_found_by_the_runs_own_properties(submissio
         ({"app-7": events("app-7", machines=4, end_seconds=None)}, "has no end"),
         ({"app-7": events("app-7", machines=1, master="local[2]")}, "ran inside its driver"),
         ({"app-7": [{"Event": "SparkListenerApplicationEnd"}]}, "cannot be used"),
-        ({"app-7.zstd": []}, "no machine that worked"),
+        ({"app-7.zstd": []}, "no application starts in it"),
     ],
     ids=["none", "several", "no end", "local", "garbage", "compressed"],
 )

@@ -19,6 +19,7 @@ def instance(number, role="worker", state="running", attempt="1", **changes):
         market="on-demand",
         zone="us-east-1a",
         launched_at=datetime(2026, 1, 1, tzinfo=UTC),
+        told_at=datetime(2026, 1, 1, 1, tzinfo=UTC),
         tags={"ernest:try": attempt},
     )
     return replace(made, **changes)
