@@ -22,7 +22,8 @@ $(VENV)/.installed: pyproject.toml constraints.txt
 	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not there; install it or set PYTHON=..." >&2; exit 1; }
 	@echo "Building $(VENV) from constraints.txt (some minutes where nothing is cached)"
 	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable ".[dev]"
+	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-build-isolation --editable ".[dev]"
 	@touch $@
 
 java:
@@ -79,10 +80,13 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 	$(BIN)/python -m benchmarks.replay_prior
 	$(BIN)/python -m benchmarks.first_paint
 
-constraints: ## pin the newest compatible versions anew
+constraints: ## pin the newest compatible versions anew, each by the digests of its archives
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	build/constraints/bin/pip freeze --exclude-editable --exclude airflow-provider-ernest > constraints.txt
+	build/constraints/bin/pip freeze --exclude-editable --exclude airflow-provider-ernest > build/constraints/versions.txt
+	build/constraints/bin/pip install --quiet --disable-pip-version-check uv
+	build/constraints/bin/uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate \
+		--output-file constraints.txt build/constraints/versions.txt
 	rm -rf build/constraints
 
 clean: ## remove what the other commands made
