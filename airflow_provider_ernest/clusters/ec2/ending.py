@@ -100,7 +100,7 @@ def end_until_gone(
     ended: dict[str, Instance] = {}
     refused: list[str] = []
     while True:
-        every = _all_of(ec2, cluster_name, began + patience_seconds)
+        every = all_of_cluster(ec2, cluster_name, deadline=began + patience_seconds)
         left = [i for i in every if i.state in TO_BE_ENDED and belongs(i)]
         ids = [instance.id for instance in left]
         elapsed = time.monotonic() - began
@@ -163,7 +163,17 @@ def still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterErro
     )
 
 
-def _all_of(ec2: Any, cluster_name: str, deadline: float) -> list[Instance]:
+def all_of_cluster(ec2: Any, cluster_name: str, *, deadline: float) -> list[Instance]:
+    """All machines of a cluster, ended ones included; a busy or silent AWS is asked again.
+
+    Args:
+        ec2: a boto3 client.
+        cluster_name: value of the tag.
+        deadline: of the clock `time.monotonic`; after it, the last question has been asked.
+
+    Raises:
+        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    """
     pause = _FIRST_PAUSE_SECONDS
     while True:
         try:

@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow_provider_ernest.clusters.ec2 import ending
 from airflow_provider_ernest.clusters.ec2.attempt import Attempt
-from airflow_provider_ernest.clusters.ec2.ending import end_machines, end_until_gone
+from airflow_provider_ernest.clusters.ec2.ending import all_of_cluster, end_machines, end_until_gone
 from airflow_provider_ernest.clusters.ec2.instances import TO_BE_ENDED, of_cluster
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
 
@@ -191,12 +191,14 @@ class AttemptGuard:
         deadline = time.monotonic() + patience
         unseen = self.known - self.shown
         while unseen:
-            every = of_cluster(self._ec2, self.attempt.cluster_name, states=())
+            every = all_of_cluster(self._ec2, self.attempt.cluster_name, deadline=deadline)
             unseen -= {instance.id for instance in every}
             own = {
                 i.id for i in every if i.id in self.known and i.state in TO_BE_ENDED and self.attempt.owns(i)
             }
-            unseen &= end_machines(self._ec2, unseen | own, patience_seconds=_ABANDON_SECONDS)
+            left_seconds = max(_ABANDON_SECONDS, deadline - time.monotonic())
+            # It may show a machine before it lets it end.
+            unseen = end_machines(self._ec2, unseen | own, patience_seconds=left_seconds)
             if unseen and time.monotonic() >= deadline:
                 raise ClusterError(f"AWS does not know yet what it launched: {', '.join(sorted(unseen))}.")
             if unseen:

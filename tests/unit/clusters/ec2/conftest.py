@@ -55,9 +55,10 @@ class FakeMaster:
 class LateAws:
     """A client of an AWS that knows no machine, to show it or to end it, until it was asked often enough."""
 
-    def __init__(self, client, questions):
+    def __init__(self, client, questions, *, unknown_ends=0):
         self._client = client
         self.questions = questions
+        self.unknown_ends = unknown_ends  # so many it knows to show, and not yet to end
 
     def __getattr__(self, name):
         return getattr(self._client, name)
@@ -72,7 +73,8 @@ class LateAws:
             yield page
 
     def terminate_instances(self, **asked):
-        if self._is_early():
+        self.unknown_ends -= not (early := self._is_early())
+        if early or self.unknown_ends >= 0:
             message = f"The instance IDs '{', '.join(asked['InstanceIds'])}' do not exist"
             error = {"Code": "InvalidInstanceID.NotFound", "Message": message}
             raise ClientError({"Error": error}, "TerminateInstances")
@@ -135,9 +137,9 @@ class Bed:
         self.probed.append(handle)
         return {m.host: bandwidth(0.6 if self.slow(m.host) else 1.0) for m in handle.machines}
 
-    def late_aws(self, questions):
+    def late_aws(self, questions, **options):
         """What makes clients of a late AWS, all of them one."""
-        late = LateAws(self.client(), questions)
+        late = LateAws(self.client(), questions, **options)
         return late, lambda service="ec2": late
 
     def live(self, role=None):

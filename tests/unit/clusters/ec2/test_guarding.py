@@ -174,6 +174,24 @@ def test_a_start_that_fails_while_aws_does_not_know_its_machines_yet_leaves_noth
     assert not bed.live()
 
 
+def test_machines_that_aws_shows_before_it_lets_them_end_are_ended(bed):
+    bed.api.fail("RunInstances", code="UnauthorizedOperation", status=403, skip=1)
+    late, client = bed.late_aws(2, unknown_ends=1)
+    with pytest.raises(MissingResourceError):
+        bed.cluster(client=client).start()
+    assert late.unknown_ends < 0, "it was asked again"
+    assert not bed.live()
+
+
+def test_a_busy_aws_is_asked_again_for_machines_that_it_did_not_show(bed):
+    bed.api.fail("RunInstances", code="UnauthorizedOperation", status=403, skip=1)
+    bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, skip=2)
+    _, client = bed.late_aws(2)
+    with pytest.raises(MissingResourceError):
+        bed.cluster(client=client).start()
+    assert not bed.live()
+
+
 def test_machines_that_aws_does_not_come_to_know_may_live_on(bed, monkeypatch):
     monkeypatch.setattr(ending, "PATIENCE_SECONDS", 0.3)
     bed.api.fail("RunInstances", code="UnauthorizedOperation", status=403, skip=1)
