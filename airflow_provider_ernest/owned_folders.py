@@ -8,6 +8,7 @@ at which nobody knows it, and none of a process that still runs is taken for lef
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import shutil
 import socket
@@ -64,7 +65,9 @@ def sweep(root: Path, *, pattern: str = "*", dry_run: bool = False) -> list[Path
     Returns:
         Those that were, or would be, removed.
     """
-    left_over = [path for path in root.glob(pattern) if path.is_dir() and _is_left_over(path)]
+    # Unlike Path.glob, this passes over folders that others remove meanwhile.
+    found = [root / name for name in glob.glob(pattern, root_dir=root)]  # noqa: PTH207
+    left_over = [path for path in found if path.is_dir() and _is_left_over(path)]
     for path in [] if dry_run else left_over:
         shutil.rmtree(path, ignore_errors=True)
     return left_over

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
@@ -67,7 +67,7 @@ def staged_sample(
         experiment: how much to take.
         input_path: the production input.
         folder: of this task, for a folder of this attempt. What an attempt that was killed has left in it is
-            deleted before, and the whole of it after.
+            deleted before, and this attempt's after.
         method: see `spark.sampling`.
         header: the input's files begin with a header line.
         minimum_files: so many files at least, that all machines have some.
@@ -88,4 +88,7 @@ def staged_sample(
             staging=staged,
         )
     finally:
-        shutil.rmtree(folder, ignore_errors=True)
+        shutil.rmtree(staged, ignore_errors=True)
+        # Not what a retry has put there meanwhile, where this attempt was only taken for dead.
+        with suppress(OSError):
+            folder.rmdir()

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -61,6 +62,19 @@ def killed_task(home: Path, method: str) -> tuple[Path, Path]:
     return secret, sample
 
 
+def staged(home: Path, method: str):
+    """A sample of the same task."""
+    return staged_sample(
+        Experiment(index=0, machines=1, scale=0.5, partitions=2),
+        str(home / "input"),
+        folder=home / "d" / "r" / "t",
+        method=method,
+        header=False,
+        minimum_files=1,
+        seed=0,
+    )
+
+
 def mode(path: Path) -> int:
     return path.stat().st_mode & 0o777
 
@@ -73,15 +87,7 @@ def test_what_a_killed_task_has_left_goes_with_the_next_one(home, method, sample
     assert mode(sample) == sample_mode
     assert "try" not in str(sample)
 
-    with staged_sample(
-        Experiment(index=0, machines=1, scale=0.5, partitions=2),
-        str(home / "input"),
-        folder=home / "d" / "r" / "t",
-        method=method,
-        header=False,
-        minimum_files=1,
-        seed=0,
-    ):
+    with staged(home, method):
         assert not sample.exists()
     another = SecretFile("0e" * 32)
 
@@ -101,6 +107,31 @@ def test_a_sweep_finds_samples_where_the_tasks_put_them(home):
     assert not sample.exists()
     assert ours.exists()
     assert (home / "d" / "r" / "t" / "of-somebody").exists()
+
+
+def test_a_sweep_passes_over_folders_that_go_meanwhile(home, monkeypatch):
+    _, sample = killed_task(home, "first_rows")
+    (home / "d" / "r" / "ending").mkdir()
+    scan = os.scandir
+
+    def scan_late(path="."):
+        if str(path).endswith("ending"):
+            Path(path).rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scan_late)
+    assert sweep(home, pattern="*/*/*/*") == [sample]
+    assert not (home / "d" / "r" / "ending").exists()
+
+
+def test_an_attempt_that_outlives_its_retry_leaves_the_sample_of_the_retry(home):
+    """As where a heartbeat was lost: Airflow starts the next one, and then ends the first."""
+    with ExitStack() as first, ExitStack() as retry:
+        first.enter_context(staged(home, "first_rows"))
+        sample = Path(retry.enter_context(staged(home, "first_rows")).input)
+        first.close()
+        assert list(sample.iterdir())
+    assert not (home / "d" / "r" / "t").exists()
 
 
 @pytest.mark.parametrize(("age_seconds", "stays"), [(60, True), (FOREIGN_SECONDS + 60, False)])
