@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import XComArg
+from airflow.sdk.definitions.xcom_arg import PlainXComArg
 
 from airflow_provider_ernest.addresses import names_a_secret
 from airflow_provider_ernest.downstream.memory import own_sizes
@@ -24,7 +25,8 @@ MOST_NAMES = 3
 """So many properties are named in a warning."""
 
 
-class JobConf(XComArg):
+# Of the plain kind, since Airflow can keep the DAG of a mapped task that is given it by no other.
+class JobConf(PlainXComArg):
     """For the ``conf`` of whatever submits the job: put together when the task runs.
 
     What is decided comes by XCom, which holds nothing of the job's own properties; these come from the DAG
@@ -36,16 +38,11 @@ class JobConf(XComArg):
     """
 
     def __init__(self, choose: ChooseConfigOperator, key: str) -> None:
-        self._choose = choose
-        self._key = key
+        super().__init__(choose, key)
 
     def __repr__(self) -> str:
         """The same at each parse, and without the properties: Airflow keeps it."""
-        return f"JobConf({self._choose.task_id!r}, {self._key!r})"
-
-    def iter_references(self) -> Iterator[tuple[Any, str]]:
-        """What it takes from which task."""
-        yield self._choose, self._key
+        return f"JobConf({self.operator.task_id!r}, {self.key!r})"
 
     def resolve(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """Both, with the job's own rendered for the task that asks.
@@ -53,8 +50,9 @@ class JobConf(XComArg):
         Raises:
             XComNotFound: nothing was decided.
         """
-        decided = XComArg(self._choose, key=self._key).resolve(context)
-        own = self._choose.render_template(dict(self._choose.conf or {}), cast("Context", context))
+        decided = super().resolve(context)
+        choose = cast("ChooseConfigOperator", self.operator)
+        own = choose.render_template(dict(choose.conf or {}), cast("Context", context))
         _mask_secrets(own)
         return {**own, **decided}
 

@@ -18,6 +18,11 @@ from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOper
 from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
+try:
+    from airflow.serialization.serialized_objects import DagSerialization
+except ImportError:  # before Airflow 3.2
+    from airflow.serialization.serialized_objects import SerializedDAG as DagSerialization
+
 SECRET = "s3cr3t-of-the-lake"
 CONF = {
     "spark.sql.shuffle.partitions": "{{ params.partitions }}",
@@ -75,6 +80,21 @@ def test_production_gets_the_jobs_own_properties_and_over_them_the_size(kind, ke
         "spark.sql.shuffle.partitions": "64",
         "spark.hadoop.fs.azure.account.key.lake": SECRET,
     }
+
+
+def test_mapped_production_gets_them_too():
+    with dag_of(lambda ernest: ernest.job_conf()) as dag:
+        SparkSubmitOperator.partial(
+            task_id="each_region", application="job.py", conf=dag.get_task("production").conf
+        ).expand(application_args=[["north"], ["south"]])
+
+    DagSerialization.from_dict(DagSerialization.to_dict(dag))
+
+    assert dag.get_task("each_region").upstream_task_ids == {"ernest.choose_config"}
+    given = dag.get_task("each_region").partial_kwargs["conf"]
+    assert SECRET not in f"{given} {given!r}"
+    context = {"ti": TaskInstance({"spark_conf": DECIDED}), "params": {"partitions": 64}}
+    assert given.resolve(context)["spark.sql.shuffle.partitions"] == "64"
 
 
 def test_without_a_decision_nothing_is_submitted():
