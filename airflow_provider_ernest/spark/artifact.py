@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_provider_ernest.addresses import without_credentials
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.spark.artifact_file import OpenS3, artifact_file
+from airflow_provider_ernest.spark.artifact_file import OpenS3, artifact_file, local_path
 
 DEPENDENCY_OPTIONS = ("py_files", "jars")
 """The arguments of `SparkSubmitHook` that name further code of the application."""
@@ -62,9 +62,8 @@ def require_application(application: str) -> None:
     Raises:
         MissingResourceError: a local path without a file.
     """
-    if not _is_local(application):
-        return
-    if not Path(application.removeprefix("file://")).is_file():
+    local = local_path(application)
+    if local is not None and not Path(local).is_file():
         raise MissingResourceError(
             f"There is no application {application!r}.",
             remedy="Give the path of a JAR or .py file that exists on the Airflow worker.",
@@ -83,8 +82,8 @@ def require_dependencies(submit_options: Mapping[str, Any]) -> None:
     """
     for name in DEPENDENCY_OPTIONS:
         for path in listed_paths(name, submit_options.get(name)):
-            is_pattern = any(sign in path for sign in "*?[{")
-            if _is_local(path) and not is_pattern and not Path(path.removeprefix("file://")).exists():
+            local = None if any(sign in path for sign in "*?[{") else local_path(path)
+            if local is not None and not Path(local).exists():
                 raise MissingResourceError(
                     f"There is no {path!r}, which {name} of submit_options names.",
                     remedy="Give the path of a file that exists on the Airflow worker.",
@@ -175,7 +174,7 @@ def hash_where_readable(
 
 def _sha256_or_problem(path: str, *, is_dependency: bool, open_s3: OpenS3 | None) -> tuple[str | None, str]:
     """The hash of a file, None where it has none; and what is the problem with it, if any."""
-    if _is_local(path) and not is_dependency:
+    if local_path(path) is not None and not is_dependency:
         return sha256_of(path), ""
     if is_of_the_machines(path):
         # This process may have a file of the same name; it need not be the one that ran.
@@ -195,10 +194,3 @@ def is_of_the_machines(path: str) -> bool:
 def hash_of_address(path: str) -> str:
     """What stands for the content of a file that this process cannot read."""
     return hashlib.sha256(path.encode("utf-8")).hexdigest()
-
-
-def _is_local(application: str) -> bool:
-    """Whether it is a file of this process's machine, rather than one that Spark fetches or has."""
-    if is_of_the_machines(application):
-        return False
-    return "://" not in application or application.startswith("file://")

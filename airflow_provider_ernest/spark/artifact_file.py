@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -14,6 +15,7 @@ from airflow_provider_ernest.spark.file_systems import filesystem_of
 S3_SCHEMES = ("s3://", "s3a://")
 _HTTP_SCHEMES = ("http://", "https://")
 _GONE = (404, 410)
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:/")
 
 _VERSION_KEYS = {
     "etag",
@@ -121,6 +123,13 @@ def probe_of(told: Mapping[str, Any]) -> str:
     return " ".join([f"size={plain.get('size')}", *versions]) if versions else ""
 
 
+def local_path(path: str) -> str | None:
+    """The path on this machine; None of an address, which Hadoop writes with one slash, too (hdfs:/lib)."""
+    if path.startswith("file:/"):
+        return path.removeprefix("file://").removeprefix("file:")
+    return None if _ADDRESS.match(path) else path
+
+
 def artifact_file(path: str, *, open_s3: OpenS3 | None = None) -> ArtifactFile:
     """The file at a path or address.
 
@@ -131,9 +140,8 @@ def artifact_file(path: str, *, open_s3: OpenS3 | None = None) -> ArtifactFile:
     Raises:
         MissingResourceError: nothing installed reads this scheme.
     """
-    if "://" not in path:
-        return LocalFile(path)
-    if path.startswith("file://"):
-        return LocalFile(path.removeprefix("file://"))
+    local = local_path(path)
+    if local is not None:
+        return LocalFile(local)
     by_other_means = open_s3(path) if open_s3 is not None and path.startswith(S3_SCHEMES) else None
     return by_other_means or RemoteFile(path)

@@ -16,6 +16,7 @@ from airflow_provider_ernest.spark.artifact import (
     artifact_paths,
     hash_where_readable,
     require_application,
+    require_dependencies,
     sha256_of_all,
 )
 
@@ -70,7 +71,7 @@ def test_that_a_library_behind_a_scheme_fails_in_its_own_way_costs_no_run(monkey
     assert hash_where_readable("gs://bucket/job.py", log=LOG) is None
 
 
-@pytest.mark.parametrize("scheme", ["", "file://"])
+@pytest.mark.parametrize("scheme", ["", "file:", "file://"])
 def test_a_local_file_that_does_not_exist_is_an_error(scheme, tmp_path: Path):
     with pytest.raises(MissingResourceError, match=r"Cannot read the application.*absent\.py"):
         hash_where_readable(f"{scheme}{tmp_path}/absent.py", log=LOG)
@@ -78,9 +79,13 @@ def test_a_local_file_that_does_not_exist_is_an_error(scheme, tmp_path: Path):
         require_application(f"{scheme}{tmp_path}/absent.py")
 
 
-@pytest.mark.parametrize("application", ["local:///opt/absent.py", "local:/opt/absent.py", "s3://b/job.py"])
-def test_what_spark_fetches_itself_is_not_looked_for_here(application):
-    require_application(application)
+@pytest.mark.parametrize(
+    "address",
+    ["local:///opt/absent.py", "local:/opt/absent.py", "s3://b/job.py", "hdfs:/lib/job.py"],
+)
+def test_what_spark_fetches_itself_is_not_looked_for_here(address):
+    require_application(address)
+    require_dependencies({"jars": f"{address},{address}.jar", "py_files": [address]})
 
 
 def test_the_files_of_an_application_are_those_it_is_submitted_with():
