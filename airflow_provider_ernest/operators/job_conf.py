@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from airflow.sdk import XComArg
 from airflow.sdk.definitions.xcom_arg import PlainXComArg
 
 from airflow_provider_ernest.addresses import names_a_secret
 from airflow_provider_ernest.downstream.memory import own_sizes
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.spark.sizing import kept_sizes, sizing_conf
 
 if TYPE_CHECKING:
@@ -43,6 +44,18 @@ class JobConf(PlainXComArg):
     def __repr__(self) -> str:
         """The same at each parse, and without the properties: Airflow keeps it."""
         return f"JobConf({self.operator.task_id!r}, {self.key!r})"
+
+    __str__ = __repr__
+
+    def __getitem__(self, item: Any) -> NoReturn:
+        """Refuse what would be another XCom of the same task.
+
+        Raises:
+            InvalidParameterError: always.
+        """
+        raise InvalidParameterError(
+            "job_conf()", item, "is no part that can be taken", remedy="Give conf all of it: conf=job_conf()."
+        )
 
     def resolve(self, context: Mapping[str, Any]) -> dict[str, Any]:
         """Both, with the job's own rendered for the task that asks.

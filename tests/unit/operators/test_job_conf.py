@@ -107,6 +107,11 @@ def test_what_are_no_spark_properties_is_refused_when_the_dag_is_parsed():
         dag_of(lambda ernest: ernest.job_conf("glue"))
 
 
+def test_a_part_of_them_is_refused_when_the_dag_is_parsed():
+    with pytest.raises(InvalidParameterError, match=r"job_conf\(\)='spark.cores.max' is no part"):
+        dag_of(lambda ernest: ernest.job_conf()["spark.cores.max"])
+
+
 def test_what_looks_like_a_secret_is_in_nothing_that_airflow_keeps_of_these_tasks():
     dag = dag_of(lambda ernest: ernest.job_conf())
 
