@@ -55,6 +55,11 @@ class TerminateClusterOperator(BaseOperator):
         super().__init__(**{**PERSISTENCE, **kwargs})
         self.cluster = cluster
 
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """As of any operator: of a mapped task Airflow takes no arguments from the constructor."""
+        return super().partial(**{**PERSISTENCE, **kwargs})
+
     def execute(self, context: Context) -> None:
         """End the cluster and say what was done."""
         from airflow_provider_ernest.clusters.base import ClusterHandle

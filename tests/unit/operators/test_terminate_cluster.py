@@ -59,14 +59,17 @@ def test_machines_that_live_on_are_an_error_that_every_retry_tries_again(api, co
 def test_it_is_tried_again_for_hours_and_comes_first_whatever_the_dag_says():
     with DAG("nightly", schedule=None, default_args={"retries": 0, "weight_rule": "upstream"}):
         ends = terminate(handle())
+        mapped = TerminateClusterOperator.partial(task_id="each").expand(cluster=[handle(), handle()])
         once = TerminateClusterOperator(task_id="once", cluster=handle(), retries=1)
+        each_once = TerminateClusterOperator.partial(task_id="each_once", retries=1).expand(cluster=[])
 
-    assert ends.retries * ends.max_retry_delay >= timedelta(hours=8)
-    assert ends.retry_delay == timedelta(seconds=15)
-    assert ends.retry_exponential_backoff in (True, 2.0)
-    assert ends.weight_rule == WeightRule.ABSOLUTE
-    assert ends.priority_weight > 1000
-    assert once.retries == 1
+    for teardown in (ends, mapped):
+        assert teardown.retries * teardown.max_retry_delay >= timedelta(hours=8)
+        assert teardown.retry_delay == timedelta(seconds=15)
+        assert teardown.retry_exponential_backoff in (True, 2.0)
+        assert teardown.weight_rule == WeightRule.ABSOLUTE
+        assert teardown.priority_weight > 1000
+    assert once.retries == each_once.retries == 1
 
 
 def test_a_local_handle_with_a_foreign_directory_removes_nothing(context, tmp_path):
