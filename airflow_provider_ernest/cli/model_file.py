@@ -27,13 +27,15 @@ def read_model(name: str) -> Model:
         FitError: the runs do not determine a model.
     """
     from airflow_provider_ernest.model.results import Model
+    from airflow_provider_ernest.model.storage.digests import DIGEST, without_digest
     from airflow_provider_ernest.model.training import train
 
     text = read_text(name)
     content = parsed_json(text, name)
     if isinstance(content, dict):
         try:
-            model = Model.from_dict(content)
+            # A file of a model store bears one.
+            model = Model.from_dict(without_digest(content) if DIGEST in content else content)
         except ErnestError as error:
             raise InvalidDocumentError(f"{described(name)}: {error.message}", remedy=error.remedy) from error
         if not (model.observations and model.terms and model.validation.folds):

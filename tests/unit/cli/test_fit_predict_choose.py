@@ -7,6 +7,7 @@ import pytest
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.model.results import Decision, Model
+from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 
 
@@ -210,6 +211,19 @@ def test_what_is_no_model_is_refused(
     path.write_text(text)
     assert main(["predict", str(path), "--machines", "4"]) == 1
     assert problem in capsys.readouterr().err
+
+
+def test_a_file_of_the_model_store_is_read_as_it_was_stored(
+    model_json: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    stored = ModelStore(tmp_path / "store").save(Model.from_dict(json.loads(model_json.read_text())))
+
+    assert main(["predict", str(stored), "--machines", "2"]) == 0
+    capsys.readouterr()
+
+    stored.write_text(stored.read_text().replace('"grep"', '"grap"'))
+    assert main(["predict", str(stored), "--machines", "2"]) == 1
+    assert "does not agree with its digest" in capsys.readouterr().err
 
 
 def test_a_model_without_observations_is_refused(model_json: Path, capsys: pytest.CaptureFixture[str]):
