@@ -44,7 +44,8 @@ TIGHT = 1e-6
 def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> NDArray[np.bool_]:
     """The points that contradict the others, shape (n,); none where all agree.
 
-    A point whose runs took the same time more than once is not wrong, however little the terms say of it.
+    A point of which more than one run tells is not wrong, however little the terms say of it: its runs took
+    the same time, or so many took another that it is no mistake.
 
     Args:
         points: n points.
@@ -61,7 +62,8 @@ def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) 
     suspects = _tight(columns, points.seconds)
     wrong = _wrong_one(columns, points, suspects)
     if wrong is not None:
-        return np.asarray((np.arange(len(every)) == wrong) & ~points.agreeing, dtype=np.bool_)
+        is_told_twice = points.agreeing | points.divided
+        return np.asarray((np.arange(len(every)) == wrong) & ~is_told_twice, dtype=np.bool_)
     for short_of_memory, _ in zip(memory_cuts(points), prior.memory_cut, strict=False):
         if _decide(columns, points, ~short_of_memory):
             return short_of_memory

@@ -85,7 +85,7 @@ class TermAveraging:
         Args:
             machines: the number of machines of each run, shape (n,).
             scale: the share of the target input that each run read, shape (n,).
-            seconds: the time of each run, shape (n,); runs of one configuration count by their median.
+            seconds: the time of each run, shape (n,); see `repetitions` for runs of one configuration.
             workers: the machines that shared the work which spreads, shape (n,); by default all.
 
         Raises:

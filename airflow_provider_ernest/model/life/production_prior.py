@@ -27,9 +27,10 @@ from statistics import fmean
 from airflow_provider_ernest.model.averaging.prior import AveragingPrior
 from airflow_provider_ernest.model.documents import Observation
 
-FURTHER_LEVELS = {0.32: 0.25, 0.64: 0.12}
+FURTHER_LEVELS = {0.32: 0.25, 0.64: 0.12, 1.28: 0.06}
 """Levels of noise that are considered besides once runs were repeated, with their weights: at these, a run
-takes half or twice the usual time. Sample runs on idle machines are never like that."""
+takes half or twice the usual time, or ten times as long as another where only one of two inputs fits into
+memory. Sample runs on idle machines are never like that."""
 
 SCALE_OCTAVES = 1.0
 """Doublings of the scale over which a job's deviation from its terms changes, once production is known."""

@@ -186,6 +186,26 @@ def test_learning_that_fails_is_a_warning(context, ti, observations, capsys, mon
     assert ti.pushed["production_run"]["seconds"] == 110.0
 
 
+def test_a_run_that_contradicts_others_is_a_warning_until_more_runs_tell(context, ti, observations, capsys):
+    """Of few runs nobody can tell which is wrong, and intervals so wide speak of no drift."""
+    model = train(observations[:3], job="enrich", instance_type=TYPE)
+    ModelStore(store_root()).save(model)
+    document = decided_by(model)
+    document["decision"]["likely_seconds"] = document["decision"]["nearly_certain_seconds"] = [1.0, 1e5]
+
+    record(context, model, 5005.0, decision=document)
+
+    assert models() == [model]
+    assert ti.pushed["production_run"]["seconds"] == 5005.0
+    told = capsys.readouterr().out
+    assert "What the model learns from this run is not recorded: FitError: The runs contradict" in told
+    assert "4 machines, scale 1.5, 5000 s" in told
+
+    for _ in range(2):
+        record(context, model, 60.0, decision=document)
+    assert len(models()[-1].learned_from) == 3
+
+
 def test_a_callback_that_fails_fails_no_task(context, observations):
     def fail(context: Any) -> None:
         raise RuntimeError("no mail")

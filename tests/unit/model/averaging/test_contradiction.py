@@ -115,3 +115,12 @@ def test_what_came_twice_is_not_wrong_however_little_the_terms_say_of_it():
     columns["seconds"][7] = 41.0
     points = merge_repetitions(**columns, workers=columns["machines"])
     assert wrong_points(points, DICTIONARY, AveragingPrior()).sum() == 1
+
+
+def test_so_many_runs_that_take_now_this_time_and_now_another_are_not_one_wrong_run():
+    columns = {name: np.append(column, [column[0]] * 7) for name, column in first(7).items()}
+    columns["seconds"][[0, *range(7, 14)]] = [3000.0, 5600.0] * 4
+    points = merge_repetitions(**columns, workers=columns["machines"])
+    assert not points.agreeing.any()
+
+    assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()

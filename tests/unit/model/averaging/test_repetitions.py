@@ -34,3 +34,24 @@ def test_repetitions_make_a_point_surer_but_less_than_independent_runs_would():
 
     assert points.noise_factors.tolist() == pytest.approx([0.5, 1.0])
     assert points.noise_factors[0] > 1 / 4
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"),
+    [
+        ([100.0] * 5 + [200.0] * 3, 100.0 * 2 ** (3 / 8)),
+        ([200.0, 100.0, 200.0, 100.0], 100.0 * 2**0.5),
+        ([100.0, 100.0, 150.0, 150.0, 225.0, 225.0], 150.0),
+        ([100.0] * 3 + [9000.0], 100.0),
+        ([100.0] * 40 + [9000.0] * 10, 100.0),
+        ([100.0] * 4 + [110.0] * 2, 100.0),
+    ],
+)
+def test_where_no_time_is_typical_it_is_their_mean_on_the_logarithm(seconds, expected):
+    """The median of a configuration with two times would be one of them, and wrong of all others."""
+    points = merged([8] * len(seconds), [1.0] * len(seconds), seconds)
+
+    assert points.seconds.tolist() == [pytest.approx(expected)]
+    is_divided = expected != 100.0
+    assert points.divided.tolist() == [is_divided]
+    assert points.noise_factors[0] == pytest.approx(len(seconds) ** (-1.0 if is_divided else -0.5))

@@ -198,6 +198,19 @@ def test_intervals_grow_as_wide_as_production_scatters(model):
     assert noisy.noise > 4.0 * quiet.noise
 
 
+@pytest.mark.parametrize("factor", [1.5, 2.0, 10.0])
+def test_inputs_of_two_shapes_that_alternate_are_both_expected(model, factor):
+    """Whichever came more often: the next may be the other."""
+    shapes = [60.0, 60.0 * factor, 60.0, 60.0, 60.0 * factor, 60.0, 60.0 * factor, 60.0]
+    learned = learn(model, [production(number, seconds=each) for number, each in enumerate(shapes)])
+    mean = 60.0 * factor ** (3 / 8)
+
+    low, high = predict_interval(learned, machines=8, level=0.95)
+    assert low[0] < 60.0
+    assert high[0] > 60.0 * factor
+    assert predict_seconds(learned, machines=8)[0] == pytest.approx(mean, rel=0.15 if factor < 10 else 0.4)
+
+
 def test_the_start_up_becomes_productions_own(model):
     assert learn(model, [production(0)]).startup_seconds == 12.0, "one run may be an exception"
     assert learn(model, [production(number) for number in range(3)]).startup_seconds == 15.0
