@@ -50,13 +50,13 @@ def predict_all(productions: Iterable[Production]) -> list[Predicted]:
 def prediction_table(title: str, predicted: Sequence[Predicted]) -> list[str]:
     """The ways below each other, the numbers of runs learned from beside each other."""
     counts = sorted({each.learned for each in predicted})
-    lines = [
-        f"== the next run: {title} ==",
-        f"{'median absolute error in %, after so many':42s}" + "".join(f"  {count:5d}" for count in counts),
-    ]
-    for way in WAYS:
-        of_way = [each for each in predicted if each.way == way]
-        lines.append(f"  {way:40s}" + _errors(of_way, counts))
+    heads = "".join(f"  {count:5d}" for count in counts)
+    lines = [f"== the next run: {title} =="]
+    for name, summary in {"median": np.median, "mean": np.mean}.items():
+        lines.append(f"{f'{name} absolute error in %, after so many':42s}{heads}")
+        for way in WAYS:
+            of_way = [each for each in predicted if each.way == way]
+            lines.append(f"  {way:40s}" + _errors(of_way, counts, summary))
     for way in WAYS:
         of_way = [each for each in predicted if each.way == way and each.inside]
         if not of_way:
@@ -72,19 +72,23 @@ def prediction_table(title: str, predicted: Sequence[Predicted]) -> list[str]:
 
 
 def unfavourable(title: str, predicted: Sequence[Predicted]) -> list[str]:
-    """Where another way predicts better than ours, by job and number of runs learned from."""
+    """Where another way predicts better than ours by the median, by job and number of runs learned from."""
     lines = []
     ours = "refit (ours)"
     for job in sorted({each.job for each in predicted}):
         for count in sorted({each.learned for each in predicted} - {0}):
             errors = {
-                way: np.median([each.error_percent for each in of])
+                way: [each.error_percent for each in of]
                 for way in WAYS
                 if (of := [e for e in predicted if (e.way, e.job, e.learned) == (way, job, count)])
             }
-            better = [way for way, error in errors.items() if ours in errors and error < errors[ours] - 0.05]
+            better = [
+                way
+                for way, of in errors.items()
+                if ours in errors and np.median(of) < np.median(errors[ours]) - 0.05
+            ]
             lines += [
-                f"  {title}, {job}, after {count}: {way} {errors[way]:.1f} %, {ours} {errors[ours]:.1f} %"
+                f"  {title}, {job}, after {count}: {way} {_both(errors[way])}, {ours} {_both(errors[ours])}"
                 for way in better
             ]
     return lines
@@ -105,11 +109,15 @@ def _predicted(name: str, way: Way, production: Production, learned: int) -> Pre
     )
 
 
-def _errors(predicted: Sequence[Predicted], counts: Sequence[int]) -> str:
+def _errors(predicted: Sequence[Predicted], counts: Sequence[int], summary: object) -> str:
     return "".join(
-        _number([each.error_percent for each in predicted if each.learned == count], np.median)
+        _number([each.error_percent for each in predicted if each.learned == count], summary)
         for count in counts
     )
+
+
+def _both(errors: Sequence[float]) -> str:
+    return f"{np.median(errors):.1f} % (mean {np.mean(errors):.1f} %)"
 
 
 def _inside(predicted: Sequence[Predicted], counts: Sequence[int], position: int) -> str:

@@ -73,14 +73,19 @@ def test_the_table_tells_errors_and_coverage_and_what_is_better():
     every = [
         predicted("no learning", 10.0),
         predicted("refit (ours)", 4.0, inside=(True, True)),
-        predicted("refit (ours)", 6.0, inside=(False, True)),
+        predicted("refit (ours)", 7.0, inside=(False, True)),
+        predicted("refit (ours)", 13.0, inside=(False, True)),
         predicted("one factor", 3.0),
     ]
     table = "\n".join(prediction_table("made up", every))
 
     assert "inside its 80%, in %" in table
+    assert [line.split()[-1] for line in table.splitlines() if line.startswith("  refit (ours)  ")] == [
+        "7.0",
+        "8.0",
+    ]
     assert unfavourable("made up", every) == [
-        "  made up, grep, after 1: one factor 3.0 %, refit (ours) 5.0 %"
+        "  made up, grep, after 1: one factor 3.0 % (mean 3.0 %), refit (ours) 7.0 % (mean 8.0 %)"
     ]
 
 
