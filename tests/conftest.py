@@ -29,3 +29,12 @@ class ByFile(LoadFileScheduling):
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
     """Called where several processes share the tests."""
     return ByFile(config, log)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave the machines of the EC2 test bed to the end, when no test with a browser runs any more.
+
+    Each machine is an interface that comes and goes, and Chromium breaks off what it loads when the network
+    of its host changes. What lies between takes the other process longer than this one takes for the pages.
+    """
+    items.sort(key=lambda item: item.path.name.startswith("test_ec2_"))
