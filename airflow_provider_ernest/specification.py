@@ -219,7 +219,8 @@ class ConnectedCluster:
 
     Attributes:
         spark_conn_id: the Airflow connection of its master.
-        machines: how many it has at least.
+        machines: how many it has at least. YARN and Kubernetes do not tell it: there production gets no more,
+            and a goal that allows more is refused by the decision.
         cores_per_machine: that each offers to an executor.
         memory_megabytes_per_machine: heap of an executor on one; None for what a standalone master tells.
             YARN and Kubernetes do not tell it.
