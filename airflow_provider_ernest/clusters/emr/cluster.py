@@ -19,7 +19,7 @@ from airflow_provider_ernest.clusters.emr import job_flows
 from airflow_provider_ernest.clusters.emr.handle import handle_of
 from airflow_provider_ernest.clusters.emr.instance_types import executor_rooms
 from airflow_provider_ernest.clusters.emr.request import has_specification, job_flow_request
-from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,7 +72,7 @@ class EmrCluster:
     ) -> None:
         self.name = name
         self.job_flow_id = job_flow_id
-        self._emr = client("emr")
+        self._client = client
         self._launch = launch
         # A plain attribute: threading.Event takes a lock that the thread which a signal interrupts may hold.
         self._is_unwanted = False
@@ -116,22 +116,16 @@ class EmrCluster:
             InvalidParameterError: EMR has no such type of machine, or refuses the request.
             MissingResourceError: a permission is missing.
             ClusterStartError: it did not become ready; with what EMR says of it.
-            ClusterError: AWS does not answer.
+            ClusterError: AWS does not answer, or what was started may live on.
         """
         launch = self._require_launch()
-        spec = launch.spec
-        with explained("start a job flow of EMR"):
-            try:
-                types = {spec.instance_type, spec.type_of_master}
-                rooms = executor_rooms(self._emr, spec.release_label, types)
-                self.job_flow_id = self._adopt(launch) or self._run(launch)
-                job_flow = self._wait_until_ready(launch, self.job_flow_id)
-                return handle_of(
-                    job_flow, spec, rooms=rooms, client=self._emr, aws_conn_id=launch.aws_conn_id
-                )
-            except BaseException:
-                log.info("The start of EMR cluster %s failed: %s", self.name, self.terminate())
-                raise
+        self._client("emr")  # without a client nothing can be started, nor ended
+        try:
+            with explained("start a job flow of EMR"):
+                return self._start(launch)
+        except BaseException as error:
+            self._end_failed_start(error)
+            raise
 
     def terminate(self) -> str:
         """End the job flow, and all others of the same name. Repeatable, from any process.
@@ -145,6 +139,8 @@ class EmrCluster:
         """
         self._is_unwanted = True
         with explained("end a job flow of EMR"):
+            # Before anything that EMR may refuse: it throttles early, and may not list or describe it yet.
+            job_flows.request_end(self._emr, self._own)
             alive = self._alive()
             if not alive:
                 return f"nothing to do, no job flow of it is alive{self._last_words()}"
@@ -161,13 +157,48 @@ class EmrCluster:
 
     def _request_end(self) -> None:
         try:
-            # What this process has started is known before EMR lists or describes it.
-            own = [self.job_flow_id] if self._launch and self.job_flow_id else []
-            alive = own or self._live_namesakes()
+            alive = self._own or self._live_namesakes()
             job_flows.request_end(self._emr, alive)
             log.info("Asked EMR to end %s", ", ".join(alive) or "nothing, since nothing is alive")
         except Exception as failure:
             log.warning("The job flow of the abandoned task could not be ended at once: %s", failure)
+
+    @property
+    def _emr(self) -> Any:
+        return self._client("emr")
+
+    @property
+    def _own(self) -> list[str]:
+        """The job flow that this process has started: known before EMR lists or describes it."""
+        return [self.job_flow_id] if self._launch and self.job_flow_id else []
+
+    def _start(self, launch: EmrLaunch) -> ClusterHandle:
+        spec = launch.spec
+        rooms = executor_rooms(self._emr, spec.release_label, {spec.instance_type, spec.type_of_master})
+        self.job_flow_id = self._adopt(launch) or self._run(launch)
+        job_flow = self._wait_until_ready(launch, self.job_flow_id)
+        return handle_of(job_flow, spec, rooms=rooms, client=self._emr, aws_conn_id=launch.aws_conn_id)
+
+    def _end_failed_start(self, error: BaseException) -> None:
+        """End what was started; where that fails, too, the first error passes on nevertheless.
+
+        Raises:
+            ClusterError: instead of an error that another attempt cannot help: the next attempt finds the
+                job flow that may live on. After a failed setup no teardown comes.
+        """
+        try:
+            log.info("The start of EMR cluster %s failed: %s", self.name, self.terminate())
+        except Exception as failure:
+            own = self.job_flow_id
+            log.error(
+                "A JOB FLOW MAY BE LEFT RUNNING: %s of cluster %s. %s", own or "any", self.name, failure
+            )
+            if own and isinstance(error, ErnestError) and not error.retryable:
+                raise ClusterError(
+                    f"Job flow {own} may live on: it could not be ended. "
+                    f"What had failed before: {error.message}",
+                    remedy=f"{error.remedy} Where no other attempt comes, end it in EMR's console.".lstrip(),
+                ) from error
 
     def _require_launch(self) -> EmrLaunch:
         if self._launch is None:
@@ -178,8 +209,8 @@ class EmrCluster:
 
     def _alive(self) -> list[str]:
         """The live job flows of this cluster, the one that is known by its id among them."""
-        alive: list[str] = []
-        if self.job_flow_id is not None:
+        alive = self._own
+        if self.job_flow_id is not None and not alive:
             known = job_flows.describe(self._emr, self.job_flow_id)
             self.name = job_flows.require_ours(known)
             if job_flows.state_of(known) in job_flows.LIVE_STATES:

@@ -167,4 +167,6 @@ def _still_alive(emr: Any, job_flow_ids: Iterable[str]) -> list[str]:
             if not is_busy(error):
                 raise
             alive.append(job_flow_id)
+        except ClusterError:  # one that has just been started, which EMR does not describe yet
+            alive.append(job_flow_id)
     return alive

@@ -7,9 +7,10 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, WeightRule
 
+
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from tests.unit.ec2_machines import IDENTITY, launch
 
@@ -45,10 +46,18 @@ def test_ends_all_machines_with_the_clusters_tag_and_no_others(api, context, cap
     terminate(handle()).execute(context)
 
 
-def test_machines_that_live_on_are_an_error_that_every_retry_tries_again(api, context):
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        ("UnauthorizedOperation", "AWS refused to terminate i-"),
+        ("InvalidParameterValue", "'terminate i-.* was refused by AWS"),
+    ],
+)
+def test_machines_that_live_on_are_an_error_that_every_retry_tries_again(api, context, code, told):
     launch(api, workers=1)
-    api.fail("TerminateInstances", code="UnauthorizedOperation", status=403)
-    with pytest.raises(ErnestError, match="AWS refused to terminate i-"):
+    # Of a request that AWS calls wrong it is asked twice.
+    api.fail("TerminateInstances", code=code, status=403, times=1 if "Unauthorized" in code else 2)
+    with pytest.raises(ErnestError, match=told):
         terminate(handle()).execute(context)
     assert len(api.live_instances()) == 2
 
@@ -96,3 +105,9 @@ def test_a_handle_that_jinja_has_rendered_is_a_handle(api, context):
 def test_without_a_cluster_it_says_what_to_pass(context, nothing):
     with pytest.raises(AirflowFailException, match=r"cluster=.*Pass the output"):
         terminate(nothing).execute(context)
+
+
+@pytest.mark.parametrize(("kind", "name"), [("ec2", IDENTITY.cluster_name), ("emr", "j-1")])
+def test_a_connection_that_is_not_there_for_the_moment_is_looked_for_again(context, kind, name):
+    with pytest.raises(MissingResourceError, match="no Airflow connection 'nowhere'"):
+        terminate(handle(kind, name=name, aws_conn_id="nowhere")).execute(context)

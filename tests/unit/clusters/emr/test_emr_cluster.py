@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from botocore.exceptions import ReadTimeoutError
+from botocore.exceptions import ClientError, ReadTimeoutError
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.emr import job_flows
@@ -208,6 +208,48 @@ def test_a_job_flow_that_fails_to_start_says_why_in_the_words_of_emr(emr, client
     ):
         cluster(clients).start()
     assert states(emr) == ["TERMINATED"]
+
+
+def refused(code: str, call: str) -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "not now"}}, call)
+
+
+@pytest.mark.parametrize("code", ["ThrottlingException", "InvalidRequestException"])
+def test_a_failed_start_ends_what_emr_does_not_describe_at_the_moment(emr, clients, code):
+    emr.answers["describe_cluster"] = [job_flow("TERMINATING"), refused(code, "DescribeCluster")]
+    with pytest.raises(ClusterStartError, match="ended before it was ready"):
+        cluster(clients).start()
+    assert states(emr) == ["TERMINATED"]
+
+
+def test_a_failed_start_ends_its_own_before_it_looks_for_others(emr, clients, monkeypatch):
+    def refuses_lists(*_):
+        raise throttled("ListClusters")
+
+    def failing(**_):
+        monkeypatch.setattr(job_flows, "live_job_flows", refuses_lists)
+        return job_flow("TERMINATING")
+
+    emr.answers["describe_cluster"] = [failing]
+    with pytest.raises(ClusterStartError, match="ended before it was ready"):
+        cluster(clients).start()
+    assert states(emr) == ["TERMINATED"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "told"),
+    [
+        (job_flow("TERMINATING"), r"^Job flow j-\w+ ended before it was ready"),
+        # Another attempt is to find it, though none could help what failed first.
+        (refused("AccessDenied", "DescribeCluster"), r"^Job flow j-\w+ may live on.*AWS refused to start"),
+    ],
+)
+def test_a_start_whose_end_fails_too_tells_what_failed_first_and_is_retried(emr, clients, answer, told):
+    emr.answers["describe_cluster"] = [answer]
+    emr.answers["terminate_job_flows"] = [throttled("TerminateJobFlows")]
+    with pytest.raises(ClusterError, match=told):
+        cluster(clients).start()
+    assert states(emr) == ["WAITING"]
 
 
 def test_waiting_has_an_end(emr, clients):
