@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.rendered import document
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow.sdk import Context
+
+    from airflow_provider_ernest.clusters.base import Cluster
 
 PERSISTENCE: dict[str, Any] = {
     # Some eight hours of them. A first attempt after the machines' expiry finds none, and succeeds.
@@ -44,7 +47,8 @@ class TerminateClusterOperator(BaseOperator):
         kwargs: those of any operator; they win over what is said above, and a DAG's ``default_args`` do not.
 
     Raises:
-        InvalidParameterError: the handle is not as its kind of cluster has them (no retry).
+        InvalidParameterError: the handle is not as its kind of cluster has them, or names a job flow that is
+            not ours (no retry).
         ClusterError: machines still live; names them.
     """
 
@@ -72,5 +76,15 @@ class TerminateClusterOperator(BaseOperator):
             cluster = reopen(
                 handle, clusters=folder("clusters"), client=aws_clients(handle.aws_conn_id, handle.region)
             )
-        # Whatever goes wrong here is tried again: machines cost money.
-        self.log.info("Spark %s: %s", handle.name, cluster.terminate())
+        self.log.info("Spark %s: %s", handle.name, _ended(cluster))
+
+
+def _ended(cluster: Cluster) -> str:
+    """What was done. Whatever goes wrong is tried again, since machines cost money, but a refused handle."""
+    try:
+        return cluster.terminate()
+    except InvalidParameterError as error:
+        if error.parameter == "cluster":
+            with no_vain_retries():
+                raise
+        raise

@@ -7,6 +7,7 @@ and whatever bears that name is looked for before a start, after it, and at its 
 from __future__ import annotations
 
 import logging
+import re
 import time
 from dataclasses import dataclass
 from datetime import timedelta
@@ -19,7 +20,12 @@ from airflow_provider_ernest.clusters.emr import job_flows
 from airflow_provider_ernest.clusters.emr.handle import handle_of
 from airflow_provider_ernest.clusters.emr.instance_types import executor_rooms
 from airflow_provider_ernest.clusters.emr.request import has_specification, job_flow_request
-from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterStartError,
+    ErnestError,
+    InvalidParameterError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +36,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+_JOB_FLOW_ID = re.compile(r"j-[0-9A-Z]+")
 _SLICE_SECONDS = 0.25
 POLL_SECONDS = 15.0
 """Between two questions for a starting job flow's state; EMR throttles those who ask more often."""
@@ -97,11 +104,19 @@ class EmrCluster:
 
         Raises:
             ClusterError: the handle is that of another kind of cluster.
+            InvalidParameterError: its name is no id of a job flow.
         """
         if handle.kind != EMR:
             raise ClusterError(
                 f"Cluster {handle.name} of kind {handle.kind!r} is no job flow of EMR.",
                 remedy="Pass the output of the task that started the EMR cluster unchanged.",
+            )
+        if not _JOB_FLOW_ID.fullmatch(handle.name):
+            raise InvalidParameterError(
+                "cluster",
+                handle.name,
+                "is no id of a job flow of EMR",
+                remedy="Pass the output of the task that started the cluster unchanged.",
             )
         return cls(name=None, client=client, job_flow_id=handle.name)
 
@@ -135,6 +150,7 @@ class EmrCluster:
 
         Raises:
             ClusterError: EMR does not know it, it would not end, or AWS does not answer.
+            InvalidParameterError: of parameter ``cluster``: the job flow is not ours.
             MissingResourceError: a permission is missing.
         """
         self._is_unwanted = True

@@ -303,6 +303,12 @@ def test_another_kind_of_handle_is_refused(cluster_handle, clients):
         EmrCluster.from_handle(cluster_handle, client=clients)
 
 
+@pytest.mark.parametrize("forged", ["j-1/../x", "", "ernest-ours-0123456789abcdef0123"])
+def test_a_handle_that_names_no_job_flow_is_refused(cluster_handle, clients, forged):
+    with pytest.raises(InvalidParameterError, match=r"^cluster='.*is no id of a job flow.*unchanged"):
+        EmrCluster.from_handle(replace(cluster_handle, kind="emr", name=forged), client=clients)
+
+
 def test_a_foreign_job_flow_that_a_handle_names_is_left_alone(emr, clients):
     """A handle comes through XCom, where others may write."""
     handle = cluster(clients).start()
