@@ -40,7 +40,7 @@ def link(dag: DAG, task_id: str, name: str):
 def test_airflow_shows_them_on_tasks_mapped_ones_included(dag, monkeypatch):
     # Airflow 3.2 renamed it.
     serialization = getattr(serialized_objects, "DagSerialization", None) or serialized_objects.SerializedDAG
-    # Airflow keeps on the class whether who last read a DAG of its database, maybe another test, wanted links.
+    # Airflow keeps on the class whether who last read a DAG, maybe in another test, wanted links.
     monkeypatch.setattr(serialization, "_load_operator_extra_links", True)
     serialized = serialization.from_dict(serialization.to_dict(dag))
 
