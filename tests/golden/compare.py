@@ -1,0 +1,81 @@
+"""Golden files: written, and compared with what is seen now.
+
+Numbers are rounded to six digits, and may differ by one in the last of them: another processor or another
+BLAS gives the last digits of a fit differently. Everything else has to be the same, character by character.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXPECTED = Path(__file__).parent / "expected"
+DIGITS = 6
+NOTHING = 1e-9
+"""What is smaller is what an exact zero becomes by another order of additions."""
+
+NUMBER = re.compile(r"(?<![\w.-])-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?(?![\w.])")
+
+
+def check(name: str, seen: object, *, update: bool) -> None:
+    """Compare with a golden file; fails with the difference.
+
+    Args:
+        name: of the file below `EXPECTED`; what ends in .json is data, anything else text.
+        seen: what is seen now.
+        update: write the file instead.
+    """
+    path = EXPECTED / name
+    text = as_json(seen) if path.suffix == ".json" else f"{str(seen).strip()}\n"
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return
+    if not path.exists():
+        pytest.fail(f"There is no golden file {name} yet; write it by --update-golden.", pytrace=False)
+    expected = path.read_text()
+    if not same(expected, text):
+        difference = "\n".join(
+            difflib.unified_diff(
+                expected.splitlines(), text.splitlines(), f"expected/{name}", "seen now", lineterm=""
+            )
+        )
+        pytest.fail(f"Not what was seen before:\n{difference}", pytrace=False)
+
+
+def as_json(value: Any) -> str:
+    """Data as JSON with sorted keys and rounded numbers."""
+    return json.dumps(rounded(value), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+
+
+def rounded(value: Any) -> Any:
+    """The same data with numbers of six digits; a whole number stays what it is."""
+    if isinstance(value, dict):
+        return {str(key): rounded(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [rounded(each) for each in value]
+    if isinstance(value, float) and math.isfinite(value):
+        return 0.0 if abs(value) < NOTHING else float(f"{value:.{DIGITS}g}")
+    return value
+
+
+def same(expected: str, seen: str) -> bool:
+    """Whether two texts are the same but for the last of many digits of their numbers."""
+    if expected == seen:
+        return True
+    if NUMBER.sub("#", expected) != NUMBER.sub("#", seen):
+        return False
+    pairs = zip(NUMBER.findall(expected), NUMBER.findall(seen), strict=True)
+    return all(one == other or _is_close(one, other) for one, other in pairs)
+
+
+def _is_close(one: str, other: str) -> bool:
+    """Whether both are of many digits, and the same but for the last."""
+    of_many = all(len(re.sub(r"[eE].*|\D", "", each).lstrip("0")) >= DIGITS - 1 for each in (one, other))
+    return of_many and math.isclose(float(one), float(other), rel_tol=10.0 ** (1 - DIGITS))
