@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.unit.airflow_homes import run_in_home
+from tests.integration.airflow_homes import run_in_home
 
 DAGS = Path(__file__).parents[1] / "lineage_dags"
 
