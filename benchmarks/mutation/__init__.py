@@ -1,0 +1,1 @@
+"""Do the tests notice changes? Sampled mutants of single areas: `python -m benchmarks.mutation`."""

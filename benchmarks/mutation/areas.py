@@ -1,0 +1,70 @@
+"""What is mutated, and whose tests should notice: change these paths when folders move."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_PACKAGE = "airflow_provider_ernest"
+_MODEL = f"{_PACKAGE}/model"
+_TESTS = "tests/unit"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Area:
+    """A part of the package with its tests; all paths are relative to the checkout.
+
+    Attributes:
+        code: files, or folders with all below them, that are mutated.
+        tests: files and folders of tests. The doctests of `code` count, too.
+    """
+
+    code: tuple[str, ...]
+    tests: tuple[str, ...]
+
+
+def _modules(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/{name}.py" for name in names)
+
+
+def _tests(folder: str, *names: str) -> tuple[str, ...]:
+    return tuple(f"{folder}/test_{name}.py" for name in names)
+
+
+AREAS = {
+    "design": Area(code=(f"{_MODEL}/design",), tests=(f"{_TESTS}/model/design",)),
+    "prediction": Area(
+        code=(
+            f"{_MODEL}/averaging",
+            *_modules(
+                _MODEL,
+                "regression",
+                "terms",
+                "formulas",
+                "prediction",
+                "predictors",
+                "validation",
+                "intervals",
+            ),
+            *_modules(
+                _MODEL, "training", "fitted", "least_squares", "adequacy", "identifiability", "extension"
+            ),
+        ),
+        tests=(
+            f"{_TESTS}/model/averaging",
+            *_tests(
+                f"{_TESTS}/model", "regression", "terms", "formulas", "prediction", "predictors", "validation"
+            ),
+            *_tests(f"{_TESTS}/model", "intervals", "training", "fitted", "least_squares", "adequacy"),
+            *_tests(f"{_TESTS}/model", "identifiability", "extension", "paper"),
+        ),
+    ),
+    "decision": Area(
+        code=_modules(
+            _MODEL, "choice", "offers", "billing", "goals", "mixed", "mixed_job", "pareto", "same_cost"
+        )
+        + _modules(_MODEL, "decision_table", "unreachable", "training_cost"),
+        tests=_tests(f"{_TESTS}/model", "choice", "billing", "goals", "mixed", "pareto", "same_cost")
+        + _tests(f"{_TESTS}/model", "decision_table", "training_cost"),
+    ),
+    "clusters/ec2": Area(code=(f"{_PACKAGE}/clusters/ec2",), tests=(f"{_TESTS}/clusters/ec2",)),
+}

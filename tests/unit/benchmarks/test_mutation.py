@@ -1,0 +1,158 @@
+"""The mutants of benchmarks.mutation, and what becomes of them where tests look and where none does."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.mutation.__main__ import drawn, table
+from benchmarks.mutation.areas import AREAS
+from benchmarks.mutation.mutants import mutants_of
+from benchmarks.mutation.running import Outcome
+
+ROOT = Path(__file__).parents[3]
+
+CODE = '''"""A module."""
+
+LIMIT = 3
+
+
+def affordable(price: float, name: str = "small") -> bool:
+    """Whether it costs at most 3."""
+    if price < 0 and name:
+        raise ValueError(f"{price} is less than 0")
+    return price <= LIMIT
+
+
+def unseen() -> int:
+    return 1
+'''
+
+TESTS = """
+from airflow_provider_ernest.shop import affordable
+
+def test_cheap():
+    assert affordable(1.0)
+
+def test_dear():
+    assert not affordable(9.0)
+"""
+
+RUN = """
+import json, sys
+from pathlib import Path
+from benchmarks.mutation import running
+from benchmarks.mutation.mutants import mutants_of
+
+root, path = Path(sys.argv[1]), "airflow_provider_ernest/shop.py"
+text = (root / path).read_text()
+known = running.learn(root, [path], ["tests"], limit_seconds=60)
+outcomes = {}
+for mutant in mutants_of(path, text):
+    tests = known.tests(path, mutant.function)
+    outcome = running.outcome_of(root, path, mutant.applied(text), tests, limit_seconds=60)
+    outcomes[mutant.difference(text)] = outcome.name
+print(json.dumps(outcomes))
+"""
+
+
+def changed(text: str) -> set[str]:
+    """The lines that all mutants of a text put into it."""
+    return {
+        line[1:].strip()
+        for mutant in mutants_of("a.py", text)
+        for line in mutant.difference(text).splitlines()
+        if line.startswith("+")
+    }
+
+
+def test_conditions_numbers_and_refusals_are_changed() -> None:
+    assert changed(CODE) == {
+        "LIMIT = 4",
+        "def affordable(price: float, name: str = 'XXsmall') -> bool:",
+        "if (not (price < 0 and name)):",
+        "if (price < 0 or name):",
+        "if (price <= 0) and name:",
+        "if price < 1 and name:",
+        "pass",
+        "return (price < LIMIT)",
+        "return 2",
+    }
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'log.info("found", 3)\n',
+        'warnings.warn("slow", stacklevel=2)\n',
+        "def f(x: Literal['a'] | None) -> list[1]:\n    ...\n",
+        "if TYPE_CHECKING:\n    limit = 3\n",
+        '__all__ = ["a"]\n',
+        'print(f"{x + 1} machines")\n',
+        'title = f"{x + 1} machines"\n',
+        'title = "a text for people"\n',
+        "count('machines', machines)\n".join(["x = ", ""]),
+        "@cache(maxsize=3)\ndef f(): ...\n",
+    ],
+)
+def test_what_no_run_depends_on_is_left_alone(text: str) -> None:
+    assert changed(text) == set()
+
+
+def test_letters_of_more_than_one_byte_do_not_move_a_change() -> None:
+    text = 'x = "µµ ß"; y = a + b  # µ\n'
+    (mutant,) = mutants_of("a.py", text)
+    assert mutant.applied(text) == 'x = "µµ ß"; y = (a - b)  # µ\n'
+
+
+def test_a_draw_is_that_of_its_seed() -> None:
+    mutants = mutants_of("a.py", CODE)
+
+    assert drawn(mutants, 4, seed="1") == drawn(mutants, 4, seed="1")
+    assert drawn(mutants, 4, seed="1") != drawn(mutants, 4, seed="2")
+    assert drawn(mutants, 1000, seed="1") == mutants
+
+
+def test_mutants_die_where_a_test_looks_and_the_files_stay_as_they_are(tmp_path: Path) -> None:
+    package = tmp_path / "airflow_provider_ernest"
+    (tmp_path / "tests").mkdir()
+    package.mkdir()
+    (package / "__init__.py").touch()
+    (package / "shop.py").write_text(CODE)
+    (tmp_path / "tests" / "test_shop.py").write_text(TESTS)
+
+    ran = subprocess.run(
+        [sys.executable, "-c", RUN, tmp_path],
+        cwd=ROOT,
+        env={"PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+
+    assert ran.returncode == 0, ran.stderr
+    outcomes = {
+        change.splitlines()[-1].lstrip("+ "): outcome for change, outcome in json.loads(ran.stdout).items()
+    }
+    assert outcomes["if (not (price < 0 and name)):"] == "KILLED"
+    assert outcomes["return (price < LIMIT)"] == "SURVIVED", "nobody asks for what costs 3"
+    assert outcomes["return 2"] == "NOT_RUN"
+    assert outcomes["LIMIT = 4"] == "SURVIVED"
+    assert (package / "shop.py").read_text() == CODE
+
+
+def test_the_table_counts_what_dies() -> None:
+    mutants = mutants_of("a.py", CODE)[:4]
+    outcomes = dict(zip(mutants, Outcome, strict=True))
+
+    assert list(table({"shop": (9, outcomes)}))[-1] == "| shop | 9 | 4 | 1 | 1 | 1 | 1 | 50% |"
+
+
+@pytest.mark.parametrize("name", AREAS)
+def test_areas_name_files_that_are_there(name: str) -> None:
+    paths = [*AREAS[name].code, *AREAS[name].tests]
+    assert [path for path in paths if not (ROOT / path).exists()] == []
