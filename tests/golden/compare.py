@@ -16,6 +16,9 @@ from typing import Any
 import pytest
 
 EXPECTED = Path(__file__).parent / "expected"
+WIDTH = 220
+"""Wide enough for a row of a table, such as an alternative, so that it stays one."""
+
 DIGITS = 6
 NOTHING = 1e-9
 """What is smaller is what an exact zero becomes by another order of additions."""
@@ -50,8 +53,23 @@ def check(name: str, seen: object, *, update: bool) -> None:
 
 
 def as_json(value: Any) -> str:
-    """Data as JSON with sorted keys and rounded numbers."""
-    return json.dumps(rounded(value), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    """Data as JSON with sorted keys and rounded numbers; what is short stands in one line."""
+    return f"{_json(rounded(value), indent=0)}\n"
+
+
+def _json(value: Any, *, indent: int) -> str:
+    line = json.dumps(value, sort_keys=True, ensure_ascii=False)
+    if not isinstance(value, dict | list) or len(line) + indent <= WIDTH:
+        return line
+    inner = " " * (indent + 1)
+    if isinstance(value, list):
+        parts = [f"{inner}{_json(each, indent=indent + 1)}" for each in value]
+        return "\n".join(["[", ",\n".join(parts), f"{' ' * indent}]"])
+    parts = [
+        f"{inner}{json.dumps(key, ensure_ascii=False)}: {_json(each, indent=indent + 1)}"
+        for key, each in sorted(value.items())
+    ]
+    return "\n".join(["{", ",\n".join(parts), f"{' ' * indent}}}"])
 
 
 def rounded(value: Any) -> Any:

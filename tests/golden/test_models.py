@@ -1,0 +1,168 @@
+"""What the program ``ernest`` prints where there is no DAG: of files of runs, models and event logs."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.golden.jobs import seconds
+from tests.golden.names import program
+from tests.golden.scrub import Scrubber
+
+EVENT_LOG = Path(__file__).parent / "event_logs" / "shuffle.zstd"
+BILLED = "--price-per-hour 0.192 --billing-increment-seconds 60 --boot-seconds 90 --master-price-per-hour 0.1"
+TWO_TYPES = "--price-per-hour m5.large=0.096 --price-per-hour c5.xlarge=0.17"
+
+COMMANDS = {
+    "design": "design --max-machines 8 --partitions 800 --cores-per-machine 4 --target-machines 4-32:4",
+    "design_classic": "design --max-machines 8 --partitions 800 --cores-per-machine 4 --criterion A",
+    "design_dollars": "design --max-machines 8 --partitions 800 --cores-per-machine 4 --cost dollars"
+    " --full-seconds-on-one-machine 3600 --price-per-hour 0.2 --budget-share 0.1 --target-machines 4-32:4",
+    "design_next": "design --max-machines 8 --partitions 800 --cores-per-machine 4 --target-machines 4-32:4"
+    " --next --observed m5.csv",
+    "design_refused": "design --max-machines 0 --partitions 800 --cores-per-machine 4",
+    "fit": "fit m5.csv --job nightly",
+    "fit_classic": "fit m5.csv --job nightly --method classic",
+    "fit_relative": "fit m5.csv --job nightly --method relative",
+    "fit_inaccurate": "fit m5.csv --job nightly --max-error-percent 0.01",
+    "predict": "predict m5.json --machines 4,8,16,32",
+    "predict_scale": "predict m5.json --machines 4-12:4 --scale 1.5",
+    "predict_runs": "predict m5.csv --machines 4,8",
+    "choose": "choose m5.json --deadline-seconds 400 --machines 4-32:4 --price-per-hour 0.19",
+    "choose_budget": "choose m5.json --budget-dollars 0.3 --machines 4-32:4 --price-per-hour 0.19",
+    "choose_billed": f"choose m5.json --deadline-seconds 400 --machines 4-32:4 {BILLED}",
+    "choose_pareto": "choose m5.json --objective balanced --machines 1-64 --price-per-hour 0.19 --pareto",
+    "choose_types": f"choose m5.json c5.json --deadline-seconds 400 --machines 4-16:4 {TWO_TYPES}",
+    "choose_mixed": "choose m5.json c5.json --deadline-seconds 400 --machines 1-8 --same-cost --allow-mixed"
+    f" {TWO_TYPES}",
+    "choose_untrained": "choose m5.json --deadline-seconds 400 --machines 8-16:4"
+    " --price-per-hour m5.large=0.1 --extrapolate-to m5.xlarge=0.19@0.2",
+    "choose_out_of_reach": "choose m5.json --deadline-seconds 30 --machines 4-32:4 --price-per-hour 0.19",
+    "choose_most_probable": "choose m5.json --deadline-seconds 30 --machines 4-32:4 --price-per-hour 0.19"
+    " --most-probable",
+    "no_such_file": "predict nowhere.json --machines 4",
+    "analyze": "analyze shuffle.zstd --what-if network=2 --what-if cores=2 machines=6 --scale 0.05",
+    "analyze_job_profile": "analyze shuffle.zstd --job-profile profile.json --machines 3,6,12",
+}
+AS_JSON = ["predict", "predict_scale", "choose", "choose_types", "choose_mixed", "choose_untrained"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of a job on two types of machine, a model of each, and an event log."""
+    made = tmp_path_factory.mktemp("models")
+    (made / "shuffle.zstd").write_bytes(EVENT_LOG.read_bytes())
+    runs = [(8, 0.1), (8, 0.095), (7, 0.1), (8, 0.04375), (5, 0.02875), (1, 0.1), (4, 0.02), (1, 0.01)]
+    for name, instance_type in (("m5", "m5.large"), ("c5", "c5.xlarge")):
+        lines = [
+            f"{machines},{scale},{seconds(machines, scale, instance_type, index=index)}"
+            for index, (machines, scale) in enumerate(runs)
+        ]
+        file, model = made / f"{name}.csv", made / f"{name}.json"
+        file.write_text("\n".join(["#machines,fraction,seconds", *lines]) + "\n")
+        about = ["--job", "nightly", "--instance-type", instance_type]
+        assert program()(["fit", str(file), *about, "--output", str(model)]) == 0
+    return made
+
+
+@pytest.fixture
+def run(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
+    """Runs a command in that folder; returns the exit code, what it prints and what it complains of."""
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("COLUMNS", "100")
+    capsys.readouterr()
+
+    def called(command: str) -> tuple[int, str, str]:
+        code = program()(command.split())
+        seen = capsys.readouterr()
+        return code, seen.out, seen.err
+
+    return called
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_text(golden: Any, run: Any, folder: Path, name: str) -> None:
+    code, out, err = run(COMMANDS[name])
+    text = Scrubber(folder, folder).text(f"{out}--- on standard error:\n{err}--- exit code {code}")
+    golden(f"program/{name}.txt", f"$ ernest {COMMANDS[name]}\n{text}")
+
+
+@pytest.mark.parametrize("name", AS_JSON)
+def test_json(golden: Any, run: Any, folder: Path, name: str) -> None:
+    _, out, _ = run(f"{COMMANDS[name]} --format json")
+    golden(f"program/{name}.json", Scrubber(folder, folder).data(json.loads(out)))
+
+
+def test_files(golden: Any, run: Any, folder: Path) -> None:
+    """The documents that commands write."""
+    scrubber = Scrubber(folder, folder)
+    run(f"{COMMANDS['design']} --output design.json --force")
+    golden("program/written/design.json", scrubber.data(json.loads((folder / "design.json").read_text())))
+    run(f"{COMMANDS['design']} --output design.csv --force")
+    golden("program/written/design.csv", (folder / "design.csv").read_text())
+    golden("program/written/model.json", scrubber.data(json.loads((folder / "m5.json").read_text())))
+    run("analyze shuffle.zstd --json why.json --force")
+    golden("program/written/analysis.json", scrubber.data(json.loads((folder / "why.json").read_text())))
+
+
+def test_tidy_tables(golden: Any, run: Any, folder: Path) -> None:
+    """The columns of the tables, and as much of each as tells how values are written."""
+    run("analyze shuffle.zstd --csv tables --force")
+    heads = {path.name: path.read_text().splitlines()[:3] for path in (folder / "tables").iterdir()}
+    golden("program/written/tables.json", heads)
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        (
+            "report",
+            "report m5.json --machines 1-32 --price-per-hour 0.19 --deadline-seconds 400 --output a.html",
+        ),
+        ("report_plain", "report c5.json --machines 1-32 --output b.html"),
+        ("analysis", "analyze shuffle.zstd --html c.html"),
+    ],
+)
+def test_pages(golden: Any, run: Any, folder: Path, name: str, command: str) -> None:
+    """What can be read on the pages that commands write, without markup and pictures."""
+    run(f"{command} --force")
+    page = _VisibleText()
+    page.feed((folder / command.split()[-1]).read_text())
+    golden(f"program/written/{name}.txt", Scrubber(folder, folder).text("\n".join(page.lines)))
+
+
+class _VisibleText(HTMLParser):
+    """The text of a page, a line for each element that begins one."""
+
+    WITHIN = ("a", "b", "code", "em", "i", "span", "strong", "sub", "sup", "td", "th", "time", "var")
+    NOT_SHOWN = ("script", "style", "svg", "title")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._parts: list[str] = [""]
+        self._hidden = 0
+
+    @property
+    def lines(self) -> list[str]:
+        return [line for part in self._parts if (line := re.sub(r"\s+", " ", part).strip(" |"))]
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self._hidden += tag in self.NOT_SHOWN
+        if tag not in self.WITHIN:
+            self._parts.append("")
+        elif tag in ("td", "th"):
+            self._parts[-1] += " | "
+
+    def handle_endtag(self, tag: str) -> None:
+        self._hidden -= tag in self.NOT_SHOWN
+        if tag not in self.WITHIN:
+            self._parts.append("")
+
+    def handle_data(self, data: str) -> None:
+        if not self._hidden:
+            self._parts[-1] += data
