@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import pytest
 from airflow import settings
-from airflow.api_fastapi.app import init_auth_manager
+from airflow.api_fastapi.app import init_auth_manager, purge_cached_app
 from airflow.api_fastapi.auth.managers.simple.user import SimpleAuthManagerUser
 from airflow.models import import_all_models
 from airflow.models.base import Base
@@ -49,7 +49,8 @@ class Run:
     Attributes:
         xcoms: by task, map index and key.
         states: of the tasks that have ended; of a mapped one by its map index, too.
-        operators: names of the classes of the tasks that have ended.
+        durations: seconds that a task took; half a minute where it is not in there.
+        executed: ids of the tasks that were executed here.
     """
 
     def __init__(self, dag: DAG, *, night: int = 0) -> None:
@@ -59,6 +60,7 @@ class Run:
         self.xcoms: dict[tuple[str, int, str], Any] = {}
         self.states: dict[tuple[str, int], str] = {}
         self.durations: dict[str, float] = {}
+        self.executed: set[str] = set()
 
     def put(self, task_id: str, value: Any, *, map_index: int = -1, **others: Any) -> None:
         """A task has ended well, without having been executed here."""
@@ -74,12 +76,22 @@ class Run:
         """Tasks have ended otherwise."""
         self.states |= {(task_id, -1): state for task_id in task_ids}
 
+    def execute_each(self, task_id: str, parameter: str, values: list[Any]) -> None:
+        """Execute a mapped task for each value of the parameter that it is expanded by."""
+        self.executed.add(task_id)
+        for map_index, value in enumerate(values):
+            task: Any = self.dag.get_task(task_id).unmap({parameter: value})
+            context = self._context(task, map_index=map_index)
+            task.render_template_fields(context)
+            self.put(task_id, task.execute(context), map_index=map_index)
+
     def execute(self, task_id: str) -> Any:
         """Render a task's templates and execute it; returns what it returns.
 
         Raises:
             AirflowException: it fails.
         """
+        self.executed.add(task_id)
         task = self.dag.get_task(task_id)
         context = self._context(task)
         for name in task.template_fields:
@@ -99,8 +111,10 @@ class Run:
         return self.xcoms.get((task_id, -1, RETURNED))
 
     def pushed(self, task_id: str) -> dict[str, Any]:
-        """What a task has pushed, by key."""
-        return {key: value for (task, _, key), value in self.xcoms.items() if task == task_id}
+        """What a task has pushed, by key; a mapped one the first time."""
+        return {
+            key: value for (task, index, key), value in self.xcoms.items() if task == task_id and index < 1
+        }
 
     def _mapped(self, task_id: str) -> list[Any]:
         found = {
@@ -108,8 +122,8 @@ class Run:
         }
         return [found[index] for index in sorted(found)]
 
-    def _context(self, task: Any) -> dict[str, Any]:
-        ti = _TaskInstance(task, self)
+    def _context(self, task: Any, *, map_index: int = -1) -> dict[str, Any]:
+        ti = _TaskInstance(task, self, map_index)
         return {
             "ti": ti,
             "task_instance": ti,
@@ -124,22 +138,22 @@ class Run:
 class _TaskInstance:
     """What an operator sees of its task instance."""
 
-    map_index = -1
     try_number = 1
     stats_tags: ClassVar[dict[str, str]] = {}
 
-    def __init__(self, task: Any, run: Run) -> None:
+    def __init__(self, task: Any, run: Run, map_index: int) -> None:
         self.task = task
         self.dag_id = task.dag.dag_id
         self.task_id = task.task_id
         self.run_id = run.run_id
+        self.map_index = map_index
         self._run = run
 
     def xcom_pull(self, *, task_ids: str, key: str = RETURNED, default: Any = None, **_: Any) -> Any:
         return self._run.xcoms.get((task_ids, -1, key), default)
 
     def xcom_push(self, key: str, value: Any) -> None:
-        self._run.push(self.task_id, key, value)
+        self._run.push(self.task_id, key, value, map_index=self.map_index)
 
     def get_task_states(self, *, task_ids: list[str], run_ids: list[str], **_: Any) -> dict[str, Any]:
         states = {task: state for (task, _), state in self._run.states.items() if task in task_ids}
@@ -176,6 +190,7 @@ def api_server(dags: list[list[Run]], monkeypatch: pytest.MonkeyPatch) -> Iterat
         yield TestClient(app["app"], headers={"Authorization": f"Bearer {token}"}, follow_redirects=False)
     finally:
         Base.metadata.drop_all(settings.engine)
+        purge_cached_app()
 
 
 def _write(session: Session, runs: list[Run]) -> None:

@@ -11,12 +11,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
 from airflow.providers.common.compat.sdk import AirflowException
 from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
 from tests.golden.dag_runs import Run
 from tests.golden.names import public
+from tests.golden.spark_submit import stands_in
 
 PARTITIONS = 400
 STARTUP_SECONDS = 8.0
@@ -128,9 +130,35 @@ def most_probable(sized: Sized) -> None:
     _produce(run)
 
 
+def on_a_lake(sized: Sized) -> None:
+    """A cluster of YARN that is there already; here the sample runs and production are submitted, too."""
+    cluster = public("ConnectedCluster")(
+        spark_conn_id="lake",
+        machines=8,
+        cores_per_machine=2,
+        memory_megabytes_per_machine=4096,
+        instance_type="lake",
+        price_per_hour=0.3,
+    )
+    goal = {"deadline_seconds": 240, "price_per_hour": None, "max_machines": 8}
+    logs = sized.folder / "logs"
+    logs.mkdir()
+    conf = {"spark.eventLog.enabled": "true", "spark.eventLog.dir": f"file://{logs}"}
+    with pytest.MonkeyPatch.context() as monkeypatch, stands_in(sized.folder):
+        monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "yarn"}')
+        run = _run(sized, cluster=cluster, goal=goal, conf=conf, submits_production=True)
+        run.execute("ernest.find_model")
+        experiments = run.execute("ernest.design")
+        run.execute("ernest.create_cluster")
+        run.execute_each("ernest.sample_run", "experiment", experiments)
+        for task in ("fit_model", "bottleneck_report", "choose_config", "terminate_cluster"):
+            run.execute(f"ernest.{task}")
+        run.execute("production")
+
+
 JOBS: dict[str, Callable[[Sized], None]] = {
     each.__name__: each
-    for each in (one_type, several_types, reused, fallen_back, drifting, infeasible, most_probable)
+    for each in (one_type, several_types, reused, fallen_back, drifting, infeasible, most_probable, on_a_lake)
 }
 
 MACHINES = {
@@ -140,7 +168,14 @@ MACHINES = {
 }
 
 
-def _run(sized: Sized, *, goal: dict[str, Any] | None = None, cluster: Any = None) -> Run:
+def _run(
+    sized: Sized,
+    *,
+    goal: dict[str, Any] | None = None,
+    cluster: Any = None,
+    conf: dict[str, str] | None = None,
+    submits_production: bool = False,
+) -> Run:
     """The next run of the job's DAG."""
     cluster = cluster or public("LocalClusterSpec")(machines=16)
     stated = {"deadline_seconds": 600, "price_per_hour": PRICES["local"], "max_machines": 10, **(goal or {})}
@@ -149,23 +184,35 @@ def _run(sized: Sized, *, goal: dict[str, Any] | None = None, cluster: Any = Non
             job=public("SparkJob")(
                 name=sized.name,
                 application=str(sized.folder / "job.py"),
-                application_args=["{{ sample.input }}", "/out/{{ ti.map_index }}"],
-                conf={"spark.sql.shuffle.partitions": "64", "spark.executor.memory": "800m"},
+                application_args=["{{ sample.input }}", "/out/{{ ti.map_index }}", "{{ sample.scale }}"],
+                conf={"spark.sql.shuffle.partitions": "64", "spark.executor.memory": "800m", **(conf or {})},
             ),
-            input=public("SampledInput")(path=str(sized.folder / "input"), partitions=PARTITIONS),
+            input=public("SampledInput")(
+                path=str(sized.folder / "input"), partitions=PARTITIONS, sampling="argument"
+            ),
             bounds=public("DesignBounds")(max_machines=4),
             cluster=cluster,
             goal=public("SizingGoal")(**stated),
             store=str(sized.store),
         )
-        production = EmptyOperator(task_id="production")
-        record = public("RecordRunOperator")(
-            task_id="record_run",
-            decision=ernest.decision,
-            production_task_id="production",
-            store=str(sized.store),
-        )
-        ernest >> production >> record
+        if submits_production:
+            ernest >> public("ErnestSparkSubmitOperator")(
+                task_id="production",
+                conn_id="lake",
+                application=str(sized.folder / "job.py"),
+                application_args=[str(sized.folder / "input"), "/out", "1.0"],
+                conf=ernest.job_conf("yarn_conf"),
+                decision=ernest.decision,
+                store=str(sized.store),
+            )
+        else:
+            record = public("RecordRunOperator")(
+                task_id="record_run",
+                decision=ernest.decision,
+                production_task_id="production",
+                store=str(sized.store),
+            )
+            ernest >> EmptyOperator(task_id="production") >> record
     run = Run(dag, night=len(sized.runs))
     sized.runs.append(run)
     return run

@@ -16,7 +16,14 @@ ID = re.compile(r"\d{8}T\d{6}\.\d{6}Z-[0-9a-f]{8}")
 TODAY = re.compile(r"20[2-9]\d-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+]00:00)?)?")
 """A moment or a date of these years: those that the tests make up are of 2001."""
 
-KINDS = {"decisions": "decision", "production": "production", "marks": "mark", "observations": "observation"}
+KINDS = {
+    "bottlenecks": "report",
+    "decisions": "decision",
+    "marks": "mark",
+    "observations": "observation",
+    "production": "production",
+    "profiles": "profile",
+}
 """Of stored documents, by their folder; what is in none of these is a model."""
 
 
