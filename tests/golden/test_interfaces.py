@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.golden.dag_runs import api_server
 from tests.golden.names import OPERATORS, OTHERS, PACKAGE, ROOT, SETTINGS, public
 
 IMPORT = re.compile(rf"^ *from ({PACKAGE}[\w.]*) import (?:\(([^)]*)\)|([^\n(]+))", re.MULTILINE)
@@ -38,6 +39,13 @@ def test_what_documentation_and_examples_import(golden: Any) -> None:
 @pytest.mark.parametrize("name", sorted({**SETTINGS, **OPERATORS, **OTHERS}))
 def test_parameters(golden: Any, name: str) -> None:
     golden(f"interfaces/{name}.txt", "\n".join([f"{name}(", *_parameters(public(name)), ")", *_fields(name)]))
+
+
+def test_the_pages_describe_their_json(golden: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    with api_server([], monkeypatch) as client:
+        described = client.get("/openapi.json").json()
+    described["info"]["version"] = "<version>"
+    golden("interfaces/openapi.json", described)
 
 
 def _parameters(called: Any) -> list[str]:
