@@ -4,8 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # A whole file of tests at a time goes to one of so many processes (see tests/conftest.py).
 WORKERS ?= 2
-SHARED_OUT := --numprocesses=$(WORKERS) --dist=loadfile
-# Longest first, so that the processes end at about the same time.
+# Those with clusters and an Airflow wait for them as long as they work.
+INTEGRATION_WORKERS ?= 3
 INTEGRATION_TESTS := tests/browser tests/integration
 # The stock operators look for spark-submit on PATH.
 export PATH := $(abspath $(BIN)):$(PATH)
@@ -60,10 +60,11 @@ screenshots: install browser ## take the screenshots of docs/ anew, after a chan
 	$(BIN)/python -m benchmarks.screenshots
 
 unit: install ## tests that start neither Spark nor Airflow
-	$(BIN)/python -m pytest $(SHARED_OUT) --doctest-modules tests/unit tests/golden airflow_provider_ernest/model
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --doctest-modules tests/unit tests/golden airflow_provider_ernest/model
 
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
-	$(BIN)/python -m pytest $(SHARED_OUT) --no-loadscope-reorder --durations=10 -m "not alone" $(INTEGRATION_TESTS)
+	$(BIN)/python -m pytest --numprocesses=$(INTEGRATION_WORKERS) --dist=loadfile --no-loadscope-reorder \
+		--durations=10 -m "not alone" $(INTEGRATION_TESTS)
 	$(BIN)/python -m pytest --durations=10 -m alone $(INTEGRATION_TESTS)
 
 format: install ## format the code

@@ -7,6 +7,7 @@ import tempfile
 
 import pytest
 from xdist.scheduler import LoadFileScheduling
+from xdist.workermanage import WorkerController
 
 # Airflow reads its home on import; tests must not see the own one of a developer, nor that of another process
 # that shares their work. Removed at the end.
@@ -18,12 +19,48 @@ os.environ.setdefault("AIRFLOW__USAGE_DATA_COLLECTION__ENABLED", "False")
 os.environ.pop("XDG_RUNTIME_DIR", None)
 
 
+# What takes longest goes first, so that the processes end at about the same time.
+LONGEST_FIRST = (
+    "tests/integration/test_ernest_dag.py",
+    "tests/integration/test_ec2_airflow.py",
+    "tests/browser/",
+    "tests/integration/test_ec2_leak_safety.py",
+    "tests/integration/test_retraining.py",
+    "tests/integration/test_sample_run.py",
+    "tests/integration/test_local_cluster.py",
+)
+
+
+# Files that share what takes long to make: an Airflow, a Spark cluster, the tables of a database.
+SHARING = (
+    ("tests/browser/",),
+    (
+        "tests/integration/test_sample_run.py",
+        "tests/integration/test_bandwidth_probe.py",
+        "tests/integration/test_existing_cluster.py",
+    ),
+    (
+        "tests/integration/test_branches_run.py",
+        "tests/integration/test_lineage_run.py",
+        "tests/integration/test_recordings_run.py",
+    ),
+)
+
+
 class ByFile(LoadFileScheduling):
-    """Gives whole files to each process, and all of tests/browser to one: its files share an Airflow."""
+    """Gives whole files to each process, and all that share something to the same."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)
-        return "tests/browser" if file.startswith("tests/browser/") else file
+        return next((files[0] for files in SHARING if file.startswith(files)), file)
+
+    def _reschedule(self, node: WorkerController) -> None:
+        """Give a process its next file when it needs it: before the last test of the one before.
+
+        The base class gives it two tests earlier, and two tests may take minutes.
+        """
+        if not self.workqueue or self._pending_of(self.assigned_work[node]) < 2:
+            super()._reschedule(node)
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
@@ -32,9 +69,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByFile:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Leave the machines of the EC2 test bed to the end, when no test with a browser runs any more.
+    """Put what takes longest first."""
 
-    Each machine is an interface that comes and goes, and Chromium breaks off what it loads when the network
-    of its host changes. What lies between takes the other process longer than this one takes for the pages.
-    """
-    items.sort(key=lambda item: item.path.name.startswith("test_ec2_"))
+    def rank(item: pytest.Item) -> int:
+        ranks = (rank for rank, start in enumerate(LONGEST_FIRST) if item.nodeid.startswith(start))
+        return next(ranks, len(LONGEST_FIRST))
+
+    items.sort(key=rank)

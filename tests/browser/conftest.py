@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from benchmarks.browser import chromium, find_chromium, log_in
 from benchmarks.demo.airflow_server import AirflowServer
 from tests.browser.api_server import api_server
 from tests.browser.hidden_documents import add_hidden_documents
+from tests.browser.own_network import own_network
 from tests.browser.preview import PREFIX as PREVIEW_PREFIX
 from tests.browser.preview import preview_app
 from tests.browser.preview_runs import seed_runs
@@ -28,7 +30,7 @@ from tests.browser.sample_store import DAG_ID as READABLE_DAG
 from tests.browser.sample_store import seed
 from tests.browser.site import Site, first_run
 from tests.browser.visit import Visit
-from tests.integration.conftest import wait_until
+from tests.integration.conftest import AIRFLOW_FOR_TESTS, wait_until
 
 DAGS = Path(__file__).parent / "dags"
 USERS = "admin:admin,viewer:viewer,nobody:"
@@ -37,10 +39,21 @@ MORE_MODELS = 8  # so that the list has a second page
 NO_CHROMIUM = "needs Chromium: run .ci/ensure_browser, or set CHROMIUM to its program"
 
 NewVisit = Callable[..., Visit]
+LogIns = Callable[[Site, str], StorageState]
+
+
+@pytest.fixture(scope="package", autouse=True)
+def network() -> Iterator[None]:
+    """A network that nobody else changes: Chromium breaks off what it loads when one of its host's changes.
+
+    Each start and end of the EC2 test bed is such a change, and it may stand beside these tests.
+    """
+    with own_network():
+        yield
 
 
 @pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def browser(network: None) -> Iterator[Browser]:
     """A real browser; the test is skipped where there is none."""
     if find_chromium() is None:
         pytest.skip(NO_CHROMIUM)
@@ -49,10 +62,10 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="package")
-def airflow(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowServer]:
+def airflow(tmp_path_factory: pytest.TempPathFactory, network: None) -> Iterator[AirflowServer]:
     """Airflow with an empty store."""
     home = tmp_path_factory.mktemp("airflow") / "home"
-    environment = {"AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": USERS}
+    environment = {**AIRFLOW_FOR_TESTS, "AIRFLOW__CORE__SIMPLE_AUTH_MANAGER_USERS": USERS}
     with AirflowServer(home, DAGS, environment=environment) as airflow:
         yield airflow
 
@@ -116,7 +129,7 @@ def made_up(site: Site, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Si
 
 
 @pytest.fixture(scope="package")
-def log_ins(browser: Browser) -> Callable[[Site, str], StorageState]:
+def log_ins(browser: Browser) -> LogIns:
     """The cookies of a user who has logged in by Airflow's form; once for each user and site."""
     known: dict[tuple[str, str], StorageState] = {}
 
@@ -131,31 +144,49 @@ def log_ins(browser: Browser) -> Callable[[Site, str], StorageState]:
     return cookies
 
 
-@pytest.fixture
-def visit(
-    request: pytest.FixtureRequest,
-    browser: Browser,
-    log_ins: Callable[[Site, str], StorageState],
-    tmp_path: Path,
+@contextmanager
+def visits(
+    request: pytest.FixtureRequest, browser: Browser, log_ins: LogIns, pictures: Path
 ) -> Iterator[NewVisit]:
-    """Starts visits of users to a site; what goes wrong unseen in one of them fails the test."""
-    visits: list[Visit] = []
+    """Starts visits of users to a site; what goes wrong unseen in one of them fails at the end."""
+    started: list[Visit] = []
 
     def start(site: Site, username: str | None = "admin", **options: object) -> Visit:
         cookies = log_ins(site, username) if username else None
         context = browser.new_context(
             **{"viewport": {"width": 1400, "height": 900}, "storage_state": cookies, **options}
         )
-        visits.append(Visit(site, context))
-        return visits[-1]
+        started.append(Visit(site, context))
+        return started[-1]
 
     failed_before = request.session.testsfailed
     yield start
-    problems = [problem for visit in visits for problem in visit.problems]
-    for number, each in enumerate(visits):
+    problems = [problem for visit in started for problem in visit.problems]
+    for number, each in enumerate(started):
         if request.session.testsfailed > failed_before:
-            picture = tmp_path / f"visit-{number}.png"
+            picture = pictures / f"visit-{number}.png"
             each.page.screenshot(path=picture)
             print(f"What the browser showed at {each.page.url}: {picture}")  # noqa: T201 - of a failed test
         each.close()
     assert not problems, "what went wrong in the browser:\n" + "\n".join(problems)
+
+
+@pytest.fixture
+def visit(
+    request: pytest.FixtureRequest, browser: Browser, log_ins: LogIns, tmp_path: Path
+) -> Iterator[NewVisit]:
+    """Starts visits that last as long as the test."""
+    with visits(request, browser, log_ins, tmp_path) as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def long_visit(
+    request: pytest.FixtureRequest,
+    browser: Browser,
+    log_ins: LogIns,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[NewVisit]:
+    """Starts visits that last as long as the tests of a file, which only look at what is shown."""
+    with visits(request, browser, log_ins, tmp_path_factory.mktemp("visits")) as start:
+        yield start

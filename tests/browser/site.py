@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlencode
@@ -17,6 +18,8 @@ from tests.integration.conftest import wait_until
 RUN_DAG = "synthetic_sizing"
 RUN_JOB = "synthetic job"
 RUN_TYPE = "m5.large"
+# Without certificates, which nobody needs here and which take longer to load than an answer does.
+HTTP: dict[str, Any] = {"trust_env": False, "timeout": 60.0, "verify": False}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,17 +55,24 @@ class Site:
 
     def client(self, username: str | None = "admin") -> httpx.Client:
         """A client of the API, logged in as a program does (None: not at all)."""
-        client = httpx.Client(base_url=f"{self.url}/ernest/", trust_env=False, timeout=60.0)
+        client = httpx.Client(base_url=f"{self.url}/ernest/", **HTTP)
         if username is not None:
-            credentials = {"username": username, "password": self.passwords[username]}
-            answer = httpx.post(f"{self.url}/auth/token", json=credentials, trust_env=False, timeout=60.0)
-            client.headers["Authorization"] = f"Bearer {answer.raise_for_status().json()['access_token']}"
+            token = access_token(self.url, username, self.passwords[username])
+            client.headers["Authorization"] = f"Bearer {token}"
         return client
 
     def answer(self, path: str, **parameters: Any) -> Any:
         """The API's answer to the administrator."""
         with self.client() as client:
             return client.get(path, params=parameters).raise_for_status().json()
+
+
+@cache
+def access_token(url: str, username: str, password: str) -> str:
+    """By which a program shows who it is, for as long as the tests last."""
+    credentials = {"username": username, "password": password}
+    answer = httpx.post(f"{url}/auth/token", json=credentials, **HTTP)
+    return str(answer.raise_for_status().json()["access_token"])
 
 
 def of(model: Model) -> dict[str, str]:

@@ -6,10 +6,11 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import expect
 
 from tests.browser.axe import broken_rules
 from tests.browser.site import RUN_DAG, Site, of
+from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.airflow
 
@@ -49,24 +50,27 @@ def pages(site: Site) -> dict[str, tuple[str, dict[str, Any]]]:
 NAMES = ["models", "model", "model that has learned", "model without a DAG", "run", "task", "no such model"]
 
 
-def opened(site: Site, visit: Any, name: str, **options: Any) -> Page:
-    here = visit(site, **options)
+def opened(site: Site, visit: Any, name: str) -> Visit:
+    here: Visit = visit(site)
     here.expected_errors = (404,)
     page, parameters = pages(site)[name]
     here.open(page, **parameters)
-    return here.page
+    return here
 
 
-@pytest.mark.parametrize("colours", ["light", "dark"])
-@pytest.mark.parametrize("name", NAMES)
-def test_by_the_rules_of_axe(site: Site, visit, name: str, colours: str):
-    broken = broken_rules(opened(site, visit, name, color_scheme=colours))
-    assert not broken, "\n".join(broken)
+@pytest.fixture(scope="module", params=NAMES)
+def name(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_headings_and_landmarks_say_where_one_is(site: Site, visit, name: str):
-    page = opened(site, visit, name)
+@pytest.fixture(scope="module")
+def seen(site: Site, long_visit, name: str) -> Visit:
+    """Each of the pages, for tests that look at it and unfold what is folded."""
+    return opened(site, long_visit, name)
+
+
+def test_headings_and_landmarks_say_where_one_is(seen: Visit, name: str):
+    page = seen.page
     expect(page.get_by_role("main")).to_have_count(1)
     expect(page.get_by_role("heading", level=1)).to_have_count(1)
     levels = [
@@ -84,9 +88,16 @@ def test_headings_and_landmarks_say_where_one_is(site: Site, visit, name: str):
     assert nameless == []
 
 
-@pytest.mark.parametrize("name", ["models", "model", "run", "task"])
-def test_tab_goes_through_all_of_the_page_and_is_seen(site: Site, visit, name: str):
-    page = opened(site, visit, name)
+@pytest.mark.parametrize("colours", ["light", "dark"])
+def test_by_the_rules_of_axe(seen: Visit, colours: str):
+    seen.in_colours(colours)
+    broken = broken_rules(seen.page)
+    assert not broken, "\n".join(broken)
+
+
+@pytest.mark.parametrize("page_name", ["models", "model", "run", "task"])
+def test_tab_goes_through_all_of_the_page_and_is_seen(site: Site, visit, page_name: str):
+    page = opened(site, visit, page_name).page
     page.keyboard.press("Tab")
     assert page.evaluate(FOCUSED)["text"] == "Skip to content"
     wanted = page.locator("main").evaluate(STOPS)
@@ -103,15 +114,15 @@ def test_tab_goes_through_all_of_the_page_and_is_seen(site: Site, visit, name: s
 
 
 def test_the_first_tab_skips_to_the_content(site: Site, visit):
-    page = opened(site, visit, "model")
+    page = opened(site, visit, "model").page
     page.keyboard.press("Tab")
     page.keyboard.press("Enter")
     expect(page.get_by_role("main")).to_be_focused()
 
 
 def test_what_changes_is_announced(site: Site, visit):
-    page = opened(site, visit, "model")
+    page = opened(site, visit, "model").page
     # Only the headline: all of the answer at each step of a slider were too much.
     expect(page.locator("#answer [aria-live=polite] .headline")).to_contain_text("machines")
-    page = opened(site, visit, "models")
+    page = opened(site, visit, "models").page
     expect(page.locator(".results-summary")).to_have_attribute("aria-live", "polite")

@@ -3,21 +3,33 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.site import Site, of
+from tests.browser.visit import unfold
 
 pytestmark = pytest.mark.airflow
 
 
-@pytest.fixture
-def page(site: Site, visit) -> Page:
+def opened(site: Site, visit: Any) -> Page:
     """The page of the model of which most is known."""
     here = visit(site)
     here.open("model", **of(site.seeded.nightly_join))
     return here.page
+
+
+@pytest.fixture(scope="module")
+def page(site: Site, long_visit) -> Page:
+    """For tests that look at it, and unfold what is folded, but change no control."""
+    return opened(site, long_visit)
+
+
+@pytest.fixture
+def own_page(site: Site, visit) -> Page:
+    return opened(site, visit)
 
 
 def answer(page: Page) -> Locator:
@@ -36,25 +48,25 @@ def kept_with(page: Page) -> float:
     return float(found[1])
 
 
-def test_more_confidence_by_keyboard_changes_the_choice(page: Page):
-    expect(answer(page)).to_contain_text("machines of")
-    before, probability = answer(page).inner_text(), kept_with(page)
-    confidence(page).focus()
-    expect(confidence(page)).to_have_value("0.8")
+def test_more_confidence_by_keyboard_changes_the_choice(own_page: Page):
+    expect(answer(own_page)).to_contain_text("machines of")
+    before, probability = answer(own_page).inner_text(), kept_with(own_page)
+    confidence(own_page).focus()
+    expect(confidence(own_page)).to_have_value("0.8")
     for _ in range(2):
-        page.keyboard.press("ArrowDown")
-    expect(confidence(page)).to_have_value("0.95")
-    expect(page).to_have_url(re.compile("confidence=0.95"))
-    expect(page.locator("#answer")).to_contain_text("with a probability of 95 %")
-    expect(page.locator("#answer")).not_to_have_attribute("aria-busy", "true")
-    assert answer(page).inner_text() != before
-    assert kept_with(page) >= 95 > probability
+        own_page.keyboard.press("ArrowDown")
+    expect(confidence(own_page)).to_have_value("0.95")
+    expect(own_page).to_have_url(re.compile("confidence=0.95"))
+    expect(own_page.locator("#answer")).to_contain_text("with a probability of 95 %")
+    expect(own_page.locator("#answer")).not_to_have_attribute("aria-busy", "true")
+    assert answer(own_page).inner_text() != before
+    assert kept_with(own_page) >= 95 > probability
 
 
-def test_what_is_out_of_reach_names_the_most_probable(site: Site, page: Page):
-    page.get_by_role("spinbutton", name="Deadline").fill("150")
-    confidence(page).select_option("0.99")
-    expect(page.locator("#answer .out-of-reach")).to_contain_text("Out of reach. Most probable:")
+def test_what_is_out_of_reach_names_the_most_probable(site: Site, own_page: Page):
+    own_page.get_by_role("spinbutton", name="Deadline").fill("150")
+    confidence(own_page).select_option("0.99")
+    expect(own_page.locator("#answer .out-of-reach")).to_contain_text("Out of reach. Most probable:")
     told = site.answer(
         "api/prediction",
         **of(site.seeded.nightly_join),
@@ -62,9 +74,9 @@ def test_what_is_out_of_reach_names_the_most_probable(site: Site, page: Page):
         confidence=0.99,
         price_per_hour=0.333,
         max_machines=24,
-        scale=page.get_by_role("spinbutton", name="Scale").input_value(),
+        scale=own_page.get_by_role("spinbutton", name="Scale").input_value(),
     )["most_probable"]
-    expect(answer(page)).to_contain_text(f"{told['machines']} machines of {told['instance_type']}")
+    expect(answer(own_page)).to_contain_text(f"{told['machines']} machines of {told['instance_type']}")
 
 
 def test_the_better_of_several_types_is_chosen_and_named(site: Site, visit):
@@ -87,40 +99,40 @@ def test_the_better_of_several_types_is_chosen_and_named(site: Site, visit):
     expect(here.page.locator(".page-subtitle")).to_contain_text("r3.xlarge")
 
 
-def test_a_dearer_machine_gives_way_to_another_type(page: Page):
-    expect(answer(page)).to_contain_text("of r3.xlarge:")
-    page.get_by_role("spinbutton", name="Price of a machine").fill("2")
-    expect(answer(page)).to_contain_text(re.compile(r"of (r3\.2xlarge|m4\.xlarge):"))
+def test_a_dearer_machine_gives_way_to_another_type(own_page: Page):
+    expect(answer(own_page)).to_contain_text("of r3.xlarge:")
+    own_page.get_by_role("spinbutton", name="Price of a machine").fill("2")
+    expect(answer(own_page)).to_contain_text(re.compile(r"of (r3\.2xlarge|m4\.xlarge):"))
 
 
-def test_what_is_billed_counts(page: Page):
-    expect(answer(page)).to_contain_text("machines of")
-    before = answer(page).inner_text()
-    summary = page.locator("details.billed summary")
+def test_what_is_billed_counts(own_page: Page):
+    expect(answer(own_page)).to_contain_text("machines of")
+    before = answer(own_page).inner_text()
+    summary = own_page.locator("details.billed summary")
     summary.focus()
-    page.keyboard.press("Enter")
-    page.get_by_role("spinbutton", name="Master").fill("1.5")
-    expect(page.locator("#answer")).to_contain_text("for the master")
+    own_page.keyboard.press("Enter")
+    own_page.get_by_role("spinbutton", name="Master").fill("1.5")
+    expect(own_page.locator("#answer")).to_contain_text("for the master")
     expect(summary).to_contain_text("a master at $1.50 an hour")
-    assert answer(page).inner_text() != before
-    page.get_by_role("spinbutton", name="Runs that share the training").fill("10")
-    expect(page.locator("#answer")).to_contain_text("for training")
+    assert answer(own_page).inner_text() != before
+    own_page.get_by_role("spinbutton", name="Runs that share the training").fill("10")
+    expect(own_page.locator("#answer")).to_contain_text("for training")
 
 
-def test_a_deadline_and_a_budget_at_once(page: Page):
-    page.get_by_role("radio", name="Both").check()
+def test_a_deadline_and_a_budget_at_once(own_page: Page):
+    own_page.get_by_role("radio", name="Both").check()
     expect(
-        page.get_by_role("combobox", name="Deadline and budget hold with a probability of")
+        own_page.get_by_role("combobox", name="Deadline and budget hold with a probability of")
     ).to_be_visible()
-    page.get_by_role("spinbutton", name="Budget").fill("0.6")
-    expect(page.locator("#answer")).to_contain_text("Balanced within 420 s and 0.6 $")
-    page.get_by_role("combobox", name="Best of those").select_option("fastest")
-    expect(page.locator("#answer")).to_contain_text("Fastest within 420 s and 0.6 $")
+    own_page.get_by_role("spinbutton", name="Budget").fill("0.6")
+    expect(own_page.locator("#answer")).to_contain_text("Balanced within 420 s and 0.6 $")
+    own_page.get_by_role("combobox", name="Best of those").select_option("fastest")
+    expect(own_page.locator("#answer")).to_contain_text("Fastest within 420 s and 0.6 $")
 
 
 def test_types_at_the_same_dollars_per_hour(site: Site, page: Page):
     card = page.locator("#same-cost")
-    card.locator("summary").click()
+    unfold(card)
     expect(card.locator("tbody tr")).not_to_have_count(0)
     for model in (site.seeded.nightly_join, site.seeded.drifting, site.seeded.third_type):
         expect(card.locator("table")).to_contain_text(model.instance_type)
@@ -129,7 +141,7 @@ def test_types_at_the_same_dollars_per_hour(site: Site, page: Page):
 
 def test_all_configurations_with_their_probability(page: Page):
     figure = page.locator("section#cost")
-    figure.locator("summary").click()
+    unfold(figure)
     for title in ("Instance type", "Keeps the goal", "Pareto front", "Memory", "Not supported by the runs"):
         expect(figure.get_by_role("columnheader", name=title)).to_be_visible()
     expect(figure.locator("tbody")).to_contain_text("on it")
@@ -143,7 +155,7 @@ def test_what_may_keep_the_goal_is_not_said_to_miss_it(site: Site, page: Page):
     unsure = [each for each in told if not each["feasible"]]
     assert unsure
     figure = page.locator("section#cost")
-    figure.locator("summary").click()
+    unfold(figure)
     expect(figure.locator("tbody tr").filter(has_text="less sure than asked for")).to_have_count(len(unsure))
     expect(figure.locator(".legend")).to_contain_text("less sure than asked for")
 

@@ -27,9 +27,9 @@ def rows_of(text: str) -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text, newline="")))
 
 
-@pytest.fixture
-def page(site: Site, visit) -> Page:
-    here = visit(site)
+@pytest.fixture(scope="module")
+def page(site: Site, long_visit) -> Page:
+    here = long_visit(site)
     here.open("model", **of(site.seeded.nightly_join))
     return here.page
 

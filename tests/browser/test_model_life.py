@@ -17,22 +17,33 @@ from tests.browser.visit import Visit
 pytestmark = pytest.mark.airflow
 
 
-@pytest.fixture
-def page(site: Site, visit) -> Page:
+def opened(site: Site, visit: Any) -> Page:
+    """The page of a model that has learned from production."""
     here = visit(site)
     here.open("model", **of(site.seeded.learned))
     expect(here.page.locator("#production-chart svg")).to_be_attached()
     return here.page
 
 
-def test_predicted_and_actual_are_drawn_as_times_and_as_errors(page: Page):
-    drawn = page.locator("#production-chart")
+@pytest.fixture(scope="module")
+def page(site: Site, long_visit) -> Page:
+    """For tests that look at it, and unfold what is folded, but change no control."""
+    return opened(site, long_visit)
+
+
+@pytest.fixture
+def own_page(site: Site, visit) -> Page:
+    return opened(site, visit)
+
+
+def test_predicted_and_actual_are_drawn_as_times_and_as_errors(own_page: Page):
+    drawn = own_page.locator("#production-chart")
     expect(drawn).to_have_attribute("aria-label", re.compile(r"19 production runs .* changed 2 times"))
-    expect(page.locator("#production .legend")).to_contain_text("80 % interval")
-    expect(page.locator("#production .legend")).to_contain_text("another version predicts")
+    expect(own_page.locator("#production .legend")).to_contain_text("80 % interval")
+    expect(own_page.locator("#production .legend")).to_contain_text("another version predicts")
     times = drawn.inner_html()
-    page.locator("#production").get_by_role("radio", name="Percent errors").check()
-    expect(page.locator("#production .legend")).not_to_contain_text("80 % interval")
+    own_page.locator("#production").get_by_role("radio", name="Percent errors").check()
+    expect(own_page.locator("#production .legend")).not_to_contain_text("80 % interval")
     expect(drawn).to_contain_text("error of the prediction")
     assert drawn.inner_html() != times
 
@@ -78,16 +89,16 @@ def test_the_list_names_the_cause(site: Site, visit):
     expect(here.page.locator("tbody .badge")).to_contain_text("Stale: cluster")
 
 
-def test_the_versions_that_it_goes_on_from_are_linked(site: Site, page: Page):
+def test_the_versions_that_it_goes_on_from_are_linked(site: Site, own_page: Page):
     versions = site.answer("api/model", **of(site.seeded.learned))["life"]["lineage"]
-    rows = page.locator("#lineage tbody tr")
+    rows = own_page.locator("#lineage tbody tr")
     expect(rows).to_have_count(len(versions))
     expect(rows.first).to_contain_text("this one")
     expect(rows.first).to_contain_text("19 production runs")
     expect(rows.last).to_contain_text("sample runs alone")
     rows.last.get_by_role("link").click()
-    expect(page.locator("#lineage")).to_contain_text("it has learned from no production run")
-    expect(page.locator("#facts")).to_contain_text(versions[0]["model_id"])
+    expect(own_page.locator("#lineage")).to_contain_text("it has learned from no production run")
+    expect(own_page.locator("#facts")).to_contain_text(versions[0]["model_id"])
 
 
 def test_what_it_was_trained_under(page: Page):

@@ -9,19 +9,30 @@ import pytest
 from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.site import Site, of
+from tests.browser.visit import unfold
 
 pytestmark = pytest.mark.airflow
 
 FIGURES = ("time", "shares", "cost", "folds", "versions", "production", "design", "machines")
 
 
-@pytest.fixture
-def page(site: Site, visit) -> Page:
+def opened(site: Site, visit: Any) -> Page:
     """The page of the model of which most is known."""
     here = visit(site)
     here.open("model", **of(site.seeded.nightly_join))
     expect(answer(here.page)).to_be_visible()
     return here.page
+
+
+@pytest.fixture(scope="module")
+def page(site: Site, long_visit) -> Page:
+    """For tests that look at it, and unfold what is folded, but change no control."""
+    return opened(site, long_visit)
+
+
+@pytest.fixture
+def own_page(site: Site, visit) -> Page:
+    return opened(site, visit)
 
 
 def answer(page: Page) -> Locator:
@@ -67,103 +78,103 @@ def known(parameters: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in parameters.items() if value is not None}
 
 
-def test_the_slider_moves_the_chosen_point_by_keyboard_alone(site: Site, page: Page):
-    before = answer(page).inner_text()
-    described = chart(page, "time").get_attribute("aria-label")
-    drawn = chart(page, "time").inner_html()
-    slider = page.get_by_role("slider", name="Scale of the input")
+def test_the_slider_moves_the_chosen_point_by_keyboard_alone(site: Site, own_page: Page):
+    before = answer(own_page).inner_text()
+    described = chart(own_page, "time").get_attribute("aria-label")
+    drawn = chart(own_page, "time").inner_html()
+    slider = own_page.get_by_role("slider", name="Scale of the input")
     slider.focus()
     for _ in range(12):
-        page.keyboard.press("ArrowLeft")
-    expect(answer(page)).not_to_have_text(before)
-    expect(chart(page, "time")).not_to_have_attribute("aria-label", described or "")
-    assert chart(page, "time").inner_html() != drawn
-    scale = float(page.get_by_role("spinbutton", name="Scale of the input").input_value())
+        own_page.keyboard.press("ArrowLeft")
+    expect(answer(own_page)).not_to_have_text(before)
+    expect(chart(own_page, "time")).not_to_have_attribute("aria-label", described or "")
+    assert chart(own_page, "time").inner_html() != drawn
+    scale = float(own_page.get_by_role("spinbutton", name="Scale of the input").input_value())
     assert scale < 0.9
     expect(slider).to_have_attribute("aria-valuetext", re.compile("of the input"))
-    expect(page).to_have_url(re.compile(rf"scale={scale:g}(&|$)"))
+    expect(own_page).to_have_url(re.compile(rf"scale={scale:g}(&|$)"))
     expected = site.answer(
         "api/prediction",
         **of(site.seeded.nightly_join),
         **{
             name: value
-            for name, value in asked(page).items()
+            for name, value in asked(own_page).items()
             if name not in ("goal", "job", "instance_type") and value != "none"
         },
     )["decision"]
-    expect(answer(page)).to_contain_text(in_words(expected))
-    expect(chart(page, "time")).to_have_attribute(
+    expect(answer(own_page)).to_contain_text(in_words(expected))
+    expect(chart(own_page, "time")).to_have_attribute(
         "aria-label", re.compile(rf"Chosen: {expected['config']['machines']} machines")
     )
 
 
-def test_a_shorter_deadline_takes_more_machines(page: Page):
-    before = chosen_machines(answer(page).inner_text())
-    page.get_by_role("spinbutton", name="Deadline").fill("390")
-    expect(answer(page)).not_to_contain_text(re.compile(rf"^{before} machines"))
-    assert chosen_machines(answer(page).inner_text()) > before
+def test_a_shorter_deadline_takes_more_machines(own_page: Page):
+    before = chosen_machines(answer(own_page).inner_text())
+    own_page.get_by_role("spinbutton", name="Deadline").fill("390")
+    expect(answer(own_page)).not_to_contain_text(re.compile(rf"^{before} machines"))
+    assert chosen_machines(answer(own_page).inner_text()) > before
 
 
-def test_a_budget_instead_of_a_deadline(site: Site, page: Page):
-    page.get_by_role("radio", name="Budget").check()
-    budget = page.get_by_role("spinbutton", name="Budget")
+def test_a_budget_instead_of_a_deadline(site: Site, own_page: Page):
+    own_page.get_by_role("radio", name="Budget").check()
+    budget = own_page.get_by_role("spinbutton", name="Budget")
     expect(budget).to_be_visible()
-    expect(page.get_by_role("spinbutton", name="Deadline")).to_be_hidden()
+    expect(own_page.get_by_role("spinbutton", name="Deadline")).to_be_hidden()
     budget.fill("0.5")
-    expect(page.locator("#answer")).to_contain_text(re.compile(r"fastest within \$?0\.5", re.IGNORECASE))
-    chosen = chosen_machines(answer(page).inner_text())
+    expect(own_page.locator("#answer")).to_contain_text(re.compile(r"fastest within \$?0\.5", re.IGNORECASE))
+    chosen = chosen_machines(answer(own_page).inner_text())
     options = site.answer(
         "api/prediction",
         **of(site.seeded.nightly_join),
         budget_dollars=0.5,
         price_per_hour=0.333,
-        confidence=asked(page)["confidence"],
+        confidence=asked(own_page)["confidence"],
         max_machines=24,
-        scale=asked(page)["scale"],
+        scale=asked(own_page)["scale"],
     )
     assert chosen == options["decision"]["config"]["machines"]
 
 
-def test_without_a_goal_it_tells_the_fastest(page: Page):
-    page.get_by_role("radio", name="No goal").check()
-    expect(answer(page)).to_contain_text("Fastest")
-    expect(page.get_by_role("spinbutton", name="Deadline")).to_be_hidden()
+def test_without_a_goal_it_tells_the_fastest(own_page: Page):
+    own_page.get_by_role("radio", name="No goal").check()
+    expect(answer(own_page)).to_contain_text("Fastest")
+    expect(own_page.get_by_role("spinbutton", name="Deadline")).to_be_hidden()
 
 
-def test_what_is_out_of_reach_is_said_with_what_is_not(page: Page):
-    page.get_by_role("spinbutton", name="Deadline").fill("20")
-    expect(page.locator("#answer .out-of-reach")).to_be_visible()
-    expect(answer(page)).to_contain_text(
+def test_what_is_out_of_reach_is_said_with_what_is_not(own_page: Page):
+    own_page.get_by_role("spinbutton", name="Deadline").fill("20")
+    expect(own_page.locator("#answer .out-of-reach")).to_be_visible()
+    expect(answer(own_page)).to_contain_text(
         re.compile(r"Most probable: \d+ machines? of \S+, with a probability")
     )
-    expect(page.locator("#answer")).to_contain_text("fastest")
-    expect(page.locator("#answer")).to_contain_text("Extend the deadline")
-    expect(chart(page, "time")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
+    expect(own_page.locator("#answer")).to_contain_text("fastest")
+    expect(own_page.locator("#answer")).to_contain_text("Extend the deadline")
+    expect(chart(own_page, "time")).not_to_have_attribute("aria-label", re.compile("Chosen:"))
 
 
-def test_a_wrong_number_is_named_and_changes_nothing(page: Page):
-    before = answer(page).inner_text()
-    machines = page.get_by_role("spinbutton", name="At most")
+def test_a_wrong_number_is_named_and_changes_nothing(own_page: Page):
+    before = answer(own_page).inner_text()
+    machines = own_page.get_by_role("spinbutton", name="At most")
     machines.fill("0")
     expect(machines).to_have_attribute("aria-invalid", "true")
-    expect(page.locator("#max-machines-problem")).to_contain_text("1 or more")
-    expect(answer(page)).to_have_text(before)
+    expect(own_page.locator("#max-machines-problem")).to_contain_text("1 or more")
+    expect(answer(own_page)).to_have_text(before)
     machines.fill("8")
     expect(machines).to_have_attribute("aria-invalid", "false")
-    expect(page).to_have_url(re.compile("max_machines=8"))
-    expect(chart(page, "time")).to_have_attribute("aria-label", re.compile("on 8 machines"))
+    expect(own_page).to_have_url(re.compile("max_machines=8"))
+    expect(chart(own_page, "time")).to_have_attribute("aria-label", re.compile("on 8 machines"))
 
 
-def test_what_was_asked_can_be_sent_to_somebody(page: Page):
-    page.get_by_role("spinbutton", name="Deadline").fill("440")
-    page.get_by_role("combobox", name="holds with a probability").select_option("0.9")
-    page.locator("details.billed summary").click()
-    page.get_by_role("spinbutton", name="Launch and boot").fill("5")
-    expect(page).to_have_url(re.compile("deadline_seconds=440.*confidence=0.9.*boot_seconds=5"))
-    expect(page.locator("#answer")).to_contain_text("440 s with a probability of 90 %")
-    said = answer(page).inner_text()
-    page.reload()
-    expect(answer(page)).to_have_text(said)
+def test_what_was_asked_can_be_sent_to_somebody(own_page: Page):
+    own_page.get_by_role("spinbutton", name="Deadline").fill("440")
+    own_page.get_by_role("combobox", name="holds with a probability").select_option("0.9")
+    own_page.locator("details.billed summary").click()
+    own_page.get_by_role("spinbutton", name="Launch and boot").fill("5")
+    expect(own_page).to_have_url(re.compile("deadline_seconds=440.*confidence=0.9.*boot_seconds=5"))
+    expect(own_page.locator("#answer")).to_contain_text("440 s with a probability of 90 %")
+    said = answer(own_page).inner_text()
+    own_page.reload()
+    expect(answer(own_page)).to_have_text(said)
 
 
 def test_each_figure_has_words_and_its_numbers_by_keyboard(page: Page):
@@ -200,10 +211,10 @@ def test_the_observations_lead_to_their_logs(site: Site, page: Page):
 def test_the_past_of_the_model_is_there(site: Site, page: Page):
     shown = site.answer("api/model", **of(site.seeded.nightly_join))
     versions = page.locator("section#versions")
-    versions.locator("summary").click()
+    unfold(versions)
     expect(versions.locator("tbody tr")).to_have_count(len(shown["versions"]))
     production = page.locator("section#production")
-    production.locator("summary").click()
+    unfold(production)
     expect(production.locator("tbody tr")).to_have_count(len(shown["production_runs"]))
     assert len(shown["versions"]) > 3
     assert len(shown["production_runs"]) > 10
@@ -222,7 +233,7 @@ def test_the_culled_machines_are_named_with_their_reason(site: Site, page: Page)
     culled = [machine for machine in machines if machine["culled_because"]]
     assert culled, "the sample cluster must have stragglers"
     figure = page.locator("section#machines")
-    figure.locator("summary").click()
+    unfold(figure)
     for machine in culled:
         row = figure.locator("tbody tr").filter(has_text=machine["host"])
         expect(row).to_contain_text(machine["culled_because"])

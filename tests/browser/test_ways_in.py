@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from urllib.parse import quote
 
 import pytest
@@ -10,8 +11,22 @@ from playwright.sync_api import Page, expect
 
 from benchmarks.browser import log_in
 from tests.browser.site import RUN_DAG, RUN_JOB, RUN_TYPE, Site, of
+from tests.browser.visit import Visit
 
 pytestmark = pytest.mark.airflow
+
+
+@pytest.fixture(scope="module")
+def visit(long_visit: Callable[..., Visit]) -> Callable[..., Visit]:
+    """One window for each reader: what Airflow's own pages need is loaded once."""
+    windows: dict[str | None, Visit] = {}
+
+    def visit(site: Site, username: str | None = "admin") -> Visit:
+        if username not in windows:
+            windows[username] = long_visit(site, username)
+        return windows[username]
+
+    return visit
 
 
 def open_run(page: Page, site: Site) -> None:

@@ -15,7 +15,7 @@ from tests.browser.axe import broken_rules
 from tests.browser.explained_jobs import OF_PRODUCTION
 from tests.browser.sample_store import HOSTILE
 from tests.browser.site import Site, of
-from tests.browser.visit import Visit
+from tests.browser.visit import Visit, unfold
 from tests.unit.run_profiles import cpu_bound, network_bound
 
 pytestmark = pytest.mark.airflow
@@ -26,12 +26,23 @@ IN_SIGHT = """node => {
 }"""
 
 
-@pytest.fixture
-def page(site: Site, visit) -> Page:
+def opened(site: Site, visit: Any) -> Page:
+    """The page of the model of which most is known."""
     here = visit(site)
     here.open("model", **of(site.seeded.nightly_join))
     expect(here.page.locator("#time-chart svg path").first).to_be_attached()
     return here.page
+
+
+@pytest.fixture(scope="module")
+def page(site: Site, long_visit) -> Page:
+    """For tests that look at it, and unfold what is folded, but change no control."""
+    return opened(site, long_visit)
+
+
+@pytest.fixture
+def own_page(site: Site, visit) -> Page:
+    return opened(site, visit)
 
 
 def change(here: Visit, changed: Callable[[dict[str, Any]], None]) -> None:
@@ -118,7 +129,7 @@ def test_the_phases_add_up(page: Page):
 @pytest.mark.parametrize("name", ["limits", "phases"])
 def test_each_figure_has_its_numbers(page: Page, name: str):
     figure = page.locator(f"section#{name}")
-    figure.locator("summary").click()
+    unfold(figure)
     expect(figure.get_by_role("table")).to_be_visible()
     expect(figure.get_by_role("button", name="Download CSV")).to_be_visible()
     assert figure.locator("tbody tr").count() >= 5
@@ -168,8 +179,8 @@ def test_other_machines_and_other_numbers_of_them(page: Page):
     expect(own).to_contain_text("44.6")
 
 
-def test_the_newest_production_run_can_be_looked_at_instead(page: Page):
-    why = page.locator("#why")
+def test_the_newest_production_run_can_be_looked_at_instead(own_page: Page):
+    why = own_page.locator("#why")
     why.get_by_role("radio", name="Latest production run").check()
     assert OF_PRODUCTION["headline"].startswith("CPU-bound: at most 3 %")
     expect(why.locator(".headline")).to_contain_text("CPU-bound: at most 3\u00a0%")
@@ -221,7 +232,7 @@ class TestReplay:
     def test_the_rows_where_it_disagrees_are_marked(self, page: Page):
         for name, words in (("time", "disagree"), ("cost", "replay and model disagree")):
             figure = page.locator(f"section#{name}")
-            figure.locator("summary").click()
+            unfold(figure)
             expect(figure.get_by_role("columnheader", name="By replay")).to_be_visible()
             marked = figure.locator("tr.warning")
             assert marked.count() >= 2
@@ -232,7 +243,7 @@ class TestReplay:
         replays = site.answer("api/clarity", **of(site.seeded.nightly_join))["replays"]
         assert len({replay["instance_type"] for replay in replays}) == 2
         figure = page.locator("section#cost")
-        figure.locator("summary").click()
+        unfold(figure)
         for replay in replays:
             (size,) = [each for each in replay["sizes"] if each["machines"] == 4]
             row = (
@@ -242,23 +253,23 @@ class TestReplay:
             )
             expect(row).to_contain_text(f"{size['replayed_seconds']:,.0f}")
 
-    def test_it_is_for_one_scale_only(self, page: Page):
-        known = page.get_by_role("spinbutton", name="Scale of the input").input_value()
-        page.get_by_role("spinbutton", name="Scale of the input").fill("0.5")
-        expect(page.locator("#time figcaption")).to_contain_text(
+    def test_it_is_for_one_scale_only(self, own_page: Page):
+        known = own_page.get_by_role("spinbutton", name="Scale of the input").input_value()
+        own_page.get_by_role("spinbutton", name="Scale of the input").fill("0.5")
+        expect(own_page.locator("#time figcaption")).to_contain_text(
             re.compile(
                 rf"A second opinion by replay is known for {100 * float(known):g}\s% of the input only"
             )
         )
-        expect(page.locator("#time .legend")).not_to_contain_text("replay")
-        expect(page.locator("#answer")).not_to_contain_text("replay")
-        page.get_by_role("spinbutton", name="Scale of the input").fill(known)
-        expect(page.locator("#time .legend")).to_contain_text("replay of a run")
+        expect(own_page.locator("#time .legend")).not_to_contain_text("replay")
+        expect(own_page.locator("#answer")).not_to_contain_text("replay")
+        own_page.get_by_role("spinbutton", name="Scale of the input").fill(known)
+        expect(own_page.locator("#time .legend")).to_contain_text("replay of a run")
 
-    def test_it_stays_on_linear_axes(self, page: Page):
-        page.get_by_role("radio", name="Linear").check()
-        expect(page.locator("#time .legend")).to_contain_text("replay of a run")
-        drawn = page.locator("#time-chart svg path")
+    def test_it_stays_on_linear_axes(self, own_page: Page):
+        own_page.get_by_role("radio", name="Linear").check()
+        expect(own_page.locator("#time .legend")).to_contain_text("replay of a run")
+        drawn = own_page.locator("#time-chart svg path")
         expect(drawn.first).to_be_attached()
 
     def test_why_there_is_none(self, site: Site, visit):

@@ -10,12 +10,21 @@ from playwright.sync_api import (
     ConsoleMessage,
     Dialog,
     FrameLocator,
+    Locator,
     Request,
     WebError,
     expect,
 )
 
 from tests.browser.site import Site
+
+
+def unfold(part: Locator) -> None:
+    """Open what is folded in a part of a page; a test before may have done so."""
+    details = part.locator("details")
+    if details.get_attribute("open") is None:
+        details.locator("summary").click()
+
 
 OURS = "/ernest/"
 LOOPBACK = ("127.0.0.1", "localhost")
@@ -56,6 +65,11 @@ class Visit:
         expect(where.get_by_role("heading", level=1)).to_be_visible()
         expect(where.locator(".state.loading")).to_have_count(0)
         expect(where.locator("[aria-busy=true]")).to_have_count(0)
+
+    def in_colours(self, scheme: str) -> None:
+        """Let the reader's system change to "light" or "dark" colours, which our page follows at once."""
+        self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        expect(self.page.locator("html")).to_have_attribute("data-theme", scheme)
 
     @property
     def frame(self) -> FrameLocator:

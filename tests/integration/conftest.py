@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+import runpy
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,6 +13,9 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+
+ROOT = Path(__file__).parents[2]
+FLIGHTS = 336_776
 
 
 def wait_until(condition: Callable[[], Any], *, seconds: float, what: str) -> Any:
@@ -36,13 +41,30 @@ def processes_mentioning(text: str) -> list[psutil.Process]:
     return found
 
 
-@pytest.fixture(scope="module")
+# DAG files that do not change need not be read again, a task that can go on should, and on a busy machine
+# answers may take longer than 5 s.
+AIRFLOW_FOR_TESTS = {
+    "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "3600",
+    "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+    "AIRFLOW__SCHEDULER__SCHEDULER_IDLE_SLEEP_TIME": "0.3",
+    "AIRFLOW__WORKERS__EXECUTION_API_TIMEOUT": "60",
+}
+
+
+def few_flights(data: Path) -> None:
+    """Put a fifth of the flights there for all that the example DAGs would: they make nothing anew."""
+    prepare = runpy.run_path(str(ROOT / "dags" / "jobs" / "prepare_flights.py"))["prepare"]
+    prepare(data, rows=FLIGHTS // 5)
+    marker = data / "flights.json"
+    marker.write_text(json.dumps({**json.loads(marker.read_text()), "rows": None}))
+
+
+@pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ClusterHandle]:
-    """A real Spark cluster of three one-core workers, shared by the tests of a module."""
+    """A real Spark cluster of three one-core workers, shared by the tests that leave it so."""
     directory = tmp_path_factory.mktemp("cluster") / "shared"
-    local = LocalCluster(
-        LocalClusterSpec(machines=3, memory_megabytes_per_machine=512), name="shared", directory=directory
-    )
+    spec = LocalClusterSpec(machines=3, memory_megabytes_per_machine=512, idle_limit_seconds=3600)
+    local = LocalCluster(spec, name="shared", directory=directory)
     handle = local.start()
     try:
         yield handle

@@ -23,7 +23,7 @@ from airflow_provider_ernest.spark.master import read_state
 from airflow_provider_ernest.spark.probing import APPLICATION, probe_bandwidth
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
-pytestmark = [pytest.mark.alone, pytest.mark.spark]
+pytestmark = pytest.mark.spark
 
 
 @pytest.fixture(autouse=True)
@@ -109,6 +109,7 @@ def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster):
     require_nothing_left(cluster)
 
 
+@pytest.mark.alone
 def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
     try:
         controller = find_cpu_controller()
