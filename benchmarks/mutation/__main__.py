@@ -16,9 +16,12 @@ and boto3 anew.
 from __future__ import annotations
 
 import argparse
+import math
 import os
 import random
+import signal
 import sys
+import time
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -40,6 +43,8 @@ WANTED = 0.85
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draw, run and print; returns 1 if too many mutants of an area survive."""
     options = _options(arguments)
+    # A run that is told to end takes the tests that it runs along; their process has a session of its own.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))
     for variable in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     running.load_heavy_libraries()
@@ -47,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name in options.areas or AREAS:
         found = all_mutants(ROOT, AREAS[name])
         chosen = drawn(found, options.mutants, seed=f"{options.seed} {name}")
-        results[name] = (len(found), _outcomes(ROOT, AREAS[name], chosen))
+        results[name] = (len(found), _outcomes(ROOT, AREAS[name], chosen, minutes=options.minutes))
     print("\n".join(table(results)))
     print("\nSurvived:\n\n```diff")
     for name, (_, outcomes) in results.items():
@@ -67,8 +72,10 @@ def all_mutants(root: Path, area: Area) -> list[Mutant]:
 
 
 def drawn(mutants: Sequence[Mutant], number: int, *, seed: str) -> list[Mutant]:
-    """So many of them, always the same of a seed; all of them if there are fewer."""
-    return sorted(random.Random(seed).sample(mutants, min(number, len(mutants))))  # noqa: S311 - no secret
+    """So many of them, always the same of a seed, and the first of them the same when more are drawn."""
+    shuffled = list(mutants)
+    random.Random(seed).shuffle(shuffled)  # noqa: S311 - no secret
+    return shuffled[:number]
 
 
 def survivors(name: str, outcomes: Mapping[Mutant, Outcome]) -> Iterable[str]:
@@ -89,11 +96,14 @@ def table(results: Mapping[str, tuple[int, Mapping[Mutant, Outcome]]]) -> Iterab
         yield f"| {name} | {' | '.join(f'{cell:,}' for cell in cells)} | {_share(outcomes):.0%} |"
 
 
-def _outcomes(root: Path, area: Area, mutants: Iterable[Mutant]) -> dict[Mutant, Outcome]:
+def _outcomes(root: Path, area: Area, mutants: Iterable[Mutant], *, minutes: float) -> dict[Mutant, Outcome]:
     known = running.learn(root, area.code, area.tests, limit_seconds=LIMIT_SECONDS)
     print(f"{len(known.seconds)} tests, {sum(known.seconds.values()):.0f} s", file=sys.stderr)
-    outcomes = {}
+    outcomes: dict[Mutant, Outcome] = {}
+    deadline = time.monotonic() + 60 * minutes
     for mutant in mutants:
+        if time.monotonic() > deadline:
+            break  # those before are a sample as good, only smaller
         tests = known.tests(mutant.path, mutant.function)
         limit = 20 + 3 * sum(known.seconds[test] for test in tests)
         mutated = mutant.applied((root / mutant.path).read_text(encoding="utf-8"))
@@ -125,6 +135,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
         "areas", nargs="*", choices=[*AREAS, []], metavar="AREA", help=f"of {', '.join(AREAS)}"
     )
     parser.add_argument("--mutants", type=int, default=40, help="drawn in each area (default 40)")
+    parser.add_argument(
+        "--minutes", type=float, default=math.inf, help="begin no further mutant of an area then"
+    )
     parser.add_argument("--seed", default="1", help="of the draw (default 1)")
     return parser.parse_args(arguments)
 

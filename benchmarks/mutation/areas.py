@@ -55,7 +55,8 @@ AREAS = {
                 f"{_TESTS}/model", "regression", "terms", "formulas", "prediction", "predictors", "validation"
             ),
             *_tests(f"{_TESTS}/model", "intervals", "training", "fitted", "least_squares", "adequacy"),
-            *_tests(f"{_TESTS}/model", "identifiability", "extension", "paper"),
+            *_tests(f"{_TESTS}/model", "identifiability", "extension", "paper", "choice"),
+            f"{_TESTS}/model/regimes",
         ),
     ),
     "decision": Area(
