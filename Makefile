@@ -60,7 +60,7 @@ screenshots: install browser ## take the screenshots of docs/ anew, after a chan
 	$(BIN)/python -m benchmarks.screenshots
 
 unit: install ## tests that start neither Spark nor Airflow
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --doctest-modules tests/unit tests/golden airflow_provider_ernest/model
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --doctest-modules tests/unit tests/golden $(addprefix airflow_provider_ernest/,design prediction decision learning)
 
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --numprocesses=$(INTEGRATION_WORKERS) --dist=loadfile --no-loadscope-reorder \

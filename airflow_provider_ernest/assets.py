@@ -47,7 +47,7 @@ def application_changed(
     Raises:
         InvalidParameterError: the application is one of the cluster's machines, which Airflow cannot watch.
     """
-    from airflow_provider_ernest.triggers.looking import watched_paths
+    from airflow_provider_ernest.triggers.jar_hash import watched_paths
 
     own, *others = watched_paths(application, dependencies)
     # What tells the asset from others, without addresses, for they may hold credentials.

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.cli import commands
+from airflow_provider_ernest.cli import analyze, design, machines, models, store
 from airflow_provider_ernest.cli import main as program
-from airflow_provider_ernest.cloud_cli import clusters, reap
-from airflow_provider_ernest.log_cli import analyze
 
 if TYPE_CHECKING:
     from airflow.cli.cli_config import CLICommand
 
-COMMANDS = (*commands.COMMANDS, analyze.COMMAND, clusters.COMMAND, reap.COMMAND)
+COMMANDS = (
+    design.COMMAND,
+    models.FIT,
+    models.PREDICT,
+    models.CHOOSE,
+    models.REPORT,
+    store.COMMAND,
+    analyze.COMMAND,
+    machines.CLUSTERS,
+    machines.REAP,
+)
 """All of them."""
 
 

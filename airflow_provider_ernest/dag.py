@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.task_group import ErnestTaskGroup
-from airflow_provider_ernest.training_branches import ONE_TYPE_ONLY
+from airflow_provider_ernest.task_group import ONE_TYPE_ONLY, ErnestTaskGroup
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -27,7 +27,7 @@ from __future__ import annotations
 import copyreg
 from typing import Any, ClassVar
 
-from airflow_provider_ernest.addresses import without_credentials
+from airflow_provider_ernest.privacy import without_credentials
 
 
 class ErnestError(Exception):

@@ -36,7 +36,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_provider_ernest.operators.find_model",
                     "airflow_provider_ernest.operators.experiment_design",
                     "airflow_provider_ernest.operators.local_cluster",
-                    "airflow_provider_ernest.operators.ec2_preflight",
+                    "airflow_provider_ernest.operators.ec2_cluster",
                     "airflow_provider_ernest.operators.ec2_cluster",
                     "airflow_provider_ernest.operators.emr_cluster",
                     "airflow_provider_ernest.operators.existing_cluster",
@@ -48,7 +48,7 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_provider_ernest.operators.record_run",
                     "airflow_provider_ernest.operators.prune_store",
                     "airflow_provider_ernest.operators.terminate_cluster",
-                    "airflow_provider_ernest.operators.reap_clusters",
+                    "airflow_provider_ernest.operators.terminate_cluster",
                 ],
             }
         ],
@@ -70,7 +70,7 @@ def get_provider_info() -> dict[str, Any]:
         ],
         "notifications": ["airflow_provider_ernest.notifications.model_stale.ModelStaleNotifier"],
         "extra-links": [
-            "airflow_provider_ernest.links.model_fit.ModelFitLink",
+            "airflow_provider_ernest.links.spark_history.ModelFitLink",
             "airflow_provider_ernest.links.spark_history.SparkHistoryLink",
         ],
         # Airflow 3.2 and later; earlier ones ignore it.

@@ -11,24 +11,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from typing import Any
 
-from airflow_provider_ernest.choices import (
+from airflow_provider_ernest.clusters.emr.spec import is_remote, require_s3_folder, require_step_options
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.settings import (
     ARGUMENT,
     DOLLARS,
     FIRST_ROWS,
     MACHINE_SECONDS,
     PAPERS_COST,
+    BillingTerms,
+    DesignBounds,
+    ModelSettings,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+    rendered_type,
 )
-from airflow_provider_ernest.clusters.emr.spec_checks import require_s3_folder
-from airflow_provider_ernest.clusters.emr.submit_arguments import is_remote, require_step_options
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.sizes import machine_counts
-from airflow_provider_ernest.sizing_goal import BillingTerms, SizingGoal, rendered_type
-from airflow_provider_ernest.specification import DesignBounds, ModelSettings, SampledInput, SparkJob
 from airflow_provider_ernest.stated import (
     NOTHING,
     count,
     has_template,
     is_template,
+    machine_counts,
     number,
     optional,
     positive,

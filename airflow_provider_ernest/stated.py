@@ -11,9 +11,15 @@ import ast
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    Spec = TypeVar("Spec", bound=DataclassInstance)
 
 Reader = Callable[[str, Any], Any]
 
@@ -261,3 +267,160 @@ def _listed(parameter: str, text: str) -> Any:
         raise InvalidParameterError(
             parameter, text, "is no list", remedy="Give a list, or texts separated by commas."
         ) from None
+
+
+# ---------------------------------------------------------------------------
+# The numbers of machines that production may have, from template fields.
+
+
+MOST_COUNTS = 2_000
+"""Each is an alternative, which is computed and kept: a slip of the pen must not fill the memory."""
+
+
+def machine_counts(*, minimum: Any, maximum: Any, allowed: Any, prefix: str = "") -> tuple[int, ...]:
+    """The numbers of machines from least to most, or those of the allowed ones that lie there; ascending.
+
+    Args:
+        minimum: the fewest.
+        maximum: the most; may be missing where `allowed` says.
+        allowed: the only ones, as a list or its text; missing for all.
+        prefix: of the parameters' names, for the errors.
+
+    Raises:
+        InvalidParameterError: a value cannot be, or none is left.
+    """
+    least = whole_number(f"{prefix}min_machines", minimum)
+    if least < 1:
+        raise InvalidParameterError(f"{prefix}min_machines", least, "is not a number of at least 1")
+    most = optional_whole_number(f"{prefix}max_machines", maximum)
+    name = f"{prefix}allowed_machines"
+    listed = None if allowed in NOTHING else [whole_number(name, each) for each in texts(name, allowed)]
+    if listed is None:
+        return _all(least, most, prefix)
+    counts = tuple(sorted({each for each in listed if each >= least and (most is None or each <= most)}))
+    if not counts:
+        raise InvalidParameterError(
+            name,
+            allowed,
+            f"leaves none from {least} to {'any number' if most is None else most}",
+            remedy=f"Allow one of these, or change {prefix}min_machines and {prefix}max_machines.",
+        )
+    return counts
+
+
+def _all(least: int, most: int | None, prefix: str) -> tuple[int, ...]:
+    if most is None:
+        raise InvalidParameterError(
+            f"{prefix}max_machines", most, "sets no limit", remedy=f"Give it, or {prefix}allowed_machines."
+        )
+    if most < least:
+        raise InvalidParameterError(
+            f"{prefix}min_machines",
+            least,
+            f"is more than {prefix}max_machines={most}",
+            remedy="Lower it, or allow more machines.",
+        )
+    if most - least >= MOST_COUNTS:
+        raise InvalidParameterError(
+            f"{prefix}max_machines",
+            most,
+            f"is more than {MOST_COUNTS:,} numbers of machines above {prefix}min_machines={least}",
+            remedy=f"Lower it, or list some in {prefix}allowed_machines.",
+        )
+    return tuple(range(least, most + 1))
+
+
+def in_words(counts: tuple[int, ...]) -> str:
+    """Ascending numbers of machines for a sentence."""
+    if len(counts) > 2 and counts[-1] - counts[0] == len(counts) - 1:
+        return f"{counts[0]} to {counts[-1]}"
+    return ", ".join(str(count) for count in counts)
+
+
+# ---------------------------------------------------------------------------
+# Documents from template fields, which Jinja may have made text of; single values are read by `stated`.
+
+
+def optional_document(parameter: str, value: Any) -> dict[str, Any] | None:
+    """A document as a mapping, given as one or as JSON text; None where none is given.
+
+    Raises:
+        InvalidParameterError: the text is no JSON object.
+    """
+    if value in NOTHING:
+        return None
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            raise InvalidParameterError(
+                parameter, value, "is no JSON", remedy="Render documents with the filter tojson."
+            ) from None
+    if value is not None and not isinstance(value, dict):
+        raise InvalidParameterError(parameter, value, "is no document")
+    return value
+
+
+def document(parameter: str, value: Any) -> dict[str, Any]:
+    """A document as a mapping, given as one or as JSON text.
+
+    Raises:
+        InvalidParameterError: there is none, or the text is no JSON object.
+    """
+    given = optional_document(parameter, value)
+    if given is None:
+        raise InvalidParameterError(
+            parameter, value, "names nothing", remedy="Pass the output of the task that made it."
+        )
+    return given
+
+
+# ---------------------------------------------------------------------------
+# A cluster's specification from the template fields of its operator, which Jinja may have made text of.
+
+
+def spec_of(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
+    """A specification, each value read as the type of its field demands.
+
+    Args:
+        kind: dataclass of the specification.
+        values: by the names of its fields; more are ignored.
+
+    Raises:
+        InvalidParameterError: a value that is none of its field's type, or that the specification refuses.
+    """
+    return kind(**{one.name: _READERS[str(one.type)](one.name, values[one.name]) for one in fields(kind)})
+
+
+def text_by_name(parameter: str, value: Any) -> dict[str, str]:
+    """A mapping of texts, given as one or as JSON.
+
+    Raises:
+        InvalidParameterError: the value is neither.
+    """
+    given = optional_document(parameter, value)
+    return {str(name): str(text) for name, text in (given or {}).items()}
+
+
+def _text(parameter: str, value: Any) -> str:
+    if value is None:
+        raise InvalidParameterError(parameter, value, "is no text")
+    return str(value)
+
+
+def _optional_text(_: str, value: Any) -> str | None:
+    return optional_text(value)
+
+
+_READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "int": whole_number,
+    "int | None": optional_whole_number,
+    "float": number,
+    "float | None": optional_number,
+    "bool": truth,
+    "str": _text,
+    "str | None": _optional_text,
+    "tuple[str, ...]": texts,
+    "Mapping[str, str]": text_by_name,
+}
+"""By a field's annotation."""

@@ -24,7 +24,7 @@ def store_root(root: str | None = None) -> Path | ObjectStoragePath:
     Raises:
         StoreError: no storage is known by this address.
     """
-    from airflow_provider_ernest.model.storage.stored_documents import store_errors
+    from airflow_provider_ernest.store.files import store_errors
 
     root = root or configured("store")
     with store_errors(f"The model store {root!r} cannot be opened"):

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import TaskGroup, XComArg
 
-from airflow_provider_ernest.cluster_tasks import CLUSTER_KINDS, planned, resize_task
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.reuse_task import find_task
-from airflow_provider_ernest.setting_checks import Settings
-from airflow_provider_ernest.sizing_goal import FAIL
-from airflow_provider_ernest.spark.sizing import refuse_sizes
-from airflow_provider_ernest.specification import (
+from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
+from airflow_provider_ernest.operators.find_model import FindModelOperator
+from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.setting_checks import PlannedCluster, Settings
+from airflow_provider_ernest.settings import (
+    FAIL,
+    FAIL_TRAINING,
+    ConnectedCluster,
     DesignBounds,
     ModelSettings,
     Reuse,
@@ -22,22 +33,666 @@ from airflow_provider_ernest.specification import (
     SizingGoal,
     SparkJob,
 )
+from airflow_provider_ernest.spark.sizing import refuse_sizes
 from airflow_provider_ernest.stated import count, flag, require_type, whole_number
-from airflow_provider_ernest.training_branch import (
-    WITHOUT_DESIGN,
-    Training,
-    TrainingBranch,
-    training_branch,
-)
-from airflow_provider_ernest.training_branches import (
-    options_of_each,
-    refuse_for_several,
-    training_branches,
-)
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.cluster_tasks import ClusterSpec
-    from airflow_provider_ernest.operators.job_conf import JobConf
+    from airflow.sdk import BaseOperator
+
+    from airflow_provider_ernest.operators.choose_config import JobConf
+
+
+# ---------------------------------------------------------------------------
+# Which tasks check, start and resize a cluster, by the type of its specification.
+
+
+ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrClusterSpec | ConnectedCluster
+"""The kinds of clusters that a task group can start, or find."""
+
+CLUSTER_KINDS = (LocalClusterSpec, EC2ClusterSpec, EmrClusterSpec, ConnectedCluster)
+
+CHECK_OPTIONS = ("aws_conn_id", "region_name")
+"""Options of a cluster on EC2 that its check and its resize have, too."""
+
+
+def check_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator | None:
+    """The task that checks a specification before anything costs money; None where there is nothing to ask.
+
+    Args:
+        cluster: the specification.
+        options: further arguments of the operator that starts the cluster.
+    """
+    if not isinstance(cluster, EC2ClusterSpec):
+        return None
+    from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
+
+    return EC2PreflightOperator(task_id="check_cluster", **_fields(cluster), **_shared(options))
+
+
+def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id: str | None) -> BaseOperator:
+    """The task that starts a cluster.
+
+    Args:
+        cluster: the specification.
+        options: further arguments of its operator.
+        spark_conn_id: Airflow connection at whose address a local cluster listens.
+
+    Raises:
+        InvalidParameterError: such a cluster cannot listen where a connection says.
+    """
+    if isinstance(cluster, LocalClusterSpec):
+        from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+
+        # The operator takes the port from its connection.
+        given = _fields(cluster, but="master_port")
+        return LocalClusterOperator(task_id="create_cluster", spark_conn_id=spark_conn_id, **given, **options)
+    if spark_conn_id is not None:
+        raise InvalidParameterError(
+            "spark_conn_id",
+            spark_conn_id,
+            f"has no meaning for a cluster of {type(cluster).__name__}, whose address is not known before",
+            remedy="Run production by ErnestSparkSubmitOperator(cluster=group.cluster).",
+        )
+    if isinstance(cluster, EC2ClusterSpec):
+        from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
+
+        return EC2ClusterOperator(task_id="create_cluster", **_fields(cluster), **options)
+    if isinstance(cluster, EmrClusterSpec):
+        from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
+
+        return EmrClusterOperator(task_id="create_cluster", spec=cluster, **options)
+    from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
+
+    return ExistingClusterOperator(task_id="create_cluster", **_fields(cluster), **options)
+
+
+def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any, size: Any) -> BaseOperator:
+    """The task that gives a running cluster another size.
+
+    Args:
+        cluster: the specification.
+        options: further arguments of the operator that started the cluster.
+        handle: the cluster's handle, the output of that operator.
+        size: machines that it shall have.
+
+    Raises:
+        InvalidParameterError: such clusters keep their size.
+    """
+    if not isinstance(cluster, EC2ClusterSpec):
+        raise InvalidParameterError(
+            "resize_for_production", True, f"is impossible for a cluster of {type(cluster).__name__}"
+        )
+    from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
+
+    return EC2ClusterOperator(
+        task_id="resize_cluster", cluster=handle, size=size, **_fields(cluster), **_shared(options)
+    )
+
+
+def type_name(cluster: ClusterSpec) -> str:
+    """The name of its type of machine, under which models are stored."""
+    if isinstance(cluster, ConnectedCluster):
+        return cluster.instance_type or cluster.spark_conn_id
+    return cluster.instance_type
+
+
+def spark_release(cluster: ClusterSpec) -> str | None:
+    """What tells the Spark that it runs, as `FindModelOperator` takes it; None where nothing does."""
+    if isinstance(cluster, LocalClusterSpec):
+        return "installed"
+    if isinstance(cluster, EC2ClusterSpec):
+        distribution = cluster.spark_distribution.rpartition("/")[2]
+        return f"{distribution} on {cluster.image}" if cluster.image else distribution
+    return cluster.release_label if isinstance(cluster, EmrClusterSpec) else None
+
+
+def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
+    """The cores of each machine, or what they are read from at run time.
+
+    Raises:
+        InvalidParameterError: nothing tells them.
+    """
+    if cluster.cores_per_machine is not None:
+        return cluster.cores_per_machine
+    if check is None:
+        raise InvalidParameterError(
+            "cores_per_machine",
+            None,
+            f"must be told of {type(cluster).__name__}, since runs are designed before the cluster starts",
+        )
+    return XComArg(check, key="cores_per_machine")
+
+
+def planned(cluster: ClusterSpec) -> PlannedCluster:
+    """What is known beforehand of a cluster."""
+    return PlannedCluster(
+        instance_type=type_name(cluster),
+        machines=certain_machines(cluster),
+        # AWS tells the prices of EC2's machines; those of EMR include its own share.
+        has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
+        is_emr=isinstance(cluster, EmrClusterSpec),
+        limits_production=isinstance(cluster, LocalClusterSpec),
+    )
+
+
+def certain_machines(cluster: ClusterSpec) -> int:
+    """How many machines the cluster has at least, if it starts at all."""
+    return cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+
+
+def billed_machines(clusters: Sequence[ClusterSpec], parallel_runs: int) -> float | None:
+    """The machines that are paid for while a sample run is on, however few it uses; None for its own.
+
+    Args:
+        clusters: that the runs are made on; one that somebody else starts is there anyway.
+        parallel_runs: that share the cluster.
+    """
+    started = [cluster.machines for cluster in clusters if not isinstance(cluster, ConnectedCluster)]
+    return max(started) / parallel_runs if started else None
+
+
+def _fields(cluster: ClusterSpec, *, but: str = "") -> dict[str, Any]:
+    return {one.name: getattr(cluster, one.name) for one in fields(cluster) if one.name != but}
+
+
+def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in CHECK_OPTIONS if name in options}
+
+
+# ---------------------------------------------------------------------------
+# The training on one type of machine: its cluster, the sample runs on it, and the model of them.
+
+
+RETRY_DELAY = timedelta(seconds=15)
+"""Airflow's five minutes would be paid for: the cluster waits meanwhile."""
+CREATE_RETRIES = {"retries": 2, "retry_delay": RETRY_DELAY}
+"""An attempt that was killed has left machines, and no teardown runs after a setup that failed: only another
+attempt takes them over, or ends them."""
+
+WITHOUT_DESIGN = "none_failed_min_one_success"
+"""The rule of tasks that go on where a stored model has made those before them needless."""
+
+RUN_NAME = (
+    "{{ task.experiment['machines'] }} machine{{ '' if task.experiment['machines'] == 1 else 's' }}, "
+    "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Training:
+    """What the trainings on all types of machines have in common; see `ErnestTaskGroup` for the fields.
+
+    Attributes:
+        found_by: id of the task that looks for stored models.
+    """
+
+    job: SparkJob
+    input: SampledInput
+    bounds: DesignBounds
+    goal: SizingGoal
+    model: ModelSettings = field(default_factory=ModelSettings)
+    parallel_runs: int = 1
+    run_timeout_seconds: float | None = None
+    run_retries: int = 1
+    staging_uri: str | None = None
+    store: str | None = None
+    reports_bottlenecks: bool = True
+    found_by: str = "find_model"
+
+    def found(self, key: str) -> str:
+        """What the task that looked for stored models has pushed, as a template of JSON text."""
+        return f"{{{{ ti.xcom_pull(task_ids='{self.found_by}', key='{key}') | tojson }}}}"
+
+    def found_text(self, key: str) -> str:
+        """The same as a template of plain text."""
+        return f"{{{{ ti.xcom_pull(task_ids='{self.found_by}', key='{key}') or '' }}}}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingBranch:
+    """The tasks of one type of machine.
+
+    Attributes:
+        instance_type: its name.
+        create: starts the cluster, a setup.
+        fit: fits the model.
+        terminate: ends the cluster, the teardown.
+        cores: of a machine, or a template that renders to them or to nothing.
+        cluster: that it is trained on.
+        serves_production: production may have that cluster, too.
+        check: checks the cluster's specification; None where there is nothing to ask.
+        design: designs the sample runs, maybe for several types.
+        training_tasks: ids of those that a stored model makes needless.
+        cluster_tasks: ids of those that check, start and end the cluster.
+    """
+
+    instance_type: str
+    create: BaseOperator
+    fit: FitModelOperator
+    terminate: TerminateClusterOperator
+    cores: Any
+    cluster: ClusterSpec
+    serves_production: bool
+    check: BaseOperator | None
+    design: ExperimentDesignOperator
+    training_tasks: tuple[str, ...]
+    cluster_tasks: tuple[str, ...]
+
+    @property
+    def handle(self) -> str:
+        """The cluster's handle as a template of JSON text.
+
+        Not as an XComArg, which would put the tasks that read it directly after the setup: Airflow forbids
+        that to tasks that may go on after failures.
+        """
+        return _handle(self.create)
+
+    @property
+    def failure(self) -> str:
+        """Why there is no model, as a template that renders to nothing where there is one."""
+        return f"{{{{ ti.xcom_pull(task_ids='{self.fit.task_id}', key='failure') or '' }}}}"
+
+
+def training_branch(
+    cluster: ClusterSpec,
+    training: Training,
+    *,
+    options: Mapping[str, Any],
+    spark_conn_id: str | None = None,
+    design: ExperimentDesignOperator | None = None,
+    serves_production: bool = False,
+) -> TrainingBranch:
+    """Build the tasks of one type of machine, in the task group that is open.
+
+    Args:
+        cluster: the cluster to start.
+        training: what the trainings of all types have in common.
+        options: further arguments of the operator that starts the cluster.
+        spark_conn_id: Airflow connection at whose address a local cluster listens.
+        design: of the sample runs, where several types share it; None to make one.
+        serves_production: production may have the cluster, too. Then it is started also where a stored model
+            makes the training needless.
+
+    Raises:
+        InvalidParameterError: such a cluster cannot be.
+    """
+    check = check_task(cluster, options)
+    own_design = design or design_task(training, [cluster], cores=cores_per_machine(cluster, check))
+    rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
+    create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
+    runs = _sample_runs(training, own_design.output, create.output)
+    fit = _fit_task(training, runs.output, design=XComArg(own_design, key="design"), cluster=_handle(create))
+    terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
+    terminate.as_teardown(setups=create)
+    report = _report_task(training, runs.output, fit) if training.reports_bottlenecks else None
+    own_design >> create >> runs >> fit
+    # Nothing else needs the cluster. What lies between a setup and its teardown does not run where the setup
+    # fails, whatever its trigger rule: the decision has to, for its fallback.
+    runs >> terminate
+    if check is not None:
+        check >> create
+        if design is None:  # one that is shared is not held up by the check of one type
+            check >> own_design
+    return TrainingBranch(
+        instance_type=type_name(cluster),
+        create=create,
+        fit=fit,
+        terminate=terminate,
+        cores=_cores(cluster, check),
+        cluster=cluster,
+        serves_production=serves_production,
+        check=check,
+        design=own_design,
+        training_tasks=_ids([None if design else own_design, runs, fit, report]),
+        cluster_tasks=_ids([check, create, terminate]),
+    )
+
+
+def design_task(
+    training: Training, clusters: Sequence[ClusterSpec], *, cores: Any
+) -> ExperimentDesignOperator:
+    """The task that designs the sample runs.
+
+    Args:
+        training: what they are for.
+        clusters: that they will be made on.
+        cores: of each machine, which all clusters have in common.
+    """
+    goal, settings = training.goal, training.model
+    return ExperimentDesignOperator(
+        task_id="design",
+        partitions=training.input.partitions,
+        input_path=training.input.path,
+        cores_per_machine=cores,
+        available_machines=min(certain_machines(cluster) for cluster in clusters),
+        iterations=training.job.sample_iterations,
+        target_max_machines=goal.max_machines,
+        target_min_machines=goal.min_machines,
+        target_allowed_machines=goal.allowed_machines,
+        target_scale=goal.scale,
+        target_deadline_seconds=goal.deadline_seconds,
+        billed_machines=billed_machines(clusters, training.parallel_runs),
+        method=settings.method,
+        terms=settings.terms,
+        extension_terms=settings.extension_terms,
+        **asdict(training.bounds),
+    )
+
+
+def _sample_runs(training: Training, experiments: XComArg, cluster: XComArg) -> Any:
+    job, sampled = training.job, training.input
+    return SampleRunOperator.partial(
+        task_id="sample_run",
+        application=job.application,
+        application_args=list(job.application_args),
+        conf=dict(job.conf),
+        submit_options=dict(job.submit_options),
+        staging_uri=training.staging_uri,
+        input_path=sampled.path,
+        sampling=sampled.sampling,
+        header=sampled.header,
+        seed=sampled.seed,
+        cluster=cluster,
+        run_timeout_seconds=training.run_timeout_seconds,
+        profile=training.reports_bottlenecks,
+        job=job.name,
+        store=training.store,
+        artifact_sha256=training.found_text("artifact_sha256"),
+        conditions=training.found("conditions"),
+        retries=training.run_retries,
+        retry_delay=RETRY_DELAY,
+        max_active_tis_per_dagrun=training.parallel_runs,
+        map_index_template=RUN_NAME,
+    ).expand(experiment=experiments)
+
+
+def _fit_task(
+    training: Training, observations: XComArg, *, design: XComArg, cluster: str
+) -> FitModelOperator:
+    return FitModelOperator(
+        task_id="fit_model",
+        observations=observations,
+        design=design,
+        cluster=cluster,
+        job=training.job.name,
+        application=training.job.application,
+        submit_options=dict(training.job.submit_options),
+        input_path=training.input.path,
+        max_error_percent=training.goal.max_error_percent,
+        on_inadequate=training.goal.on_inadequate,
+        store=training.store,
+        artifact_sha256=training.found_text("artifact_sha256"),
+        conditions=training.found("conditions"),
+        **asdict(training.model),
+        # The runs that succeeded may suffice; without a design there is nothing to fit.
+        trigger_rule="all_done_min_one_success",
+    )
+
+
+def _report_task(
+    training: Training, observations: XComArg, fit: FitModelOperator
+) -> BottleneckReportOperator:
+    goal = training.goal
+    report = BottleneckReportOperator(
+        task_id="bottleneck_report",
+        observations=observations,
+        job=training.job.name,
+        # As text, so that a training without a model is reported on, too.
+        model=f"{{{{ ti.xcom_pull(task_ids='{fit.task_id}') | tojson }}}}",
+        max_machines=goal.max_machines,
+        min_machines=goal.min_machines,
+        allowed_machines=goal.allowed_machines,
+        scale=goal.scale,
+        iterations=training.job.iterations,
+        store=training.store,
+    )
+    fit >> report
+    # A teardown is what Airflow lets fail, or be killed, without a word about the DAG run's state, and what
+    # a task behind the group does not wait for.
+    report.as_teardown()
+    return report
+
+
+def _ids(tasks: Iterable[Any]) -> tuple[str, ...]:
+    return tuple(task.task_id for task in tasks if task is not None)
+
+
+def _handle(create: BaseOperator) -> str:
+    return f"{{{{ ti.xcom_pull(task_ids='{create.task_id}') | tojson }}}}"
+
+
+def _cores(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
+    """As `cores_per_machine`, and no XComArg, which fails the task where the check has failed."""
+    if cluster.cores_per_machine is not None or check is None:
+        return cluster.cores_per_machine
+    return f"{{{{ ti.xcom_pull(task_ids='{check.task_id}', key='cores_per_machine') }}}}"
+
+
+# ---------------------------------------------------------------------------
+# The trainings on several types of machines, side by side or one after the other.
+
+
+ONE_TYPE_ONLY = (
+    "Start production's own cluster by EC2ClusterOperator(size=group.config['machines'], "
+    "instance_type=group.config['instance_type'])."
+)
+
+
+def training_branches(
+    clusters: Sequence[ClusterSpec],
+    training: Training,
+    *,
+    options: Sequence[Mapping[str, Any]],
+    in_parallel: bool | None,
+) -> list[TrainingBranch]:
+    """Build the tasks of several types, each type in a task group of its own within the one that is open.
+
+    Args:
+        clusters: to start, one for each type.
+        training: what the trainings have in common.
+        options: further arguments of the operator that starts each cluster.
+        in_parallel: at the same time; None unless a cluster is local, whose runs would disturb the others.
+
+    Raises:
+        InvalidParameterError: such a cluster cannot be.
+    """
+    if in_parallel is None:
+        in_parallel = not any(isinstance(cluster, LocalClusterSpec) for cluster in clusters)
+    design = _shared_design(training, clusters)
+    branches: list[TrainingBranch] = []
+    for name, cluster, further in zip(_group_names(clusters), clusters, options, strict=True):
+        with TaskGroup(group_id=name, tooltip=type_name(cluster)):
+            branch = training_branch(cluster, training, options=further, design=design)
+            if branches and not in_parallel:
+                _follow(branch, branches[-1])
+        branches.append(branch)
+    return branches
+
+
+def _follow(branch: TrainingBranch, before: TrainingBranch) -> None:
+    """Start a cluster only when the one before is ended, however its training went."""
+    from airflow.providers.standard.operators.empty import EmptyOperator
+
+    # A task between them, for the rule is not one for a setup: it must not start after a failed design.
+    ended = EmptyOperator(task_id="type_before_ended", trigger_rule="all_done")
+    before.terminate >> ended >> branch.create
+
+
+def _shared_design(training: Training, clusters: Sequence[ClusterSpec]) -> ExperimentDesignOperator | None:
+    """One design for all types where it would be the same; None where cores differ or are not known."""
+    cores = {cluster.cores_per_machine for cluster in clusters}
+    (common,) = cores if len(cores) == 1 else (None,)
+    return None if common is None else design_task(training, clusters, cores=common)
+
+
+def options_of_each(given: Any, clusters: Sequence[ClusterSpec]) -> list[Mapping[str, Any]]:
+    """Further arguments for each cluster, of a mapping for all, a list of them, or None.
+
+    Raises:
+        InvalidParameterError: there are fewer or more than clusters.
+    """
+    if given is None or isinstance(given, Mapping):
+        return [given or {}] * len(clusters)
+    if len(given) != len(clusters):
+        raise InvalidParameterError(
+            "cluster_options",
+            given,
+            f"is not one for each of the {len(clusters)} clusters",
+            remedy="Give a mapping for all of them, or a list of as many.",
+        )
+    return list(given)
+
+
+def refuse_for_several(clusters: Sequence[ClusterSpec], *, resize: bool, spark_conn_id: str | None) -> None:
+    """Refuse what cannot be with several types.
+
+    Args:
+        clusters: one for each type.
+        resize: production was to have the training's cluster in another size.
+        spark_conn_id: production was to find the training's cluster by it.
+
+    Raises:
+        InvalidParameterError: it cannot be.
+    """
+    names = [type_name(cluster) for cluster in clusters]
+    if len(set(names)) < len(names):
+        raise InvalidParameterError(
+            "cluster",
+            names,
+            "names a type of machine twice",
+            remedy="Models are kept by type: name each one once, by its instance_type.",
+        )
+    if resize:
+        raise InvalidParameterError(
+            "resize_for_production", True, "is impossible with several types", remedy=ONE_TYPE_ONLY
+        )
+    if spark_conn_id is not None:
+        raise InvalidParameterError(
+            "spark_conn_id",
+            spark_conn_id,
+            "has no meaning with several types, whose clusters end before production",
+            remedy="Leave it out.",
+        )
+
+
+def _group_names(clusters: Sequence[ClusterSpec]) -> list[str]:
+    """Names for the task groups, each once: types may differ only in signs that Airflow does not allow."""
+    names: list[str] = []
+    for cluster in clusters:
+        plain = name = re.sub(r"[^A-Za-z0-9_-]", "_", type_name(cluster)) or "type"
+        number = 1
+        while name in (*names, "design", "choose_config"):
+            number += 1
+            name = f"{plain}_{number}"
+        names.append(name)
+    return names
+
+
+# ---------------------------------------------------------------------------
+# The task that looks for stored models, ahead of the trainings that they would make needless.
+
+
+MACHINE_SETTINGS = (
+    "memory_megabytes_per_machine",
+    "cpu_share",
+    "type_of_master",
+    "launch_template",
+    "launch_template_version",
+    "setup_script",
+    "java_home",
+    "python",
+    "network_encryption",
+    "volume_gigabytes",
+    "volume_type",
+    "ebs_gigabytes",
+    "ebs_volume_type",
+    "security_configuration",
+    "configurations",
+    "bootstrap_actions",
+)
+"""Of the specifications of all kinds of clusters: what may change how long a run takes on one machine."""
+
+
+def find_task(
+    training: Training,
+    branches: Sequence[TrainingBranch],
+    *,
+    reuse: Reuse | None,
+    settings: Settings,
+    on_stale: Any,
+) -> FindModelOperator:
+    """Build it, ahead of all tasks of the task group that is open.
+
+    Args:
+        training: what the trainings have in common.
+        branches: the trainings.
+        reuse: how long a stored model is good for; None to train in each run.
+        settings: all of the user's, to check once they are rendered.
+        on_stale: called where a model no longer speaks for the job.
+    """
+    job, sampled, goal = training.job, training.input, training.goal
+    shared = {branch.design.task_id for branch in branches}
+    find = FindModelOperator(
+        task_id="find_model",
+        job=job.name,
+        types=[_type(branch) for branch in branches],
+        # The design of several types is needless where all of them have a model.
+        shared_tasks=sorted(shared) if len(shared) < len(branches) else (),
+        application=job.application,
+        application_args=list(job.application_args),
+        conf=dict(job.conf),
+        submit_options=dict(job.submit_options),
+        training_settings=_training_settings(training),
+        input_path=sampled.path,
+        partitions=sampled.partitions,
+        header=sampled.header,
+        reuse=reuse,
+        max_error_percent=goal.max_error_percent if goal.on_inadequate == FAIL_TRAINING else None,
+        settings=settings.as_fields(),
+        store=training.store,
+        on_stale=on_stale,
+    )
+    for branch in branches:
+        find >> [task for task in (branch.check, branch.design) if task is not None]
+        if branch.serves_production:
+            find >> branch.create
+    return find
+
+
+def _training_settings(training: Training) -> Mapping[str, Any]:
+    """What a change of makes other sample runs, or another model of them, and is not asked for in vain."""
+    sampled, settings = training.input, training.model
+    return {
+        "sampling": sampled.sampling,
+        "the input's header": sampled.header,
+        "the sample runs' iterations": training.job.sample_iterations,
+        "the model's method": settings.method,
+        "the model's terms": settings.terms and list(settings.terms),
+        "the model's further terms": list(settings.extension_terms) or None,
+    }
+
+
+def _type(branch: TrainingBranch) -> Mapping[str, Any]:
+    cluster = branch.cluster
+    return {
+        "instance_type": branch.instance_type,
+        "spark": spark_release(cluster),
+        "cores_per_machine": cluster.cores_per_machine,
+        "settings": {
+            f"the cluster's {name}": getattr(cluster, name)
+            for name in MACHINE_SETTINGS
+            if getattr(cluster, name, None) not in (None, "", False, ())
+        },
+        "training_tasks": list(branch.training_tasks),
+        "cluster_tasks": list(branch.cluster_tasks),
+        "teardown": branch.terminate.task_id,
+        # One that is there anyway costs nothing, and tells how large it is today.
+        "keeps_cluster": branch.serves_production and isinstance(cluster, ConnectedCluster),
+    }
+
+
+# ---------------------------------------------------------------------------
+
 
 REUSE = Reuse()
 

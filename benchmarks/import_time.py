@@ -19,7 +19,7 @@ importlib.import_module(sys.argv[1])
 print(1000 * (time.process_time() - start))
 """
 MODULES = {
-    "airflow_provider_ernest.specification": "what the user states",
+    "airflow_provider_ernest.settings": "what the user states",
     "airflow_provider_ernest.operators.sample_run": "one operator",
     "airflow_provider_ernest.task_group": "the task group with all operators",
     "airflow_provider_ernest.dag": "the DAG factory, and so all of that",

@@ -19,18 +19,15 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from airflow_provider_ernest.model.documents import Experiment, Observation
-from airflow_provider_ernest.model.prediction import fitted
-from airflow_provider_ernest.model.records import DATA
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.storage.catalogue import PRODUCTION_RUN, CatalogueEntry
-from airflow_provider_ernest.model.storage.catalogue_entry import MARK
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.plugin.json_answer import JsonAnswer
-from airflow_provider_ernest.plugin.model_list import list_models
-from airflow_provider_ernest.plugin.model_page import model_page
-from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
+from airflow_provider_ernest.documents import DATA, Experiment, Model, Observation
+from airflow_provider_ernest.prediction.predict import fitted
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.catalogue import MARK, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.model import model_page
+from airflow_provider_ernest.views.models import list_models
+from airflow_provider_ernest.views.prediction import PredictionRequest, prediction
+from airflow_provider_ernest.web.answers import JsonAnswer
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.synthetic_jobs import PARTITIONS, R3_XLARGE, SyntheticJob
 
@@ -183,7 +180,7 @@ def _import_seconds() -> float:
     def seconds(code: str) -> float:
         return _seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True))
 
-    light, heavy = "airflow_provider_ernest.plugin.prediction_page", "airflow_provider_ernest.report.contents"
+    light, heavy = "airflow_provider_ernest.views.prediction", "airflow_provider_ernest.views.report.contents"
     return seconds(f"import {light}, {heavy}") - seconds(f"import {light}")
 
 
@@ -208,7 +205,7 @@ def _model(observations: int) -> Model:
 
 def _with_ernests_terms(model: Model) -> Model:
     """With Ernest's four terms: six are not told apart by least squares."""
-    from airflow_provider_ernest.model.terms import ERNEST
+    from airflow_provider_ernest.prediction.terms import ERNEST
 
     return replace(model, terms=tuple(term for term in model.terms if term.name in ERNEST))
 

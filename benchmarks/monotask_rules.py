@@ -20,15 +20,18 @@ from statistics import median
 
 import numpy as np
 
-from airflow_provider_ernest.model.run_profile import Capacity
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading.tables import EventLog, FloatColumn
-from airflow_provider_ernest.spark.monotasks.capacities import stated_capacity
-from airflow_provider_ernest.spark.monotasks.changed_tasks import changed_task_seconds
-from airflow_provider_ernest.spark.monotasks.ideal import ideal_times
-from airflow_provider_ernest.spark.monotasks.machine_change import Change
-from airflow_provider_ernest.spark.monotasks.resource_use import DISK, NETWORK, resource_use
-from airflow_provider_ernest.spark.replay.replaying import replay
+from airflow_provider_ernest.clarity.monotasks import (
+    DISK,
+    NETWORK,
+    ideal_times,
+    resource_use,
+    stated_capacity,
+)
+from airflow_provider_ernest.clarity.replay import replay
+from airflow_provider_ernest.clarity.what_if import Change, changed_task_seconds
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn
+from airflow_provider_ernest.run_profile import Capacity
 from benchmarks.clarity.running import log_of
 from benchmarks.clarity.scenarios import DISK_MEGABYTES, LINK_MEGABITS, MIXED_LINK_MEGABITS
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import ERNEST, basis
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import ERNEST, basis
 
 TABLE_1: dict[str, dict[str, float]] = {
     "spearman": {"1": 0.0, "scale/machines": 4887.10, "machines": 0.0, "log(machines)": 4.14},

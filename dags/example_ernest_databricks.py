@@ -25,13 +25,7 @@ from airflow.providers.databricks.operators.databricks import DatabricksSubmitRu
 from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.specification import (
-    BillingTerms,
-    DesignBounds,
-    SampledInput,
-    SizingGoal,
-    SparkJob,
-)
+from airflow_provider_ernest.settings import BillingTerms, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "my-bucket").removeprefix("s3://")

@@ -26,9 +26,9 @@ from pathlib import Path
 from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"

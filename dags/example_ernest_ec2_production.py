@@ -19,13 +19,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.specification import (
-    BillingTerms,
-    DesignBounds,
-    SampledInput,
-    SizingGoal,
-    SparkJob,
-)
+from airflow_provider_ernest.settings import BillingTerms, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"

@@ -20,13 +20,7 @@ from airflow.providers.amazon.aws.operators.emr import EmrServerlessStartJobOper
 from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.specification import (
-    BillingTerms,
-    DesignBounds,
-    SampledInput,
-    SizingGoal,
-    SparkJob,
-)
+from airflow_provider_ernest.settings import BillingTerms, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "s3://my-bucket")

@@ -21,7 +21,7 @@ from pathlib import Path
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG, Param
 
-from airflow_provider_ernest.specification import (
+from airflow_provider_ernest.settings import (
     ConnectedCluster,
     DesignBounds,
     SampledInput,

@@ -16,7 +16,7 @@ from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.assets import application_changed
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"

@@ -1,1 +1,1 @@
-"""The command line: the models without a DAG, as ``ernest`` and as ``airflow ernest``."""
+"""The command line: `ernest`, and `airflow ernest`."""

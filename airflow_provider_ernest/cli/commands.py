@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.cli import choose, design, fit, predict, report, store
+from airflow_provider_ernest.cli import design, models, store
 
-COMMANDS = (design.COMMAND, fit.COMMAND, predict.COMMAND, choose.COMMAND, report.COMMAND, store.COMMAND)
+COMMANDS = (design.COMMAND, models.FIT, models.PREDICT, models.CHOOSE, models.REPORT, store.COMMAND)
 """In the order in which one uses them."""

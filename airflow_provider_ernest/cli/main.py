@@ -11,9 +11,8 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
 from airflow_provider_ernest import __version__
-from airflow_provider_ernest.cli.command import Command
+from airflow_provider_ernest.cli.command import Command, printable
 from airflow_provider_ernest.cli.commands import COMMANDS
-from airflow_provider_ernest.cli.output import printable
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
 
 SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."

@@ -2,19 +2,776 @@
 
 from __future__ import annotations
 
+import configparser
+import os
+import re
+import secrets
+import sys
 import textwrap
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from typing import cast
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
-from airflow_provider_ernest.cli import store_export, store_import, store_list, store_prune, store_show
-from airflow_provider_ernest.cli.command import Command
+from airflow_provider_ernest.cli.command import (
+    STANDARD,
+    Command,
+    as_json,
+    described,
+    refuse_to_overwrite,
+    say,
+    warn,
+)
+from airflow_provider_ernest.cli.store_text import PLURALS, UNKNOWN, Progress, age, aligned, counted, number
+from airflow_provider_ernest.exceptions import (
+    InvalidDocumentError,
+    InvalidParameterError,
+    MissingResourceError,
+)
+from airflow_provider_ernest.learning.freshness import State, state_of
+from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
+from airflow_provider_ernest.store.files import files, store_errors
+from airflow_provider_ernest.store.stored_documents import UNLISTED, type_folder
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.store.archive import Imported, Refused
+    from airflow_provider_ernest.store.pruning import Prune
+    from airflow_provider_ernest.store.store import ModelStore
+    from airflow_provider_ernest.store.stored_documents import SetAside
+
+
+# ---------------------------------------------------------------------------
+# Which store is meant, and the options that its commands share.
+
+
+SECTION = "ernest"
+
+CONNECTION = re.compile(r"^(?P<scheme>[a-z0-9+.-]+://)(?P<connection>[^/@]*)@", re.IGNORECASE)
+NAMES_A_CONTAINER = ("abfs", "wasb", "adl")
+"""Schemes in which what stands before the @ is part of the place."""
+
+MOST_EXPANSIONS = 10
+"""Of one value: a variable that names itself has no end."""
+
+DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0}
+
+
+def add_store_argument(parser: ArgumentParser) -> None:
+    """The option --store."""
+    parser.add_argument(
+        "--store",
+        metavar="ROOT",
+        help="root of the store: a folder, or a URL such as s3://bucket/ernest; default: the one that "
+        "Airflow is configured with",
+    )
+
+
+def add_json_argument(parser: ArgumentParser) -> None:
+    """The option --json."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def add_job_arguments(parser: ArgumentParser) -> None:
+    """The options --job and --type."""
+    parser.add_argument("--job", metavar="NAME", help="only of this job")
+    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
+
+
+def age_in_days(text: str) -> float:
+    """Days from ``90d``, ``12h``, ``4w`` or a number of days.
+
+    Raises:
+        ArgumentTypeError: the text is none of these.
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([hdw]?)", text)
+    if found is None:
+        raise ArgumentTypeError(f"{text!r} is no age such as 90d, 12h or 4w")
+    return float(found[1]) * DAYS[found[2] or "d"]
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1.
+
+    Raises:
+        ArgumentTypeError: the text is none.
+    """
+    if not re.fullmatch(r"\d+", text) or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def configured(option: str) -> str:
+    """What Airflow is configured with for an option of ``[ernest]``: its environment, then its file.
+
+    Variables of the environment in it are replaced, as Airflow does.
+    """
+    given = os.environ.get(f"AIRFLOW__{SECTION.upper()}__{option.upper()}")
+    return _expanded(_in_file(option) if given is None else given)
+
+
+def airflow_home() -> Path:
+    """Where Airflow keeps its things."""
+    return Path(_expanded(os.environ.get("AIRFLOW_HOME", "~/airflow"))).expanduser()
+
+
+def _expanded(text: str) -> str:
+    """The text as Airflow reads it: a variable's value may name others."""
+    for _ in range(MOST_EXPANSIONS):
+        expanded = os.path.expandvars(text)
+        if expanded == text:
+            break
+        text = expanded
+    return text
+
+
+def open_store(args: Namespace, *, must_exist: bool = True) -> ModelStore:
+    """The store that is meant.
+
+    Args:
+        args: of the command line.
+        must_exist: whether it has to be there already.
+
+    Raises:
+        StoreError: no storage is known by this address, or the package for it is missing.
+        MissingResourceError: there is no such folder.
+    """
+    from airflow_provider_ernest.store.store import ModelStore
+
+    address = args.store or configured("store") or str(airflow_home() / SECTION / "store")
+    with store_errors(f"The model store {address!r} cannot be opened"):
+        root = _root(address)
+        if must_exist and not root.exists():
+            raise MissingResourceError(
+                f"There is no model store at {root}.",
+                remedy="Name its root with --store, or set AIRFLOW__ERNEST__STORE.",
+            )
+    return ModelStore(root)
+
+
+def _root(address: str) -> Any:
+    if "://" not in address:
+        return Path(address).expanduser().absolute()
+    from fsspec import get_filesystem_class
+    from upath import UPath
+
+    # For a scheme that it does not know, UPath is a local path.
+    get_filesystem_class(address.partition("://")[0])
+    connection = CONNECTION.match(address)
+    if connection and not connection["scheme"].lower().startswith(NAMES_A_CONTAINER):
+        address = CONNECTION.sub(r"\g<scheme>", address)
+        warn(
+            [
+                f"connections are Airflow's: {address} is opened with the credentials that the storage's "
+                "library finds by itself"
+            ]
+        )
+    return UPath(address)
+
+
+def _in_file(option: str) -> str:
+    """The option in airflow.cfg; empty where there is none."""
+    path = Path(
+        _expanded(os.environ.get("AIRFLOW_CONFIG") or str(airflow_home() / "airflow.cfg"))
+    ).expanduser()
+    parser = configparser.ConfigParser(strict=False)
+    try:
+        parser.read(path, encoding="utf-8")
+        return parser.get(SECTION, option, fallback="").strip()
+    except (configparser.Error, UnicodeDecodeError, OSError) as error:
+        warn([f"{path} cannot be read: {error}"])
+        return ""
+
+
+# ---------------------------------------------------------------------------
+# ``ernest store export``: a store into one file.
+
+
+GZIP = ".gz"
+
+
+def _add_export_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "file", metavar="FILE", help="to write, compressed where its name ends in .gz; - is standard output"
+    )
+    add_store_argument(parser)
+    parser.add_argument(
+        "--job", metavar="NAME", action="append", help="only of this job; may be given several times"
+    )
+    parser.add_argument(
+        "--without-addresses",
+        action="store_true",
+        help="leave out hosts, paths, where event logs lie and settings, to send the file to others",
+    )
+    parser.add_argument("--force", action="store_true", help="overwrite the file if it is there already")
+
+
+def _run_export(args: Namespace) -> None:
+    from airflow_provider_ernest.store.archive import export_documents
+
+    refuse_to_overwrite(args.file, force=args.force)
+    store = open_store(args)
+    skipped: list[Any] = []
+    documents = _Documents(store.all_documents(on_skip=skipped.append), jobs=args.job or ())
+    with _whole_file(args.file) as target:
+        header = export_documents(
+            documents,
+            target,
+            is_compressed=args.file.endswith(GZIP),
+            without_addresses=args.without_addresses,
+            progress=Progress("exported"),
+        )
+        documents.check()
+    say([f"Exported {counted(header.documents)} from {store.root}"], beside=args.file)
+    _refuse_gaps(skipped, jobs=args.job or ())
+
+
+def _refuse_gaps(skipped: list[Any], *, jobs: Collection[str]) -> None:
+    """Let nobody delete a store after an export that could not read all of it."""
+    from airflow_provider_ernest.store.files import forget_listing, safe_name
+
+    folders = {safe_name("job", job) for job in jobs}
+    left_out = []
+    for path in skipped:
+        if not folders or folders.intersection(str(path).split("/")):
+            # Somebody may have removed it a moment ago.
+            forget_listing(path.parent)
+            if path.exists():
+                left_out.append(path)
+    if left_out:
+        raise InvalidDocumentError(
+            f"The export lacks {len(left_out):,} of the store's files, which cannot be read; the first is "
+            f"{left_out[0]}.",
+            remedy="What could be read is in it. The warnings above say what is wrong with the others.",
+        )
+
+
+class _Documents:
+    """Those that are asked for.
+
+    Args:
+        documents: of a store.
+        jobs: only of these; of all where there are none.
+    """
+
+    def __init__(self, documents: Iterable[Any], *, jobs: Collection[str]) -> None:
+        self._documents, self._jobs = documents, jobs
+        self._missing = set(jobs)
+
+    def __iter__(self) -> Iterator[Any]:
+        for document in self._documents:
+            if not self._jobs or document.job in self._jobs:
+                self._missing.discard(document.job)
+                yield document
+
+    def check(self) -> None:
+        """Refuse names that no document has borne: a file without them would be taken for whole."""
+        for name in sorted(self._missing):
+            raise InvalidParameterError(
+                "job", name, "is not in the store", remedy="See what is with `ernest store list`."
+            )
+
+
+@contextmanager
+def _whole_file(name: str) -> Iterator[BinaryIO]:
+    """A file that appears when it is whole, or standard output."""
+    if name == STANDARD:
+        yield sys.stdout.buffer
+        return
+    path = Path(name)
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with temporary.open("xb") as target:
+            yield target
+            target.flush()
+            os.fsync(target.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        raise InvalidParameterError(
+            "FILE",
+            name,
+            f"cannot be written: {error.strerror}",
+            remedy="Check that its folder exists and may be written to, and that there is room.",
+        ) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+EXPORT = Command(
+    name="export",
+    summary="write a store, or some of its jobs, into one file",
+    description="Write the documents of a store into one file, a JSON document on each line, for import to "
+    "read. The first line counts them.",
+    example="""\
+  %(prog)s store.jsonl.gz
+  %(prog)s sums.jsonl --job nightly-sums --without-addresses""",
+    add_arguments=_add_export_arguments,
+    run=_run_export,
+)
+
+
+# ---------------------------------------------------------------------------
+# ``ernest store import``: a file into a store.
+
+
+MOST_LINES = 20
+"""So many conflicts, and so many lines that are no documents, are named."""
+
+
+def _add_import_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "file",
+        metavar="FILE",
+        help="that export has written, or a single document, such as a model that fit has written; - is "
+        "standard input",
+    )
+    add_store_argument(parser)
+
+
+def _run_import(args: Namespace) -> None:
+    from airflow_provider_ernest.store.archive import import_archive
+
+    with _opened(args.file) as source:
+        store = open_store(args, must_exist=False)
+        result = import_archive(store, source, progress=Progress("imported"))
+    say([f"Imported {counted(result.stored)} into {store.root}"])
+    if result.present:
+        say([f"There already: {counted(result.present)}"])
+    if not result.is_complete:
+        warn(_problems(result))
+        raise InvalidDocumentError(
+            f"{described(args.file)} was not imported as a whole: {_summary(result)}.",
+            remedy="What could be imported is in the store; importing again changes nothing of it.",
+        )
+
+
+@contextmanager
+def _opened(name: str) -> Iterator[BinaryIO]:
+    if name == STANDARD:
+        yield sys.stdin.buffer
+        return
+    with ExitStack() as stack:
+        try:
+            source: BinaryIO = stack.enter_context(Path(name).open("rb"))
+        except OSError as error:
+            raise MissingResourceError(
+                f"{name} cannot be read: {error.strerror}.", remedy="Check the path and its permissions."
+            ) from error
+        yield source
+
+
+def _problems(result: Imported) -> Iterator[str]:
+    yield from _named(result.conflicts, result.conflict_count)
+    yield from _named(result.refused, result.refused_count)
+
+
+def _named(refused: list[Refused], count: int) -> Iterator[str]:
+    for each in refused[:MOST_LINES]:
+        yield f"line {each.line}: {each.name + ': ' if each.name else ''}{each.problem}"
+    if count > MOST_LINES:
+        yield f"and {count - MOST_LINES:,} more like that"
+
+
+def _summary(result: Imported) -> str:
+    parts = []
+    if result.conflicts:
+        parts.append(f"{result.conflict_count:,} would have replaced other documents of the same id")
+    if result.refused:
+        parts.append(f"{result.refused_count:,} could not be read")
+    if result.missing:
+        counted_of = sum(result.header.documents.values())
+        parts.append(f"{result.missing:,} of {counted_of:,} are missing from the file")
+    if result.damage:
+        parts.append(result.damage.removesuffix(".").replace("It ", "it ", 1))
+    return "; ".join(parts)
+
+
+IMPORT = Command(
+    name="import",
+    summary="take such a file, or a model that fit has written, into a store",
+    description="Take the documents of a file into a store, which is made where there is none. Each is "
+    "checked as it is when it is read. Importing again changes nothing; a document whose id the store "
+    "has with other content is left out and named, and so is what cannot be read: the exit code is 1 then.",
+    example="""\
+  %(prog)s store.jsonl.gz
+  %(prog)s model.json --store /var/lib/ernest/store""",
+    add_arguments=_add_import_arguments,
+    run=_run_import,
+)
+
+
+# ---------------------------------------------------------------------------
+# ``ernest store prune``: remove what is old.
+
+
+def _add_prune_arguments(parser: ArgumentParser) -> None:
+    add_store_argument(parser)
+    parser.add_argument(
+        "--older-than",
+        metavar="AGE",
+        type=age_in_days,
+        help="such as 90d, 12h or 4w: what is younger stays, at 0 nothing but what must; default: [ernest] "
+        "retention_days of Airflow's configuration",
+    )
+    parser.add_argument(
+        "--keep-models",
+        metavar="N",
+        type=at_least_one,
+        help="the newest models of each job and type of machine, which stay however old they are; those that "
+        "have learned count as one with the model that they go on from; default: [ernest] retention_models "
+        "of Airflow's configuration, or 5",
+    )
+    parser.add_argument(
+        "--event-logs",
+        metavar="FOLDER",
+        help="remove event logs, too, that lie in this folder and that only removed documents name",
+    )
+    parser.add_argument(
+        "--set-aside", action="store_true", help="remove torn files, too, that were set aside as long ago"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="remove nothing, only list what would go")
+    parser.add_argument("--yes", action="store_true", help="do not ask")
+    add_json_argument(parser)
+
+
+def _run_prune(args: Namespace) -> None:
+    from airflow_provider_ernest.owned_folders import sweep
+    from airflow_provider_ernest.store.pruning import EventLogs, Prune
+
+    prune = Prune(
+        store=open_store(args),
+        now=datetime.now(UTC),
+        older_than_days=_days(args),
+        keep_models=_keep_models(args),
+        event_logs=EventLogs(args.event_logs) if args.event_logs else None,
+        is_for_set_aside=args.set_aside,
+        progress=Progress("looked through"),
+    )
+    if not args.dry_run:
+        if prune.has_work:
+            _confirm(args, prune)
+        prune.carry_out(progress=Progress("removed"))
+        # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
+        sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
+    say([as_json(prune.summary()).rstrip()] if args.json else prune.lines())
+    prune.raise_failures()
+
+
+def _confirm(args: Namespace, prune: Prune) -> None:
+    """Ask, unless that was answered beforehand."""
+    if args.yes:
+        return
+    if not sys.stdin.isatty():
+        raise InvalidParameterError(
+            "yes", False, "is needed where nobody can be asked", remedy="Add --yes, or see with --dry-run."
+        )
+    sys.stderr.write("".join(f"{line}\n" for line in prune.lines()))
+    sys.stderr.write("Remove them? [y/N] ")
+    sys.stderr.flush()
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
+        raise InvalidParameterError("answer", "no", "was given, and nothing was removed")
+
+
+def _days(args: Namespace) -> float:
+    from airflow_provider_ernest.store.pruning import retention_days
+
+    days = args.older_than
+    if days is None:
+        days = retention_days(configured("retention_days"))
+        if not days:
+            raise InvalidParameterError(
+                "older_than",
+                None,
+                "leaves open what is old, and the configuration keeps everything",
+                remedy="Give an age, such as --older-than 90d.",
+            )
+    return float(days)
+
+
+def _keep_models(args: Namespace) -> int:
+    from airflow_provider_ernest.store.pruning import KEEP_MODELS, retention_models
+
+    if args.keep_models:
+        return int(args.keep_models)
+    return retention_models(configured("retention_models"), default=KEEP_MODELS)
+
+
+PRUNE = Command(
+    name="prune",
+    summary="remove old documents, but nothing that one that stays needs",
+    description="Remove documents that are older than a given age. The newest models of each job and type of "
+    "machine stay, and with each production run its decision, with each decision its models, with each model "
+    "the one that it has learned on from, the marks that speak against it and what was found to bind it. "
+    "Samples of the input whose runs were killed on this host go, too. It may be interrupted and repeated, "
+    "and tasks may write meanwhile.",
+    example="""\
+  %(prog)s --older-than 90d --dry-run
+  %(prog)s --older-than 90d --keep-models 3 --event-logs /var/lib/ernest/event_logs --yes""",
+    add_arguments=_add_prune_arguments,
+    run=_run_prune,
+)
+
+
+# ---------------------------------------------------------------------------
+# ``ernest store list``: what a store holds.
+
+
+STATES = ("fresh", "stale", "drifting")
+
+MOST_SET_ASIDE = 5
+"""So many files that were set aside are named in the text."""
+
+
+def _add_list_arguments(parser: ArgumentParser) -> None:
+    add_store_argument(parser)
+    add_job_arguments(parser)
+    parser.add_argument(
+        "--kind",
+        choices=tuple(PLURALS),
+        help="one line for each document of this kind, in the place of one for each job and type of machine",
+    )
+    parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
+    parser.add_argument("--limit", metavar="N", type=at_least_one, help="at most so many lines, the newest")
+    add_json_argument(parser)
+
+
+def _run_list(args: Namespace) -> None:
+    from airflow_provider_ernest.cli.store_text import rows_of
+    from airflow_provider_ernest.store.stored_documents import list_set_aside
+
+    store = open_store(args)
+    groups = [
+        group
+        for group in groups_of(store, job=args.job, instance_type=args.type)
+        if args.state is None or (group.state is not None and group.state.name == args.state)
+    ]
+    rows = (
+        rows_of(store, groups, kind=args.kind, limit=args.limit)
+        if args.kind
+        else [_told(group) for group in groups]
+    )
+    newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
+    if args.limit is not None:
+        chosen = {id(row) for row in newest_first[: args.limit]}
+        rows = [row for row in rows if id(row) in chosen]
+    torn = list_set_aside(store.root)
+    if args.json:
+        set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
+        say([as_json({"store": str(store.root), "rows": rows, "set_aside": set_aside}).rstrip()])
+        return
+    now = datetime.now(UTC)
+    if not rows:
+        say(["Nothing in the store matches." if groups or _is_narrowed(args) else "The store is empty."])
+    else:
+        say(_document_table(rows, now=now) if args.kind else _table(rows, now=now))
+    say(_set_aside_lines(torn))
+
+
+def _is_narrowed(args: Namespace) -> bool:
+    return any((args.job, args.type, args.kind, args.state))
+
+
+def _told(group: Group) -> dict[str, Any]:
+    model, state = group.model, group.state
+    return {
+        "job": group.job,
+        "instance_type": group.instance_type,
+        "id": model.id if model else None,
+        "at": model.at if model else None,
+        "state": state.name if state else None,
+        "cause": state.cause if state else "",
+        "reason": state.reason if state else "",
+        "median_error_percent": model.median_error_percent if model else None,
+        "models": len(group.of_kind("model")),
+        "decisions": len(group.of_kind("decision")),
+        "productions": len(group.of_kind("production")),
+        "observations": len(group.unlisted_ids("observation")),
+        "marks": len(group.of_kind("mark")),
+    }
+
+
+def _table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:
+    heading = (
+        "job",
+        "type",
+        "state",
+        "newest model",
+        "age",
+        "error",
+        "models",
+        "decisions",
+        "production runs",
+        "sample runs",
+    )
+    lines = aligned(
+        heading,
+        (
+            (
+                row["job"],
+                row["instance_type"],
+                _state(row),
+                row["id"] or UNKNOWN,
+                age(row["at"] or "", now=now),
+                number(row["median_error_percent"], "{:.1f} %"),
+                *(str(row[name]) for name in ("models", "decisions", "productions", "observations")),
+            )
+            for row in rows
+        ),
+        right="age, error, models, decisions, production runs, sample runs",
+    )
+    return lines
+
+
+def _state(row: dict[str, Any]) -> str:
+    if row["state"] is None:
+        return UNKNOWN
+    return f"{row['state']} ({row['cause']})" if row["cause"] else row["state"]
+
+
+def _document_table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:
+    return aligned(
+        ("id", "job", "type", "age", "model", "says"),
+        (
+            (
+                row["id"],
+                row["job"],
+                row["instance_type"],
+                age(row["at"], now=now),
+                row["model_id"] or UNKNOWN,
+                row["says"],
+            )
+            for row in rows
+        ),
+        right="age",
+    )
+
+
+def _set_aside_lines(torn: list[SetAside]) -> list[str]:
+    if not torn:
+        return []
+    files = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
+    lines = [f"{len(torn):,} {files} set aside:"]
+    lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
+    if len(torn) > MOST_SET_ASIDE:
+        lines.append(f"  and {len(torn) - MOST_SET_ASIDE:,} more, which --json lists")
+    return lines
+
+
+LIST = Command(
+    name="list",
+    summary="list jobs with their newest model, its state and what is kept beside it",
+    description="List what a store holds: for each job and type of machine the newest model, whether it "
+    "still speaks for the job and if not why, its age, its median leave-one-out error, and how many "
+    "documents there are. With --kind each document has a line. Torn files that were set aside are named.",
+    example="""\
+  %(prog)s
+  %(prog)s --state stale --json
+  %(prog)s --job nightly-sums --kind production --limit 10""",
+    add_arguments=_add_list_arguments,
+    run=_run_list,
+)
+
+
+# ---------------------------------------------------------------------------
+# ``ernest store show``: one document, or all that became of a job.
+
+
+"""So many documents of each kind are shown of a job."""
+
+
+def _add_show_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("name", metavar="ID|JOB", help="id of a document, or the name of a job")
+    add_store_argument(parser)
+    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
+    parser.add_argument(
+        "--limit",
+        metavar="N",
+        type=at_least_one,
+        default=MOST_LINES,
+        help="of a job, the newest documents of each kind; default %(default)s",
+    )
+    add_json_argument(parser)
+
+
+def _run_show(args: Namespace) -> None:
+    from airflow_provider_ernest.cli.store_text import life_of
+
+    store = open_store(args)
+    groups = groups_of(store, instance_type=args.type)
+    of_job = [group for group in groups if group.job == args.name]
+    if of_job:
+        lives = [life_of(store, group, limit=args.limit) for group in of_job]
+        if args.json:
+            say([as_json({"job": args.name, "types": [life.to_dict() for life in lives]}).rstrip()])
+        else:
+            say(line for number, life in enumerate(lives) for line in ([""] if number else []) + life.lines())
+        return
+    documents = _documents(store, groups, args.name)
+    if not documents:
+        raise MissingResourceError(
+            f"The store in {store.root} has neither a document nor a job {args.name!r}"
+            f"{f' on {args.type}' if args.type else ''}.",
+            remedy="See what it has with `ernest store list`.",
+        )
+    _say_documents(documents, args)
+
+
+def _say_documents(documents: Sequence[Any], args: Namespace) -> None:
+    from airflow_provider_ernest.cli.store_text import document_lines
+
+    if args.json:
+        told = [document.to_dict() for document in documents]
+        say([as_json(told[0] if len(told) == 1 else told).rstrip()])
+    else:
+        say(line for document in documents for line in document_lines(document))
+
+
+def _documents(store: ModelStore, groups: Sequence[Group], name: str) -> list[Any]:
+    """The documents of that id: usually one."""
+    from airflow_provider_ernest.store.archive import SHELVES_BY_KIND
+
+    places = [(entry.kind, group) for group in groups for entry in group.entries if entry.id == name]
+    shelves = [(SHELVES_BY_KIND[kind], group) for kind, group in places]
+    # The catalogue does not list these.
+    shelves += [(shelf, group) for group in groups if not places for shelf in UNLISTED.values()]
+    documents = []
+    for shelf, group in shelves:
+        path = shelf.path(store.root, group.job, group.instance_type, name)
+        with store_errors(f"There is no readable {shelf.kind} {name} at {path}"):
+            if places or path.exists():
+                documents.append(shelf.decode(path.read_text(encoding="utf-8")))
+    return documents
+
+
+SHOW = Command(
+    name="show",
+    summary="show a document, or all that became of a job",
+    description="Show one document by its id, or the life of a job on each type of machine: its models and "
+    "what they learned from, the marks against them, what was decided and how long it took, the evidence of "
+    "drift, the conditions that the models are for, and what binds the job. Each number stands beside the id "
+    "of its document.",
+    example="""\
+  %(prog)s nightly-sums
+  %(prog)s nightly-sums --type m5.large --json
+  %(prog)s 20260102T030405.000000Z-0123abcd""",
+    add_arguments=_add_show_arguments,
+    run=_run_show,
+)
+
+
+# ---------------------------------------------------------------------------
+
 
 ACTIONS = (
-    store_list.COMMAND,
-    store_show.COMMAND,
-    store_prune.COMMAND,
-    store_export.COMMAND,
-    store_import.COMMAND,
+    LIST,
+    SHOW,
+    PRUNE,
+    EXPORT,
+    IMPORT,
 )
 
 HELP_WIDTH = 78
@@ -54,3 +811,102 @@ COMMAND = Command(
     add_arguments=_add_arguments,
     run=_run,
 )
+
+
+# ---------------------------------------------------------------------------
+# What a store holds, by job and type of machine.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """A job on a type of machine.
+
+    Attributes:
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        entries: of the catalogue, oldest first.
+        of_job: those of the job on all types.
+        folder: where all lies.
+    """
+
+    job: str
+    instance_type: str
+    entries: Sequence[CatalogueEntry]
+    of_job: Sequence[CatalogueEntry]
+    folder: Any
+
+    def of_kind(self, kind: str) -> list[CatalogueEntry]:
+        """Its entries of a kind, oldest first."""
+        return [entry for entry in self.entries if entry.kind == kind]
+
+    @property
+    def model(self) -> CatalogueEntry | None:
+        """Its newest model; None where there is none."""
+        return max(self.of_kind(MODEL), key=lambda entry: (entry.at, entry.id), default=None)
+
+    @cached_property
+    def state(self) -> State | None:
+        """Of its newest model; None where there is none."""
+        return state_of(self.model, others=self.of_job) if self.model else None
+
+    def unlisted_ids(self, kind: str) -> list[str]:
+        """Names of the files of those of a kind that is not in the catalogue, oldest first.
+
+        Args:
+            kind: one of `stored_documents.UNLISTED`.
+
+        Raises:
+            StoreError: they cannot be listed.
+        """
+        shelf = UNLISTED[kind]
+        with store_errors(f"The {shelf.kind}s in {self.folder} cannot be listed"):
+            paths = shelf.newest_first(self.folder)
+        return [str(path.name).removesuffix(".json") for path in paths[::-1]]
+
+
+def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str | None = None) -> list[Group]:
+    """All that a store holds, by job and type of machine; by name.
+
+    Args:
+        store: to look into.
+        job: only of this one.
+        instance_type: only on this type.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    of_job: dict[str, list[CatalogueEntry]] = defaultdict(list)
+    of_group: dict[tuple[str, str], list[CatalogueEntry]] = defaultdict(list)
+    for entry in store.catalogue.entries():
+        of_job[entry.job].append(entry)
+        of_group[entry.job, entry.instance_type].append(entry)
+    with store_errors(f"The store in {store.root} cannot be read"):
+        for name in _unlisted(store, of_group):
+            of_group[name] = []
+    return [
+        Group(
+            job=name[0],
+            instance_type=name[1],
+            entries=of_group[name],
+            of_job=of_job[name[0]],
+            folder=type_folder(store.root, *name),
+        )
+        for name in sorted(of_group)
+        if job in (None, name[0]) and instance_type in (None, name[1])
+    ]
+
+
+def _unlisted(store: ModelStore, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Jobs of which there is nothing yet that the catalogue lists. Their names are in the documents only."""
+    listed = {str(type_folder(store.root, *name)) for name in known}
+    for job_folder in files(store.root):
+        if not job_folder.is_dir():
+            continue
+        for folder in files(job_folder):
+            if str(folder) in listed:
+                continue
+            shelves = UNLISTED.values()
+            found = (shelf.read_or_skip(path) for shelf in shelves for path in shelf.newest_first(folder))
+            record = next((each for each in found if each is not None), None)
+            if record is not None:
+                yield record.job, record.instance_type

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle, Machine
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
-from airflow_provider_ernest.model.documents import Document
+from airflow_provider_ernest.json_document import Document
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker

@@ -9,21 +9,25 @@ the executors notice the loss of their worker and exit.
 from __future__ import annotations
 
 import contextlib
+import errno
 import logging
 import os
+import re
+import secrets
 import signal
+import subprocess
 import sys
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
 from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle, Machine
-from airflow_provider_ernest.clusters.cpu_share import CpuGroup, find_cpu_controller, remove_group
-from airflow_provider_ernest.clusters.daemons import Daemon, DaemonLauncher, wait_for_web_url
-from airflow_provider_ernest.clusters.directory import ClusterDirectory, ClusterState, KeeperOrder
+from airflow_provider_ernest.clusters.installation import daemon_command, scala_version
+from airflow_provider_ernest.clusters.local import ClusterDirectory, ClusterState, KeeperOrder, tail
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -31,10 +35,348 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
 )
 from airflow_provider_ernest.owned_folders import runtime_folder, sweep
-from airflow_provider_ernest.processes import ProcessIdentity, adopt_orphans, end_descendants, reap_adopted
+from airflow_provider_ernest.processes import (
+    ProcessIdentity,
+    adopt_orphans,
+    die_with_parent,
+    end_descendants,
+    reap_adopted,
+)
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
+# ---------------------------------------------------------------------------
+# Spark's own master and worker processes, started by java on loopback addresses.
+
+
 log = logging.getLogger(__name__)
+
+MASTER_HOST = "127.0.0.1"
+
+_MASTER_CLASS = "org.apache.spark.deploy.master.Master"
+_WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
+
+# The daemons live for minutes and do little: what counts is how much CPU their start costs.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+_DAEMON_MEMORY = "128m"
+
+# Whose settings the daemons must not see. The executors, which inherit their environment, run the
+# code of jobs, and that has no business with Airflow's connections.
+_FOREIGN_SETTINGS = ("SPARK_", "PYSPARK_", "_PYSPARK_", "AIRFLOW", "_AIRFLOW", "__AIRFLOW")
+
+_WEB_URL = re.compile(r"MasterWebUI\b.*\bstarted at (http://\S+)")
+_DAEMON_POLL_SECONDS = 0.1
+
+_LOGGING = """\
+rootLogger.level = info
+rootLogger.appenderRef.console.ref = console
+appender.console.type = Console
+appender.console.name = console
+appender.console.target = SYSTEM_ERR
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss.SSS} %p %c{1}: %m%n%ex
+"""
+
+# Without retries a port that is taken is an error; otherwise Spark would quietly take the next one.
+_DEFAULTS = """\
+spark.master.rest.enabled false
+spark.port.maxRetries 0
+spark.ui.killEnabled false
+"""
+_SECRET_BYTES = 32
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A master or worker process.
+
+    Args:
+        name: "master" or "worker-1" and so on.
+        process: which this process must wait for.
+        log_file: its standard output and error.
+    """
+
+    name: str
+    process: subprocess.Popen[bytes]
+    log_file: Path
+
+    def require_running(self) -> None:
+        """Check that it has not ended.
+
+        Raises:
+            ClusterStartError: it has; with the end of its log.
+        """
+        if self.process.poll() is not None:
+            raise ClusterStartError(
+                f"{self.name} ended with exit code {self.process.returncode}.\n{tail(self.log_file)}"
+            )
+
+
+class DaemonLauncher:
+    """Starts the daemons of one cluster. They end with the process (and thread) that starts them.
+
+    Args:
+        spec: the cluster wanted.
+        directory: of the cluster.
+        java: the ``java`` program.
+        spark_home: the Spark installation.
+    """
+
+    def __init__(
+        self, spec: LocalClusterSpec, directory: ClusterDirectory, *, java: Path, spark_home: Path
+    ) -> None:
+        self._spec = spec
+        self._directory = directory
+        (directory.conf / "log4j2.properties").write_text(_LOGGING)
+        directory.write_secret(secrets.token_hex(_SECRET_BYTES), defaults=_DEFAULTS)
+        directory.work.mkdir(parents=True, exist_ok=True)
+        self._environment = _environment(directory, spark_home)
+        self._command = daemon_command(java, spark_home, self._environment)
+
+    def start_master(self) -> Daemon:
+        """Start the master; its web page gets a free port."""
+        arguments = ["--host", MASTER_HOST, "--port", str(self._spec.master_port), "--webui-port", "0"]
+        return self._start("master", MASTER_HOST, [_MASTER_CLASS, *arguments])
+
+    def start_worker(self, index: int, master_url: str) -> Daemon:
+        """Start worker number `index`, counted from 1.
+
+        Each has an address of its own: Spark would read the shuffle files of a worker at the same
+        address directly, and machines that exchange data for nothing are no model of a cluster.
+        """
+        host = f"127.0.1.{index}"
+        spec = self._spec
+        arguments = ["--host", host, "--port", "0", "--webui-port", "0"]
+        arguments += ["--cores", str(spec.cores_per_machine)]
+        arguments += ["--memory", f"{spec.memory_megabytes_per_machine}m"]
+        arguments += ["--work-dir", str(self._directory.work / str(index)), master_url]
+        return self._start(f"worker-{index}", host, [_WORKER_CLASS, *arguments])
+
+    def _start(self, name: str, host: str, class_and_arguments: list[str]) -> Daemon:
+        log_file = self._directory.logs / f"{name}.log"
+        with log_file.open("wb") as output:
+            process = subprocess.Popen(
+                [*self._command, *class_and_arguments],
+                env={**self._environment, "SPARK_LOCAL_IP": host, "SPARK_LOCAL_HOSTNAME": host},
+                cwd=self._directory.path,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                preexec_fn=die_with_parent(),
+            )
+        log.info("Started %s at %s, pid %d", name, host, process.pid)
+        return Daemon(name, process, log_file)
+
+
+def wait_for_web_url(master: Daemon, *, deadline: float) -> str:
+    """Wait until the master says in its log where its web page is.
+
+    Args:
+        master: the daemon.
+        deadline: until when, on the clock of `time.monotonic`.
+
+    Raises:
+        ClusterStartError: it ended, or has not said it by then.
+    """
+    while True:
+        # Looked at before the log: what it wrote last is there to be read once it has ended.
+        master.require_running()
+        found = _WEB_URL.search(master.log_file.read_text(encoding="utf-8", errors="replace"))
+        if found:
+            return found[1]
+        if time.monotonic() >= deadline:
+            raise ClusterStartError(f"The master did not come up in time.\n{tail(master.log_file)}")
+        time.sleep(_DAEMON_POLL_SECONDS)
+
+
+def _environment(directory: ClusterDirectory, spark_home: Path) -> dict[str, str]:
+    environment = {
+        name: value for name, value in os.environ.items() if not name.startswith(_FOREIGN_SETTINGS)
+    }
+    # Executors look for "python3" where the submitter names no other: let it be the one that has pyspark.
+    path = [str(Path(sys.executable).parent), environment.get("PATH", os.defpath)]
+    return environment | {
+        "PATH": os.pathsep.join(path),
+        "SPARK_HOME": str(spark_home),
+        "SPARK_CONF_DIR": str(directory.conf),
+        "SPARK_LOCAL_DIRS": str(directory.scratch / "local"),
+        "SPARK_SCALA_VERSION": scala_version(spark_home),
+        "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
+        "SPARK_DAEMON_JAVA_OPTS": _JAVA_OPTIONS,
+    }
+
+
+# ---------------------------------------------------------------------------
+# A limit on the CPU of a worker and its executors, by the kernel's control groups (version 1 or 2).
+#
+# The groups outlive their processes. The keeper removes them when it ends its cluster. Where it was
+# killed, they stay, empty and without effect, until the next start or termination of a cluster in the
+# same directory, whose state file lists them.
+
+
+PERIOD_MICROSECONDS = 100_000
+
+# The kernel takes a moment to let go of the processes that have just ended in a group.
+_REMOVE_SECONDS = 5.0
+_CPU_SHARE_POLL_SECONDS = 0.05
+
+
+@dataclass(frozen=True)
+class CpuGroup:
+    """A control group with a CPU quota.
+
+    Args:
+        directory: of the group.
+        version: of the control groups, 1 or 2.
+    """
+
+    directory: Path
+    version: int
+
+    def add(self, pid: int) -> None:
+        """Move a process into the group; those that it starts from then on belong to it too."""
+        (self.directory / "cgroup.procs").write_text(str(pid))
+
+    def pids(self) -> list[int]:
+        """The processes in the group."""
+        return [int(line) for line in (self.directory / "cgroup.procs").read_text().split()]
+
+    def share(self) -> float | None:
+        """The quota that is in force, in cores; None for no limit."""
+        if self.version == 2:
+            quota, period = (self.directory / "cpu.max").read_text().split()
+        else:
+            quota = (self.directory / "cpu.cfs_quota_us").read_text().strip()
+            period = (self.directory / "cpu.cfs_period_us").read_text().strip()
+        return None if quota in ("max", "-1") else int(quota) / int(period)
+
+
+@dataclass(frozen=True)
+class CpuController:
+    """Where groups with CPU quotas can be made.
+
+    Args:
+        parent: the group below which they are made.
+        version: of the control groups, 1 or 2.
+    """
+
+    parent: Path
+    version: int
+
+    def create_group(self, name: str, *, share: float) -> CpuGroup:
+        """Make a group, or take over an empty one of that name.
+
+        Args:
+            name: of its directory.
+            share: its quota in cores.
+
+        Raises:
+            ClusterStartError: the kernel refuses.
+        """
+        group = CpuGroup(self.parent / name, self.version)
+        quota = round(share * PERIOD_MICROSECONDS)
+        try:
+            group.directory.mkdir(exist_ok=True)
+            if self.version == 2:
+                (group.directory / "cpu.max").write_text(f"{quota} {PERIOD_MICROSECONDS}")
+            else:
+                (group.directory / "cpu.cfs_period_us").write_text(str(PERIOD_MICROSECONDS))
+                (group.directory / "cpu.cfs_quota_us").write_text(str(quota))
+        except OSError as error:
+            remove_group(group.directory)
+            raise _not_possible(f"{group.directory} cannot be set up: {error}") from error
+        return group
+
+
+def find_cpu_controller(process: Path = Path("/proc/self")) -> CpuController:
+    """Find a control group of this process below which groups with CPU quotas can be made.
+
+    Version 1: the group that the process is in. Version 2, where a group with processes cannot pass
+    the CPU controller on: the nearest group above that has it switched on for its children and may be
+    written to.
+
+    Args:
+        process: the /proc directory of the process.
+
+    Raises:
+        ClusterStartError: there is none.
+    """
+    try:
+        memberships = (process / "cgroup").read_text().splitlines()
+        mounts = (process / "mountinfo").read_text().splitlines()
+    except OSError as error:
+        raise _not_possible(f"this system has no control groups: {error}") from error
+    paths = {controllers: path for _, controllers, path in (line.split(":", 2) for line in memberships)}
+    for controllers, path in paths.items():
+        if "cpu" in controllers.split(","):
+            return _find_version_1(_group_directory(mounts, "cgroup", path))
+    return _find_version_2(*_group_directory(mounts, "cgroup2", paths.get("", "/")))
+
+
+def remove_group(directory: Path) -> bool:
+    """Remove a group whose processes have ended; returns whether it is gone."""
+    deadline = time.monotonic() + _REMOVE_SECONDS
+    while True:
+        try:
+            directory.rmdir()
+            return True
+        except FileNotFoundError:
+            return True
+        except OSError as error:
+            if error.errno != errno.EBUSY or time.monotonic() >= deadline:
+                log.warning("The control group %s cannot be removed: %s", directory, error)
+                return False
+        time.sleep(_CPU_SHARE_POLL_SECONDS)
+
+
+def _find_version_1(place: tuple[Path, Path]) -> CpuController:
+    _, own = place
+    if not os.access(own, os.W_OK | os.X_OK):
+        raise _not_possible(f"{own} is not writable")
+    return CpuController(own, version=1)
+
+
+def _find_version_2(mount_point: Path, own: Path) -> CpuController:
+    for group in [own, *(parent for parent in own.parents if parent.is_relative_to(mount_point))]:
+        switch = group / "cgroup.subtree_control"
+        if not (os.access(group, os.W_OK | os.X_OK) and os.access(switch, os.W_OK)):
+            continue
+        if "cpu" in switch.read_text().split() or (group == own and _switch_on(switch)):
+            return CpuController(group, version=2)
+    raise _not_possible(f"neither {own} nor a group above it is writable and passes the CPU controller on")
+
+
+def _switch_on(switch: Path) -> bool:
+    """Let a group pass the CPU controller on; the kernel allows it in the root group or an empty one."""
+    try:
+        switch.write_text("+cpu")
+    except OSError as error:
+        log.debug("%s cannot be changed: %s", switch, error)
+        return False
+    return True
+
+
+def _group_directory(mounts: list[str], kind: str, path: str) -> tuple[Path, Path]:
+    """Mount point of the hierarchy and the directory in it of the group with this path."""
+    for line in mounts:
+        mount, _, file_system = line.partition(" - ")
+        _, _, _, root, mount_point, *_ = mount.split()
+        file_system_type, _, options = file_system.split(maxsplit=2)
+        if file_system_type == kind and (kind == "cgroup2" or "cpu" in options.split(",")):
+            # A container sees its own group as the root of the mount, but may see the host's path.
+            inside = path.removeprefix(root) if root != "/" else path
+            return Path(mount_point), Path(mount_point) / inside.lstrip("/")
+    raise _not_possible(f"no file system of type {kind} with the CPU controller is mounted")
+
+
+def _not_possible(problem: str) -> ClusterStartError:
+    return ClusterStartError(
+        f"cpu_share needs control groups that can be written to, but {problem}.",
+        remedy="Use cpu_share=None, or run as root or in a delegated group (systemd: Delegate=yes).",
+    )
+
+
+# ---------------------------------------------------------------------------
+
 
 DAEMON_GRACE_SECONDS = 5.0
 """How long master, workers and executors may take to end by themselves."""

@@ -12,7 +12,7 @@ from airflow_provider_ernest.owned_folders import runtime_folder, sweep
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.reaping import TaggedCluster
-    from airflow_provider_ernest.clusters.emr.reaping import FoundJobFlow
+    from airflow_provider_ernest.clusters.emr.cluster import FoundJobFlow
 
 
 @dataclass(kw_only=True)
@@ -54,7 +54,7 @@ class ReapReport:
 
     def lines(self) -> list[str]:
         """The report for people."""
-        from airflow_provider_ernest.clusters.ec2.listing import cluster_table
+        from airflow_provider_ernest.clusters.ec2.reaping import cluster_table
 
         verb = "Would end" if self.dry_run else "Ended"
         lines = []
@@ -130,7 +130,7 @@ def _reap_ec2(
 def _reap_emr(
     region: str, client: Callable[[str], Any], deployment: str | None, dry_run: bool
 ) -> list[FoundJobFlow]:
-    from airflow_provider_ernest.clusters.emr.reaping import reap_job_flows
+    from airflow_provider_ernest.clusters.emr.cluster import reap_job_flows
 
     emr = _client_of("emr", region, client)
     return list(reap_job_flows(emr, deployment=deployment, dry_run=dry_run))

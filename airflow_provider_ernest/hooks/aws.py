@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
+from importlib.util import find_spec
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.spark.artifact import ArtifactFile, OpenS3
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
 
 DEFAULT_CONNECTION = "aws_default"
@@ -103,3 +104,35 @@ def _keep_requests_out_of_logs() -> None:
     """At level DEBUG botocore logs requests and answers whole, and user-data holds the cluster's secret."""
     logger = logging.getLogger("botocore")
     logger.setLevel(max(logger.getEffectiveLevel(), logging.INFO))
+
+
+# ---------------------------------------------------------------------------
+# Applications on S3, read with Airflow's connections.
+
+
+def s3_opener() -> OpenS3:
+    """What opens files on S3 by boto3, with the connection that the address names or ``aws_default``.
+
+    Without Airflow's amazon provider it opens none, and they are left to s3fs. Clients are made when they
+    are first needed, once for each connection.
+    """
+    clients: dict[str, Callable[[str], Any]] = {}
+
+    def opened(path: str) -> ArtifactFile | None:
+        if not _has_amazon_provider():
+            return None
+        from airflow_provider_ernest.spark.artifact_s3 import S3Address, S3File
+
+        address = S3Address.of(path)
+        connection = address.connection or DEFAULT_CONNECTION
+        client = clients.setdefault(connection, aws_clients(connection, None))
+        return S3File(client("s3"), bucket=address.bucket, key=address.key)
+
+    return opened
+
+
+def _has_amazon_provider() -> bool:
+    try:
+        return find_spec("airflow.providers.amazon.aws") is not None
+    except ModuleNotFoundError:
+        return False

@@ -9,11 +9,51 @@ from urllib.parse import SplitResult, quote, urlsplit, urlunsplit
 from airflow.sdk import BaseOperatorLink
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.links.task_tab import task_tab
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
+
+
+# ---------------------------------------------------------------------------
+# The address of the tab that this package adds to task instances in Airflow's UI.
+
+
+URL_ROUTE = "ernest-task"
+"""The tab's name in addresses, as the plugin registers it."""
+
+
+def task_tab(ti_key: TaskInstanceKey) -> str:
+    """The address of a task instance's tab.
+
+    Where Airflow's own address is not configured (``[api] base_url``), it is relative to the root of the UI,
+    whose pages name that root as their base.
+    """
+    from airflow.providers.common.compat.sdk import conf
+
+    base_url = str(conf.get("api", "base_url", fallback="") or "")
+    path = task_tab_path(
+        dag_id=ti_key.dag_id, run_id=ti_key.run_id, task_id=ti_key.task_id, map_index=ti_key.map_index
+    )
+    return f"{base_url.rstrip('/')}/{path}" if base_url else path
+
+
+def task_tab_path(*, dag_id: str, run_id: str, task_id: str, map_index: int | None = None) -> str:
+    """The tab's path below the root of the UI; DAG, run and task may have any names.
+
+    Args:
+        dag_id: of the task instance.
+        run_id: the same.
+        task_id: the same.
+        map_index: the same; None or -1 where the task is not mapped.
+    """
+    dag, run, task = (quote(name, safe="") for name in (dag_id, run_id, task_id))
+    mapped = f"/mapped/{map_index}" if map_index is not None and map_index >= 0 else ""
+    return f"dags/{dag}/runs/{run}/tasks/{task}{mapped}/plugin/{URL_ROUTE}"
+
+
+# ---------------------------------------------------------------------------
+
 
 log = logging.getLogger(__name__)
 
@@ -84,3 +124,17 @@ def _refused(value: str, problem: str) -> InvalidParameterError:
         problem,
         remedy="Give it as in https://spark-history.example.com:18080.",
     )
+
+
+# ---------------------------------------------------------------------------
+# The link from a task of the training to the model that came of it.
+
+
+class ModelFitLink(BaseOperatorLink):
+    """From a sample run, a fit or a decision to the Ernest tab of its task instance, with the model."""
+
+    name = "Model fit"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: TaskInstanceKey) -> str:
+        """The tab's address. Airflow asks for it at the end of the task, in its process."""
+        return task_tab(ti_key)

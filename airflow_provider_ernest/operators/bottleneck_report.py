@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.addresses import without_credentials
-from airflow_provider_ernest.links.model_fit import ModelFitLink
-from airflow_provider_ernest.operators.in_time import in_time
+from airflow_provider_ernest.links.spark_history import ModelFitLink
+from airflow_provider_ernest.operators.task_context import in_time
+from airflow_provider_ernest.privacy import without_credentials
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.bottlenecks import BottleneckReport
-    from airflow_provider_ernest.specification import Number
+    from airflow_provider_ernest.documents import BottleneckReport
+    from airflow_provider_ernest.settings import Number
 
 MOST_SECONDS = 300.0
 """So long the task reads and replays. Storage that does not answer must not keep the DAG run from its end."""
@@ -105,17 +105,12 @@ class BottleneckReportOperator(BaseOperator):
         return report.to_dict()
 
     def _report(self, context: Context) -> BottleneckReport | None:
-        from airflow_provider_ernest.model.documents import Observation
-        from airflow_provider_ernest.model.results import Model
-        from airflow_provider_ernest.model.store import ModelStore
-        from airflow_provider_ernest.operators.bottleneck_reporting import profiles_of, report_of
-        from airflow_provider_ernest.operators.locations import store_root
-        from airflow_provider_ernest.operators.origins import origin_of
-        from airflow_provider_ernest.operators.rendered import (
-            number,
-            optional_document,
-            optional_whole_number,
-        )
+        from airflow_provider_ernest.clarity.bottleneck_report import profiles_of, report_of
+        from airflow_provider_ernest.documents import Model, Observation
+        from airflow_provider_ernest.operators.task_context import origin_of
+        from airflow_provider_ernest.stated import number, optional_document, optional_whole_number
+        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.store_location import store_root
 
         observations = [Observation.from_dict(each) for each in self.observations or () if each]
         if not observations:
@@ -140,14 +135,14 @@ class BottleneckReportOperator(BaseOperator):
         )
 
     def _counts(self) -> Sequence[int]:
-        from airflow_provider_ernest.sizes import machine_counts
+        from airflow_provider_ernest.stated import machine_counts
 
         return machine_counts(
             minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines
         )
 
     def _tell(self, report: BottleneckReport) -> None:
-        from airflow_provider_ernest.model.bottleneck_table import bottleneck_table
+        from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
 
         for line in bottleneck_table(report):
             self.log.info("%s", line)
@@ -155,9 +150,9 @@ class BottleneckReportOperator(BaseOperator):
             self.log.warning("%s", warning)
 
     def _keep(self, report: BottleneckReport) -> None:
-        from airflow_provider_ernest.model.store import ModelStore
-        from airflow_provider_ernest.operators.locations import store_root
         from airflow_provider_ernest.operators.recording import record_in_time
+        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.store_location import store_root
 
         record_in_time(
             lambda: ModelStore(store_root(self.store)).save_bottlenecks(report),

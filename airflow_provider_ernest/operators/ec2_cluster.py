@@ -3,29 +3,75 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from dataclasses import fields
+from datetime import UTC, datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.clusters.ec2.identity import deployment_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.exceptions import ClusterStartError
-from airflow_provider_ernest.operators.ec2_size import NOT_GIVEN, size_of_new_cluster
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.rendered import number, optional_text
+from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
+from airflow_provider_ernest.hooks.aws import aws_clients
+from airflow_provider_ernest.operators.locations import cluster_secret, folder
+from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.stated import (
+    NOTHING,
+    document,
+    number,
+    optional_text,
+    optional_whole_number,
+    whole_number,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
     from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
+    from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize
+    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.spark.probe import Bandwidth
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-    from airflow_provider_ernest.specification import Number
     from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
+
+
+# ---------------------------------------------------------------------------
+# How many workers a new cluster on EC2 shall have, where a decision says so.
+
+
+NOT_GIVEN: Any = object()
+"""What the cluster to resize is where the DAG file does not mention one."""
+
+
+def size_of_new_cluster(size: Any, machines: Any) -> int:
+    """The number of workers of a cluster that is to be started.
+
+    Args:
+        size: as the decision says.
+        machines: of the specification, which then must not say another number.
+
+    Raises:
+        InvalidParameterError: the size is missing, or there are two, as in a resize that forgot its cluster.
+    """
+    count = whole_number("size", size)
+    if machines not in NOTHING:
+        raise InvalidParameterError(
+            "(machines, size)",
+            (machines, count),
+            "is two sizes of a new cluster",
+            remedy="Leave out machines; or give the cluster that is to have this size.",
+        )
+    return count
+
+
+# ---------------------------------------------------------------------------
+
 
 SPEC_FIELDS = tuple(one.name for one in fields(EC2ClusterSpec))
 
@@ -188,7 +234,7 @@ class EC2ClusterOperator(BaseOperator):
             self._probe_hook.end()
 
     def _spec(self, **changes: Any) -> EC2ClusterSpec:
-        from airflow_provider_ernest.operators.rendered_spec import spec_of
+        from airflow_provider_ernest.stated import spec_of
 
         values = {name: getattr(self, name) for name in SPEC_FIELDS}
         return spec_of(EC2ClusterSpec, {**values, **changes})
@@ -198,7 +244,6 @@ class EC2ClusterOperator(BaseOperator):
         return {"machines": size_of_new_cluster(self.size, self.machines)} if self._is_sized else {}
 
     def _open(self, spec: EC2ClusterSpec, context: Context, *, deployment: str | None = None) -> EC2Cluster:
-        from airflow_provider_ernest.operators.ec2_opening import cluster_to_start
 
         opened = cluster_to_start(
             spec,
@@ -213,7 +258,6 @@ class EC2ClusterOperator(BaseOperator):
         return opened
 
     def _resized(self, context: Context) -> ClusterHandle:
-        from airflow_provider_ernest.operators.ec2_opening import resize_to_run
 
         resize = resize_to_run(
             self.cluster,
@@ -257,7 +301,286 @@ class EC2ClusterOperator(BaseOperator):
         )
 
     def _told(self, handle: ClusterHandle) -> dict[str, Any]:
-        from airflow_provider_ernest.operators.ec2_report import tell
 
         tell(handle, self.log)
         return handle.to_dict()
+
+
+# ---------------------------------------------------------------------------
+# What starts or resizes a cluster on EC2, with the clients, prices and probe that it needs.
+
+
+def cluster_to_start(
+    spec: EC2ClusterSpec,
+    context: Context,
+    *,
+    aws_conn_id: str | None,
+    region_name: str | None,
+    on_submit: Callable[[ErnestSubmitHook], None],
+    log: Any,
+    deployment: str | None = None,
+) -> EC2Cluster:
+    """A cluster of which nothing is launched yet, or what an earlier attempt of the task launched.
+
+    Args:
+        spec: of the cluster.
+        context: of the task that starts it.
+        aws_conn_id: Airflow connection of AWS.
+        region_name: AWS region; None for that of the connection.
+        on_submit: told of each submission of the probe, before it begins.
+        log: the task's.
+        deployment: in whose name an earlier part of the task has launched; None for the configured one.
+    """
+    from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
+    from airflow_provider_ernest.operators.locations import cluster_identity
+
+    return EC2Cluster(
+        spec,
+        cluster_identity(context, deployment=deployment),
+        aws_conn_id=aws_conn_id,
+        **_means(spec, aws_conn_id, region_name, on_submit=on_submit, log=log),
+    )
+
+
+def resize_to_run(
+    cluster: Any,
+    context: Context,
+    *,
+    size: Any,
+    smallest_acceptable: Any,
+    spec_of: Callable[..., EC2ClusterSpec],
+    on_submit: Callable[[ErnestSubmitHook], None],
+    log: Any,
+) -> ClusterResize:
+    """A resize that has not begun, in region and connection of the cluster.
+
+    Args:
+        cluster: its handle, as a document.
+        context: of the task that resizes it.
+        size: the number of workers that it shall have.
+        smallest_acceptable: of the specification by which new machines are launched.
+        spec_of: makes that specification, given what differs from the task's arguments.
+        on_submit: told of each submission of the probe, before it begins.
+        log: the task's.
+
+    Raises:
+        InvalidParameterError: there is no cluster, or no size.
+    """
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize
+    from airflow_provider_ernest.operators.locations import cluster_identity
+
+    handle = ClusterHandle.from_dict(document("cluster", cluster))
+    wanted = whole_number("size", size)
+    # Number and type of the machines are those of the running cluster, whatever is said of them here.
+    smallest = optional_whole_number("smallest_acceptable", smallest_acceptable) or 1
+    spec = spec_of(machines=max(wanted, smallest), instance_type=handle.instance_type)
+    return ClusterResize(
+        handle,
+        wanted,
+        spec=spec,
+        identity=cluster_identity(context),
+        **_means(spec, handle.aws_conn_id, handle.region, on_submit=on_submit, log=log),
+    )
+
+
+def _means(
+    spec: EC2ClusterSpec,
+    aws_conn_id: str | None,
+    region_name: str | None,
+    *,
+    on_submit: Callable[[ErnestSubmitHook], None],
+    log: Any,
+) -> dict[str, Any]:
+    """Of a launch: clients, prices, the probe and the task's log."""
+    clients = aws_clients(aws_conn_id, region_name)
+    return {
+        "client": clients,
+        "prices": price_book(clients("ec2"), aws_conn_id=aws_conn_id, override_per_hour=spec.price_per_hour),
+        "probe": partial(measure, spec=spec, log=log, on_submit=on_submit),
+        "log": log,
+    }
+
+
+# ---------------------------------------------------------------------------
+# The first step: what a specification of a cluster names is checked before anything costs money.
+
+
+class EC2PreflightOperator(EC2ClusterOperator):
+    """Check against AWS what `EC2ClusterOperator` with the same arguments would launch. Launches nothing.
+
+    Image, instance types, subnets, security groups and launch template must exist, fit each other and not be
+    open to the world. Returns and pushes ``cores_per_machine`` and ``price_per_hour`` (dollars for a worker;
+    None where AWS does not tell), for the tasks that plan with them.
+
+    Args:
+        machines ... region_name: see `EC2ClusterOperator`.
+
+    Raises:
+        InvalidParameterError, MissingResourceError: something does not exist, does not fit, or is forbidden
+            (no retry).
+        ClusterError: AWS does not answer.
+    """
+
+    def execute(self, context: Context) -> dict[str, Any]:
+        """Ask AWS."""
+        with no_vain_retries():
+            facts = self._facts(self._spec(**self._sized()))
+        for key, value in facts.items():
+            context["ti"].xcom_push(key=key, value=value)
+        return facts
+
+    def _facts(self, spec: EC2ClusterSpec) -> dict[str, Any]:
+        from airflow_provider_ernest.clusters.ec2.preflight import (
+            check_before_launch,
+            executor_memory_megabytes,
+        )
+        from airflow_provider_ernest.clusters.ec2.prices import ON_DEMAND, SPOT
+
+        conn_id = optional_text(self.aws_conn_id)
+        clients = aws_clients(conn_id, optional_text(self.region_name))
+        ec2 = clients("ec2")
+        plan = check_before_launch(spec, ec2=ec2, ssm=lambda: clients("ssm"))
+        worker = plan.instance_types[spec.instance_type]
+        memory = spec.memory_megabytes_per_machine or executor_memory_megabytes(worker)
+        cores = spec.cores_per_machine or worker.cores
+        prices = price_book(ec2, aws_conn_id=conn_id, override_per_hour=spec.price_per_hour)
+        price = prices.per_hour(spec.instance_type, SPOT if spec.spot else ON_DEMAND)
+        self.log.info(
+            "%s in %s: %d cores and %d MB of memory for executors, %s dollars per hour",
+            spec.instance_type,
+            ec2.meta.region_name,
+            cores,
+            memory,
+            "an unknown number of" if price is None else f"{price:.4f}",
+        )
+        return {"cores_per_machine": cores, "price_per_hour": price}
+
+
+# ---------------------------------------------------------------------------
+# The prices of EC2 as tasks know them.
+
+
+def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | None) -> PriceBook:
+    """Prices of a client's region, remembered on this host.
+
+    Args:
+        ec2: a boto3 client.
+        aws_conn_id: Airflow connection with the right to ask for prices.
+        override_per_hour: dollars for a worker and hour, whatever AWS says.
+    """
+    from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
+
+    return PriceBook(
+        ec2=ec2,
+        pricing=lambda: aws_clients(aws_conn_id, PRICING_REGION)("pricing"),
+        region=ec2.meta.region_name,
+        cache_directory=folder("prices"),
+        override_per_hour=override_per_hour,
+    )
+
+
+# ---------------------------------------------------------------------------
+# The bandwidth probe of a cluster on EC2, from within the task that starts it.
+
+
+START_SECONDS = 180.0
+"""How long the start of the probe's application may take."""
+ROUND_SECONDS = 60.0
+"""How long one of its rounds may take, of which each takes some 10 s."""
+
+
+def measure(
+    handle: ClusterHandle,
+    *,
+    spec: EC2ClusterSpec,
+    log: Any,
+    on_submit: Callable[[ErnestSubmitHook], None],
+) -> dict[str, Bandwidth]:
+    """Measure all workers of a cluster; see `spark.probing.probe_bandwidth`.
+
+    Args:
+        handle: of the cluster.
+        spec: how often to measure.
+        log: of the task.
+        on_submit: gets the hook by which a killed task can end the probe.
+    """
+    from airflow_provider_ernest.spark.probe import probe_bandwidth
+
+    return probe_bandwidth(
+        master_url=handle.master_url,
+        conf=handle.spark_conf(),
+        machines=len(handle.machines),
+        cores_per_machine=handle.cores_per_machine,
+        rounds=spec.probe_rounds,
+        interval_seconds=spec.probe_interval_seconds,
+        secret=cluster_secret(handle),
+        timeout_seconds=START_SECONDS + spec.probe_rounds * (ROUND_SECONDS + spec.probe_interval_seconds),
+        log=log,
+        on_submit=on_submit,
+    )
+
+
+# ---------------------------------------------------------------------------
+# What a task's log says of a cluster on EC2: what it is, what it costs, what was ended.
+
+
+def tell(handle: ClusterHandle, log: Any) -> None:
+    """Log the cluster. Never fails: a setup that does so now would leave the cluster to its time to live."""
+    try:
+        for line in cluster_lines(handle, now=datetime.now(UTC)):
+            log.info("%s", line)
+    except Exception:
+        log.exception("Cluster %s runs, and cannot be described", handle.name)
+
+
+def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
+    """The cluster, its costs and the machines that were ended again.
+
+    Args:
+        handle: of the cluster.
+        now: with time zone.
+    """
+    markets = Counter(machine.market or "unknown market" for machine in handle.machines)
+    lines = [
+        f"Spark {handle.name} at {handle.master_url} in {handle.region}",
+        f"{len(handle.machines)} workers of {handle.cores_per_machine} cores, {handle.instance_type} "
+        f"({', '.join(f'{count} {market}' for market, count in sorted(markets.items()))})",
+        *_costs(handle, now),
+    ]
+    if handle.culled:
+        lines.append(
+            f"ended again: {len(handle.culled)} of {len(handle.culled) + len(handle.machines)} workers"
+        )
+        lines.append("machine              address          memory GB/s  network GB/s  score  why")
+        lines += [
+            f"{one.machine.instance_id or '?':19s}  {one.machine.host:15s}  {_measured(one.machine)}  "
+            f"{one.reason}"
+            for one in handle.culled
+        ]
+    return lines
+
+
+def _costs(handle: ClusterHandle, now: datetime) -> list[str]:
+    machines = (*handle.machines, *([handle.master] if handle.master else []))
+    prices = [machine.price_per_hour for machine in machines]
+    known = [price for price in prices if price is not None]
+    expiry = f"; it ends itself at {handle.expires_at}" if handle.expires_at else ""
+    if len(known) < len(prices):
+        return [f"what it costs is unknown{expiry}"]
+    each = f"{handle.price_per_hour:.4f} dollars per hour for a worker" if handle.price_per_hour else ""
+    total = sum(known)
+    lines = [f"{each}, {total:.4f} for all with the master{expiry}"]
+    if handle.expires_at:
+        hours = (datetime.fromisoformat(handle.expires_at) - now).total_seconds() / 3600
+        lines.append(f"at most {total * max(0.0, hours):.2f} dollars from now until then")
+    return lines
+
+
+def _measured(machine: Machine) -> str:
+    bandwidth = machine.bandwidth
+    if bandwidth is None:
+        return f"{'-':>11s}  {'-':>12s}  {'-':>5s}"
+    memory, network = bandwidth.memory_gigabytes_per_second, bandwidth.network_gigabytes_per_second
+    sent = "-" if network is None else f"{network:.2f}"
+    return f"{memory:11.1f}  {sent:>12s}  {bandwidth.score:5.2f}"

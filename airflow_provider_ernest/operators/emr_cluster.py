@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.operators.failures import no_vain_retries
+from airflow_provider_ernest.operators.task_context import no_vain_retries
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -59,8 +59,9 @@ class EmrClusterOperator(BaseOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the job flow, or adopt the one that an earlier attempt of this task started."""
         from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
-        from airflow_provider_ernest.operators.aws import aws_clients, cluster_identity
-        from airflow_provider_ernest.operators.rendered import optional_text
+        from airflow_provider_ernest.hooks.aws import aws_clients
+        from airflow_provider_ernest.operators.locations import cluster_identity
+        from airflow_provider_ernest.stated import optional_text
 
         aws_conn_id = optional_text(self.aws_conn_id)
         with no_vain_retries():

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.rendered import (
+from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.stated import (
     number,
     optional_number,
     optional_text,
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.existing import ExistingClusterSpec
+    from airflow_provider_ernest.settings import Number
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-    from airflow_provider_ernest.specification import Number
 
 
 class ExistingClusterOperator(BaseOperator):
@@ -135,7 +135,6 @@ class ExistingClusterOperator(BaseOperator):
 
     def _spec(self) -> ExistingClusterSpec:
         from airflow_provider_ernest.clusters.existing import ExistingClusterSpec
-        from airflow_provider_ernest.operators.spark_connection import master_of_connection
 
         return ExistingClusterSpec(
             spark_conn_id=self.spark_conn_id,
@@ -153,7 +152,7 @@ class ExistingClusterOperator(BaseOperator):
         )
 
     def _probed(self, handle: ClusterHandle) -> ClusterHandle:
-        from airflow_provider_ernest.spark.probing import probe_bandwidth
+        from airflow_provider_ernest.spark.probe import probe_bandwidth
 
         def remember(hook: ErnestSubmitHook) -> None:
             self._hook = hook
@@ -190,3 +189,75 @@ class ExistingClusterOperator(BaseOperator):
                 for one, host in zip(handle.machines, measured, strict=True)
             ]
         return replace(handle, machines=tuple(machines))
+
+
+# ---------------------------------------------------------------------------
+# What an Airflow connection says of a Spark cluster.
+
+
+def master_of_connection(spark_conn_id: str) -> str:
+    """The master that a connection points at, as spark-submit would be told.
+
+    Raises:
+        InvalidParameterError: it is no connection of Spark's, or has its drivers run on the cluster.
+        MissingResourceError: there is no such connection, or what Kubernetes needs is not installed.
+    """
+    from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook, require_connection
+
+    kind = require_connection(spark_conn_id).conn_type
+    if kind not in ("spark", "k8s"):
+        raise InvalidParameterError(
+            "spark_conn_id",
+            spark_conn_id,
+            f"is a connection of type {kind!r}",
+            remedy="Its type must be spark.",
+        )
+    try:
+        hook = ErnestSubmitHook(spark_conn_id=spark_conn_id, conf={}, application_args=[], name="")
+    except (NameError, RuntimeError) as error:
+        # The spark provider's ways of saying that its optional import failed.
+        raise MissingResourceError(
+            f"Connection {spark_conn_id!r} points at Kubernetes, and the spark provider lacks a package: "
+            f"{error}.",
+            remedy="Install it: pip install apache-airflow-providers-cncf-kubernetes.",
+        ) from error
+    require_own_driver(hook)
+    # What the hook makes of the connection, so that both always mean the same master.
+    return str(hook._connection["master"])
+
+
+def require_own_driver(hook: ErnestSubmitHook) -> None:
+    """Refuse a driver on the cluster: its event log would lie there, and it would not end with the task.
+
+    Raises:
+        InvalidParameterError: the hook's deploy mode is another than "client".
+    """
+    from airflow_provider_ernest.exceptions import InvalidParameterError
+
+    mode = hook._connection["deploy_mode"]
+    if mode not in (None, "client"):
+        raise InvalidParameterError(
+            "deploy_mode",
+            mode,
+            "puts the driver where its run can neither be observed nor ended",
+            remedy='Use "client", in submit_options as in the extra of the connection ("deploy-mode").',
+        )
+
+
+def require_same_master(hook: ErnestSubmitHook, handle: ClusterHandle) -> None:
+    """Refuse to submit elsewhere than to the cluster of the handle, whose machines the run is sized for.
+
+    Raises:
+        InvalidParameterError: the handle's connection points, by now, at another master.
+    """
+    from airflow_provider_ernest.exceptions import InvalidParameterError
+
+    master = str(hook._connection["master"])
+    if master != handle.master_url:
+        raise InvalidParameterError(
+            "cluster",
+            handle.name,
+            f"was at {handle.master_url}, and its connection {handle.spark_conn_id!r} points at {master}",
+            remedy="Clear the task that looked the cluster up, and pass its output unchanged.",
+        )

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.rendered import (
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.settings import COST_OPTIONS
+from airflow_provider_ernest.stated import (
+    NOTHING,
+    machine_counts,
     number,
+    optional_number,
     optional_text,
     optional_whole_number,
+    refuse_unknown,
     whole_number,
 )
 
@@ -20,11 +27,10 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.design.spending import Allowance, Spending
-    from airflow_provider_ernest.model.design.targets import Targets
-    from airflow_provider_ernest.model.documents import Design
-    from airflow_provider_ernest.specification import Number
-
+    from airflow_provider_ernest.design.costs import Allowance, Spending
+    from airflow_provider_ernest.design.criteria import Targets
+    from airflow_provider_ernest.documents import Design
+    from airflow_provider_ernest.settings import Number
 
 WEIGHTINGS = {"relative": "relative", "classic": "absolute"}
 """Which errors the methods that fit given terms minimise; designs are to be for the same."""
@@ -164,8 +170,7 @@ class ExperimentDesignOperator(BaseOperator):
 
     def execute(self, context: Context) -> list[dict[str, Any]]:
         """Solve for the design, log it as a table, and hand it on."""
-        from airflow_provider_ernest.model.tables import design_table
-        from airflow_provider_ernest.operators.sampling import remarks
+        from airflow_provider_ernest.views.tables import design_table
 
         with no_vain_retries():
             design, spending = self._solved()
@@ -188,7 +193,6 @@ class ExperimentDesignOperator(BaseOperator):
         return self._solved()[0]
 
     def _solved(self) -> tuple[Design, Spending]:
-        from airflow_provider_ernest.operators.production import spending_of, targets_of
 
         targets = targets_of(
             min_machines=self.target_min_machines,
@@ -212,11 +216,11 @@ class ExperimentDesignOperator(BaseOperator):
 
     def _planner(self, targets: Targets | None) -> Callable[[Allowance], Design]:
         """What makes a design within an allowance."""
-        from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-        from airflow_provider_ernest.model.design.plan import plan_design
-        from airflow_provider_ernest.model.documents import Observation
-        from airflow_provider_ernest.model.predictors import AVERAGING, check_method
-        from airflow_provider_ernest.operators.sampling import machines_of_samples, partitions_of_input
+        from airflow_provider_ernest.design.candidates import enumerate_candidates
+        from airflow_provider_ernest.design.plan import plan_design
+        from airflow_provider_ernest.documents import Observation
+        from airflow_provider_ernest.prediction.predictors import check_method
+        from airflow_provider_ernest.settings import AVERAGING
 
         method = check_method(self.method)
         criterion = optional_text(self.criterion)
@@ -249,10 +253,211 @@ class ExperimentDesignOperator(BaseOperator):
         return plan
 
     def _terms(self, method: str) -> tuple[str, ...] | None:
-        from airflow_provider_ernest.model.predictors import default_terms
+        from airflow_provider_ernest.prediction.predictors import default_terms
 
         terms, extensions = tuple(self.terms or ()), tuple(self.extension_terms)
         if not terms and not extensions:
             return None
         terms = terms or default_terms(method)
         return (*terms, *(name for name in extensions if name not in terms))
+
+
+# ---------------------------------------------------------------------------
+# What the design of the sample runs is told of production and of costs, from template fields.
+
+
+def targets_of(
+    *,
+    min_machines: Number,
+    max_machines: Number | None,
+    allowed_machines: Sequence[int] | str | None,
+    scale: Number,
+) -> Targets | None:
+    """The configurations that predictions will be asked for; None where nothing tells the most machines.
+
+    Raises:
+        InvalidParameterError: a value cannot be.
+    """
+    from airflow_provider_ernest.design.criteria import Targets
+
+    if max_machines in NOTHING and allowed_machines in NOTHING:
+        return None
+    machines = machine_counts(
+        minimum=min_machines, maximum=max_machines, allowed=allowed_machines, prefix="target_"
+    )
+    return Targets(machines=machines, scale=number("target_scale", scale))
+
+
+def spending_of(
+    targets: Targets | None,
+    *,
+    budget: Number | None,
+    share: Number | None,
+    cost: str,
+    cost_options: Mapping[str, Number] | None,
+    min_scale: Number | None,
+    billed_machines: Number | None,
+    machines: Number,
+    scale: Number,
+    deadline_seconds: Number | None,
+) -> Spending:
+    """What the sample runs may cost.
+
+    Args:
+        targets: the machines that production may have.
+        budget: of all runs, in the unit of the cost.
+        share: the same as a share of the cost of a production run.
+        cost: the name of the cost.
+        cost_options: what the cost needs to know.
+        min_scale: the smallest share of the input that a run reads.
+        billed_machines: that are paid for while a run is on.
+        machines: the fewest that production may have.
+        scale: its input, relative to the one that is sampled.
+        deadline_seconds: within which it is to end.
+
+    Raises:
+        InvalidParameterError: a value cannot be, or budget and share are given.
+    """
+    from airflow_provider_ernest.design.costs import Spending, expected_production
+
+    given, part = optional_number("budget", budget), optional_number("budget_share", share)
+    if part is not None and given is not None:
+        raise InvalidParameterError(
+            "(budget, budget_share)", (given, part), "is two budgets", remedy="Give one of them."
+        )
+    options = _cost_options(cost_options)
+    production = expected_production(
+        machines=None if targets is None else targets.machines,
+        scale=number("target_scale", scale),
+        deadline_seconds=optional_number("target_deadline_seconds", deadline_seconds),
+        full_seconds_on_one_machine=options.get("full_seconds_on_one_machine"),
+    )
+    return Spending(
+        cost=cost,
+        options=options,
+        budget=given,
+        share=part,
+        min_scale=optional_number("min_scale", min_scale),
+        billed_machines=optional_number("billed_machines", billed_machines) or 0.0,
+        production=production,
+        fewest_machines=whole_number("target_min_machines", machines),
+        scale=number("target_scale", scale),
+    )
+
+
+def _cost_options(given: Mapping[str, Number] | None) -> dict[str, float]:
+    options = given or {}
+    refuse_unknown("cost_options", options, COST_OPTIONS)
+    return {name: number(name, value) for name, value in options.items()}
+
+
+# ---------------------------------------------------------------------------
+# What can be sampled at all, from template fields, and what is told of the samples that were chosen.
+
+
+SMALL_SHARE = 0.1
+"""Shares below it are told with a decimal."""
+
+
+def machines_of_samples(most: Number, *, available: Number | None) -> int:
+    """The most machines of a sample run.
+
+    Args:
+        most: as the bounds have it.
+        available: machines of the cluster; None where it sets no limit.
+
+    Raises:
+        InvalidParameterError: the cluster will not have so many.
+    """
+    max_machines = whole_number("max_machines", most)
+    limit = optional_whole_number("available_machines", available)
+    if limit is not None and max_machines > limit:
+        # Before the cluster is started, not after it has been paid for.
+        raise InvalidParameterError(
+            "max_machines",
+            max_machines,
+            f"is more than the cluster will have ({limit})",
+            remedy="Lower max_machines of the bounds, or start a larger cluster.",
+        )
+    return max_machines
+
+
+def partitions_of_input(stated: Number | None, *, path: str | None) -> int:
+    """The partitions of the whole input: as stated, else its files.
+
+    Raises:
+        InvalidParameterError: nothing tells them.
+        MissingResourceError: there is no such input.
+    """
+    from airflow_provider_ernest.spark.sampling import list_input
+
+    files = len(list_input(path).files) if path else None
+    partitions = optional_whole_number("partitions", stated) or files
+    if partitions is None:
+        raise InvalidParameterError(
+            "partitions", partitions, "is missing", remedy="Give it, or an input_path whose files count."
+        )
+    return partitions
+
+
+def remarks(
+    design: Design, spending: Spending, *, max_machines: Number, max_scale: Number
+) -> list[tuple[int, str]]:
+    """What to log of a design, each with its level in `logging`.
+
+    Args:
+        design: the runs.
+        spending: what they were to cost.
+        max_machines: the most machines that they might have.
+        max_scale: the largest share of the input that they might read.
+    """
+    told = [
+        (logging.INFO, _training_beside_production(design, spending)),
+        (logging.WARNING, _dear_training(design, spending)),
+        (logging.WARNING, _fewer_machines(design, whole_number("max_machines", max_machines), max_scale)),
+    ]
+    return [(level, text) for level, text in told if text]
+
+
+def _training_beside_production(design: Design, spending: Spending) -> str:
+    """What the runs are expected to cost; nothing where nothing tells what production costs."""
+    share = spending.share_of(design)
+    if share is None:
+        return ""
+    billed = f", with {spending.billed_machines:g} machines billed" if spending.billed_machines else ""
+    percent = f"{100 * share:.1f}" if share < SMALL_SHARE else f"{100 * share:.0f}"
+    return f"The sample runs are expected to cost about {percent} % of one production run{billed}."
+
+
+def _dear_training(design: Design, spending: Spending) -> str:
+    """What to warn of where training costs more beside long production than it is to."""
+    from airflow_provider_ernest.design.costs import SHARE
+
+    share = spending.share_of(design)
+    if share is None or round(share, 3) <= SHARE or not spending.is_frugal:
+        return ""
+    smaller = "" if spending.min_scale is None else f"Lower min_scale ({spending.min_scale:g}), "
+    split = f"split the input into more partitions (now {_partitions(design)})"
+    return (
+        f"That is more than {100 * SHARE:g} %, and no cheaper runs tell enough: each needs a partition for "
+        "each of its cores, and the whole training cluster is billed as long as it takes. "
+        f"{smaller}{split if smaller else split.capitalize()}, or start a smaller training cluster."
+    )
+
+
+def _fewer_machines(design: Design, wanted: int, max_scale: Number) -> str:
+    """What to warn of where no sample has as many machines as it might."""
+    largest = max(of_machines.machines for of_machines in design.candidate_ranges)
+    if largest >= wanted:
+        return ""
+    return (
+        f"No sample run can have more than {largest} machines: at max_scale={max_scale} the input's "
+        f"{_partitions(design)} partitions do not give every core one. Raise max_scale or split the input "
+        "into more partitions."
+    )
+
+
+def _partitions(design: Design) -> int:
+    """Of the whole input."""
+    run = design.experiments[0]
+    return round(run.partitions / run.scale)

@@ -3,31 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import asdict, is_dataclass
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.common.compat.sdk import SkipMixin
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.links.model_fit import ModelFitLink
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.lineage import TellsLineage
-from airflow_provider_ernest.operators.locations import store_root
-from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import optional_number, optional_text
+from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.links.spark_history import ModelFitLink
+from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
+from airflow_provider_ernest.settings import REUSE_READERS
 from airflow_provider_ernest.spark.artifact import dependency_options
-from airflow_provider_ernest.specification import REUSE_READERS
-from airflow_provider_ernest.stated import read_fields, refuse_unknown
+from airflow_provider_ernest.stated import optional_number, optional_text, read_fields, refuse_unknown
+from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.documents import RunConditions
-    from airflow_provider_ernest.model.life.reuse import ReusePolicy
-    from airflow_provider_ernest.model.records import ModelMark
+    from airflow_provider_ernest.documents import ModelMark, RunConditions
+    from airflow_provider_ernest.learning.reuse import ReusePolicy
     from airflow_provider_ernest.operators.stored_models import Found
-    from airflow_provider_ernest.specification import Number, Reuse
+    from airflow_provider_ernest.settings import Number, Reuse
 
 RETRAIN = "ernest_retrain"
 """The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
@@ -136,8 +134,6 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Look, say why, and skip what is needless."""
-        from airflow_provider_ernest.operators.run_identity import artifact_hash, run_conditions
-
         with no_vain_retries():
             if self.settings is not None:
                 self._check(self.settings)
@@ -176,7 +172,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
 
     def _check(self, settings: Mapping[str, Any]) -> None:
         """Refuse, before anything is started, what only a task can see of the settings."""
-        from airflow_provider_ernest.model.goals import load_objective
+        from airflow_provider_ernest.decision.choice import load_objective
         from airflow_provider_ernest.setting_checks import Settings
         from airflow_provider_ernest.spark.artifact import require_dependencies
 
@@ -199,7 +195,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
 
     def _policy(self, context: Context) -> ReusePolicy | None:
         """How long models are good for; None where a training is wanted in any case."""
-        from airflow_provider_ernest.model.life.reuse import ReusePolicy
+        from airflow_provider_ernest.learning.reuse import ReusePolicy
 
         dag_run = context.get("dag_run")
         if self.reuse is None or str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
@@ -217,8 +213,8 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         conditions: Mapping[str, RunConditions],
         context: Context,
     ) -> dict[str, Found]:
-        from airflow_provider_ernest.model.store import ModelStore
         from airflow_provider_ernest.operators.stored_models import Run, find_stored, not_asked
+        from airflow_provider_ernest.store.store import ModelStore
 
         if policy is None:
             return not_asked(conditions, is_forced=self.reuse is not None)
@@ -259,3 +255,112 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
             return True
         before_the_end: Iterable[str] = self.dag.get_task(each["teardown"]).upstream_task_ids
         return not {*before_the_end} <= {*each["training_tasks"], *each["cluster_tasks"]}
+
+
+# ---------------------------------------------------------------------------
+# What a run is a run of: its application's content, and the conditions that it runs under.
+
+
+INSTALLED = "installed"
+"""Stands for the version of Spark that comes with this worker's PySpark."""
+
+
+def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: Any) -> str | None:
+    """The hash of an application and what it is submitted with; None, with a warning, where there is none.
+
+    Raises:
+        MissingResourceError: the application's path is local, and cannot be read.
+    """
+    from airflow_provider_ernest.hooks.aws import s3_opener
+    from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
+
+    own, *dependencies = artifact_paths(application, submit_options)
+    return hash_where_readable(own, dependencies=dependencies, log=log, open_s3=s3_opener())
+
+
+def hash_of_training(
+    before: str | None, application: str, submit_options: Mapping[str, Any], *, log: Any
+) -> tuple[str | None, tuple[str, ...]]:
+    """The hash of the application that sample runs were made with, and warnings.
+
+    Args:
+        before: as it was before them; None where nobody took it.
+        application: path of the JAR or .py file.
+        submit_options: what it is submitted with.
+        log: the logger that tells why the hash cannot be taken.
+
+    Raises:
+        MissingResourceError: the application's path is local, and cannot be read.
+    """
+    after = artifact_hash(application, submit_options, log=log)
+    if before is None or after is None or before == after:
+        return before or after, ()
+    return before, ("The application was replaced during the sample runs: they may be of two versions.",)
+
+
+def run_conditions(asker: FindModelOperator, *, log: Any) -> dict[str, RunConditions]:
+    """The conditions of a run by type of machine.
+
+    Args:
+        asker: the task that asks, with its templates rendered.
+        log: the logger that tells what cannot be found out.
+    """
+    from airflow_provider_ernest.documents import RunConditions
+    from airflow_provider_ernest.learning.conditions import settings_digests
+    from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
+    from airflow_provider_ernest.stated import optional_whole_number
+
+    settings = settings_digests(
+        conf=asker.conf or {},
+        arguments=asker.application_args or (),
+        options=asker.submit_options or {},
+        further=asker.training_settings,
+    )
+    shape = input_fingerprint(
+        asker.input_path,
+        partitions=optional_whole_number("partitions", asker.partitions),
+        header=asker.header,
+        log=log,
+    )
+    return {
+        each["instance_type"]: RunConditions(
+            spark=spark_release(each.get("spark")),
+            settings={**settings, **_of_machines(each)},
+            input=shape,
+            cores_per_machine=each.get("cores_per_machine"),
+        )
+        for each in asker.types
+    }
+
+
+def _of_machines(each: Mapping[str, Any]) -> dict[str, str]:
+    from airflow_provider_ernest.learning.conditions import settings_digests
+
+    return settings_digests(conf=None, arguments=None, options=None, further=each.get("settings"))
+
+
+def told_conditions(value: Any, instance_type: str) -> RunConditions | None:
+    """The conditions that a `FindModelOperator` has pushed for a type of machine; None where it has not.
+
+    Args:
+        value: its XCom ``conditions``, also as JSON text.
+        instance_type: the type.
+
+    Raises:
+        InvalidParameterError, InvalidDocumentError: it is something else.
+    """
+    from airflow_provider_ernest.documents import RunConditions
+    from airflow_provider_ernest.stated import optional_document
+
+    told = (optional_document("conditions", value) or {}).get(instance_type)
+    return RunConditions.from_dict(told) if told else None
+
+
+def spark_release(stated: str | None) -> str | None:
+    """Spark's version, that of this worker's PySpark where so stated; None where it is not known."""
+    if stated != INSTALLED:
+        return stated
+    try:
+        return version("pyspark")
+    except PackageNotFoundError:
+        return None

@@ -6,26 +6,31 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.choices import FAIL, METHODS, ON_INADEQUATE
-from airflow_provider_ernest.links.model_fit import ModelFitLink
-from airflow_provider_ernest.operators.failures import failure_told, no_vain_retries
-from airflow_provider_ernest.operators.lineage import TellsLineage
-from airflow_provider_ernest.operators.locations import store_root
-from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import number, optional_document, optional_text
+from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.links.spark_history import ModelFitLink
+from airflow_provider_ernest.operators.task_context import failure_told, no_vain_retries, origin_of
+from airflow_provider_ernest.settings import FAIL_TRAINING, METHODS, ON_INADEQUATE
 from airflow_provider_ernest.spark.artifact import dependency_options
-from airflow_provider_ernest.stated import one_of, positive
+from airflow_provider_ernest.stated import number, one_of, optional_document, optional_text, positive
+from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.documents import Design, Observation, Origin
-    from airflow_provider_ernest.model.results import Model
-    from airflow_provider_ernest.model.store import ModelStore
-    from airflow_provider_ernest.model.training_cluster import TrainingCluster
-    from airflow_provider_ernest.specification import Number
+    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+    from airflow_provider_ernest.documents import (
+        AveragingPrior,
+        Design,
+        Model,
+        Observation,
+        Origin,
+        TrainedMachine,
+        TrainingCluster,
+    )
+    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.store.store import ModelStore
 
 
 class FitModelOperator(TellsLineage, BaseOperator):
@@ -141,10 +146,10 @@ class FitModelOperator(TellsLineage, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Fit, validate, store, judge."""
+        from airflow_provider_ernest.documents import Design
         from airflow_provider_ernest.exceptions import TooFewObservationsError
-        from airflow_provider_ernest.model.documents import Design
-        from airflow_provider_ernest.model.store import ModelStore
-        from airflow_provider_ernest.model.tables import model_table
+        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.views.tables import model_table
 
         with no_vain_retries(), failure_told(context):
             store = ModelStore(store_root(self.store))
@@ -178,13 +183,12 @@ class FitModelOperator(TellsLineage, BaseOperator):
             positive(name, getattr(self, name))
 
     def _observations(self) -> list[Observation]:
-        from airflow_provider_ernest.model.documents import Observation
+        from airflow_provider_ernest.documents import Observation
 
         return [Observation.from_dict(document) for document in self.observations or () if document]
 
     def _cluster(self) -> TrainingCluster | None:
         from airflow_provider_ernest.clusters.base import ClusterHandle
-        from airflow_provider_ernest.operators.training_cluster import training_cluster
 
         document = optional_document("cluster", self.cluster)
         return training_cluster(ClusterHandle.from_dict(document)) if document else None
@@ -210,11 +214,11 @@ class FitModelOperator(TellsLineage, BaseOperator):
         cluster: TrainingCluster | None,
         origin: Origin,
     ) -> Model:
-        from airflow_provider_ernest.addresses import without_credentials
-        from airflow_provider_ernest.model.predictors import AVERAGING, check_method
-        from airflow_provider_ernest.model.training import train
-        from airflow_provider_ernest.operators.learned_prior import learned_prior
-        from airflow_provider_ernest.operators.run_identity import hash_of_training, told_conditions
+        from airflow_provider_ernest.operators.find_model import hash_of_training, told_conditions
+        from airflow_provider_ernest.prediction.predictors import check_method
+        from airflow_provider_ernest.prediction.training import train
+        from airflow_provider_ernest.privacy import without_credentials
+        from airflow_provider_ernest.settings import AVERAGING
 
         method = check_method(self.method)
         terms = self._terms(observations, design)
@@ -244,10 +248,11 @@ class FitModelOperator(TellsLineage, BaseOperator):
         )
 
     def _terms(self, observations: list[Observation], design: Design | None) -> tuple[str, ...]:
-        from airflow_provider_ernest.model.design.criteria import is_bayesian
-        from airflow_provider_ernest.model.extension import extend_terms
-        from airflow_provider_ernest.model.predictors import AVERAGING, default_terms
-        from airflow_provider_ernest.model.terms import check_terms
+        from airflow_provider_ernest.design.criteria import is_bayesian
+        from airflow_provider_ernest.prediction.predictors import default_terms
+        from airflow_provider_ernest.prediction.terms import check_terms
+        from airflow_provider_ernest.prediction.training import extend_terms
+        from airflow_provider_ernest.settings import AVERAGING
 
         terms = check_terms(self.terms or default_terms(self.method))
         extensions = check_terms(self.extension_terms) if self.extension_terms else ()
@@ -267,13 +272,131 @@ class FitModelOperator(TellsLineage, BaseOperator):
 
     def _judge(self, model: Model) -> None:
         from airflow_provider_ernest.exceptions import InadequateModelError
-        from airflow_provider_ernest.model.adequacy import check_adequacy
+        from airflow_provider_ernest.prediction.training import check_adequacy
 
         for warning in model.warnings:
             self.log.warning("%s", warning)
         try:
             check_adequacy(model, max_error_percent=number("max_error_percent", self.max_error_percent))
         except InadequateModelError as error:
-            if self.on_inadequate == FAIL:
+            if self.on_inadequate == FAIL_TRAINING:
                 raise
             self.log.warning("%s", error)
+
+
+# ---------------------------------------------------------------------------
+# What the models of other jobs in the store teach about a job of which little is known yet.
+
+
+POOLED_JOBS = 50
+"""More say little more about the next one, and each takes some hundredths of a second."""
+
+
+def learned_prior(
+    store: ModelStore, *, job: str, instance_type: str, terms: tuple[str, ...], log: Any
+) -> AveragingPrior | None:
+    """What the other jobs on such machines teach; None where there are none.
+
+    Args:
+        store: the model store.
+        job: which learns nothing from its own models.
+        instance_type: the machines' type.
+        terms: that the model may have.
+        log: the logger that says what was learned.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    from airflow_provider_ernest.exceptions import InvalidParameterError
+    from airflow_provider_ernest.prediction.pooling import pooled_prior
+
+    models = store.latest_of_jobs(instance_type, limit=POOLED_JOBS, other_than=job)
+    if not models:
+        return None
+    try:
+        prior = pooled_prior([model.observations for model in models], terms=terms)
+    except InvalidParameterError as error:
+        # A formula that suits this job's runs need not suit theirs.
+        log.warning("Nothing is learned from other jobs: %s", error)
+        return None
+    log.info(
+        "Learned from the models of other jobs on %s (%d): the driver takes a machine with a probability "
+        "of %.0f %%; terms are there with %s",
+        instance_type,
+        len(models),
+        100 * prior.driver_share,
+        ", ".join(f"{name} {prior.belief_in(name).probability:.0%}" for name in terms),
+    )
+    return prior
+
+
+# ---------------------------------------------------------------------------
+# What a model keeps of the cluster that its runs were made on: that ends, and with it what told of it.
+
+
+def training_cluster(handle: ClusterHandle) -> TrainingCluster:
+    """The machines that a cluster kept, those that it culled and its master, with what is known of each."""
+    from airflow_provider_ernest.documents import TrainingCluster
+
+    kept = [_trained(machine) for machine in handle.machines]
+    memories = [machine.memory_megabytes for machine in handle.machines]
+    culled = [_trained(one.machine, culled_because=one.reason or "not needed") for one in handle.culled]
+    master = [_trained(handle.master, is_master=True)] if handle.master else []
+    return TrainingCluster(
+        kind=handle.kind,
+        name=handle.name,
+        instance_type=handle.instance_type,
+        cores_per_machine=handle.cores_per_machine,
+        price_per_hour=handle.price_per_hour,
+        machines=(*kept, *culled, *master),
+        memory_megabytes_per_machine=min(memories, default=None),
+    )
+
+
+def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
+    """What can still be said of a cluster that has ended: its machines' number, shape and price.
+
+    Returns:
+        None where too little is known, as of models of earlier versions of this package.
+    """
+    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+
+    kept = cluster.kept_machines
+    memory = cluster.memory_megabytes_per_machine
+    if memory is None or not kept:
+        return None
+
+    def machine(of: TrainedMachine) -> Machine:
+        return Machine(
+            worker_id="",
+            host="",
+            cores=cluster.cores_per_machine,
+            memory_megabytes=memory,
+            price_per_hour=of.price_per_hour,
+        )
+
+    return ClusterHandle(
+        kind=cluster.kind,
+        name=cluster.name,
+        master_url="",
+        machines=tuple(machine(each) for each in kept),
+        instance_type=cluster.instance_type,
+        cores_per_machine=cluster.cores_per_machine,
+        master=next((machine(each) for each in cluster.machines if each.is_master), None),
+    )
+
+
+def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = False) -> TrainedMachine:
+    from airflow_provider_ernest.documents import TrainedMachine
+
+    bandwidth = machine.bandwidth
+    return TrainedMachine(
+        host=machine.host,
+        instance_id=machine.instance_id,
+        memory_gigabytes_per_second=bandwidth.memory_gigabytes_per_second if bandwidth else None,
+        network_gigabytes_per_second=bandwidth.network_gigabytes_per_second if bandwidth else None,
+        score=bandwidth.score if bandwidth else None,
+        culled_because=culled_because,
+        price_per_hour=machine.price_per_hour,
+        is_master=is_master,
+    )

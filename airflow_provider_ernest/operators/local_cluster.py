@@ -6,17 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.operators.failures import no_vain_retries
 from airflow_provider_ernest.operators.locations import folder, task_path
-from airflow_provider_ernest.operators.rendered import number, optional_number, whole_number
+from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.stated import number, optional_number, whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
-    from airflow_provider_ernest.specification import Number
+    from airflow_provider_ernest.clusters.local import LocalCluster
+    from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+    from airflow_provider_ernest.settings import Number
 
 
 class LocalClusterOperator(BaseOperator):
@@ -87,8 +88,7 @@ class LocalClusterOperator(BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Start the cluster, or adopt the one that an earlier attempt of this task started."""
-        from airflow_provider_ernest.clusters.directory import CLIENT_FILE
-        from airflow_provider_ernest.clusters.local import LocalCluster
+        from airflow_provider_ernest.clusters.local import CLIENT_FILE, LocalCluster
 
         with no_vain_retries():
             # A retry must find what the attempt before it left behind.

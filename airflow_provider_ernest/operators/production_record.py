@@ -2,36 +2,558 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from airflow_provider_ernest.addresses import without_credentials
-from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.model.bottlenecks import PRODUCTION
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.run_profile import Capacity
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.operators.learned_model import follow_up
-from airflow_provider_ernest.operators.locations import store_root
-from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.production_conditions import (
-    bandwidth_of,
-    code_of,
-    conditions_of,
+from airflow_provider_ernest.documents import (
+    PRODUCTION,
+    ClusterBandwidth,
+    DecisionRecord,
+    ModelMark,
+    ProductionRun,
+    RunConditions,
+    new_id,
 )
-from airflow_provider_ernest.operators.profile_record import keep_profile
+from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled, open_lines
+from airflow_provider_ernest.eventlog.places import place_of
+from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.learning.freshness import (
+    DRIFTING,
+    FRESH,
+    State,
+    evidence_against,
+    lineage_of,
+    state_of,
+)
+from airflow_provider_ernest.operators.find_model import artifact_hash
+from airflow_provider_ernest.operators.marking import keep_marks, new_mark
 from airflow_provider_ernest.operators.recording import record_in_time
-from airflow_provider_ernest.operators.rendered import optional_document, optional_text
-from airflow_provider_ernest.operators.timed_run import TimedRun, UntimedRunError
+from airflow_provider_ernest.operators.task_context import in_time, origin_of
+from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.run_profile import Capacity
+from airflow_provider_ernest.spark.observing import MeasuredRun, measure
+from airflow_provider_ernest.stated import (
+    optional_document,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+)
+from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry, entry_of
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+    from airflow_provider_ernest.documents import Decision, Model, Origin
+    from airflow_provider_ernest.operators.spark_submit import SubmittedRun
+    from airflow_provider_ernest.run_profile import RunProfile
+
+
+# ---------------------------------------------------------------------------
+# What a production run ran: which code, under which conditions, on how fast machines.
+
+
+FIND_MODEL = "find_model"
+"""The task that looks at code and conditions at the beginning of the run, in the group of the one that
+decides."""
+
+
+def code_of(
+    application: str | None,
+    submit_options: Mapping[str, Any],
+    *,
+    record: DecisionRecord,
+    context: Context,
+    log: Any,
+) -> str | None:
+    """The hash of what ran. Taken after the run, which it thus neither delays nor hinders.
+
+    Args:
+        application: that ran; None to take the hash that was found at the beginning of this DAG run.
+        submit_options: py_files and jars in them belong to it.
+        record: of the decision that it ran by.
+        context: of the task that asks.
+        log: the logger that tells what hinders it.
+    """
+    if not application:
+        found = _found(record, "artifact_sha256", context, log)
+        return str(found) if found else None
+    try:
+        return artifact_hash(application, submit_options, log=log)
+    except MissingResourceError as error:
+        log.warning("The hash of the application cannot be taken: %s", error)
+        return None
+
+
+def conditions_of(
+    record: DecisionRecord, *, spark: str | None, context: Context, log: Any
+) -> RunConditions | None:
+    """What the run depended on beside its code; None where nothing is known.
+
+    That is as it was found at the beginning of this DAG run, with Spark's version as the run itself tells it.
+
+    Args:
+        record: of the decision that it ran by.
+        spark: the version that its event log tells.
+        context: of the task that asks.
+        log: the logger that tells what hinders it.
+    """
+    found = _found(record, "conditions", context, log)
+    of_type = found.get(record.instance_type) if isinstance(found, dict) else None
+    conditions = RunConditions.from_dict(of_type) if of_type else RunConditions()
+    # Services have releases of their own, such as emr-7.5.0, which a version is not to be compared with.
+    if spark and (conditions.spark is None or conditions.spark[0].isdigit()):
+        conditions = replace(conditions, spark=spark)
+    return None if conditions == RunConditions() else conditions
+
+
+def bandwidth_of(cluster: Any, *, log: Any) -> ClusterBandwidth | None:
+    """The median bandwidth of a cluster's machines.
+
+    Args:
+        cluster: `ClusterHandle` document, or JSON text of it.
+        log: the logger that tells where it cannot be read.
+    """
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+
+    try:
+        given = optional_document("cluster", cluster)
+        return median_bandwidth(ClusterHandle.from_dict(given).machines) if given else None
+    # The run is done, and its record is worth more than a figure in it.
+    except Exception as error:
+        log.warning("The bandwidth of the cluster's machines is not recorded: %s", error)
+        return None
+
+
+def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
+    """The median bandwidth of machines; None where none was probed."""
+    probed = [machine.bandwidth for machine in machines if machine.bandwidth is not None]
+    memory = [each.memory_gigabytes_per_second for each in probed]
+    network = [each.network_gigabytes_per_second for each in probed]
+    known = [value for value in network if value is not None]
+    return (
+        ClusterBandwidth(
+            memory_gigabytes_per_second=median(memory),
+            network_gigabytes_per_second=median(known) if known else None,
+        )
+        if probed
+        else None
+    )
+
+
+def _found(record: DecisionRecord, key: str, context: Context, log: Any) -> Any:
+    """What was found at the beginning of the DAG run, if the decision was made in this one; else None."""
+    origin, instance = record.origin, context["ti"]
+    if origin is None or (origin.dag_id, origin.run_id) != (instance.dag_id, instance.run_id):
+        return None
+    group, _, _ = origin.task_id.rpartition(".")
+    try:
+        return instance.xcom_pull(task_ids=f"{group}.{FIND_MODEL}" if group else FIND_MODEL, key=key)
+    # XComs are kept by any backend.
+    except Exception as error:
+        log.info("What was found at the beginning of the run cannot be read: %s", error)
+        return None
+
+
+# ---------------------------------------------------------------------------
+# The profile of a run: made of its event log where that lies, as soon as the run is done, and kept.
+
+
+MOST_TASKS = 500_000
+"""Of a run with more, no profile is made: a worker of Airflow has other tasks' memory to think of. Twice as
+many took 700 MB."""
+
+MOST_SECONDS = 180.0
+"""So long a task waits for the profile of its run: thrice what `MOST_TASKS` take on a slow core."""
+
+
+def keep_profile(
+    event_log: Any,
+    *,
+    job: str | None,
+    instance_type: str,
+    purpose: str,
+    scale: float,
+    iterations: int | None = None,
+    capacity: Capacity | None = None,
+    artifact_sha256: str | None = None,
+    store: str | None = None,
+    origin: Origin | None = None,
+    log: Any,
+) -> None:
+    """Profile a run by its event log and save that. What hinders it is a warning: the run itself is done.
+
+    Args:
+        event_log: of the run, a path or a URL; None where nobody knows it: nothing is done.
+        job: the job's name in the store; None to keep it nowhere.
+        instance_type: the machines' type.
+        purpose: `bottlenecks.SAMPLE` or `bottlenecks.PRODUCTION`.
+        scale: the share of the target input that it read.
+        iterations: of an iterative job.
+        capacity: of a machine, where it was measured.
+        artifact_sha256: hash of the code that ran.
+        store: root of the model store; None for the configured one.
+        origin: the task instance that ran it.
+        log: the logger that the warning goes to.
+    """
+    if event_log is None or job is None:
+        return
+
+    def keep() -> None:
+        profile = _profile(event_log, scale=scale, iterations=iterations, capacity=capacity)
+        about = {"job": job, "instance_type": instance_type, "purpose": purpose}
+        _save(profile, store, artifact_sha256=artifact_sha256, origin=origin, **about)
+        log.info("%s", profile.headline)
+
+    try:
+        in_time(keep, most_seconds=MOST_SECONDS)
+    except TimeoutError:
+        log.warning(
+            "Why the run took this long is not known: its event log %s is not read after %g s. The task goes "
+            "on without it; see `ernest analyze`.",
+            without_credentials(str(event_log)),
+            MOST_SECONDS,
+        )
+    # A log is whatever the application wrote, and the run is done and paid for.
+    except Exception as error:
+        told = without_credentials(str(error))
+        log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, told)
+
+
+def capacity_of(handle: ClusterHandle | None) -> Capacity | None:
+    """What a machine of a cluster was measured to do; None where it was not probed."""
+    bandwidth = median_bandwidth(handle.machines) if handle is not None else None
+    if handle is None or bandwidth is None or bandwidth.network_gigabytes_per_second is None:
+        return None
+    return Capacity(
+        cores=handle.cores_per_machine,
+        network_gigabytes_per_second=bandwidth.network_gigabytes_per_second,
+        source="measured",
+    )
+
+
+def _profile(
+    event_log: Any, *, scale: float, iterations: int | None, capacity: Capacity | None
+) -> RunProfile:
+    from airflow_provider_ernest.clarity.profile import profile_run
+    from airflow_provider_ernest.eventlog.reading import read_event_log
+
+    return profile_run(
+        # Nobody waits for what takes longer, so it shall not go on either.
+        read_event_log(event_log, most_tasks=MOST_TASKS, most_seconds=MOST_SECONDS),
+        scale=scale,
+        iterations=iterations,
+        capacity=capacity,
+        event_log=str(event_log),
+    )
+
+
+def _save(profile: RunProfile, store: str | None, **fields: Any) -> None:
+    from airflow_provider_ernest.documents import ProfileRecord
+
+    now = datetime.now(UTC)
+    record = ProfileRecord(profile_id=new_id(now), recorded_at=now.isoformat(), profile=profile, **fields)
+    ModelStore(store_root(store)).save_profile(record)
+
+
+# ---------------------------------------------------------------------------
+# What follows from a production run: its model learns from it, or is marked where it no longer holds.
+
+
+MOST_RUNS_READ = 100
+"""So many of a job's newest production runs are read: twice what a model remembers."""
+
+
+def follow_up(
+    production: ProductionRun,
+    record: DecisionRecord,
+    *,
+    learns: bool,
+    on_stale: Any,
+    store: str | None,
+    context: Context,
+    log: Any,
+) -> None:
+    """Test the model that predicted a run, and let it learn from it or mark it. Nothing of it fails the task.
+
+    The newest model of the same lineage learns: a new one is saved beside it, which the next run of the DAG
+    finds. Where the runs speak against the lineage, it is marked, once for each cause, and who wants to know
+    is told; a marked model is not found, so that the next run makes the sample runs again.
+
+    Args:
+        production: that was recorded just now.
+        record: of the decision that it ran by.
+        learns: whether the model is to learn.
+        on_stale: callables or Airflow notifiers, see `stale_messages.tell_stale`.
+        store: root of the model store; None for the configured one.
+        context: of the task that recorded the run.
+        log: the logger that all of it is told to.
+    """
+    if production.model_id is None or record.decision.composition:
+        return
+    marks: list[ModelMark] = []
+
+    def follow() -> None:
+        lineage = _lineage(ModelStore(store_root(store)), production)
+        if lineage is None:
+            log.info("Nothing is learned from this run: no model of its machines is in the store.")
+        elif lineage.state.name != FRESH:
+            marks.extend(_marks(lineage, production))
+        elif learns:
+            _learn(lineage, production, record, log)
+
+    record_in_time(follow, what="What the model learns from this run", log=log)
+    keep_marks(marks, store=store, callbacks=on_stale, context=context, log=log)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Lineage:
+    """The models that have learned from one another, and what speaks against them.
+
+    Attributes:
+        store: where they are.
+        newest: the newest of them.
+        members: the ids of all.
+        state: of the newest.
+        of_job: all that the catalogue lists of the job.
+    """
+
+    store: ModelStore
+    newest: CatalogueEntry
+    members: frozenset[str]
+    state: State
+    of_job: Sequence[CatalogueEntry]
+
+    def model(self) -> Model:
+        return self.store.load(self.newest.job, self.newest.instance_type, self.newest.id)
+
+    def runs(self) -> list[ProductionRun]:
+        """The newest runs that they predicted, oldest first."""
+        found = self.store.productions(self.newest.job, self.newest.instance_type, limit=MOST_RUNS_READ)
+        return [run for run in found if run.model_id in self.members]
+
+
+def _lineage(store: ModelStore, production: ProductionRun) -> _Lineage | None:
+    """The lineage of the model that predicted the run; None where it is of another type, or gone."""
+    # The run itself, too, should the catalogue not list it yet.
+    entries = {entry.key: entry for entry in (*store.catalogue.entries(), entry_of(production))}
+    of_job = [entry for entry in entries.values() if entry.job == production.job]
+    models = [
+        entry for entry in of_job if entry.kind == MODEL and entry.instance_type == production.instance_type
+    ]
+    predicting = next((entry for entry in models if entry.id == production.model_id), None)
+    if predicting is None:
+        return None
+    members = lineage_of(predicting, of_job)
+    newest = max((entry for entry in models if entry.id in members), key=lambda entry: entry.id)
+    return _Lineage(
+        store=store,
+        newest=newest,
+        members=members,
+        state=state_of(newest, others=of_job),
+        of_job=of_job,
+    )
+
+
+def _learn(lineage: _Lineage, production: ProductionRun, record: DecisionRecord, log: Any) -> None:
+    from airflow_provider_ernest.learning.update import learn
+
+    model, runs = lineage.model(), lineage.runs()
+    iterations = {}
+    if model.trained_iterations is not None:
+        news = [run for run in runs if run.production_id not in model.learned_from]
+        iterations = _iterations(lineage.store, record, news)
+    learned = learn(model, runs, iterations=iterations)
+    if learned is None:
+        log.info("The model %s learns nothing from this run.", model.model_id)
+        return
+    learned = lineage.store.newest_of_its_job(replace(learned, origin=production.origin))
+    lineage.store.save(learned)
+    log.info(
+        "The model has learned: it goes on as %s, from %d sample runs and %d production runs.",
+        learned.model_id,
+        len(learned.observations) - len(learned.learned_from),
+        len(learned.learned_from),
+    )
+
+
+def _iterations(store: ModelStore, record: DecisionRecord, runs: Sequence[ProductionRun]) -> dict[str, int]:
+    """The iterations of production runs, by their ids: their decisions tell."""
+    found = {record.decision_id: record.iterations}
+    wanted = {run.decision_id for run in runs if run.decision_id} - found.keys()
+    if wanted:
+        for each in store.decisions(record.job, record.instance_type, limit=MOST_RUNS_READ):
+            found[each.decision_id] = each.iterations
+    told = {run.production_id: found.get(run.decision_id or "") for run in runs}
+    return {name: made for name, made in told.items() if made is not None}
+
+
+def _marks(lineage: _Lineage, production: ProductionRun) -> list[ModelMark]:
+    """The mark of the newest model, unless its lineage has one of that cause already."""
+    cause, reason = _cause(lineage, production)
+    mark = new_mark(
+        lineage.newest,
+        lineage.of_job,
+        cause=cause,
+        reason=reason,
+        artifact_sha256=production.artifact_sha256,
+        origin=production.origin,
+    )
+    return [] if mark is None else [mark]
+
+
+def _cause(lineage: _Lineage, production: ProductionRun) -> tuple[str, str]:
+    from airflow_provider_ernest.learning.drift_cause import cause_of
+
+    if lineage.state.name != DRIFTING:
+        return lineage.state.cause, lineage.state.reason
+    cause, sentence = cause_of(lineage.model(), lineage.runs())
+    evidence = evidence_against(lineage.newest, others=lineage.of_job)
+    return cause, f"{evidence.sentence} {sentence}"
+
+
+# ---------------------------------------------------------------------------
+# How long a production run took, on how many machines: from Spark's event log where there is one.
+
+
+FIRST_EVENT = re.compile(rb'^\{"Event":"SparkListenerLogStart","Spark Version":"(\d+(?:\.\d+)*)"\}')
+"""Only versions that are numbers: those of services, such as 3.5.1-amzn-0, go by their releases elsewhere."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedRun:
+    """How a production run went.
+
+    Attributes:
+        machines: that it ran on.
+        seconds: from submission to end.
+        run_seconds: the part that is the work's own, see `MeasuredRun`; None where it is not known.
+        startup_seconds: the part before.
+        application_id: Spark's id of it.
+        event_log: where its event log lies.
+        spark: Spark's version.
+    """
+
+    machines: int
+    seconds: float
+    run_seconds: float | None = None
+    startup_seconds: float | None = None
+    application_id: str | None = None
+    event_log: str | None = None
+    spark: str | None = None
+
+
+class UntimedRunError(Exception):
+    """Why a run cannot be recorded, in words: how long it took is not known."""
+
+
+def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
+    """A run that this task has submitted and waited for.
+
+    Args:
+        run: as its task saw it.
+        decision: that it ran by.
+        ended_at: when its task saw it end, seconds since the epoch.
+        log: the logger that tells where the time is that of spark-submit only.
+
+    Raises:
+        UntimedRunError: the time that passed here is not the run's.
+    """
+    if run is None:
+        raise UntimedRunError("nothing was submitted")
+    if run.untimed_because:
+        raise UntimedRunError(run.untimed_because)
+    event_log = run.event_log
+    if event_log is None:
+        log.info("No event log of this run is on this host.")
+    machines = decision.config.machines
+    measured = _measured(event_log, submitted_at=run.submitted_at, machines=machines, log=log)
+    if measured is None:
+        log.info("The run's time is that of spark-submit.")
+        return TimedRun(
+            machines=machines,
+            seconds=ended_at - run.submitted_at,
+            application_id=run.application_id,
+            event_log=str(event_log) if event_log else None,
+            spark=spark_version(event_log),
+        )
+    return TimedRun(
+        machines=measured.machines,
+        seconds=measured.seconds,
+        run_seconds=measured.run_seconds,
+        startup_seconds=measured.startup_seconds,
+        application_id=measured.application_id or run.application_id,
+        event_log=str(event_log),
+        spark=spark_version(event_log),
+    )
+
+
+def timed_by_log(
+    event_log: Any, decision: Decision, *, machines: int | None = None, log: Any
+) -> TimedRun | None:
+    """A run that something else has submitted; None, and a warning, where its log tells too little.
+
+    When it was submitted, its log does not tell, only when its driver had begun. So its start-up counts as
+    decided, unless the log shows a longer one.
+
+    Args:
+        event_log: of the run, a path or anything with a path's methods.
+        decision: that it ran by.
+        machines: that it had; None to take those that worked.
+        log: the logger that the warning goes to.
+    """
+    asked = machines or decision.config.machines
+    measured = _measured(event_log, submitted_at=None, machines=asked, log=log)
+    if measured is None:
+        return None
+    startup = max(measured.startup_seconds, decision.startup_seconds or 0.0)
+    return TimedRun(
+        machines=machines or measured.machines,
+        seconds=startup + measured.run_seconds,
+        run_seconds=measured.run_seconds,
+        startup_seconds=startup,
+        application_id=measured.application_id,
+        event_log=str(event_log),
+        spark=spark_version(event_log),
+    )
+
+
+def spark_version(event_log: Any) -> str | None:
+    """Spark's version as the log's first event tells it; None where it does not."""
+    if event_log is None:
+        return None
+    try:
+        found = FIRST_EVENT.match(next(open_lines(event_log), b""))
+    # The libraries behind object stores raise errors of their own.
+    except Exception:
+        return None
+    return found.group(1).decode("ascii") if found else None
+
+
+def _measured(event_log: Any, *, submitted_at: float | None, machines: int, log: Any) -> MeasuredRun | None:
+    """What the event log tells; None, and why, where there is none or it tells too little."""
+    if event_log is None:
+        return None
+    try:
+        measured = measure(event_log, submitted_at=submitted_at, machines=machines)
+    # It is whatever an application wrote into the folder.
+    except Exception as error:
+        told = without_credentials(str(error))
+        log.warning("The event log %s cannot be used: %s", without_credentials(str(event_log)), told)
+        return None
+    for lost in measured.lost:
+        log.warning("The run lost %s; its time is recorded all the same.", lost)
+    return measured
+
+
+# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,7 +637,7 @@ def record_production(
         )
         # Last, for a profile may take long, and go on beside what comes after it.
         if recording.profile:
-            _profile(production, timed_run.event_log, record, recording=recording, log=log)
+            _recorded_profile(production, timed_run.event_log, record, recording=recording, log=log)
     return production
 
 
@@ -152,7 +674,7 @@ def _production(
     )
 
 
-def _profile(
+def _recorded_profile(
     production: ProductionRun,
     event_log: str | None,
     record: DecisionRecord,
@@ -226,3 +748,132 @@ def _tell(production: ProductionRun, log: Any) -> None:
         log.info("Predicted were %.1f s: %+.1f %%.", production.predicted_seconds, production.error_percent)
     if production.is_unusual:
         log.warning("That is outside the interval that was nearly certain (95 %).")
+
+
+# ---------------------------------------------------------------------------
+# How long a run took that another task made: as stated, by its event log, or as Airflow saw its task.
+
+
+SUCCESS = "success"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToldRun:
+    """What is told of a run.
+
+    Attributes:
+        seconds: from submission to end, a number or the text of one; None where nobody states it.
+        machines: that it ran on, likewise.
+        event_log: of it, or the folder that it is in.
+        application_id: Spark's id of it.
+        task_id: of the task that made it, in the same DAG run.
+    """
+
+    seconds: Any = None
+    machines: Any = None
+    event_log: str | None = None
+    application_id: str | None = None
+    task_id: str | None = None
+
+    def timed(self, decision: Decision, *, context: Context, log: Any) -> TimedRun:
+        """How the run went.
+
+        Args:
+            decision: that it ran by.
+            context: of the task that asks.
+            log: the logger that tells why the event log is not used.
+
+        Raises:
+            UntimedRunError: nobody knows, or the task was no such run.
+            InvalidParameterError: a number is none.
+        """
+        seconds = optional_number("seconds", self.seconds)
+        machines = optional_whole_number("machines", self.machines)
+        logged = self._by_log(decision, machines, log) if self.event_log else None
+        # Asked in any case: a run of a task that was skipped or has failed is none, whatever is told of it.
+        of_task = self._of_task(context, log, is_needed=seconds is None and logged is None)
+        if logged is not None:
+            return logged if seconds is None else _with_seconds(logged, seconds)
+        taken = of_task if seconds is None else seconds
+        if taken is None or not taken > 0:
+            raise UntimedRunError(
+                "how long it took is not known: give its seconds, its event_log or its production_task_id"
+            )
+        return TimedRun(
+            machines=machines or decision.config.machines, seconds=taken, application_id=self.application_id
+        )
+
+    def _by_log(self, decision: Decision, machines: int | None, log: Any) -> TimedRun | None:
+        try:
+            event_log = self._log()
+        # The libraries behind object stores raise errors of their own.
+        except Exception as error:
+            why = f"{type(error).__name__}: {without_credentials(str(error))}"
+            log.warning("The event log %s cannot be used: %s", without_credentials(self.event_log or ""), why)
+            return None
+        if event_log is None:
+            log.warning(
+                "Which of the event logs in %s is that of this run cannot be told.",
+                without_credentials(self.event_log or ""),
+            )
+            return None
+        return timed_by_log(event_log, decision, machines=machines, log=log)
+
+    def _log(self) -> Any:
+        """The log; in a folder that of the application, or the only one; None where there is no one such."""
+        place = place_of(self.event_log or "")
+        if place.name.startswith(ROLLED_PREFIX) or not place.is_dir():
+            return place
+        logs = [path for path in place.iterdir() if not str(path.name).startswith(".")]
+        if is_rolled(path.name for path in logs):
+            return place
+        if self.application_id:
+            # Attempts and codecs follow the id, as in application_1_0001_1.lz4.
+            begins = (f"{self.application_id}_", f"{self.application_id}.", f"{self.application_id}/")
+            logs = [path for path in logs if f"{path.name.removeprefix(ROLLED_PREFIX)}/".startswith(begins)]
+        return logs[0] if len(logs) == 1 else None
+
+    def _of_task(self, context: Context, log: Any, *, is_needed: bool) -> float | None:
+        """The seconds that Airflow saw the task run; None where it does not say, or is not asked.
+
+        Raises:
+            UntimedRunError: it is mapped, was skipped or has failed.
+        """
+        if not self.task_id:
+            return None
+        instance: Any = context["ti"]
+        try:
+            told = instance.get_task_breadcrumbs(instance.dag_id, instance.run_id)
+            rows = [row for row in told if row.get("task_id") == self.task_id]
+        # Not every version of Airflow has this call.
+        except Exception as error:
+            tell = log.warning if is_needed else log.info
+            tell(
+                "Airflow does not tell how long the task %s ran: %s: %s",
+                self.task_id,
+                type(error).__name__,
+                error,
+            )
+            return None
+        return _seconds_of(self.task_id, rows)
+
+
+def _seconds_of(task_id: str, rows: list[Mapping[str, Any]]) -> float | None:
+    if not rows:
+        raise UntimedRunError(f"the task {task_id} has not ended in this run of the DAG, or there is none")
+    if len(rows) > 1 or rows[0].get("map_index", -1) not in (-1, None):
+        raise UntimedRunError(
+            f"the task {task_id} is mapped: its {len(rows)} runs are not the one that was decided on"
+        )
+    state = str(rows[0].get("state"))
+    if state != SUCCESS:
+        raise UntimedRunError(f"the task {task_id} has ended as {state}")
+    duration = rows[0].get("duration")
+    return None if duration is None else float(duration)
+
+
+def _with_seconds(logged: TimedRun, seconds: float) -> TimedRun:
+    """With the whole time as it was stated, and the work's own as it was logged."""
+    if logged.run_seconds is None or logged.run_seconds > seconds:
+        return replace(logged, seconds=seconds, run_seconds=None, startup_seconds=None)
+    return replace(logged, seconds=seconds, startup_seconds=seconds - logged.run_seconds)

@@ -6,21 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.locations import folder, store_root, sweep_staging
-from airflow_provider_ernest.operators.rendered import (
-    optional_number,
-    optional_text,
-    optional_whole_number,
-)
+from airflow_provider_ernest.operators.locations import folder, sweep_staging
+from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.stated import optional_number, optional_text, optional_whole_number
+from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.model.retention.removal import EventLogs
-    from airflow_provider_ernest.specification import Number
+    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.store.pruning import EventLogs
 
 
 class PruneStoreOperator(BaseOperator):
@@ -76,9 +73,9 @@ class PruneStoreOperator(BaseOperator):
         """Plan, remove, tell."""
         from datetime import UTC, datetime
 
-        from airflow_provider_ernest.model.retention.pruning import Prune
-        from airflow_provider_ernest.model.store import ModelStore
         from airflow_provider_ernest.stated import truth
+        from airflow_provider_ernest.store.pruning import Prune
+        from airflow_provider_ernest.store.store import ModelStore
 
         with no_vain_retries():
             days, dry_run = self._days(), truth("dry_run", self.is_dry_run)
@@ -115,14 +112,13 @@ class PruneStoreOperator(BaseOperator):
         }
 
     def _days(self) -> float:
-        from airflow_provider_ernest.model.retention.pruning import retention_days
+        from airflow_provider_ernest.store.pruning import retention_days
 
         given = optional_number("older_than_days", self.older_than_days)
         return retention_days(_configured("retention_days")) if given is None else given
 
     def _keep_models(self) -> int:
-        from airflow_provider_ernest.model.retention.plan import KEEP_MODELS
-        from airflow_provider_ernest.model.retention.pruning import retention_models
+        from airflow_provider_ernest.store.pruning import KEEP_MODELS, retention_models
 
         given = optional_whole_number("keep_models", self.keep_models)
         if given is not None:
@@ -131,7 +127,7 @@ class PruneStoreOperator(BaseOperator):
 
     def _event_logs(self, is_wanted: bool) -> EventLogs | None:
         """The folder of event logs, where they are to go and where it is."""
-        from airflow_provider_ernest.model.retention.removal import EventLogs
+        from airflow_provider_ernest.store.pruning import EventLogs
 
         place = folder("event_logs")
         if not is_wanted:

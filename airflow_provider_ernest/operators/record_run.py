@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.links.model_fit import ModelFitLink
-from airflow_provider_ernest.operators.lineage import TellsLineage
+from airflow_provider_ernest.lineage import TellsLineage
+from airflow_provider_ernest.links.spark_history import ModelFitLink
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.specification import Number
+    from airflow_provider_ernest.settings import Number
 
 
 class RecordRunOperator(TellsLineage, BaseOperator):
@@ -115,9 +115,8 @@ class RecordRunOperator(TellsLineage, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Record, and learn; returns the record, None where there is none."""
-        from airflow_provider_ernest.operators.production_record import Recording, record_production
-        from airflow_provider_ernest.operators.rendered import optional_text
-        from airflow_provider_ernest.operators.told_run import ToldRun
+        from airflow_provider_ernest.operators.production_record import Recording, ToldRun, record_production
+        from airflow_provider_ernest.stated import optional_text
 
         told = ToldRun(
             seconds=self.seconds,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.operators.in_time import in_time
+from airflow_provider_ernest.operators.task_context import in_time
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,37 +2,42 @@
 
 from __future__ import annotations
 
+import shutil
 import time
-from typing import TYPE_CHECKING, Any, cast
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.choices import SAMPLINGS
-from airflow_provider_ernest.links.model_fit import ModelFitLink
-from airflow_provider_ernest.links.spark_history import SparkHistoryLink
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.lineage import TellsLineage, with_lineage
+from airflow_provider_ernest.lineage import TellsLineage, with_lineage
+from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
 from airflow_provider_ernest.operators.locations import event_logs, staging
-from airflow_provider_ernest.operators.origins import origin_of
-from airflow_provider_ernest.operators.rendered import (
+from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
+from airflow_provider_ernest.settings import SAMPLINGS
+from airflow_provider_ernest.stated import (
+    listed_texts,
     number,
+    one_of,
     optional_number,
     optional_text,
     optional_whole_number,
     whole_number,
 )
-from airflow_provider_ernest.stated import listed_texts, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.model.documents import Experiment, Observation, Origin
-    from airflow_provider_ernest.operators.submission import RunRequest, Submission
+    from airflow_provider_ernest.clusters.emr.steps import StepRun
+    from airflow_provider_ernest.documents import Experiment, Observation, Origin
+    from airflow_provider_ernest.settings import Number
     from airflow_provider_ernest.spark.sampling import Sample
-    from airflow_provider_ernest.specification import Number
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
 class SampleRunOperator(TellsLineage, BaseOperator):
@@ -152,9 +157,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Stage the sample, run, observe."""
-        from airflow_provider_ernest.model.documents import Experiment
-        from airflow_provider_ernest.operators.staged_sample import sample_cluster, staged_sample
-        from airflow_provider_ernest.operators.submission import require_readable_input
+        from airflow_provider_ernest.documents import Experiment
         from airflow_provider_ernest.setting_checks import require_sample_named
         from airflow_provider_ernest.spark.artifact import require_application
 
@@ -205,9 +208,8 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             self._submission.end()
 
     def _keep(self, observation: Observation, handle: ClusterHandle | None) -> None:
-        from airflow_provider_ernest.model.bottlenecks import SAMPLE
-        from airflow_provider_ernest.operators.observation_record import keep_observation
-        from airflow_provider_ernest.operators.profile_record import capacity_of, keep_profile
+        from airflow_provider_ernest.documents import SAMPLE
+        from airflow_provider_ernest.operators.production_record import capacity_of, keep_profile
 
         job, store = optional_text(self.job), optional_text(self.store)
         artifact_sha256 = optional_text(self.artifact_sha256)
@@ -252,7 +254,6 @@ class SampleRunOperator(TellsLineage, BaseOperator):
     def _request(
         self, experiment: Experiment, cores: int, arguments: list[str], context: Context
     ) -> RunRequest:
-        from airflow_provider_ernest.operators.submission import RunRequest
 
         return RunRequest(
             name=f"ernest-sample-{experiment.index}",
@@ -277,7 +278,6 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         request: RunRequest,
         origin: Origin,
     ) -> Observation:
-        from airflow_provider_ernest.operators.submission import submission
         from airflow_provider_ernest.spark.observing import logged_application, observe
 
         submitted = self._submission = submission(
@@ -297,3 +297,357 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             waited_seconds=submitted.waited_seconds,
             origin=origin,
         )
+
+
+# ---------------------------------------------------------------------------
+# Which way a sample run is submitted: by spark-submit to an address or a connection, or as a step of EMR.
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunRequest:
+    """What is to be run.
+
+    Attributes:
+        name: of the application.
+        application_args: of the application.
+        machines: exactly so many.
+        cores_per_machine: of each.
+        conf: the job's Spark properties.
+        options: further arguments of `SparkSubmitHook`.
+        directory: local folder for the event log, for this run only.
+        wait_seconds: how long it may wait for its machines.
+        run_seconds: how long it may take then; None for no limit.
+        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
+    """
+
+    name: str
+    application_args: Sequence[str]
+    machines: int
+    cores_per_machine: int
+    directory: Path
+    wait_seconds: float
+    run_seconds: float | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    staging_uri: str | None = None
+
+
+class Submission(Protocol):
+    """One run of one application, whichever way it goes to its cluster."""
+
+    waited_seconds: float
+    """How long the run waited for machines that other runs held."""
+
+    def run(self, application: str) -> None:
+        """Run it and wait for its end; then its event log lies in the request's directory."""
+
+    def end(self) -> object:
+        """End it, from a signal handler or another thread. May be repeated."""
+
+
+class DriverSubmission:
+    """A run whose driver is a child of this task.
+
+    Args:
+        hook: submits it.
+        request: what to run.
+        web_url: the standalone master's page; None where there is none.
+        log: the logger that progress goes to.
+    """
+
+    def __init__(self, hook: ErnestSubmitHook, request: RunRequest, *, web_url: str | None, log: Any) -> None:
+        self.waited_seconds = 0.0
+        self._hook = hook
+        self._request = request
+        self._web_url = web_url
+        self._log = log
+
+    def run(self, application: str) -> None:
+        """Submit it and watch over it. Must be called from the task's main thread.
+
+        Raises:
+            SampleRunError: the application failed, or was ended for a reason that is told.
+            ClusterLostError: the cluster no longer has the machines.
+        """
+        from airflow_provider_ernest.exceptions import SampleRunError
+        from airflow_provider_ernest.spark.run_watch import RunLimits, RunWatch, require_workers
+
+        request = self._request
+        if self._web_url is not None:
+            require_workers(self._web_url, request.machines)
+        with RunWatch(
+            directory=request.directory,
+            machines=request.machines,
+            cores=request.machines * request.cores_per_machine,
+            web_url=self._web_url,
+            limits=RunLimits(wait_seconds=request.wait_seconds, run_seconds=request.run_seconds),
+            end=self._hook.end,
+            log=self._log,
+        ) as watch:
+            try:
+                self._hook.run(application)
+            except SampleRunError as error:
+                if watch.ended_because:
+                    raise SampleRunError(f"The run was ended: {watch.ended_because}.") from error
+                raise
+        self.waited_seconds = watch.waited_seconds
+
+    def end(self) -> list[int]:
+        """End the driver, and with it the application."""
+        return self._hook.end()
+
+
+def submission(
+    handle: ClusterHandle | None, *, spark_conn_id: str | None, request: RunRequest, log: Any
+) -> Submission:
+    """The way to a cluster.
+
+    Args:
+        handle: of the cluster; None to submit through
+        spark_conn_id: the Airflow connection of a master that is there already.
+        request: what to run.
+        log: the logger that progress goes to.
+
+    Raises:
+        InvalidParameterError: neither is given, an unknown option, or a connection that would run the driver
+            elsewhere.
+        MissingResourceError: there is no such connection.
+        ClusterLostError: the cluster has ended, or there is no way to it.
+    """
+    from airflow_provider_ernest.clusters.base import EMR
+
+    if handle is None:
+        return DriverSubmission(
+            _through_connection(spark_conn_id, {}, request), request, web_url=None, log=log
+        )
+    if handle.kind == EMR:
+        return _step(handle, request, log)
+    return DriverSubmission(_to_cluster(handle, request), request, web_url=handle.web_url, log=log)
+
+
+def require_readable_input(handle: ClusterHandle | None, input_path: str, sampling: str) -> None:
+    """Refuse a sample that would lie where the cluster's machines cannot read it.
+
+    Raises:
+        InvalidParameterError: on EMR, a local input, or a way of sampling that writes beside the task.
+    """
+    from airflow_provider_ernest.clusters.base import EMR
+    from airflow_provider_ernest.setting_checks import require_emr_input
+
+    if handle is not None and handle.kind == EMR:
+        require_emr_input("input_path", input_path, sampling)
+
+
+def _to_cluster(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
+    from airflow_provider_ernest.clusters.base import EXISTING
+    from airflow_provider_ernest.operators.existing_cluster import require_own_driver, require_same_master
+    from airflow_provider_ernest.operators.locations import cluster_secret
+    from airflow_provider_ernest.operators.spark_submit import driver_properties
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+
+    conf = driver_properties(handle, request.conf)
+    if handle.kind == EXISTING:
+        hook = _through_connection(handle.spark_conn_id, conf, request)
+        require_same_master(hook, handle)
+        return hook
+    hook = ErnestSubmitHook(
+        master_url=handle.master_url,
+        conf={**conf, **_run_conf(request, str(request.directory))},
+        application_args=list(request.application_args),
+        name=request.name,
+        options=request.options,
+        secret=cluster_secret(handle),
+    )
+    require_own_driver(hook)
+    return hook
+
+
+def _through_connection(
+    spark_conn_id: str | None, conf: Mapping[str, str], request: RunRequest
+) -> ErnestSubmitHook:
+    from airflow_provider_ernest.operators.existing_cluster import require_own_driver
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+
+    hook = ErnestSubmitHook(
+        spark_conn_id=spark_conn_id,
+        conf={**conf, **request.conf, **_run_conf(request, str(request.directory))},
+        application_args=list(request.application_args),
+        name=request.name,
+        options=request.options,
+    )
+    require_own_driver(hook)
+    return hook
+
+
+def _run_conf(request: RunRequest, event_logs: str) -> dict[str, str]:
+    from airflow_provider_ernest.spark.sizing import event_log_conf
+
+    return {**_sizing(request), **event_log_conf(event_logs)}
+
+
+def _sizing(request: RunRequest) -> dict[str, str]:
+    from airflow_provider_ernest.spark.sizing import sizing_conf
+
+    sizing = sizing_conf(
+        machines=request.machines,
+        cores_per_machine=request.cores_per_machine,
+        machines_wait_seconds=request.wait_seconds,
+    )
+    # Its pages know no login, and show arguments and properties. All that is wanted is in the event log.
+    return {**sizing, "spark.ui.enabled": "false"}
+
+
+def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:
+    from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
+    from airflow_provider_ernest.hooks.aws import aws_clients
+    from airflow_provider_ernest.spark.run_watch import RunLimits
+
+    return StepRun(
+        handle=handle,
+        step=SparkStep(
+            name=request.name,
+            machines=request.machines,
+            conf={**handle.spark_conf(), **request.conf, **_sizing(request)},
+            application_args=request.application_args,
+            options=request.options,
+            staging_uri=request.staging_uri,
+        ),
+        clients=aws_clients(handle.aws_conn_id, handle.region),
+        directory=request.directory,
+        limits=RunLimits(wait_seconds=request.wait_seconds, run_seconds=request.run_seconds),
+        log=log,
+    )
+
+
+# ---------------------------------------------------------------------------
+# What a sample run needs before it is submitted: its machines, and its sample in a folder of its own.
+
+
+def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
+    """The cluster to run on, seen to have the machines; None where there is only a connection.
+
+    Args:
+        document: `ClusterHandle` document; nothing where there is none.
+        machines: that the run needs.
+
+    Raises:
+        InvalidParameterError: the cluster has fewer.
+        ClusterLostError: it has lost some, or does not answer.
+    """
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.exceptions import InvalidParameterError
+    from airflow_provider_ernest.spark.run_watch import require_workers
+
+    if not document:
+        return None
+    handle = ClusterHandle.from_dict(document)
+    if machines > len(handle.machines):
+        raise InvalidParameterError(
+            "machines",
+            machines,
+            f"is more than cluster {handle.name} has ({len(handle.machines)})",
+            remedy="Lower max_machines of the design, or start a larger cluster.",
+        )
+    if handle.web_url is not None:
+        # Before a sample is staged, while there is nothing to wait for.
+        require_workers(handle.web_url, machines)
+    return handle
+
+
+@contextmanager
+def staged_sample(
+    experiment: Experiment,
+    input_path: str,
+    *,
+    folder: Path,
+    method: str,
+    header: bool,
+    minimum_files: int,
+    seed: int,
+) -> Iterator[Sample]:
+    """The sample of an experiment, for as long as it is run.
+
+    Only this user may read it; links to files of the input are for all, as far as these files themselves are,
+    since machines may run as another user.
+
+    Args:
+        experiment: how much to take.
+        input_path: the production input.
+        folder: of this task, for a folder of this attempt. What an attempt that was killed has left in it is
+            deleted before, and this attempt's after.
+        method: see `spark.sampling`.
+        header: the input's files begin with a header line.
+        minimum_files: so many files at least, that all machines have some.
+        seed: the same one takes the same samples.
+    """
+    from airflow_provider_ernest.owned_folders import make_owned
+    from airflow_provider_ernest.spark.sampling import take_sample
+
+    shutil.rmtree(folder, ignore_errors=True)
+    staged = make_owned(folder)
+    if method == "files":
+        staged.chmod(0o755)
+    try:
+        yield take_sample(
+            experiment,
+            input_path,
+            method=method,
+            header=header,
+            minimum_files=minimum_files,
+            seed=f"{seed}/{experiment.index}",
+            staging=staged,
+        )
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+        # Not what a retry has put there meanwhile, where this attempt was only taken for dead.
+        with suppress(OSError):
+            folder.rmdir()
+
+
+# ---------------------------------------------------------------------------
+# The record of a sample run: kept as soon as it was observed, whatever becomes of the training.
+
+
+def keep_observation(
+    observation: Observation,
+    *,
+    job: str | None,
+    store: str | None,
+    artifact_sha256: str | None,
+    conditions: Any,
+    log: Any,
+) -> None:
+    """Save an observation, see `record_in_time`: what hinders it is a warning, for the run is paid for.
+
+    Args:
+        observation: what was observed.
+        job: the job's name in the store; None to keep it nowhere.
+        store: root of the model store; None for the configured one.
+        artifact_sha256: hash of the application that ran.
+        conditions: what, beside it, the run depended on, by type of machine.
+        log: the logger that the warning goes to.
+    """
+    from airflow_provider_ernest.documents import ObservationRecord, new_id
+    from airflow_provider_ernest.operators.find_model import told_conditions
+    from airflow_provider_ernest.operators.recording import record_in_time
+    from airflow_provider_ernest.store.store import ModelStore
+    from airflow_provider_ernest.store_location import store_root
+
+    if job is None:
+        return
+
+    def save() -> None:
+        now = datetime.now(UTC)
+        ModelStore(store_root(store)).save_observation(
+            ObservationRecord(
+                observation_id=new_id(now),
+                recorded_at=now.isoformat(),
+                job=job,
+                instance_type=observation.instance_type,
+                observation=observation,
+                artifact_sha256=artifact_sha256,
+                conditions=told_conditions(conditions, observation.instance_type),
+            )
+        )
+
+    record_in_time(save, what="The observation", log=log)

@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import inspect
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
+from airflow_provider_ernest.clusters.base import EC2, EMR, LOCAL
+from airflow_provider_ernest.eventlog.run_facts import application_id_of
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.lineage import TellsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.lineage import TellsLineage
-from airflow_provider_ernest.operators.rendered import NOTHING, optional_document
-from airflow_provider_ernest.spark.sizing import SIZES, refuse_sizes
+from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+from airflow_provider_ernest.stated import NOTHING, optional_document
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.operators.production_submit import ProductionHook
-    from airflow_provider_ernest.operators.submitted_run import SubmittedRun
+    from airflow_provider_ernest.clusters.base import ClusterHandle
 
 
 class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
@@ -114,8 +118,11 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             self._record(ended_at, context)
 
     def _record(self, ended_at: float, context: Context) -> None:
-        from airflow_provider_ernest.operators.production_record import Recording, record_production
-        from airflow_provider_ernest.operators.timed_run import timed_here
+        from airflow_provider_ernest.operators.production_record import (
+            Recording,
+            record_production,
+            timed_here,
+        )
 
         production = record_production(
             lambda decision: timed_here(self._submitted, decision, ended_at=ended_at, log=self.log),
@@ -160,7 +167,6 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             super().on_kill()
 
     def _get_hook(self) -> SparkSubmitHook:
-        from airflow_provider_ernest.operators.submitted_run import SubmittedRun
 
         document = optional_document("cluster", self.cluster)
         hook = self._hook_to(document) if document else super()._get_hook()
@@ -170,13 +176,8 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
 
     def _hook_to(self, document: dict[str, Any]) -> ProductionHook:
         from airflow_provider_ernest.clusters.base import EXISTING, ClusterHandle
-        from airflow_provider_ernest.operators.aws import cluster_secret
-        from airflow_provider_ernest.operators.production_submit import (
-            ProductionHook,
-            check_fits,
-            production_conf,
-        )
-        from airflow_provider_ernest.operators.spark_connection import require_same_master
+        from airflow_provider_ernest.operators.existing_cluster import require_same_master
+        from airflow_provider_ernest.operators.locations import cluster_secret
 
         handle = ClusterHandle.from_dict(document)
         conf = production_conf(handle, self.conf or {}, event_logs=self._event_logs)
@@ -206,3 +207,171 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         # The stock operator keeps each under its name or, if it is no template field, behind an underscore.
         kept = {name: name if name in self.template_fields else f"_{name}" for name in names}
         return {name: getattr(self, at) for name, at in kept.items() if hasattr(self, at)}
+
+
+# ---------------------------------------------------------------------------
+# A production run as its task sees it: when it was submitted, and where its event log lies.
+
+
+WAITING_PROPERTIES = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
+
+
+class SubmittedRun:
+    """A run that is about to be submitted by a hook.
+
+    Args:
+        hook: the hook, before it submits.
+        finds_event_log: whether to look for its event log, in a folder where others' may lie, too, and many.
+    """
+
+    def __init__(self, hook: SparkSubmitHook, *, finds_event_log: bool) -> None:
+        self.submitted_at = time.time()
+        self._hook = hook
+        # Looked at now: the stock operator sets them, too, but later, and then waits in another way.
+        unawaited = (key for key in WAITING_PROPERTIES if str(hook._conf.get(key)).lower() == "false")
+        self._unawaited = next(unawaited, "")
+        self._folder = event_log_folder(hook._conf) if finds_event_log else None
+        self._before = {application_id_of(path) for path in self._logs()}
+
+    @property
+    def untimed_because(self) -> str:
+        """Why its time is not the time that passed in this task; empty where it is."""
+        if getattr(self._hook, "_submit_sp", None) is None:
+            return "an earlier attempt had submitted it"
+        return f"{self._unawaited} let spark-submit end before it" if self._unawaited else ""
+
+    @property
+    def event_log(self) -> Path | None:
+        """Its event log; None where it lies elsewhere, or others began one there, or it is not looked for."""
+        # By application, not by file: Spark renames each log when its application ends.
+        found = [path for path in self._logs() if application_id_of(path) not in self._before]
+        return found[0] if len(found) == 1 else None
+
+    @property
+    def application_id(self) -> str | None:
+        """Spark's id of it, by its event log's name or as spark-submit told; None where neither tells."""
+        event_log = self.event_log
+        if event_log is not None:
+            return application_id_of(event_log)
+        return getattr(self._hook, "_yarn_application_id", None)
+
+    def _logs(self) -> Iterable[Path]:
+        if self._folder is None:
+            return []
+        try:
+            return [path for path in self._folder.iterdir() if not path.name.startswith(".")]
+        # A path with a null character is no path.
+        except (OSError, ValueError):
+            return []
+
+
+def event_log_folder(conf: Mapping[Any, Any]) -> Path | None:
+    """The folder of this host that a run's properties send its event log to; None for any other place."""
+    place = str(conf.get("spark.eventLog.dir") or "")
+    path = Path(place.removeprefix("file://").removeprefix("file:"))
+    return path if path.is_absolute() else None
+
+
+# ---------------------------------------------------------------------------
+# Spark's properties for a driver that runs beside its task, on whichever cluster.
+
+
+def driver_properties(handle: ClusterHandle, conf: Mapping[str, str]) -> dict[str, str]:
+    """What an application needs on a cluster and its driver on this host, and the user's own, which win.
+
+    Args:
+        handle: the cluster.
+        conf: the user's.
+
+    Raises:
+        ClusterLostError: there is no way to the master.
+    """
+    from airflow_provider_ernest.spark.submit import driver_conf
+
+    given = {**handle.spark_conf(), **conf}
+    # A local cluster's handle says all of its drivers itself.
+    return given if handle.kind == LOCAL else {**given, **driver_conf(handle.master_url, conf=given)}
+
+
+# ---------------------------------------------------------------------------
+# How a production run is submitted to a cluster of this package.
+
+
+STANDALONE = (LOCAL, EC2)
+"""Kinds of clusters whose master is Spark's own and whose drivers run beside their tasks."""
+
+
+class ProductionHook(ErnestSubmitHook):
+    """`ErnestSubmitHook` as the stock operator calls it: by `submit`."""
+
+    def submit(self, application: str = "", **kwargs: Any) -> str | None:
+        """Submit, wait, and end with the task; see `ErnestSubmitHook.run`.
+
+        Args:
+            application: path of the JAR or .py file.
+            kwargs: how the process is started; `run` gives them, the operator does not.
+
+        Returns:
+            The driver's id where it runs on the cluster.
+        """
+        if kwargs:
+            super().submit(application, **kwargs)
+        else:
+            self.run(application)
+        driver: str | None = self._driver_id
+        return driver
+
+
+def production_conf(handle: ClusterHandle, conf: Mapping[Any, Any], *, event_logs: str) -> dict[str, str]:
+    """The properties of a run on a cluster: what it needs there, and the user's own, which win.
+
+    Args:
+        handle: the cluster.
+        conf: the user's.
+        event_logs: folder on this host, for a driver on it.
+
+    Raises:
+        ClusterLostError: there is no way to the master.
+    """
+    logging = event_log_conf(event_logs) if handle.kind in STANDALONE else {}
+    # The driver's pages know no login. Whether they are shown is the user's matter; nobody ends jobs there.
+    own = {"spark.ui.killEnabled": "false", **{str(key): str(value) for key, value in conf.items()}}
+    return {**logging, **driver_properties(handle, own)}
+
+
+def check_fits(handle: ClusterHandle, conf: Mapping[str, str], *, deploy_mode: str | None) -> None:
+    """Refuse a run that would wait, or quietly get less than it was sized for.
+
+    Args:
+        handle: the cluster.
+        conf: of the run.
+        deploy_mode: as the user has set it.
+
+    Raises:
+        InvalidParameterError: it cannot run as it should.
+    """
+    if handle.kind == EMR:
+        raise InvalidParameterError(
+            "cluster",
+            handle.name,
+            "is a job flow of EMR, whose drivers run as its steps",
+            remedy="Add a step by EmrAddStepsOperator of Airflow's amazon provider.",
+        )
+    if handle.kind not in STANDALONE:
+        return
+    if deploy_mode == "cluster":
+        raise InvalidParameterError(
+            "deploy_mode",
+            deploy_mode,
+            f"is impossible on cluster {handle.name}: its master starts no drivers",
+            remedy="Leave it out; the driver runs on the Airflow worker.",
+        )
+    wanted, present = conf.get("spark.cores.max", ""), sum(machine.cores for machine in handle.machines)
+    if wanted.isdigit() and int(wanted) > present:
+        raise InvalidParameterError(
+            "spark.cores.max",
+            int(wanted),
+            f"is more than the {present} cores of cluster {handle.name}",
+            remedy="Resize the cluster to the chosen number of machines before "
+            "(ErnestTaskGroup(resize_for_production=True)), or lower max_machines.",
+        )

@@ -7,19 +7,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.documents import ModelMark
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.life.freshness import SEEN_DIRECTLY, state_of
-from airflow_provider_ernest.model.life.reuse import ReusePolicy, Verdict, judge
-from airflow_provider_ernest.model.records import ModelMark
-from airflow_provider_ernest.model.storage.catalogue_entry import MODEL, entry_of
-from airflow_provider_ernest.operators.in_time import in_time
+from airflow_provider_ernest.learning.freshness import SEEN_DIRECTLY, state_of
+from airflow_provider_ernest.learning.reuse import ReusePolicy, Verdict, judge
 from airflow_provider_ernest.operators.marking import new_mark
+from airflow_provider_ernest.operators.task_context import in_time
+from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.model.documents import Origin, RunConditions
-    from airflow_provider_ernest.model.results import Model
-    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
-    from airflow_provider_ernest.model.store import ModelStore
+    from airflow_provider_ernest.documents import Model, Origin, RunConditions
+    from airflow_provider_ernest.store.catalogue import CatalogueEntry
+    from airflow_provider_ernest.store.store import ModelStore
 
 MOST_MODELS = 20
 """So many of a job's models are looked at, and so many earlier lineages: after a change back, an older one

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseSensorOperator, PokeReturnValue
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.failures import no_vain_retries
-from airflow_provider_ernest.operators.locations import store_root
-from airflow_provider_ernest.operators.rendered import optional_text
+from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.stated import optional_text
+from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.triggers.hash_comparison import Found, HashComparison
+    from airflow_provider_ernest.triggers.jar_hash_changed import Found, HashComparison
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LOOKS = 5
@@ -154,8 +154,8 @@ class JarHashSensor(BaseSensorOperator):
         return result
 
     def _make_comparison(self) -> HashComparison:
-        from airflow_provider_ernest.model.store import ModelStore
-        from airflow_provider_ernest.triggers.hash_comparison import HashComparison
+        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.triggers.jar_hash_changed import HashComparison
 
         compared = self._compared()
         store = ModelStore(store_root(compared.pop("store")))

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from typing import Any, NamedTuple
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.artifact_file import probe_of
+from airflow_provider_ernest.spark.artifact import probe_of
 
 _ABSENT = {"404", "NoSuchKey", "NoSuchBucket", "NotFound"}
 

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.spark.artifact import (
     CHUNK_BYTES,
+    ArtifactFile,
+    OpenS3,
+    artifact_file,
     combined_sha256,
     hash_of_address,
     is_of_the_machines,
 )
-from airflow_provider_ernest.spark.artifact_file import ArtifactFile, OpenS3, artifact_file
 
 SETTLED, SETTLING, MISSING, TROUBLE = "settled", "settling", "missing", "trouble"
 """What a look finds: files that stay as they are, files that change or may still be written, a file that is

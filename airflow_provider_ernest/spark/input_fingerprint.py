@@ -3,23 +3,182 @@
 from __future__ import annotations
 
 import bz2
+import csv
+import io
+import json
+import re
 import zlib
 from collections import Counter
 from importlib import import_module
 from pathlib import PurePosixPath
-from statistics import median_low
+from statistics import median_low, mode
 from typing import TYPE_CHECKING, Any
 
+from airflow_provider_ernest.documents import InputFingerprint
+from airflow_provider_ernest.eventlog.places import filesystem_of
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.model.documents import InputFingerprint
-from airflow_provider_ernest.spark.file_systems import filesystem_of
-from airflow_provider_ernest.spark.input_files import list_input
-from airflow_provider_ernest.spark.record_columns import columns_of_avro, columns_of_text
+from airflow_provider_ernest.spark.sampling import list_input
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from airflow_provider_ernest.spark.input_files import InputFile, InputListing
+    from airflow_provider_ernest.spark.sampling import InputFile, InputListing
+
+
+# ---------------------------------------------------------------------------
+# How many columns the records of a file have, told by its beginning: of text, and of Avro's own header.
+#
+# What is counted is compared later with the count of other data of the same kind, so it must not depend on
+# which records happen to come first. JSON records may leave keys out, and those that hardly a record has
+# are no
+# columns. Sparse records (libsvm) name some features of many: neither how many a record names nor the
+# largest
+# index in a thousand records is the same a day later, so they have no count; dense ones have.
+
+
+RECORDS = 1_000
+"""No more records than these are looked at."""
+
+_DELIMITERS = {"csv": ",;\t|", "tsv": "\t", "tab": "\t", "psv": "|"}
+_JSON_LINES = ("json", "jsonl", "ndjson")
+_SPARSE = ("libsvm", "svm", "svmlight")
+_SPARSE_RECORD = re.compile(r"\s*[-+]?[\d.]\S*(?P<features>(?:\s+\d+:\S+)*)\s*(?:#.*)?")
+_USUAL_SHARE = 0.01
+"""Keys of fewer JSON records than this share are no columns."""
+_DENSE_SHARE = 0.95
+"""Of libsvm records so many name equally many features where these are all that there are."""
+_ENOUGH_TO_GUESS = 10
+"""Records of equal shape before text of an unknown format is taken for a table: a letter may be two lines."""
+
+
+def columns_of_text(beginning: bytes, *, kind: str, header: bool, is_whole: bool) -> int | None:
+    """Columns of line-oriented text; None where it has no structure that can be told.
+
+    Args:
+        beginning: of the file's content, decompressed.
+        kind: the file's suffix without its dot, such as "csv"; empty for unknown.
+        header: the first line names the columns.
+        is_whole: whether that is all of the file; otherwise the last line may be cut off.
+    """
+    # Whatever the encoding, if it has ASCII's delimiters: each byte stays one character.
+    text = beginning.removeprefix(b"\xef\xbb\xbf").decode("latin-1")
+    if not is_whole:
+        text = text[: text.rfind("\n") + 1]
+    if not text.strip() or "\0" in text:
+        return None
+    if kind in _DELIMITERS:
+        return _delimited_columns(text, _DELIMITERS[kind], header=header, is_whole=is_whole)
+    lines = [line for line in text.split("\n", RECORDS + 1)[:RECORDS] if line.strip()]
+    if kind in _JSON_LINES:
+        return _json_columns(lines)
+    if kind in _SPARSE:
+        return _sparse_columns(lines)
+    return _json_columns(lines) or _sparse_columns(lines) or _guessed_columns(text)
+
+
+def columns_of_avro(beginning: bytes) -> int | None:
+    """Fields of an Avro container's records, from the schema in its header; None where there is none.
+
+    Source: Avro specification, "Object Container Files".
+    """
+    reader = io.BytesIO(beginning)
+    if reader.read(4) != b"Obj\x01":
+        return None
+    while count := _avro_long(reader):
+        if count < 0:  # the size of the block in bytes follows, for those who would pass over it
+            _avro_long(reader)
+        for _ in range(abs(count)):
+            key, value = _avro_bytes(reader), _avro_bytes(reader)
+            if key == b"avro.schema":
+                schema = json.loads(value)
+                return len(schema["fields"]) if schema["type"] == "record" else None
+    return None
+
+
+def _delimited_columns(text: str, delimiters: str, *, header: bool, is_whole: bool) -> int | None:
+    """By the delimiter with which most records have equally many fields.
+
+    `csv.Sniffer` is not asked: on unlucky content its patterns take minutes.
+    """
+    counted = [_field_counts(text, delimiter, is_whole=is_whole) for delimiter in delimiters]
+    several = [counts for counts in counted if counts and mode(counts) > 1]
+    if not several:
+        return 1 if any(counted) else None
+    best = max(several, key=lambda counts: (counts.count(mode(counts)) / len(counts), mode(counts)))
+    return best[0] if header else mode(best)
+
+
+def _guessed_columns(text: str) -> int | None:
+    """Of text that may be a table, as one where all records have equally many fields."""
+    for delimiter in ",;\t| ":
+        counts = _field_counts(text, delimiter, is_whole=True)
+        if len(counts) >= _ENOUGH_TO_GUESS and len(set(counts)) == 1 and counts[0] > 1:
+            return counts[0]
+    return None
+
+
+def _field_counts(text: str, delimiter: str, *, is_whole: bool) -> list[int]:
+    """Fields of each of the first records; quoted fields may hold delimiters and line ends."""
+    counts: list[int] = []
+    try:
+        for record in csv.reader(io.StringIO(text), delimiter=delimiter):
+            if record:
+                counts.append(len(record))
+            if len(counts) >= RECORDS:
+                return counts
+    except csv.Error:  # such as a quotation that never ends
+        return []
+    # A cut may have fallen into a quoted field, which makes the last record a stump.
+    return counts if is_whole or len(counts) < 2 else counts[:-1]
+
+
+def _json_columns(lines: list[str]) -> int | None:
+    """The keys that more than a few records have."""
+    keys: Counter[str] = Counter()
+    for line in lines:
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError):
+            return None
+        if not isinstance(record, dict):
+            return None
+        keys.update(record.keys())
+    return sum(count >= _USUAL_SHARE * len(lines) for count in keys.values()) or None
+
+
+def _sparse_columns(lines: list[str]) -> int | None:
+    """The features that records name, where nearly all name equally many."""
+    found = [_SPARSE_RECORD.fullmatch(line) for line in lines]
+    counts = [len(record["features"].split()) for record in found if record]
+    if not counts or len(counts) < len(lines):
+        return None
+    usual = mode(counts)
+    return usual or None if counts.count(usual) >= _DENSE_SHARE * len(counts) else None
+
+
+def _avro_long(reader: io.BytesIO) -> int:
+    """A zigzag number of variable length.
+
+    Raises:
+        ValueError: there is none.
+    """
+    value = shift = 0
+    while True:
+        byte = reader.read(1)
+        if not byte or shift > 63:
+            raise ValueError("no Avro header, or a longer one than is read")
+        value |= (byte[0] & 0x7F) << shift
+        if byte[0] < 0x80:
+            return (value >> 1) ^ -(value & 1)
+        shift += 7
+
+
+def _avro_bytes(reader: io.BytesIO) -> bytes:
+    return reader.read(max(0, _avro_long(reader)))
+
+
+# ---------------------------------------------------------------------------
+
 
 FILES = 3
 """Files whose beginnings are looked at: the first may be an odd one."""

@@ -5,15 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.eventlog.run_facts import application_id_of, find_event_log, read_run
 from airflow_provider_ernest.exceptions import SampleRunError
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log, read_run
 
 if TYPE_CHECKING:
     from pathlib import Path
     from typing import Any
 
-    from airflow_provider_ernest.model.documents import Experiment, Origin
+    from airflow_provider_ernest.documents import Experiment, Origin
     from airflow_provider_ernest.spark.sampling import Sample
 
 

@@ -7,10 +7,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.eventlog.progress import EventLogProgress
+from airflow_provider_ernest.eventlog.run_facts import application_id_of, find_event_log
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.master import read_state
-from airflow_provider_ernest.spark.run_progress import EventLogProgress
-from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log
 
 if TYPE_CHECKING:
     from collections.abc import Callable

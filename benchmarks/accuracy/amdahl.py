@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
-from airflow_provider_ernest.model.amdahl.regression import AmdahlRegression
-from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.amdahl import AmdahlRegression, ExtendedAmdahl
 
 
 class BatchForecast:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import ERNEST
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.forms import LeastSquares
 from benchmarks.accuracy.methods import Forecast, Method
 

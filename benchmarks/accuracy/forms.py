@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.regression import ErnestRegression
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.regression import ErnestRegression
 
 
 class LeastSquares:

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.model.averaging.pooling import pooled_prior
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.documents import AveragingPrior, Observation
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.pooling import pooled_prior
 from benchmarks.accuracy.methods import AnyMethod, Forecast, Method
 from benchmarks.accuracy.runs import Runs
 

@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import ERNEST
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import Outcome, Progress, evaluate_rounds
 from benchmarks.accuracy.methods import AnyMethod
 from benchmarks.accuracy.runs import Case, Round, Runs

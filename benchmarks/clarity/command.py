@@ -10,9 +10,9 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
 from benchmarks.clarity.cluster import SlowableCluster
 from benchmarks.clarity.running import log_of, make_runs
 from benchmarks.clarity.scenarios import Scenario

@@ -18,16 +18,16 @@ from statistics import median
 
 import numpy as np
 
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.design.candidates import Candidates
-from airflow_provider_ernest.model.design.expectations import ExpectedSecondsOfRuns
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.run_profile import RunProfile
-from airflow_provider_ernest.spark.profiling.profile import profile_run
-from airflow_provider_ernest.spark.replay.scaled import replay_scaled
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
+from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.design.costs import ExpectedSecondsOfRuns
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.run_profile import RunProfile
 from benchmarks.clarity.command import Logs, run_command
 from benchmarks.clarity.prior_runs import (
     JOBS,

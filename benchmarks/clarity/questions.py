@@ -9,15 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from airflow_provider_ernest.model import run_profile
-from airflow_provider_ernest.model.run_profile import Capacity
-from airflow_provider_ernest.spark.blocked_time import limits_of
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity, stated_capacity
-from airflow_provider_ernest.spark.monotasks.machine_change import Change
-from airflow_provider_ernest.spark.monotasks.what_if import what_if
-from airflow_provider_ernest.spark.replay.replaying import replay
-from airflow_provider_ernest.spark.stragglers.finding import find_stragglers
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.blocked_time import limits_of
+from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
+from airflow_provider_ernest.clarity.replay import replay
+from airflow_provider_ernest.clarity.stragglers import find_stragglers
+from airflow_provider_ernest.clarity.what_if import Change, what_if
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.run_profile import Capacity
 from benchmarks.clarity.scenarios import (
     DISK_MEGABYTES,
     LINK_MEGABITS,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from airflow_provider_ernest.model.run_profile import DISK, NETWORK, RunProfile
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.profiling.profile import profile_run
-from airflow_provider_ernest.spark.stragglers.finding import find_stragglers
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.clarity.stragglers import find_stragglers
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.run_profile import DISK, NETWORK, RunProfile
 from benchmarks.clarity.command import Logs
 from benchmarks.clarity.questions import QUESTIONS, Question, clean_seconds
 from benchmarks.clarity.running import SLOW_HOST_SETTING

@@ -31,7 +31,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
-from airflow_provider_ernest.model.parameters import positive_number, whole_number
+from airflow_provider_ernest.numbers import positive_number, whole_number
 from benchmarks.accuracy import bell, c3o
 from benchmarks.accuracy.c3o_traces import Context
 from benchmarks.decisions import bell_traces, training_share

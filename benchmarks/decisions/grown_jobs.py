@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import ERNEST, basis
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import ERNEST, basis
 from benchmarks.accuracy.runs import Runs
 from benchmarks.decisions.outlook import Forecasts, Outlook
 from benchmarks.decisions.prices import billing_of

@@ -12,8 +12,8 @@ from typing import Protocol, cast
 
 import numpy as np
 
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import ERNEST
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import pool
 from benchmarks.accuracy.forms import LeastSquares
 from benchmarks.accuracy.methods import ORIGINAL, Forecast, Method

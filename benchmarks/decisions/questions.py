@@ -11,8 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.decision.choice import Goal
+from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.decisions.situations import Option, Situation
 
 DEADLINE, BUDGET = "deadline", "budget"

@@ -12,11 +12,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from airflow_provider_ernest.model.choice import is_sure
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.results import Alternative
-from airflow_provider_ernest.model.unreachable import most_probable
+from airflow_provider_ernest.decision.choice import Goal, is_sure, most_probable
+from airflow_provider_ernest.documents import Alternative
+from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.decisions.outlook import Outlook
 from benchmarks.decisions.questions import DEADLINE, Question
 

@@ -14,12 +14,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.choices import CHEAPEST, CONFIDENCE
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.model.design.training_share import LONG_SECONDS
-from airflow_provider_ernest.model.documents import Design
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
-from airflow_provider_ernest.training_branch import Training, design_task
+from airflow_provider_ernest.design.costs import LONG_SECONDS
+from airflow_provider_ernest.documents import Design
+from airflow_provider_ernest.settings import (
+    CHEAPEST,
+    CONFIDENCE,
+    DesignBounds,
+    SampledInput,
+    SizingGoal,
+    SparkJob,
+)
+from airflow_provider_ernest.task_group import Training, design_task
 from benchmarks.accuracy.runs import Runs
 from benchmarks.decisions.evaluation import Decided, Summary, decide, summarise
 from benchmarks.decisions.grown_jobs import (

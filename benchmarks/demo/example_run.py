@@ -6,11 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.model.bottlenecks import BottleneckReport
-from airflow_provider_ernest.model.documents import Design
-from airflow_provider_ernest.model.results import Decision, Model
+from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model
+from airflow_provider_ernest.eventlog.run_facts import find_event_log, read_run
 from airflow_provider_ernest.operators.locations import path_name
-from airflow_provider_ernest.spark.run_record import find_event_log, read_run
 from benchmarks.demo.api import AirflowApiError
 from benchmarks.demo.progress import follow_run
 from benchmarks.demo.report import Outcome

@@ -6,21 +6,14 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.model.bottleneck_table import bottleneck_table
-from airflow_provider_ernest.model.tables import (
-    decision_table,
-    design_table,
-    model_table,
-    observations_table,
-)
+from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
+from airflow_provider_ernest.views.tables import decision_table, design_table, model_table, observations_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from airflow_provider_ernest.model.bottlenecks import BottleneckReport
-    from airflow_provider_ernest.model.documents import Design
-    from airflow_provider_ernest.model.results import Decision, Model
-    from airflow_provider_ernest.spark.run_record import RunRecord
+    from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model
+    from airflow_provider_ernest.eventlog.run_facts import RunRecord
 
 WIDTH = 110
 """Of lines that would run on."""

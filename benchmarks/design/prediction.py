@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.regression import ErnestRegression
-from airflow_provider_ernest.model.terms import ERNEST
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import ERNEST
 from benchmarks.accuracy.evaluation import pool
 from benchmarks.accuracy.ours import ours
 from benchmarks.accuracy.runs import Runs

@@ -8,13 +8,12 @@ from functools import partial
 
 import numpy as np
 
-from airflow_provider_ernest.choices import CRITERIA
-from airflow_provider_ernest.model.design.candidates import Candidates
-from airflow_provider_ernest.model.design.costs import Cost
-from airflow_provider_ernest.model.design.criteria import asks_for_targets
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.parameters import FloatArray, IntArray
+from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.design.costs import Cost
+from airflow_provider_ernest.design.criteria import Targets, asks_for_targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.settings import CRITERIA
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,17 +20,16 @@ import cvxpy as cp
 import numpy as np
 from cvxpy.atoms.matrix_frac import matrix_frac
 
-from airflow_provider_ernest.choices import CRITERIA
-from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.model.design.costs import relative_time
-from airflow_provider_ernest.model.design.information import a_criterion, information_matrix, normalised
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.design.problem import classic_problem
-from airflow_provider_ernest.model.design.relaxation import optimal_weights, plain_bounds
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.documents import Design
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import ERNEST, basis
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.design.costs import relative_time
+from airflow_provider_ernest.design.criteria import Targets, a_criterion, information_matrix, normalised
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.design.problem import classic_problem
+from airflow_provider_ernest.design.solving import optimal_weights, plain_bounds
+from airflow_provider_ernest.documents import Design
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import ERNEST, basis
+from airflow_provider_ernest.settings import CRITERIA
 
 Result = TypeVar("Result")
 

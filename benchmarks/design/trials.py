@@ -7,11 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from airflow_provider_ernest.model.design.budgets import ProductionShare
-from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.model.design.costs import Cost, relative_time
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.parameters import FloatArray
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.design.costs import Cost, ProductionShare, relative_time
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.accuracy import c3o
 from benchmarks.accuracy.runs import Runs
 from benchmarks.design.prediction import Trial

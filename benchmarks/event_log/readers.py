@@ -18,7 +18,7 @@ TASK_END = '{"Event":"SparkListenerTaskEnd"'
 
 def read_by_ernest(path: str) -> int:
     """Into tables; returns the number of tasks."""
-    from airflow_provider_ernest.spark.event_log import read_event_log
+    from airflow_provider_ernest.eventlog.reading import read_event_log
 
     return len(read_event_log(path).tasks)
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.life.learning import MOST_RUNS, learn
-from airflow_provider_ernest.model.records import ProductionRun
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import Observation, ProductionRun
+from airflow_provider_ernest.learning.update import MOST_RUNS, learn
+from airflow_provider_ernest.prediction.training import train
 
 SAMPLES = ((1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (4, 0.05), (4, 0.1), (3, 0.08))
 LEARNED = (1, 10, MOST_RUNS)

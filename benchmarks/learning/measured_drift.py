@@ -8,9 +8,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.life.drift import DriftTest
-from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.learning.drift import DriftTest
 from benchmarks.learning.rivals import Forecast, forecast, learned
 from benchmarks.learning.sequences import Production
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
+from airflow_provider_ernest.documents import Model, Observation
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.life.learning import with_runs
-from airflow_provider_ernest.model.life.production_prior import with_production
-from airflow_provider_ernest.model.prediction import predict_interval, predict_seconds
-from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.learning.update import with_production, with_runs
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from benchmarks.learning.sequences import Production
 
 LEVELS = (0.8, 0.95)

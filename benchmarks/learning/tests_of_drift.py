@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from airflow_provider_ernest.model.life.drift import ALTERNATIVES, OUTCOMES, THRESHOLD
+from airflow_provider_ernest.learning.drift import ALTERNATIVES, OUTCOMES, THRESHOLD
 
 Outcomes = NDArray[np.int64]
 """0 inside what is likely, 1 outside of that, 2 outside of what is nearly certain; shape (sequences,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 
-from airflow_provider_ernest.model.prediction import contributions
-from airflow_provider_ernest.model.terms import term_named
+from airflow_provider_ernest.prediction.predict import contributions
+from airflow_provider_ernest.prediction.terms import term_named
 from benchmarks.pictures.drawing import (
     BACKGROUND,
     BLUE,

@@ -6,11 +6,10 @@ from functools import cache
 
 import numpy as np
 
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.terms import basis
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import basis
+from airflow_provider_ernest.prediction.training import train
 
 COEFFICIENTS = {"1": 20.0, "scale": 40.0, "scale/machines": 3600.0, "log(machines)": 2.0, "machines": 0.2}
 """Seconds of each term: the truth that the model does not know."""

@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import TERMS, Term, term_named
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import TERMS, Term, term_named
 from benchmarks.pictures.drawing import BLUE, FAINT, ORANGE, Picture
 
 MOST_MACHINES = 16

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.run_profile import RunProfile
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.profiling.profile import profile_run
-from airflow_provider_ernest.spark.replay.scaled import replay_scaled
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.run_profile import RunProfile
 from benchmarks.replay_prior.spark_run import CORES
 
 GRID_MACHINES = (1, 2, 4, 8, 16)

@@ -9,14 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
-from airflow_provider_ernest.spark.log_reading.tables import (
-    EventLog,
-    JobRow,
-    StageRow,
-    TaskTable,
-)
+from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow, TaskTable
+from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.replay_prior.jobs import Growth, Job, Step
 
 CORES = 2

@@ -9,16 +9,15 @@ from functools import partial
 
 import numpy as np
 
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.design.costs import MachineSeconds
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.documents import BELIEFS, AveragingPrior, Design, TermBelief
 from airflow_provider_ernest.exceptions import DesignError
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import BELIEFS, AveragingPrior, TermBelief
-from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.model.design.costs import MachineSeconds
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.documents import Design
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import DICTIONARY
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.terms import DICTIONARY
 from benchmarks.replay_prior.jobs import PARTITIONS, Job, Step
 from benchmarks.replay_prior.replayed import Replayed, profile_of, with_error
 from benchmarks.replay_prior.spark_run import run

@@ -18,11 +18,18 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from airflow_provider_ernest.model.storage.catalogue import FOLDER
-from airflow_provider_ernest.model.storage.catalogue_entry import PRODUCTION_RUN, entry_of
-from airflow_provider_ernest.model.storage.catalogue_lines import Line, line_text, read_line
-from airflow_provider_ernest.model.storage.merged_lines import MOST_LOOSE, MOST_SEGMENTS, MergedLines
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.catalogue import (
+    FOLDER,
+    MOST_LOOSE,
+    MOST_SEGMENTS,
+    PRODUCTION_RUN,
+    Line,
+    MergedLines,
+    entry_of,
+    line_text,
+    read_line,
+)
+from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.store.synthetic import (
     INSTANCE_TYPE,
     a_model,

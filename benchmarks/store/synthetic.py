@@ -10,15 +10,29 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.model.documents import Configuration, Observation, Origin
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.results import Decision, FittedTerm, Model, Validation
-from airflow_provider_ernest.model.storage.catalogue import FOLDER, entry_of
-from airflow_provider_ernest.model.storage.catalogue_lines import Line, line_text
-from airflow_provider_ernest.model.storage.digests import with_digest
-from airflow_provider_ernest.model.storage.merged_lines import MARK, MOST_LOOSE, SEGMENT, SEGMENT_SUFFIX
-from airflow_provider_ernest.model.storage.stored_documents import DECISIONS, MODELS, PRODUCTION, Shelf
+from airflow_provider_ernest.documents import (
+    Configuration,
+    Decision,
+    DecisionRecord,
+    FittedTerm,
+    Model,
+    Observation,
+    Origin,
+    ProductionRun,
+    Validation,
+    new_id,
+)
+from airflow_provider_ernest.store.catalogue import (
+    COMPLETE,
+    FOLDER,
+    MOST_LOOSE,
+    SEGMENT,
+    SEGMENT_SUFFIX,
+    Line,
+    entry_of,
+    line_text,
+)
+from airflow_provider_ernest.store.stored_documents import DECISIONS, MODELS, PRODUCTION, Shelf, with_digest
 
 JOBS = 200
 INSTANCE_TYPE = "m5.large"
@@ -145,7 +159,7 @@ def _write_segments(folder: Path, lines: list[str]) -> None:
     for part in parts:
         name = f"{SEGMENT}{new_id(datetime.now(UTC))}{SEGMENT_SUFFIX}"
         (folder / name).write_text("".join(f"{line}\n" for line in part), encoding="utf-8")
-    (folder / MARK).write_text("All that the folder beside it holds is listed here.\n")
+    (folder / COMPLETE).write_text("All that the folder beside it holds is listed here.\n")
 
 
 def _json(document: Any) -> bytes:

@@ -8,14 +8,11 @@ from random import Random
 
 import msgspec
 
-from airflow_provider_ernest.model.document import SCHEMA
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.storage.catalogue import FOLDER, CatalogueEntry, entry_of
-from airflow_provider_ernest.model.storage.digests import with_digest
-from airflow_provider_ernest.model.storage.stored_documents import MODELS
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Model, Origin, new_id
+from airflow_provider_ernest.json_document import SCHEMA
+from airflow_provider_ernest.store.catalogue import FOLDER, CatalogueEntry, entry_of
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import MODELS, with_digest
 
 DAGS = 50
 

@@ -17,7 +17,7 @@ import pytest
 import uvicorn
 from playwright.sync_api import Browser, StorageState, expect
 
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.browser import chromium, find_chromium, log_in
 from benchmarks.demo.airflow_server import AirflowServer
 from tests.browser.api_server import api_server

@@ -7,22 +7,22 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.bottlenecks import (
+from airflow_provider_ernest.decision.choice import consider
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import (
     PRODUCTION,
     SAMPLE,
+    Billing,
     BottleneckReport,
+    Model,
+    Origin,
     ProfileRecord,
     ReplayOpinion,
     TwoOpinions,
+    new_id,
 )
-from airflow_provider_ernest.model.choice import consider
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.run_profile import RunProfile
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.run_profile import RunProfile
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.run_profiles import cpu_bound, hostile, network_bound, reported_of
 
 if TYPE_CHECKING:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.model.choice import consider, decide_on
-from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.results import Decision
-from airflow_provider_ernest.model.unreachable import infeasible
-from airflow_provider_ernest.model.unreachable import most_probable as surest
+from airflow_provider_ernest.decision.choice import Goal, consider, decide_on, infeasible
+from airflow_provider_ernest.decision.choice import most_probable as surest
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Configuration, Decision
 
 STATED_MACHINES = 12
 NO_MODEL = "There is no model to choose by: its training failed or was skipped."

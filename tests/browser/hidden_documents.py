@@ -5,12 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.model.bottlenecks import PRODUCTION
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.records import CLUSTER
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import CLUSTER, PRODUCTION, Model, Origin, new_id
+from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.explained_jobs import of_production, profiled, reported
 from tests.browser.lives import marked
 from tests.browser.sample_store import SECRET_DAG_ID, SeededModels

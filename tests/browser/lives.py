@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from airflow_provider_ernest.model.documents import InputFingerprint, Origin, RunConditions
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.records import ModelMark, ObservationRecord
-from airflow_provider_ernest.model.results import Model
+from airflow_provider_ernest.documents import (
+    InputFingerprint,
+    Model,
+    ModelMark,
+    ObservationRecord,
+    Origin,
+    RunConditions,
+    new_id,
+)
 from tests.browser.synthetic_jobs import PARTITIONS
 
 NEW_COLUMNS = "The model of 70 days ago is not reused. A record of the input has 14 columns and had 12."

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from random import Random
 
-from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.model.results import FittedTerm, Model
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import FittedTerm, InputFingerprint, Model, Observation, RunConditions
+from airflow_provider_ernest.prediction.training import train
 from tests.browser.synthetic_jobs import R3_XLARGE, SyntheticJob
 
 

@@ -16,12 +16,11 @@ from starlette.applications import Starlette
 from starlette.responses import RedirectResponse
 from starlette.routing import Mount, Route
 
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.access import auth_manager
-from airflow_provider_ernest.plugin.app import create_app
-from airflow_provider_ernest.plugin.configured_store import model_store
-from airflow_provider_ernest.plugin.dag_teams import dag_teams
-from airflow_provider_ernest.plugin.run_database import run_reader
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.web.access import auth_manager, dag_teams
+from airflow_provider_ernest.web.app import create_app
+from airflow_provider_ernest.web.models import model_store
+from airflow_provider_ernest.web.runs import run_reader
 from tests.browser.preview_runs import preview_run
 
 PREFIX = "/some/prefix/ernest"

@@ -11,9 +11,9 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from airflow_provider_ernest.model.records import DATA
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.run_record import RunRecord
+from airflow_provider_ernest.documents import DATA
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.dag_run import RunRecord
 from tests.unit.plugin.bottleneck_examples import report, reported_run, two_reports_run
 from tests.unit.plugin.reuse_examples import (
     WHY_TRAINED,

@@ -13,17 +13,23 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.choice import choose
-from airflow_provider_ernest.model.documents import Experiment, Origin
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.life.learning import learn
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.records import DATA, SETTINGS, DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.results import Decision, Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import (
+    DATA,
+    SETTINGS,
+    Billing,
+    Decision,
+    DecisionRecord,
+    Experiment,
+    Model,
+    Origin,
+    ProductionRun,
+    new_id,
+)
+from airflow_provider_ernest.learning.update import learn
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.explained_jobs import add_explanations
 from tests.browser.fallback_decisions import most_probable, stated

@@ -7,10 +7,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from random import Random
 
-from airflow_provider_ernest.model.documents import Design, Experiment, Observation, Origin, RunMetrics
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents import (
+    DecisionRecord,
+    Design,
+    Experiment,
+    Observation,
+    Origin,
+    ProductionRun,
+    RunMetrics,
+    TrainedMachine,
+    TrainingCluster,
+    new_id,
+)
 
 PARTITIONS = 640
 GIGABYTES = 320
@@ -169,8 +177,8 @@ def kept_hosts(cluster: TrainingCluster) -> tuple[str, ...]:
 
 def planned(machine_type: MachineType, *, iterations: int | None = None) -> Design:
     """The design of a training, by the real planner."""
-    from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-    from airflow_provider_ernest.model.design.plan import plan_design
+    from airflow_provider_ernest.design.candidates import enumerate_candidates
+    from airflow_provider_ernest.design.plan import plan_design
 
     candidates = enumerate_candidates(
         max_machines=12,

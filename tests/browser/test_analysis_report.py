@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 
-from airflow_provider_ernest.report.clarity.page import render
+from airflow_provider_ernest.views.report.clarity import render
 from tests.browser.axe import broken_rules
 from tests.unit.run_profiles import bare, hostile, network_bound
 

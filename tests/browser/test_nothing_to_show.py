@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.conftest import NO_CHROMIUM
 from tests.browser.site import RUN_DAG, Site, of
 

@@ -18,12 +18,12 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.model.documents import Experiment, Observation
+from airflow_provider_ernest.documents import Experiment, Observation
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 DONE = Path(os.environ["AIRFLOW_HOME"]) / "done"

@@ -23,9 +23,8 @@ from airflow_provider_ernest.clusters.installation import (
 )
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.processes import die_with_parent
-from airflow_provider_ernest.spark.driver_address import driver_conf
-from airflow_provider_ernest.spark.probing import probe_bandwidth
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+from airflow_provider_ernest.spark.probe import probe_bandwidth
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 from tests.integration.conftest import processes_mentioning, wait_until
 
 pytestmark = pytest.mark.spark

@@ -21,10 +21,10 @@ import pytest
 from airflow.triggers.base import BaseTrigger
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
+from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import FINISHED_RUN_STATES, AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run

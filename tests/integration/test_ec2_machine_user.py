@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
+from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster, cluster_secret
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.spark.driver_address import driver_conf
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 from tests.ec2_testbed import Testbed
 from tests.integration.conftest import processes_mentioning, wait_until
 

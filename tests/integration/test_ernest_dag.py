@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.bottlenecks import BottleneckReport
-from airflow_provider_ernest.model.documents import Design, Origin
-from airflow_provider_ernest.model.results import Decision, Model
-from airflow_provider_ernest.model.run_profile import PYTHON_WORKER
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.spark.run_record import find_event_log, read_run
+from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model, Origin
+from airflow_provider_ernest.eventlog.run_facts import find_event_log, read_run
+from airflow_provider_ernest.run_profile import PYTHON_WORKER
+from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run

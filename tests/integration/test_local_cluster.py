@@ -17,9 +17,9 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.cpu_share import CpuGroup, find_cpu_controller
-from airflow_provider_ernest.clusters.directory import ClusterDirectory
-from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
+from airflow_provider_ernest.clusters.keeper import CpuGroup, find_cpu_controller
+from airflow_provider_ernest.clusters.local import ClusterDirectory, LocalCluster
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
 from airflow_provider_ernest.spark.master import read_state
 

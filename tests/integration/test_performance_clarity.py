@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from airflow_provider_ernest import command_line
-from airflow_provider_ernest.model import run_profile
-from airflow_provider_ernest.model.run_profile import RunProfile
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.profiling.profile import profile_run
+from airflow_provider_ernest import command_line, run_profile
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.run_profile import RunProfile
 from benchmarks.clarity.cluster import SlowableCluster
 from benchmarks.clarity.running import APPLICATION
 from tests.ec2_testbed import Performance

@@ -17,14 +17,12 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.life.freshness import STALE, state_of
-from airflow_provider_ernest.model.records import CODE
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import CODE, Model, Observation
+from airflow_provider_ernest.learning.freshness import STALE, state_of
+from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.processes import descendants, end_processes
 from airflow_provider_ernest.spark.artifact import sha256_of
+from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import AirflowApi
 from benchmarks.demo.progress import follow_run

@@ -18,13 +18,13 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import DIRECTORY_VARIABLE, LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.documents import Experiment, Observation
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
-from airflow_provider_ernest.model.documents import Experiment, Observation
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import find_by_environment
 from airflow_provider_ernest.spark import run_watch
 from airflow_provider_ernest.spark.master import read_state
-from airflow_provider_ernest.spark.run_record import read_run
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark

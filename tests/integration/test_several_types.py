@@ -8,9 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.records import ProductionRun
-from airflow_provider_ernest.model.results import Decision
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Decision, ProductionRun
+from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run

@@ -16,12 +16,16 @@ from airflow.providers.common.compat.sdk import AirflowSkipException
 from airflow.providers.standard.operators.bash import BashOperator
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_ernest.model.documents import Configuration, Observation
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.results import Decision
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import (
+    Configuration,
+    Decision,
+    DecisionRecord,
+    Observation,
+    ProductionRun,
+)
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.store import ModelStore
 
 HOME = Path(os.environ["AIRFLOW_HOME"])
 TOLD = HOME / "told"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_ernest.model.documents import run_profile as documents
-from airflow_provider_ernest.model.run_profile import (
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.run_profile import (
     CPU,
     DISK,
     GARBAGE_COLLECTION,
@@ -42,7 +42,7 @@ def network_bound(**changes: Any) -> RunProfile:
         application_id="app-20260312101500-0007",
         event_log="/var/log/spark/app-20260312101500-0007.zstd",
         spark="4.0.1",
-        category=documents.SQL,
+        category=run_profile.SQL,
         machines=4,
         slots=8,
         scale=0.1,
@@ -52,7 +52,7 @@ def network_bound(**changes: Any) -> RunProfile:
         driver_seconds=2.4,
         tasks=436,
         failed_tasks=3,
-        phases=documents.PhaseSeconds(
+        phases=run_profile.PhaseSeconds(
             initialisation_seconds=6.2,
             preparation_seconds=1.6,
             variable_sharing_seconds=0.8,
@@ -68,10 +68,10 @@ def network_bound(**changes: Any) -> RunProfile:
         left_out_seconds=1.2,
         stragglers=stragglers(),
         straggler_causes=(
-            StragglerCause(cause=documents.SLOW_FETCH, tasks=9, excess_seconds=14.2, seconds_without=40.9),
-            StragglerCause(cause=documents.INPUT_SKEW, tasks=4, excess_seconds=6.1, seconds_without=43.2),
-            StragglerCause(cause=documents.FIRST_TASK, tasks=3, excess_seconds=3.0, seconds_without=43.8),
-            StragglerCause(cause=documents.UNEXPLAINED, tasks=1, excess_seconds=0.7, seconds_without=44.5),
+            StragglerCause(cause=run_profile.SLOW_FETCH, tasks=9, excess_seconds=14.2, seconds_without=40.9),
+            StragglerCause(cause=run_profile.INPUT_SKEW, tasks=4, excess_seconds=6.1, seconds_without=43.2),
+            StragglerCause(cause=run_profile.FIRST_TASK, tasks=3, excess_seconds=3.0, seconds_without=43.8),
+            StragglerCause(cause=run_profile.UNEXPLAINED, tasks=1, excess_seconds=0.7, seconds_without=44.5),
         ),
         capacity=Capacity(
             cores=2,
@@ -129,7 +129,7 @@ def cpu_bound(**changes: Any) -> RunProfile:
     """A computation on the same machines that needs nothing else."""
     profile = network_bound(
         application_id="app-20260312103000-0008",
-        category=documents.CORE,
+        category=run_profile.CORE,
         bottleneck=CPU,
         headline="CPU-bound: at most 2 % from a faster network, 1 % from faster disks",
         limits=(
@@ -163,7 +163,7 @@ def bare(**changes: Any) -> RunProfile:
         slots=1,
         seconds=3.5,
         replayed_seconds=3.5,
-        phases=documents.PhaseSeconds(
+        phases=run_profile.PhaseSeconds(
             initialisation_seconds=0.0,
             preparation_seconds=0.0,
             variable_sharing_seconds=0.0,
@@ -340,7 +340,7 @@ def stragglers() -> tuple[Straggler, ...]:
             host="10.0.0.14",
             seconds=3.9,
             median_seconds=1.0,
-            cause=documents.SLOW_FETCH,
+            cause=run_profile.SLOW_FETCH,
             evidence="2.8 s waiting for shuffle data, the median of the stage is 0.6 s",
         ),
         Straggler(
@@ -349,7 +349,7 @@ def stragglers() -> tuple[Straggler, ...]:
             host="10.0.0.12",
             seconds=3.1,
             median_seconds=1.0,
-            cause=documents.INPUT_SKEW,
+            cause=run_profile.INPUT_SKEW,
             evidence="read 38 MB, the median of the stage is 12 MB",
         ),
         Straggler(
@@ -358,7 +358,7 @@ def stragglers() -> tuple[Straggler, ...]:
             host="10.0.0.11",
             seconds=1.3,
             median_seconds=0.42,
-            cause=documents.FIRST_TASK,
+            cause=run_profile.FIRST_TASK,
             evidence="the first of its executor",
         ),
     )

@@ -1,12 +1,7 @@
 import pytest
 
-from airflow_provider_ernest.addresses import (
-    LEFT_OUT,
-    names_a_secret,
-    without_addresses,
-    without_credentials,
-)
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.privacy import LEFT_OUT, names_a_secret, without_addresses, without_credentials
 
 
 @pytest.mark.parametrize(

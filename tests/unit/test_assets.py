@@ -91,4 +91,4 @@ def test_a_dag_file_loads_nothing_heavy_for_it():
     heavy = ("numpy", "scipy", "pandas", "boto3", "botocore", "pyspark", "fsspec", "aiohttp", "msgspec")
     loaded = [name for name in done.stdout.split() if not name.startswith("airflow_provider_ernest")]
     assert not [name for name in loaded if name.startswith(heavy)], loaded
-    assert "airflow_provider_ernest.model.store" not in done.stdout
+    assert "airflow_provider_ernest.store.store" not in done.stdout

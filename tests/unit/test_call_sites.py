@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_ernest.call_sites import MOST_LETTERS, call_site
+from airflow_provider_ernest.privacy import MOST_LETTERS, call_site
 
 
 @pytest.mark.parametrize(

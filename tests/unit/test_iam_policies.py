@@ -17,16 +17,15 @@ import pytest
 from moto import mock_aws
 
 import airflow_provider_ernest
+from airflow_provider_ernest.clusters.base import reopen
+from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.identity import EXPIRY_TAG
 from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 from airflow_provider_ernest.clusters.ec2.reaping import reap
 from airflow_provider_ernest.clusters.ec2.resizing import resize
-from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
-from airflow_provider_ernest.clusters.emr import job_flows
-from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
-from airflow_provider_ernest.clusters.emr.reaping import find_job_flows, reap_job_flows
+from airflow_provider_ernest.clusters.emr import cluster as job_flows
+from airflow_provider_ernest.clusters.emr.cluster import EmrCluster, find_job_flows, reap_job_flows
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
-from airflow_provider_ernest.clusters.kinds import reopen
 from airflow_provider_ernest.exceptions import (
     ClusterStartError,
     InvalidParameterError,

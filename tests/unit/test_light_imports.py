@@ -13,15 +13,15 @@ import airflow.sdk, sys
 before = set(sys.modules)
 from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.task_group import ErnestTaskGroup
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
-from airflow_provider_ernest.operators.ec2_preflight import EC2PreflightOperator
+from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
 from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
-from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
+from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator

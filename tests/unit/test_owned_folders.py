@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.model.documents import Experiment
-from airflow_provider_ernest.operators.staged_sample import staged_sample
+from airflow_provider_ernest.operators.sample_run import staged_sample
 from airflow_provider_ernest.owned_folders import FOREIGN_SECONDS, make_owned, runtime_folder, sweep
-from airflow_provider_ernest.spark.secret_file import SecretFile
+from airflow_provider_ernest.spark.submit import SecretFile
 
 SECRET = "4d" * 32
 
@@ -22,9 +22,9 @@ SECRET = "4d" * 32
 TASK = """
 import signal, sys
 from pathlib import Path
-from airflow_provider_ernest.model.documents import Experiment
-from airflow_provider_ernest.operators.staged_sample import staged_sample
-from airflow_provider_ernest.spark.secret_file import SecretFile
+from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.operators.sample_run import staged_sample
+from airflow_provider_ernest.spark.submit import SecretFile
 home, method = Path(sys.argv[1]), sys.argv[2]
 secret = SecretFile(sys.argv[3])
 with staged_sample(

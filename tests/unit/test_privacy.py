@@ -13,15 +13,15 @@ import pytest
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.model.documents import Experiment
-from airflow_provider_ernest.model.storage.stored_documents import SHELVES
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.lineage import TellsLineage
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.operators.lineage import TellsLineage
-from airflow_provider_ernest.operators.locations import store_root
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import SHELVES
+from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
 from tests.unit.operators.decisions import choose_operator
 from tests.unit.operators.submissions import SECRET, events, handle, production

@@ -12,7 +12,7 @@ from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.setting_checks import require_sample_named
-from airflow_provider_ernest.specification import (
+from airflow_provider_ernest.settings import (
     BillingTerms,
     ConnectedCluster,
     DesignBounds,

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.sizes import in_words, machine_counts
+from airflow_provider_ernest.stated import in_words, machine_counts
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.specification import SizingGoal, UntrainedType
+from airflow_provider_ernest.settings import SizingGoal, UntrainedType
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,8 @@ from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.rendered import optional_document
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.specification import (
+from airflow_provider_ernest.settings import (
     BillingTerms,
     ConnectedCluster,
     DesignBounds,
@@ -24,6 +23,7 @@ from airflow_provider_ernest.specification import (
     SparkJob,
     UntrainedType,
 )
+from airflow_provider_ernest.stated import optional_document
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 

@@ -12,7 +12,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.specification import (
+from airflow_provider_ernest.settings import (
     ConnectedCluster,
     DesignBounds,
     SampledInput,

@@ -9,7 +9,10 @@ from __future__ import annotations
 import contextlib
 import enum
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
 
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -247,3 +250,19 @@ def explained(doing: str) -> Iterator[None]:
     except (BotoCoreError, ClientError) as error:
         # Without the cause: its text may hold the encoded authorisation message.
         raise as_ours(error, doing) from None
+
+
+# ---------------------------------------------------------------------------
+# What time it is for AWS: a wrong local clock must neither end living machines nor spare overdue ones.
+
+
+def time_of(answer: Mapping[str, Any]) -> datetime:
+    """When AWS gave an answer, by its own clock (header Date, to the second); with time zone.
+
+    The local time where the answer tells none, which AWS itself never leaves out.
+    """
+    headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
+    try:
+        return parsedate_to_datetime(headers["date"]).astimezone(UTC)
+    except (KeyError, ValueError):
+        return datetime.now(UTC)

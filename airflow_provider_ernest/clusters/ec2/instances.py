@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from airflow_provider_ernest.clusters.ec2.aws_clock import time_of
-from airflow_provider_ernest.clusters.ec2.aws_errors import explained
+from airflow_provider_ernest.clusters.ec2.aws_errors import explained, time_of
 from airflow_provider_ernest.clusters.ec2.identity import (
     CLUSTER_TAG,
     DEPLOYMENT_TAG,

@@ -3,24 +3,252 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
-from airflow_provider_ernest.clusters.culling import choose_culled, warnings_after
-from airflow_provider_ernest.clusters.ec2.assembly import make_handle, match_workers, scored
+from airflow_provider_ernest.clusters.base import EC2, ClusterHandle, CulledMachine, Machine
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
-from airflow_provider_ernest.clusters.ec2.instances import COMING_OR_THERE, TO_BE_ENDED, Instance
-from airflow_provider_ernest.clusters.ec2.readiness import ask_master, master_of
-from airflow_provider_ernest.clusters.ec2.waiting import Watch
-from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.clusters.ec2.instances import COMING_OR_THERE, TO_BE_ENDED, Instance, workers
+from airflow_provider_ernest.clusters.ec2.readiness import Watch, ask_master, master_of, web_url
+from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT
+from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.spark.master import MasterState
+from airflow_provider_ernest.spark.probe import Bandwidth, relative_to_median
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+
+
+# ---------------------------------------------------------------------------
+# From running machines to a cluster's handle: who is who, which are slow, which are kept.
+
+
+def match_workers(
+    instances: Sequence[Instance], state: MasterState, *, prices: PriceBook | None
+) -> tuple[Machine, ...]:
+    """The workers that both AWS and the Spark master count on, matched by their private addresses.
+
+    All are of one type, that of the most: others can only be left over from an attempt that was cut off.
+
+    Args:
+        instances: with the cluster's tag.
+        state: of the Spark master.
+        prices: None where they are not to be known.
+    """
+    registered = {worker.host: worker for worker in state.workers_alive}
+    of_type = Counter(i.instance_type for i in workers(instances) if i.private_address in registered)
+    kept_type = {name for name, _ in of_type.most_common(1)}
+    return tuple(
+        Machine(
+            worker_id=registered[instance.private_address].id,
+            host=instance.private_address,
+            cores=registered[instance.private_address].cores,
+            memory_megabytes=registered[instance.private_address].memory_megabytes,
+            instance_id=instance.id,
+            market=instance.market,
+            price_per_hour=(
+                prices.per_hour(instance.instance_type, instance.market, instance.zone) if prices else None
+            ),
+        )
+        for instance in workers(instances)
+        if instance.usable and instance.private_address in registered and instance.instance_type in kept_type
+    )
+
+
+def make_handle(
+    spec: EC2ClusterSpec,
+    cluster_name: str,
+    *,
+    instances: Sequence[Instance],
+    machines: Sequence[Machine],
+    prices: PriceBook | None,
+    region: str,
+    aws_conn_id: str | None,
+) -> ClusterHandle:
+    """The handle of a cluster of these workers.
+
+    Args:
+        spec: what was asked for.
+        cluster_name: value of the machines' tag.
+        instances: with the cluster's tag.
+        machines: the workers, as `match_workers` gives them.
+        prices: None where they are not to be known.
+        region: of AWS.
+        aws_conn_id: the Airflow connection through which it was launched.
+
+    Raises:
+        ClusterLostError: the master's machine or all workers have ended.
+    """
+    master = master_of(instances)
+    if master is None or not machines:
+        raise ClusterLostError(
+            f"Cluster {cluster_name} has lost its {'workers' if master else 'master'}.",
+            remedy="Look into the task's log and the EC2 console for why, and start it again.",
+        )
+    by_id = {instance.id: instance for instance in instances}
+    types = {by_id[machine.instance_id].instance_type for machine in machines if machine.instance_id}
+    return ClusterHandle(
+        kind=EC2,
+        name=cluster_name,
+        master_url=f"spark://{master.private_address}:{MASTER_PORT}",
+        web_url=web_url(master),
+        machines=tuple(machines),
+        instance_type=types.pop() if len(types) == 1 else spec.instance_type,
+        cores_per_machine=min(machine.cores for machine in machines),
+        expires_at=earliest_expiry([master, *(by_id[m.instance_id] for m in machines if m.instance_id)]),
+        python=spec.python,
+        authenticates=True,
+        encrypts=spec.network_encryption,
+        driver_host=spec.driver_host,
+        aws_conn_id=aws_conn_id,
+        region=region,
+        master=_master_machine(master, prices),
+    )
+
+
+def earliest_expiry(instances: Sequence[Instance]) -> str | None:
+    """ISO 8601; when the first of them ends itself; None where no tag can be read."""
+    moments = [instance.expires_at for instance in instances if instance.expires_at is not None]
+    first: datetime | None = min(moments, default=None)
+    return first.isoformat(timespec="seconds") if first else None
+
+
+def scored(machines: Sequence[Machine], measured: Mapping[str, Bandwidth]) -> tuple[Machine, ...]:
+    """The machines with what the probe measured on them, found by their addresses."""
+    return tuple(
+        replace(machine, bandwidth=measured.get(machine.host, machine.bandwidth)) for machine in machines
+    )
+
+
+def _master_machine(master: Instance, prices: PriceBook | None) -> Machine:
+    return Machine(
+        worker_id="",
+        host=master.private_address,
+        cores=0,
+        memory_megabytes=0,
+        instance_id=master.id,
+        market=master.market,
+        # Not that of a worker, which the user may have set.
+        price_per_hour=(
+            prices.listed_per_hour(master.instance_type, master.market, master.zone) if prices else None
+        ),
+    )
+
+
+# ---------------------------------------------------------------------------
+# Which machines of a cluster that was launched with a few in excess are ended again, and why.
+#
+# Ernest paper (NSDI 2016), section 4.2: launch some more machines than needed, measure, keep the fastest.
+
+
+def choose_culled(
+    machines: Sequence[Machine], *, keep: int, floor: float, smallest: int
+) -> list[CulledMachine]:
+    """The machines to end, the slowest first; their order in `machines` does not matter.
+
+    First stragglers, whose score is below the floor, then machines that were not measured, then the rest,
+    the slowest first, until `keep` remain. Stragglers that still remain are culled too, down to `smallest`.
+
+    Args:
+        machines: all that were launched.
+        keep: how many are wanted.
+        floor: the score below which a machine is a straggler.
+        smallest: how few may remain for the sake of culling stragglers; at most `keep`.
+
+    Raises:
+        InvalidParameterError: `smallest` is not from 1 to `keep`.
+    """
+    if not 1 <= smallest <= keep:
+        raise InvalidParameterError("smallest", smallest, f"is not from 1 to keep={keep}")
+    judged = sorted(_judge(machines, floor), key=lambda verdict: verdict.order)
+    stragglers = sum(verdict.is_straggler for verdict in judged)
+    surplus = max(0, len(judged) - keep)
+    culled = max(surplus, min(stragglers, len(judged) - smallest))
+    return [CulledMachine(machine=verdict.machine, reason=verdict.reason) for verdict in judged[:culled]]
+
+
+def warnings_after(machines: Sequence[Machine], *, floor: float) -> tuple[str, ...]:
+    """What to tell the user of stragglers among the machines that were kept.
+
+    Args:
+        machines: that were kept.
+        floor: the score below which a machine is a straggler.
+    """
+    judged = sorted(_judge(machines, floor), key=lambda verdict: verdict.order)
+    return tuple(
+        f"{verdict.machine.host} remains though it is slow: {verdict.measured}, below the floor of "
+        f"{floor:g}. The others will wait for it, and the runs take longer than on ordinary machines."
+        for verdict in judged
+        if verdict.is_straggler
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Verdict:
+    machine: Machine
+    floor: float
+    resource: str
+
+    @property
+    def score(self) -> float | None:
+        return None if self.machine.bandwidth is None else self.machine.bandwidth.score
+
+    @property
+    def is_straggler(self) -> bool:
+        return self.score is not None and self.score < self.floor
+
+    @property
+    def measured(self) -> str:
+        return f"{self.resource} {self.score:.2f} of the median"
+
+    @property
+    def reason(self) -> str:
+        if self.score is None:
+            return "not needed: its bandwidth was not measured"
+        if self.is_straggler:
+            return f"{self.measured}, below the floor of {self.floor:g}: a straggler"
+        return f"not needed: {self.measured}"
+
+    @property
+    def order(self) -> tuple[int, float, str, str, str]:
+        machine = self.machine
+        names = (machine.host, machine.worker_id, machine.instance_id or "")
+        if self.score is None:
+            return (1, 0.0, *names)
+        return (0 if self.is_straggler else 2, self.score, *names)
+
+
+def _judge(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
+    """Each machine with the resource that holds it back most, against the median of all."""
+    measured = {
+        str(index): machine.bandwidth
+        for index, machine in enumerate(machines)
+        if machine.bandwidth is not None
+    }
+    memory = relative_to_median({key: each.memory_gigabytes_per_second for key, each in measured.items()})
+    network = relative_to_median(
+        {
+            key: each.network_gigabytes_per_second
+            for key, each in measured.items()
+            if each.network_gigabytes_per_second is not None
+        }
+    )
+    return [
+        _Verdict(
+            machine=machine,
+            floor=floor,
+            resource="network" if key in network and network[key] < memory[key] else "memory",
+        )
+        for key, machine in ((str(index), machine) for index, machine in enumerate(machines))
+    ]
+
+
+# ---------------------------------------------------------------------------
+
 
 Probe = Callable[[ClusterHandle], Mapping[str, Bandwidth]]
 """Measures the machines of a cluster; the keys are their addresses."""

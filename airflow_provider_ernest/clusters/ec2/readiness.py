@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import logging
+import re
+import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
+from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, meaning_of, said
+from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines
 from airflow_provider_ernest.clusters.ec2.instances import Instance, masters, of_cluster, workers
-from airflow_provider_ernest.clusters.ec2.user_data import WEB_PORT
-from airflow_provider_ernest.exceptions import ClusterLostError
+from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT, WEB_PORT
+from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
 _READ_SECONDS = 5.0
@@ -171,3 +176,175 @@ def _failure(
             f"ended by themselves: {', '.join(ended)}"
         )
     return None
+
+
+# ---------------------------------------------------------------------------
+# Waiting, bounded, until a cluster's machines are there; and what a machine said that did not come.
+
+
+CONSOLE_LINES = 60
+"""How much of a machine's console output is logged."""
+
+# The form of `user_data.new_secret`: a setup script that traces its steps could have written it there.
+_LIKE_A_SECRET = re.compile(r"[0-9a-f]{64}")
+_CONSOLES = 3
+_LINES_IN_ERROR = 8
+_BUSY_SECONDS = 60.0
+
+_Answer = TypeVar("_Answer")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Watch:
+    """How a cluster is looked at while machines are launched into it.
+
+    Attributes:
+        ec2: a boto3 client.
+        guard: of the attempt.
+        read_master: reads the state of a Spark master.
+        log: of the task.
+        poll_seconds: between two looks.
+        overlooked: ids of machines that had ended before the attempt began.
+    """
+
+    ec2: Any
+    guard: AttemptGuard
+    read_master: ReadMaster
+    log: logging.Logger
+    poll_seconds: float
+    overlooked: Collection[str] = ()
+
+    @property
+    def cluster_name(self) -> str:
+        """Value of the machines' cluster tag."""
+        return self.guard.attempt.cluster_name
+
+    def instances(self, states: Sequence[str]) -> list[Instance]:
+        """The cluster's machines in these states; see `instances.of_cluster`."""
+        return self.patiently(lambda: of_cluster(self.ec2, self.cluster_name, states=states))
+
+    def look(self, *, wanted: int, smallest: int) -> Readiness:
+        """Look once; see `readiness.look`."""
+        return look(
+            self.ec2,
+            self.cluster_name,
+            wanted=wanted,
+            smallest=smallest,
+            read_master=self.read_master,
+            overlooked=self.overlooked,
+        )
+
+    def wait_until_ready(self, *, wanted: int, smallest: int, deadline: float) -> None:
+        """Wait until all launched workers are alive; when the time is up, those that are must be enough.
+
+        Args:
+            wanted: workers that were asked for.
+            smallest: fewer are a failure.
+            deadline: of the clock `time.monotonic`.
+
+        Raises:
+            ClusterStartError: too few came, the master ended, or the attempt was abandoned; with what the
+                machines said last.
+            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+        """
+        last_message = ""
+        while True:
+            self.guard.check()
+            readiness = self.patiently(lambda: self.look(wanted=wanted, smallest=smallest))
+            if readiness.message != last_message:
+                self.log.info("Cluster %s: %s", self.cluster_name, readiness.message)
+                last_message = readiness.message
+            if readiness.ready:
+                return
+            if readiness.failed:
+                raise self._failure(f"did not start: {readiness.failed}", readiness)
+            if time.monotonic() >= deadline:
+                self._go_on_or_fail(readiness, smallest)
+                return
+            self.guard.sleep(min(self.poll_seconds, max(0.0, deadline - time.monotonic())))
+
+    def patiently(self, call: Callable[[], _Answer]) -> _Answer:
+        """Call AWS, and call again when it is busy: machines that boot or run are not ended for that.
+
+        Raises:
+            ClusterError: it stays busy.
+        """
+        deadline = time.monotonic() + _BUSY_SECONDS
+        while True:
+            try:
+                return call()
+            except ClusterError as error:
+                if time.monotonic() >= deadline:
+                    raise
+                self.log.warning("Trying again after: %s", error.message)
+                self.guard.sleep(self.poll_seconds)
+
+    def _go_on_or_fail(self, readiness: Readiness, smallest: int) -> None:
+        if readiness.alive < smallest:
+            raise self._failure(f"was not ready in time: {readiness.message}", readiness)
+        self.log.warning(
+            "The time is up; going on with %d workers, and ending %d that did not come: %s",
+            readiness.alive,
+            len(readiness.waited_for),
+            ", ".join(readiness.waited_for),
+        )
+        self._show_consoles(readiness.waited_for)
+        end_machines(self.ec2, readiness.waited_for)
+
+    def _failure(self, what: str, readiness: Readiness) -> ClusterStartError:
+        self.guard.check()  # machines that were ended on purpose did not fail
+        ended = [entry.split(" ", 1)[0] for entry in readiness.ended]
+        suspects = [*ended, *readiness.waited_for] if readiness.failed else [*readiness.waited_for, *ended]
+        last_words = self._show_consoles(suspects)
+        remedy = "Look at what the machines said, in the task's log."
+        if self._master_is_deaf():
+            ports = f"{MASTER_PORT} and {WEB_PORT}"
+            remedy += (
+                f" If the master has booted: let the security groups admit this host to its ports {ports}."
+            )
+        return ClusterStartError(f"Cluster {self.cluster_name} {what}.{last_words}", remedy=remedy)
+
+    def _master_is_deaf(self) -> bool:
+        try:
+            instances = of_cluster(self.ec2, self.cluster_name)
+        except ClusterError:
+            return False
+        master = master_of(instances)
+        state, _ = ask_master(instances, self.read_master)
+        return master is not None and master.state == "running" and state is None
+
+    def _show_consoles(self, ids: Sequence[str]) -> str:
+        """Log what up to three machines wrote to their consoles; returns the last lines for the error."""
+        if not ids:
+            return ""
+        last_words = ""
+        for instance_id in ids[:_CONSOLES]:
+            lines = console_lines(self.ec2, instance_id)
+            self.log.warning("Console of %s ends with:\n%s", instance_id, "\n".join(lines) or "(nothing yet)")
+            if lines and not last_words:
+                last_words = f" {instance_id} said last:\n" + "\n".join(lines[-_LINES_IN_ERROR:]) + "\n"
+        return last_words
+
+
+def console_lines(ec2: Any, instance_id: str) -> list[str]:
+    """The last lines of a machine's console output, without what looks like a secret.
+
+    Needs the permission ec2:GetConsoleOutput.
+
+    Args:
+        ec2: a boto3 client.
+        instance_id: of the machine.
+    """
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        try:
+            answer = ec2.get_console_output(InstanceId=instance_id, Latest=True)
+        except ClientError as error:
+            if meaning_of(error) not in (Meaning.NOT_HERE, Meaning.WRONG) or "InstanceID" in code_of(error):
+                raise
+            answer = ec2.get_console_output(InstanceId=instance_id)  # only Nitro types tell their latest
+    except (BotoCoreError, ClientError) as error:
+        return [f"(AWS does not give its console output: {said(error)})"]
+    text = _LIKE_A_SECRET.sub("***", answer.get("Output") or "")
+    return [line.rstrip() for line in text.splitlines()][-CONSOLE_LINES:]

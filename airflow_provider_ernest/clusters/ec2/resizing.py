@@ -8,12 +8,11 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2.attempt import Attempt
-from airflow_provider_ernest.clusters.ec2.guarding import AttemptGuard
-from airflow_provider_ernest.clusters.ec2.identity import TRY_TAG
+from airflow_provider_ernest.clusters.ec2.cluster import ClientMaker, RunningCluster
+from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard
+from airflow_provider_ernest.clusters.ec2.identity import TRY_TAG, Attempt
 from airflow_provider_ernest.clusters.ec2.instances import Instance, add_tags, of_cluster, workers
 from airflow_provider_ernest.clusters.ec2.readiness import ReadMaster, master_of
-from airflow_provider_ernest.clusters.ec2.running import ClientMaker, RunningCluster
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.spark.master import read_state
 
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
     from airflow_provider_ernest.clusters.ec2.measuring import Probe
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
+    from airflow_provider_ernest.clusters.ec2.readiness import Watch
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-    from airflow_provider_ernest.clusters.ec2.waiting import Watch
 
 _log = logging.getLogger(__name__)
 
@@ -114,10 +113,9 @@ class ClusterResize:
     def _grow(
         self, watch: Watch, master: Instance, present: list[Instance], *, every: list[Instance]
     ) -> None:
-        from airflow_provider_ernest.clusters.ec2.launching import Launcher
+        from airflow_provider_ernest.clusters.ec2.cluster import secret_of_master
+        from airflow_provider_ernest.clusters.ec2.launching import Fleet, Launcher
         from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
-        from airflow_provider_ernest.clusters.ec2.secret import secret_of_master
-        from airflow_provider_ernest.clusters.ec2.workers import Fleet
 
         deadline = time.monotonic() + self._spec.start_timeout_seconds
         plan = check_before_launch(self._spec, ec2=self._ec2, ssm=lambda: self._client("ssm"))
@@ -161,7 +159,7 @@ class ClusterResize:
         return replace(handle, culled=(*self._handle.culled, *handle.culled))
 
     def _watch(self, every: list[Instance]) -> Watch:
-        from airflow_provider_ernest.clusters.ec2.waiting import Watch
+        from airflow_provider_ernest.clusters.ec2.readiness import Watch
 
         return Watch(
             ec2=self._ec2,

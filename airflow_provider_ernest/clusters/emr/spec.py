@@ -2,12 +2,158 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.emr.spec_checks import check_bootstrap_action, check_spec
-from airflow_provider_ernest.model.documents import Document
+from airflow_provider_ernest.clusters.local_spec import (
+    MIN_MEMORY_MEGABYTES,
+    is_line,
+    require_number,
+    require_price,
+    require_whole,
+)
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.stated import is_template
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+# ---------------------------------------------------------------------------
+# What a specification of an EMR cluster must satisfy, checked before anything is launched.
+
+
+# The limits of EMR's AutoTerminationPolicy.
+_IDLE_SECONDS = (60, 604_800)
+_OPTIONAL_COUNTS = {
+    "cores_per_machine": 1,
+    "ebs_gigabytes": 1,
+    "memory_megabytes_per_machine": MIN_MEMORY_MEGABYTES,
+}
+_RELEASE = re.compile(r"emr-(\d+)\.(\d+)\.(\d+)")
+_S3_ADDRESS = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+_TEXTS = (
+    "instance_type",
+    "master_instance_type",
+    "subnet",
+    "service_role",
+    "job_flow_role",
+    "key_name",
+    "master_security_group",
+    "core_security_group",
+    "service_access_security_group",
+    "security_configuration",
+    "ebs_volume_type",
+    "python",
+)
+_OUR_TAGS = ("ernest:", "aws:")
+
+
+def check_spec(spec: EmrClusterSpec) -> None:
+    """Refuse what cannot work.
+
+    Raises:
+        InvalidParameterError: a value that cannot work.
+    """
+    require_whole("machines", spec.machines, minimum=1)
+    least, most = _IDLE_SECONDS
+    require_whole("idle_timeout_seconds", spec.idle_timeout_seconds, minimum=least, maximum=most)
+    for name, minimum in _OPTIONAL_COUNTS.items():
+        if getattr(spec, name) is not None:
+            require_whole(name, getattr(spec, name), minimum=minimum)
+    for name in ("time_to_live_seconds", "start_timeout_seconds"):
+        require_number(name, getattr(spec, name), minimum=1, unit="seconds")
+    if spec.price_per_hour is not None:
+        require_price("price_per_hour", spec.price_per_hour)
+    _check_types(spec)
+    _check_texts(spec)
+
+
+def _check_texts(spec: EmrClusterSpec) -> None:
+    for name in ("instance_type", "service_role", "job_flow_role", "ebs_volume_type"):
+        if not getattr(spec, name):
+            raise InvalidParameterError(name, getattr(spec, name), "is empty")
+    for name in ("log_uri", "event_log_uri"):
+        require_s3_folder(name, getattr(spec, name))
+    _check_release(spec.release_label)
+    if "Spark" not in spec.applications:
+        raise InvalidParameterError(
+            "applications", spec.applications, "lack Spark", remedy="Add 'Spark', written so."
+        )
+    for tag in spec.tags:
+        if tag.startswith(_OUR_TAGS):
+            raise InvalidParameterError(
+                "tags", tag, f"begins with one of {_OUR_TAGS}, which are not yours to set"
+            )
+
+
+def _check_types(spec: EmrClusterSpec) -> None:
+    for name in _TEXTS:
+        value = getattr(spec, name)
+        if value is not None and not is_line(value):
+            raise InvalidParameterError(name, value, "is not a text of one line")
+    for name in ("applications", "bootstrap_actions", "configurations"):
+        if not isinstance(getattr(spec, name), tuple | list):
+            raise InvalidParameterError(
+                name, getattr(spec, name), "is no tuple", remedy=f"Write {name}=(...,), one for each."
+            )
+    if not isinstance(spec.tags, Mapping):
+        raise InvalidParameterError("tags", spec.tags, "is no mapping of names to values")
+
+
+def check_bootstrap_action(action: BootstrapAction) -> None:
+    """Refuse what EMR cannot fetch.
+
+    Raises:
+        InvalidParameterError: a path that is not on S3.
+    """
+    if not action.path.startswith("s3://"):
+        raise InvalidParameterError(
+            "bootstrap_actions", action.path, "is not on S3", remedy="Upload the script and write s3://..."
+        )
+
+
+def require_s3_folder(parameter: str, uri: object) -> None:
+    """Refuse what is no s3:// address of a folder.
+
+    Raises:
+        InvalidParameterError: it is none.
+    """
+    address = _S3_ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
+    if address is None:
+        raise InvalidParameterError(
+            parameter, uri, "is no folder on S3", remedy="Write s3://BUCKET/FOLDER, in plain characters."
+        )
+    if not _BUCKET.fullmatch(address["bucket"]):
+        raise InvalidParameterError(
+            parameter,
+            uri,
+            f"names a bucket {address['bucket']!r} that cannot be",
+            remedy="Names of buckets have 3 to 63 lower-case letters, digits, dots and hyphens.",
+        )
+
+
+def _check_release(label: str) -> None:
+    release = _RELEASE.fullmatch(label)
+    if release is None:
+        raise InvalidParameterError(
+            "release_label", label, "is no release of EMR", remedy="Write it as 'emr-7.5.0'."
+        )
+    version = tuple(int(part) for part in release.groups())
+    if version < (5, 30, 0) or (6, 0, 0) <= version < (6, 1, 0):
+        raise InvalidParameterError(
+            "release_label",
+            label,
+            "has no auto-termination policy, without which a forgotten job flow would run on",
+            remedy="Use 5.30.0 or a later 5.x, or 6.1.0 or later.",
+        )
+
+
+# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -111,3 +257,114 @@ class EmrClusterSpec(Document):
     def type_of_master(self) -> str:
         """The master's instance type."""
         return self.master_instance_type or self.instance_type
+
+
+# ---------------------------------------------------------------------------
+# A sample run as the command of a step: spark-submit through EMR's command-runner.jar.
+
+
+_PATHS = {
+    "jars": "--jars",
+    "py_files": "--py-files",
+    "files": "--files",
+    "archives": "--archives",
+}
+_TEXT_OPTIONS = {
+    "java_class": "--class",
+    "packages": "--packages",
+    "exclude_packages": "--exclude-packages",
+    "repositories": "--repositories",
+    "driver_memory": "--driver-memory",
+    "driver_class_path": "--driver-class-path",
+    "yarn_queue": "--queue",
+}
+OPTIONS = (*_PATHS, *_TEXT_OPTIONS)
+"""The arguments of SparkSubmitHook that a step knows too."""
+
+_REMOTE = ("s3://", "s3a://", "hdfs://", "https://", "local:/")
+# The step may have waited for others: how much time it has left is known only when it begins. All that
+# differs from step to step comes as arguments, which the shell does not read as its own language.
+_UNTIL_DEADLINE = (
+    'left=$(( $1 - $(date +%s) )); shift; [ "$left" -gt 0 ] || exit 124; '
+    'exec timeout --kill-after=30 "$left" "$@"'
+)
+
+
+def submit_arguments(
+    *,
+    application: str,
+    application_args: Sequence[str],
+    name: str,
+    conf: Mapping[str, str],
+    options: Mapping[str, Any],
+    deadline: float,
+) -> list[str]:
+    """The arguments of command-runner.jar.
+
+    The driver runs on the master machine ("client"), so that the run's machines have its executors alone.
+    `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for one. A
+    step that begins after its deadline ends at once, with the exit code of `timeout`, 124.
+
+    Args:
+        application: address that the master machine can read.
+        application_args: of the application.
+        name: of the application.
+        conf: Spark properties.
+        options: of `OPTIONS`, named as the arguments of SparkSubmitHook.
+        deadline: when the step must have ended, in seconds since the epoch.
+
+    Raises:
+        InvalidParameterError: an option that a step does not know, or a file that EMR cannot read.
+    """
+    command = ["bash", "-c", _UNTIL_DEADLINE, "until-deadline", str(int(deadline))]
+    command += ["spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", name]
+    for option, value in options.items():
+        if value in (None, ""):
+            continue
+        command += [_switch(option), _checked(option, value)]
+    for property_name, value in conf.items():
+        command += ["--conf", f"{property_name}={value}"]
+    return [*command, application, *map(str, application_args)]
+
+
+def require_step_options(options: Mapping[str, Any]) -> None:
+    """Refuse options that a step does not know, or that name files which EMR cannot read.
+
+    Raises:
+        InvalidParameterError: there is one.
+    """
+    for option, value in options.items():
+        if value not in (None, "") and not is_template(value):
+            _switch(option)
+            _checked(option, value)
+
+
+def is_remote(path: str) -> bool:
+    """Whether EMR's machines can read a path: on S3, HDFS or the web, or local: for a file of their own."""
+    return path.startswith(_REMOTE)
+
+
+def _switch(option: str) -> str:
+    switch = _PATHS.get(option) or _TEXT_OPTIONS.get(option)
+    if switch is None:
+        raise InvalidParameterError(
+            "submit_options",
+            option,
+            "is not known to a step of EMR",
+            remedy=f"Known are: {', '.join(sorted(OPTIONS))}; Spark properties belong in conf.",
+        )
+    return switch
+
+
+def _checked(option: str, value: Any) -> str:
+    text = str(value)
+    if option in _PATHS:
+        for path in text.split(","):
+            if not is_remote(path.strip()):
+                raise InvalidParameterError(
+                    f"submit_options[{option!r}]",
+                    path.strip(),
+                    "is a local path, which the machines of EMR cannot read",
+                    remedy="Upload it and write s3://..., or local:///PATH for a file on the machines.",
+                )
+    return text

@@ -18,7 +18,7 @@ from airflow_provider_ernest.operators import sample_run
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.training_branch import RUN_NAME
+from airflow_provider_ernest.task_group import RUN_NAME
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
@@ -60,7 +60,7 @@ class EC2ClusterOperator(BaseOperator):
 def made_up_machine(number: int) -> Machine:
     """A machine as the bandwidth probe would have found it; the last one is slow."""
     from airflow_provider_ernest.clusters.base import Machine
-    from airflow_provider_ernest.spark.bandwidth import Bandwidth
+    from airflow_provider_ernest.spark.probe import Bandwidth
 
     memory, network = (6.1, 0.41) if number == 4 else (10.0 - 0.1 * number, 0.62 - 0.01 * number)
     return Machine(
@@ -81,8 +81,8 @@ class SampleRunOperator(sample_run.SampleRunOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Take the formula's time; no two runs are alike."""
-        from airflow_provider_ernest.model.documents import Experiment, Observation
-        from airflow_provider_ernest.operators.origins import origin_of
+        from airflow_provider_ernest.documents import Experiment, Observation
+        from airflow_provider_ernest.operators.task_context import origin_of
 
         experiment = Experiment.from_dict(self.experiment)
         seconds = run(

@@ -10,7 +10,7 @@ from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]

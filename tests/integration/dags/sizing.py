@@ -8,7 +8,7 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.dag import ernest_dag
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]

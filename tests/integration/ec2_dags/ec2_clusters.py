@@ -9,13 +9,12 @@ from typing import Any
 
 from airflow.sdk import DAG, task
 
-from airflow_provider_ernest.model.documents import Experiment
+from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
-from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator, TerminateClusterOperator
 
 CLUSTER = json.loads(os.environ["ERNEST_TEST_EC2_CLUSTER"])
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LinearRegression
 
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.model.terms import ERNEST, OPTEX
+from airflow_provider_ernest.prediction.terms import ERNEST, OPTEX
 from benchmarks.accuracy.amdahl import BatchAmdahl, OnlineAmdahl
 from benchmarks.accuracy.combination import Bell, LocalForecast
 from benchmarks.accuracy.evaluation import pool

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest.model import run_profile
+from airflow_provider_ernest import run_profile
 from benchmarks.clarity.prior_runs import JOBS, prior_scenarios, samples
 from benchmarks.clarity.questions import QUESTIONS
 from benchmarks.clarity.report import answers, report_lines

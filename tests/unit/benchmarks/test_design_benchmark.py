@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.costs import relative_time
+from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.costs import relative_time
-from airflow_provider_ernest.model.design.targets import Targets
 from benchmarks.design import __main__ as program
 from benchmarks.design import prediction, trials
 from benchmarks.design.rivals import CHEAPEST, CHOICES, Task

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.life.drift import evidence_of
+from airflow_provider_ernest.learning.drift import evidence_of
 from benchmarks.learning import __main__ as program
 from benchmarks.learning import fit_time, measured_drift, simulated_drift
 from benchmarks.learning.prediction import Predicted, prediction_table, unfavourable

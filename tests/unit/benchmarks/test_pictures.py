@@ -8,10 +8,10 @@ import pytest
 
 pytest.importorskip("matplotlib")
 
-from airflow_provider_ernest.model import terms
-from airflow_provider_ernest.model.extension import extend_terms
-from airflow_provider_ernest.model.prediction import contributions, predict_interval, predict_seconds
-from airflow_provider_ernest.model.terms import TERMS
+from airflow_provider_ernest.prediction import terms
+from airflow_provider_ernest.prediction.predict import contributions, predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.terms import TERMS
+from airflow_provider_ernest.prediction.training import extend_terms
 from benchmarks.pictures.__main__ import main, pictures
 from benchmarks.pictures.drawing import BACKGROUND, DARK, INK, write
 from benchmarks.pictures.simulated import PRODUCTION_MACHINES, model, production_seconds, sample_runs

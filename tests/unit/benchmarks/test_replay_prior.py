@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.spark.replay.replaying import replay
+from airflow_provider_ernest.clarity.replay import replay
 from benchmarks.replay_prior import __main__ as program
 from benchmarks.replay_prior.jobs import JOBS
 from benchmarks.replay_prior.replayed import GRID_MACHINES, GRID_SCALE, Replayed

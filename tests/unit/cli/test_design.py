@@ -5,8 +5,8 @@ import pytest
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.cli.runs_file import runs_of
-from airflow_provider_ernest.model.design.sequential import Proposal
-from airflow_provider_ernest.model.documents import Design
+from airflow_provider_ernest.design.sequential import Proposal
+from airflow_provider_ernest.documents import Design
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 
 BOUNDS = [

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.cli.files import refuse_to_overwrite, write_text
+from airflow_provider_ernest.cli.command import refuse_to_overwrite, write_text
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.model.results import Decision, Model
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Decision, Model
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.cli.conftest import csv_of_runs, seconds_of
 
 

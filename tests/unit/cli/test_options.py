@@ -2,7 +2,7 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from airflow_provider_ernest.cli.options import machine_numbers, name_of_job
+from airflow_provider_ernest.cli.command import machine_numbers, name_of_job
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.cli.runs_file import read_runs, runs_of
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidDocumentError, MissingResourceError
-from airflow_provider_ernest.model.documents import Observation
 from tests.unit.cli.conftest import RUNS, csv_of_runs
 
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.model.storage.digests import sealed
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.cli.test_store import run
 from tests.unit.model.sample_records import a_decision, a_model
 from tests.unit.model.stored_examples import save_all

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.storage.set_aside import list_set_aside
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import list_set_aside
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import ago, observation, save_all
 

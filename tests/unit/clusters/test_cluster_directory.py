@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from airflow_provider_ernest.clusters.directory import ClusterDirectory, ClusterState, KeeperOrder, tail
+from airflow_provider_ernest.clusters.local import ClusterDirectory, ClusterState, KeeperOrder, tail
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
 from airflow_provider_ernest.processes import ProcessIdentity
@@ -117,7 +117,7 @@ def test_the_tail_of_a_log_names_its_file(tmp_path):
 HOLDER = """
 import sys
 from pathlib import Path
-from airflow_provider_ernest.clusters.directory import ClusterDirectory
+from airflow_provider_ernest.clusters.local import ClusterDirectory
 with ClusterDirectory(Path(sys.argv[1])).starting(wait_seconds=0):
     print("holds", flush=True)
     sys.stdin.readline()

@@ -5,9 +5,9 @@ import random
 import pytest
 
 from airflow_provider_ernest.clusters.base import Machine
-from airflow_provider_ernest.clusters.culling import choose_culled, warnings_after
+from airflow_provider_ernest.clusters.ec2.measuring import choose_culled, warnings_after
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.bandwidth import Measurement, rate
+from airflow_provider_ernest.spark.probe import Measurement, rate
 
 
 def machine(host: str) -> Machine:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.clusters import existing
+from airflow_provider_ernest.clusters.base import reopen
 from airflow_provider_ernest.clusters.existing import ExistingCluster, ExistingClusterSpec
-from airflow_provider_ernest.clusters.kinds import reopen
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
 
 

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.clusters.base import reopen
 from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
-from airflow_provider_ernest.clusters.kinds import reopen
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.exceptions import ClusterError
 

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.clusters.local import LocalCluster, LocalClusterSpec
+from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, InvalidDocumentError, InvalidParameterError
 
 

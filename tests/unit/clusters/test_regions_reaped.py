@@ -10,7 +10,7 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.emr import job_flows
+from airflow_provider_ernest.clusters.emr import cluster
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
 from airflow_provider_ernest.clusters.reaping import ReapReport, reap_regions
 from airflow_provider_ernest.exceptions import ClusterError
@@ -62,7 +62,7 @@ class Account:
 def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
-    monkeypatch.setattr(job_flows, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "_POLL_SECONDS", 0.0)
     with mock_aws():
         yield Account()
 

@@ -13,8 +13,8 @@ import pytest
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.prediction.training import train
 
 try:
     from airflow.dag_processing.dagbag import DagBag

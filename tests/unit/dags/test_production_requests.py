@@ -13,8 +13,8 @@ from airflow.providers.common.compat.sdk import XComNotFound
 from botocore.client import BaseClient
 from moto import mock_aws
 
-from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.operators.rendered import optional_document
+from airflow_provider_ernest.documents import DecisionRecord
+from airflow_provider_ernest.stated import optional_document
 from tests.unit.dags.example_run import ExampleRun, handle
 
 REGION = "eu-west-1"

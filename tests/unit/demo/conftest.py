@@ -1,14 +1,11 @@
 import pytest
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.choice import choose
-from airflow_provider_ernest.model.documents import Design, Experiment, Observation
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.run_record import RunRecord
+from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Billing, Design, Experiment, Observation
+from airflow_provider_ernest.eventlog.run_facts import RunRecord
+from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
+from airflow_provider_ernest.prediction.training import train
 from benchmarks.demo.report import Outcome
 from tests.unit.plugin.bottleneck_examples import report as bottleneck_report
 from tests.unit.spark.logs import task_table

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.downstream.machines import MachineShape
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.results import Decision
+from airflow_provider_ernest.decision.forms.machines import MachineShape
+from airflow_provider_ernest.documents import Billing, Configuration, Decision
 
 # Cores and gigabytes of machines of Amazon's, and of one under YARN.
 WHOLE = {

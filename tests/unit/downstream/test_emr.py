@@ -1,9 +1,8 @@
 import pytest
 
-from airflow_provider_ernest.clusters.emr.instance_types import executor_rooms
-from airflow_provider_ernest.downstream.emr import instance_groups, step_arguments
-from airflow_provider_ernest.downstream.machines import MachineShape
-from airflow_provider_ernest.downstream.memory import megabytes
+from airflow_provider_ernest.clusters.emr.cluster import executor_rooms
+from airflow_provider_ernest.decision.forms.aws import instance_groups, step_arguments
+from airflow_provider_ernest.decision.forms.machines import MachineShape, megabytes
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.downstream.decisions import SHAPES, WHOLE, decision, mix
 

@@ -1,8 +1,8 @@
 import pytest
 
-from airflow_provider_ernest.downstream.databricks import databricks_cluster
-from airflow_provider_ernest.downstream.glue import glue_workers
-from airflow_provider_ernest.downstream.machines import MachineShape
+from airflow_provider_ernest.decision.forms.aws import glue_workers
+from airflow_provider_ernest.decision.forms.databricks import databricks_cluster
+from airflow_provider_ernest.decision.forms.machines import MachineShape
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from tests.unit.downstream.decisions import SHAPES, decision, mix
 

@@ -1,7 +1,6 @@
 import pytest
 
-from airflow_provider_ernest.downstream.machines import MachineShape
-from airflow_provider_ernest.downstream.memory import filling, megabytes, memory_within
+from airflow_provider_ernest.decision.forms.machines import MachineShape, filling, megabytes, memory_within
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
 SHAPE = MachineShape(cores=4, memory_megabytes=10_000)

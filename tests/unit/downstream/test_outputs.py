@@ -2,8 +2,8 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.downstream.machines import MachineShape
-from airflow_provider_ernest.downstream.outputs import outputs
+from airflow_provider_ernest.decision.forms.all_forms import outputs
+from airflow_provider_ernest.decision.forms.machines import MachineShape
 from tests.unit.downstream.decisions import SHAPES, decision, mix
 
 ALL = {

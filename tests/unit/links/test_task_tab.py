@@ -6,7 +6,7 @@ from urllib.parse import unquote, urljoin
 
 import pytest
 
-from airflow_provider_ernest.links.task_tab import task_tab, task_tab_path
+from airflow_provider_ernest.links.spark_history import task_tab, task_tab_path
 
 RUN = "manual__2026-01-01T00:00:00+00:00"
 

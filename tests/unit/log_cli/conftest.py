@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest import command_line
-from airflow_provider_ernest.spark.log_reading.files import open_lines
+from airflow_provider_ernest.eventlog.files import open_lines
 
 LOG = Path(__file__).parent / "event_logs" / "shuffle.zstd"
 """Of a run whose hosts had slow links, made by ``python -m benchmarks.clarity --keep`` and scrubbed by

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.optex.job_profiles import predicted_phases
-from airflow_provider_ernest.model.optex.profile import JobProfile
-from airflow_provider_ernest.model.run_profile import RunProfile
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.profiling.profile import profile_run
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.prediction.optex import JobProfile, predicted_phases
+from airflow_provider_ernest.run_profile import RunProfile
 from tests.unit.log_cli.conftest import LOG, Analyze
 
 

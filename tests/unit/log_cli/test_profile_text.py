@@ -2,9 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.log_cli.profile_text import overview_lines, profile_lines
-from airflow_provider_ernest.log_cli.stage_text import MOST_STAGES
-from airflow_provider_ernest.model.run_profile import FIRST_TASK, SLOW_HOST, RunProfile, StragglerCause
+from airflow_provider_ernest.cli.analyze_text import MOST_STAGES, overview_lines, profile_lines
+from airflow_provider_ernest.run_profile import FIRST_TASK, SLOW_HOST, RunProfile, StragglerCause
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
 
 WIDTH = 110

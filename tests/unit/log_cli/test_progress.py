@@ -2,7 +2,7 @@ import threading
 
 import pytest
 
-from airflow_provider_ernest.log_cli.progress import progress
+from airflow_provider_ernest.cli.analyze import progress
 
 
 class Told:

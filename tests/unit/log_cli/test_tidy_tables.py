@@ -3,10 +3,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from airflow_provider_ernest.cli import analyze as tidy_tables
+from airflow_provider_ernest.cli.analyze import FILES, refuse_tables, write_tables
+from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.log_cli import tidy_tables
-from airflow_provider_ernest.log_cli.tidy_tables import FILES, refuse_tables, write_tables
-from airflow_provider_ernest.spark.event_log import read_event_log
 from tests.unit.log_cli.conftest import LOG, Analyze
 from tests.unit.spark.logs import event_log, executor, stage, task
 

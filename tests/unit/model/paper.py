@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.documents import Observation
 from benchmarks.table1 import TABLE_1, seconds_of
 
 __all__ = ["TABLE_1", "observe", "seconds_of"]

@@ -1,13 +1,13 @@
 """Profiles of runs and reports of what binds a job, as a store keeps them."""
 
-from airflow_provider_ernest.model.bottlenecks import (
+from airflow_provider_ernest.documents import (
     SAMPLE,
     BottleneckReport,
     ProfileRecord,
     ReplayOpinion,
     TwoOpinions,
 )
-from airflow_provider_ernest.model.run_profile import (
+from airflow_provider_ernest.run_profile import (
     BLOCKING,
     CPU,
     DISK,

@@ -1,9 +1,17 @@
 """Small documents of a store, without fitting anything."""
 
-from airflow_provider_ernest.model.documents import Configuration, Observation, Origin
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.results import Decision, FittedTerm, Model, Validation
-from airflow_provider_ernest.model.storage.catalogue import MODEL, CatalogueEntry
+from airflow_provider_ernest.documents import (
+    Configuration,
+    Decision,
+    DecisionRecord,
+    FittedTerm,
+    Model,
+    Observation,
+    Origin,
+    ProductionRun,
+    Validation,
+)
+from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 
 ORIGIN = Origin(
     dag_id="nightly", run_id="manual__2026-01-01", task_id="ernest.fit", map_index=2, try_number=3

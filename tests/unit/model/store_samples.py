@@ -3,10 +3,9 @@
 import os
 import time
 
-from airflow_provider_ernest.model.documents import Observation, RunConditions
-from airflow_provider_ernest.model.records import CODE, ModelMark, ObservationRecord
-from airflow_provider_ernest.model.storage.catalogue_entry import DECISION, MARK, MODEL, PRODUCTION_RUN
-from airflow_provider_ernest.model.storage.stored_documents import BOTTLENECK_REPORT, OBSERVATION, PROFILE
+from airflow_provider_ernest.documents import CODE, ModelMark, Observation, ObservationRecord, RunConditions
+from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN
+from airflow_provider_ernest.store.stored_documents import BOTTLENECK_REPORT, OBSERVATION, PROFILE
 
 from .profile_samples import a_bottleneck_report, a_profile
 from .sample_records import WHEN, a_decision, a_model, a_production_run

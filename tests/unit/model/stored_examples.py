@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.model.records import ModelMark, ObservationRecord
+from airflow_provider_ernest.documents import ModelMark, ObservationRecord
 from tests.unit.model.profile_samples import a_bottleneck_report, a_profile
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 

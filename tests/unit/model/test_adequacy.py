@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
-from airflow_provider_ernest.model.adequacy import check_adequacy
-from airflow_provider_ernest.model.predictors import METHODS
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.prediction.training import check_adequacy, train
+from airflow_provider_ernest.settings import METHODS
 
 from .paper import observe, seconds_of
 

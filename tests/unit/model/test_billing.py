@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from airflow_provider_ernest.documents import BilledCost, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.billing import BilledCost, Billing
 
 HOUR = 3600.0
 

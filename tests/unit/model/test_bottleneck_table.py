@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from airflow_provider_ernest.model.bottleneck_table import bottleneck_table, disagreement
-from airflow_provider_ernest.model.bottlenecks import BottleneckReport, ReplayOpinion, TwoOpinions
-from airflow_provider_ernest.model.run_profile import Advice, ResourceLimit, StragglerCause
+from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table, disagreement
+from airflow_provider_ernest.documents import BottleneckReport, ReplayOpinion, TwoOpinions
+from airflow_provider_ernest.run_profile import Advice, ResourceLimit, StragglerCause
 
 
 def opinions(*replayed: float) -> ReplayOpinion:

@@ -5,20 +5,17 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.decision.choice import Goal as AnyGoal
+from airflow_provider_ernest.decision.choice import choose as choose_of
+from airflow_provider_ernest.decision.choice import choose_among, consider, decide_on, most_probable
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Alternative, Billing, Decision, RunMetrics
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.model import terms
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.choice import choose as choose_of
-from airflow_provider_ernest.model.choice import choose_among, consider, decide_on
-from airflow_provider_ernest.model.documents import RunMetrics
-from airflow_provider_ernest.model.goals import Goal as AnyGoal
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.prediction import predict_interval
-from airflow_provider_ernest.model.predictors import METHODS
-from airflow_provider_ernest.model.results import Alternative, Decision
-from airflow_provider_ernest.model.terms import Term, basis, register
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.model.unreachable import most_probable
+from airflow_provider_ernest.prediction import terms
+from airflow_provider_ernest.prediction.predict import predict_interval
+from airflow_provider_ernest.prediction.terms import Term, basis, register
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import METHODS
 
 from .paper import observe
 

@@ -4,15 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.billing import BilledCost, Billing
-from airflow_provider_ernest.model.choice import choose, consider, decide_on
-from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.results import Alternative, Decision
-from airflow_provider_ernest.model.same_cost import SameCost, TypeAtRate
-from airflow_provider_ernest.model.tables import decision_table, same_cost_table
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.decision.choice import Goal, choose, consider, decide_on
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
+from airflow_provider_ernest.documents import Alternative, BilledCost, Billing, Configuration, Decision
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.views.tables import decision_table, same_cost_table
 
 from .paper import observe, seconds_of
 

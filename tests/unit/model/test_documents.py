@@ -7,21 +7,29 @@ import sys
 
 import pytest
 
-from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior, TermBelief
-from airflow_provider_ernest.model.billing import BilledCost, Billing
-from airflow_provider_ernest.model.document import SCHEMA
-from airflow_provider_ernest.model.documents import (
+from airflow_provider_ernest.documents import (
+    Alternative,
+    AveragingPrior,
+    BilledCost,
+    Billing,
     CandidateRange,
     Configuration,
+    Decision,
     Design,
     Experiment,
+    FittedTerm,
+    Fold,
+    Model,
     Observation,
     Origin,
     RunMetrics,
+    TermBelief,
+    TrainedMachine,
+    TrainingCluster,
+    Validation,
 )
-from airflow_provider_ernest.model.results import Alternative, Decision, FittedTerm, Fold, Model, Validation
-from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
+from airflow_provider_ernest.json_document import SCHEMA
 
 from .sample_records import a_decision, a_production_run, an_entry
 
@@ -250,7 +258,7 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import make_dataclass
 from threading import Barrier
-from airflow_provider_ernest.model.document import Document
+from airflow_provider_ernest.json_document import Document
 
 sys.setswitchinterval(1e-6)
 together = Barrier(6)

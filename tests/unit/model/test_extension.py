@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.extension import extend_terms
-from airflow_provider_ernest.model.terms import ERNEST
+from airflow_provider_ernest.prediction.terms import ERNEST
+from airflow_provider_ernest.prediction.training import extend_terms
 
 from .paper import observe
 

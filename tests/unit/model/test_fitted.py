@@ -6,10 +6,10 @@ from threading import Barrier, Event
 
 import pytest
 
-from airflow_provider_ernest.model import fitted as module
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.fitted import fitted
-from airflow_provider_ernest.model.predictors import new_predictor
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.prediction import predict
+from airflow_provider_ernest.prediction.predict import fitted
+from airflow_provider_ernest.prediction.predictors import new_predictor
 
 from .sample_records import a_model
 
@@ -30,7 +30,7 @@ def fits(monkeypatch):
         made.append(terms)
         return new_predictor(method, terms=terms, prior=prior)
 
-    monkeypatch.setattr(module, "new_predictor", make)
+    monkeypatch.setattr(predict, "new_predictor", make)
     return made
 
 
@@ -43,13 +43,13 @@ def of_runs(number, runs=4):
 
 def test_threads_that_ask_at_the_same_time_cause_one_fit(fits, monkeypatch):
     model, all_ask, asked = of_runs(0), Barrier(6, timeout=60), Event()
-    counting = module.new_predictor
+    counting = predict.new_predictor
 
     def slowly(method, **options):
         asked.wait(0.2)  # long enough for the others to ask, too; the test holds without it
         return counting(method, **options)
 
-    monkeypatch.setattr(module, "new_predictor", slowly)
+    monkeypatch.setattr(predict, "new_predictor", slowly)
 
     def ask(_):
         all_ask.wait()
@@ -72,7 +72,7 @@ def test_one_model_does_not_wait_for_another(monkeypatch):
             assert go_on.wait(60)
         return new_predictor(method, terms=terms, prior=prior)
 
-    monkeypatch.setattr(module, "new_predictor", make)
+    monkeypatch.setattr(predict, "new_predictor", make)
     with ThreadPoolExecutor(max_workers=1) as pool:
         first = pool.submit(fitted, slow)
         assert begun.wait(60)
@@ -83,17 +83,17 @@ def test_one_model_does_not_wait_for_another(monkeypatch):
 
 
 def test_many_small_models_are_kept_and_the_oldest_forgotten(fits):
-    for number in range(module.MOST_KEPT + 1):
+    for number in range(predict.MOST_KEPT + 1):
         fitted(of_runs(number))
-    fitted(of_runs(module.MOST_KEPT))
+    fitted(of_runs(predict.MOST_KEPT))
     fitted(of_runs(1))
-    assert len(fits) == module.MOST_KEPT + 1
+    assert len(fits) == predict.MOST_KEPT + 1
     fitted(of_runs(0))
-    assert len(fits) == module.MOST_KEPT + 2
+    assert len(fits) == predict.MOST_KEPT + 2
 
 
 def test_large_models_crowd_out_others_and_stay_while_they_are_the_last(fits, monkeypatch):
-    monkeypatch.setattr(module, "MOST_SQUARED_CONFIGURATIONS", 100)
+    monkeypatch.setattr(predict, "MOST_SQUARED_CONFIGURATIONS", 100)
     small, large = of_runs(0, runs=4), of_runs(1, runs=20)
     for model in (small, large, large, large):
         fitted(model)
@@ -108,7 +108,7 @@ def test_a_fit_that_fails_is_tried_again(monkeypatch):
         def refuse(method, **options):
             raise MemoryError
 
-        patched.setattr(module, "new_predictor", refuse)
+        patched.setattr(predict, "new_predictor", refuse)
         with pytest.raises(MemoryError):
             fitted(of_runs(0))
 

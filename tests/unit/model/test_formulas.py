@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.formulas import Formula
+from airflow_provider_ernest.prediction.terms import Formula
 
 MACHINES = np.array([1.0, 2.0, 8.0])
 SCALE = np.array([0.1, 0.5, 1.0])

@@ -4,10 +4,9 @@ import math
 
 import pytest
 
+from airflow_provider_ernest.decision.choice import Goal, load_objective
+from airflow_provider_ernest.documents import Alternative, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.goals import Goal, load_objective
-from airflow_provider_ernest.model.results import Alternative
 
 
 def fewest(alternative):

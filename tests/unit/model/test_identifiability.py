@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.identifiability import runs_to_add, undetermined_terms
-from airflow_provider_ernest.model.terms import ERNEST, basis
+from airflow_provider_ernest.prediction.regression import runs_to_add, undetermined_terms
+from airflow_provider_ernest.prediction.terms import ERNEST, basis
 
 
 def undetermined(machines, scale, terms=ERNEST):

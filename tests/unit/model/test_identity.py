@@ -4,8 +4,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.storage.stored_documents import safe_name
+from airflow_provider_ernest.documents import new_id
+from airflow_provider_ernest.store.files import safe_name
 
 NOON = datetime(2026, 1, 2, 12, tzinfo=UTC)
 

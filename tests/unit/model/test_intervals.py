@@ -8,7 +8,7 @@ from scipy.optimize import brentq
 from scipy.stats import norm
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.intervals import (
+from airflow_provider_ernest.prediction.regression import (
     mixture_probabilities,
     mixture_quantiles,
     two_sided,

@@ -5,8 +5,8 @@ import pytest
 from scipy.optimize import nnls
 from sklearn.linear_model import LinearRegression
 
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.least_squares import non_negative_least_squares
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 
 # Runs that once made scipy's active set method give up.
 CIRCLING = {
@@ -92,7 +92,7 @@ def cycling_nnls(monkeypatch):
     def give_up(*_, **__):
         raise RuntimeError("Maximum number of iterations reached.")
 
-    monkeypatch.setattr("airflow_provider_ernest.model.least_squares.nnls", give_up)
+    monkeypatch.setattr("airflow_provider_ernest.prediction.regression.nnls", give_up)
 
 
 @pytest.mark.usefixtures("cycling_nnls")

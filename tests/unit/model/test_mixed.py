@@ -8,14 +8,11 @@ from dataclasses import replace
 import pytest
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.choice import choose
-from airflow_provider_ernest.model.documents import Configuration, RunMetrics
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.mixed import mixed_alternatives, mixed_billing
-from airflow_provider_ernest.model.mixed_job import mixed_job
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing, mixed_job
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Billing, Configuration, RunMetrics
+from airflow_provider_ernest.prediction.training import train
 
 from .paper import observe
 

@@ -6,12 +6,12 @@ By the paper's own recipe: an A-optimal design for its four terms, and its regre
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.prediction import predict_seconds
-from airflow_provider_ernest.model.terms import ERNEST
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.prediction.terms import ERNEST
+from airflow_provider_ernest.prediction.training import train
 
 from .paper import TABLE_1, observe, seconds_of
 

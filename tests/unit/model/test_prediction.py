@@ -5,18 +5,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.documents import AveragingPrior, RunMetrics
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.documents import RunMetrics
-from airflow_provider_ernest.model.prediction import (
+from airflow_provider_ernest.prediction.predict import (
     contributions,
     extrapolation,
     fitted,
     predict_interval,
     predict_seconds,
 )
-from airflow_provider_ernest.model.predictors import METHODS
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import METHODS
 
 from .paper import observe, seconds_of
 

@@ -3,12 +3,13 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.predictors import METHODS, check_method, default_terms, new_predictor
-from airflow_provider_ernest.model.regression import ErnestRegression
-from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, OPTEX
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.predictors import check_method, default_terms, new_predictor
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
+from airflow_provider_ernest.settings import METHODS
 
 MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
 SCALE = np.array([0.1, 0.1, 0.1, 0.1, 0.02, 0.05, 0.05])

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from airflow_provider_ernest.documents import ProductionRun
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.model.records import ProductionRun
 
 from .sample_records import a_production_run
 

@@ -8,8 +8,8 @@ from scipy.stats import t as student
 from sklearn.linear_model import LinearRegression
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.regression import ErnestRegression
-from airflow_provider_ernest.model.terms import ERNEST, TERMS, basis
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import ERNEST, TERMS, basis
 
 RUNS = {
     "machines": [1, 2, 4, 8, 16, 1, 4, 16],

@@ -2,9 +2,16 @@
 
 import pytest
 
+from airflow_provider_ernest.documents import (
+    Alternative,
+    AveragingPrior,
+    Decision,
+    FittedTerm,
+    Fold,
+    Model,
+    Validation,
+)
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.results import Alternative, Decision, FittedTerm, Fold, Model, Validation
 
 VALIDATION = Validation(
     folds=(), residual_sum_of_squares=0.0, median_error_percent=1.0, max_error_percent=2.0

@@ -2,12 +2,11 @@
 
 import pytest
 
+from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
+from airflow_provider_ernest.documents import Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.choice import choose
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.same_cost import SameCost, same_cost
 
 from .test_mixed import model_of
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
-from airflow_provider_ernest.model.storage.digests import sealed, with_digest
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import sealed, with_digest
 
 from .paper import observe, seconds_of
 from .sample_records import a_decision, a_production_run

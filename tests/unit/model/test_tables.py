@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Design, Experiment
-from airflow_provider_ernest.model.tables import design_table, model_table
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import Design, Experiment
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.views.tables import design_table, model_table
 
 from .paper import observe, seconds_of
 

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.terms import ERNEST, TERMS, Term, basis, memory_cliff, register, term_named
+from airflow_provider_ernest.prediction.terms import (
+    ERNEST,
+    TERMS,
+    Term,
+    basis,
+    memory_cliff,
+    register,
+    term_named,
+)
 
 
 def test_the_four_terms_of_the_paper():

@@ -6,19 +6,16 @@ from datetime import datetime
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.documents import AveragingPrior, Model, Origin, TrainingCluster
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.prediction import predict_seconds
-from airflow_provider_ernest.model.predictors import METHODS
-from airflow_provider_ernest.model.regression import ErnestRegression
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, OPTEX
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.model.training_cluster import TrainingCluster
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import METHODS
 
 from .paper import observe, seconds_of
 

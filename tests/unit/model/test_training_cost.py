@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
-from airflow_provider_ernest.model.training_cost import training_dollars
+from airflow_provider_ernest.decision.offers import training_dollars
+from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.prediction.training import train
 
 from .paper import observe
 

@@ -5,13 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.documents import RunMetrics
 from airflow_provider_ernest.exceptions import TooFewObservationsError
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.documents import RunMetrics
-from airflow_provider_ernest.model.predictors import METHODS, new_predictor
-from airflow_provider_ernest.model.regression import ErnestRegression
-from airflow_provider_ernest.model.terms import ERNEST
-from airflow_provider_ernest.model.validation import leave_one_out, undetermined_folds
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.predictors import new_predictor
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import ERNEST
+from airflow_provider_ernest.prediction.training import leave_one_out, undetermined_folds
+from airflow_provider_ernest.settings import METHODS
 
 from .paper import observe, seconds_of
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, BaseNotifier
 
+from airflow_provider_ernest.documents import CODE, ModelMark
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.records import CODE, ModelMark
 from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
-from airflow_provider_ernest.operators.stale_messages import tell_stale
+from airflow_provider_ernest.operators.marking import tell_stale
 from tests.unit.notifications.mail_server import MailServer
 
 MARK = ModelMark(

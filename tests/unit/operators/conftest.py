@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Observation, RunConditions
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.operators import aws
+from airflow_provider_ernest.documents import Observation, RunConditions
+from airflow_provider_ernest.operators import locations
+from airflow_provider_ernest.prediction.training import train
 from tests.unit.operators.submissions import SECRET, Submissions
 
 # One job whose time is known: 2 s fixed, 120 s of work that spreads, 1.5 s for each machine.
@@ -51,7 +51,7 @@ def context(ti: RecordedTaskInstance, tmp_path, monkeypatch) -> dict[str, Any]:
 def submissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submissions:
     made = Submissions(tmp_path)
     monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.setattr(aws, "cluster_secret", lambda handle: SECRET if handle.authenticates else None)
+    monkeypatch.setattr(locations, "cluster_secret", lambda handle: SECRET if handle.authenticates else None)
     return made
 
 

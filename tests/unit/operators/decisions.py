@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import DecisionRecord
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 
 
 def choose_operator(model, **changes) -> ChooseConfigOperator:

@@ -8,10 +8,11 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.clusters.ec2 import secret
+from airflow_provider_ernest.clusters.ec2 import cluster
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.operators import aws
-from airflow_provider_ernest.operators.aws import aws_clients, cluster_identity, cluster_secret
+from airflow_provider_ernest.hooks.aws import aws_clients
+from airflow_provider_ernest.operators import locations
+from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret
 
 HANDLE = ClusterHandle(
     kind="ec2",
@@ -93,8 +94,8 @@ def test_a_secret_is_fetched_where_the_cluster_is_and_masked(monkeypatch):
         asked.append((ec2.meta.region_name, cluster_name))
         return "0f" * 32
 
-    monkeypatch.setattr(secret, "cluster_secret", fetch)
-    monkeypatch.setattr(aws, "mask", masked.append)
+    monkeypatch.setattr(cluster, "cluster_secret", fetch)
+    monkeypatch.setattr(locations, "mask", masked.append)
     assert cluster_secret(HANDLE) == "0f" * 32
     assert asked == [("eu-west-1", "ernest-1")]
     assert masked == ["0f" * 32]
@@ -103,7 +104,7 @@ def test_a_secret_is_fetched_where_the_cluster_is_and_masked(monkeypatch):
 def test_masked_is_what_airflow_masks_in_logs():
     from airflow.sdk.log import redact
 
-    aws.mask("4d" * 32)
+    locations.mask("4d" * 32)
     assert "4d" * 32 not in str(redact(f"secret {'4d' * 32}"))
 
 

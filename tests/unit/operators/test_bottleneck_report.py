@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.bottlenecks import PRODUCTION, SAMPLE, BottleneckReport, ProfileRecord
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, BottleneckReport, ProfileRecord
 from airflow_provider_ernest.operators import bottleneck_report
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.run_profiles import network_bound
 
 

@@ -10,13 +10,13 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.locations import store_root
-from airflow_provider_ernest.operators.training_cluster import training_cluster
-from airflow_provider_ernest.specification import UntrainedType
+from airflow_provider_ernest.operators.fit_model import training_cluster
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import UntrainedType
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import EXPERIMENTS
 
 PRICES = {"m5.large": 0.1, "c5.xlarge": 0.18}
@@ -370,8 +370,8 @@ def test_a_fallback_to_more_machines_than_its_cluster_can_have_is_refused(contex
 
 def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, models, monkeypatch):
     """The machines with more cores hold several of them."""
-    from airflow_provider_ernest.model import choice
-    from airflow_provider_ernest.model.documents import Configuration
+    from airflow_provider_ernest.decision import choice
+    from airflow_provider_ernest.documents import Configuration
 
     consider = choice.consider
 
@@ -398,8 +398,7 @@ def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, 
 
 def test_a_mix_whose_memory_nobody_tells_is_not_given_that_of_whole_machines(context, ti, monkeypatch):
     """Several of its executors share a machine."""
-    from airflow_provider_ernest.model.documents import Configuration
-    from airflow_provider_ernest.model.results import Decision
+    from airflow_provider_ernest.documents import Configuration, Decision
 
     parts = tuple(
         Configuration(machines=count, instance_type=name) for count, name in zip((3, 2), PRICES, strict=True)

@@ -6,13 +6,11 @@ from threading import Event
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.model.results import Decision
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import Decision, DecisionRecord, Origin
 from airflow_provider_ernest.operators import recording
-from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import seconds
 from tests.unit.operators.decisions import choose_operator, cluster, recorded
 

@@ -22,13 +22,12 @@ from airflow_provider_ernest.clusters.ec2 import cluster, readiness, resizing
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
-from airflow_provider_ernest.operators import ec2_report
-from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
-from airflow_provider_ernest.operators.ec2_preflight import EC2PreflightOperator
+from airflow_provider_ernest.operators import ec2_cluster
+from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.spark import probing
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark import probe
 from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+from airflow_provider_ernest.spark.probe import Bandwidth
 from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 from tests.ec2_testbed import EC2Api
 
@@ -81,7 +80,7 @@ def spark(api: EC2Api, monkeypatch: pytest.MonkeyPatch) -> Spark:
         start = functools.partialmethod(getattr(module, name).__init__, **means)
         monkeypatch.setattr(getattr(module, name), "__init__", start)
     monkeypatch.setattr(readiness, "look", functools.partial(readiness.look, read_master=made.read_state))
-    monkeypatch.setattr(probing, "probe_bandwidth", made.probe_bandwidth)
+    monkeypatch.setattr(probe, "probe_bandwidth", made.probe_bandwidth)
     return made
 
 
@@ -254,7 +253,7 @@ def test_a_report_that_fails_costs_no_cluster(api, spark, context, monkeypatch, 
     def broken(*args: Any, **kwargs: Any) -> Any:
         raise ZeroDivisionError
 
-    monkeypatch.setattr(ec2_report, "cluster_lines", broken)
+    monkeypatch.setattr(ec2_cluster, "cluster_lines", broken)
     assert len(create(api).execute(context)["machines"]) == 3
     assert "ZeroDivisionError" in capsys.readouterr().out
 
@@ -342,7 +341,7 @@ def test_killed_during_the_probe_ends_driver_and_machines(api, spark, context, m
         operator.on_kill()
         raise ClusterStartError("The bandwidth probe failed: it was ended.")
 
-    monkeypatch.setattr(probing, "probe_bandwidth", probe_bandwidth)
+    monkeypatch.setattr(probe, "probe_bandwidth", probe_bandwidth)
     with pytest.raises(ClusterStartError):
         operator.execute(context)
     assert ended == [0], "the machines first: they cost money"

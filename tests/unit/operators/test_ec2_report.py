@@ -3,8 +3,8 @@ from datetime import UTC, datetime
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
-from airflow_provider_ernest.operators.ec2_report import cluster_lines
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.operators.ec2_cluster import cluster_lines
+from airflow_provider_ernest.spark.probe import Bandwidth
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 

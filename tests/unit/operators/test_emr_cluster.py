@@ -76,31 +76,31 @@ def test_what_cannot_work_is_not_retried(context, changes, named):
 
 
 def test_a_killed_task_leaves_nothing_alive(context, monkeypatch):
-    from airflow_provider_ernest.clusters.emr import job_flows
+    from airflow_provider_ernest.clusters.emr import cluster
 
-    starting, describe = operator(), job_flows.describe
+    starting, describe = operator(), cluster.describe
 
     def killed(emr, job_flow_id):
-        monkeypatch.setattr(job_flows, "describe", describe)
+        monkeypatch.setattr(cluster, "describe", describe)
         starting.on_kill()
         return describe(emr, job_flow_id) | {"Status": {"State": "STARTING"}}
 
-    monkeypatch.setattr(job_flows, "describe", killed)
+    monkeypatch.setattr(cluster, "describe", killed)
     with pytest.raises(ClusterStartError, match="was ended while it started"):
         starting.execute(context)
     assert states() == ["TERMINATED"]
 
 
 def test_a_kill_before_anything_was_asked_starts_nothing(context, monkeypatch):
-    from airflow_provider_ernest.operators import aws
+    from airflow_provider_ernest.operators import locations
 
-    starting, identity = operator(), aws.cluster_identity
+    starting, identity = operator(), locations.cluster_identity
 
     def killed(*args, **options):
         starting.on_kill()
         return identity(*args, **options)
 
-    monkeypatch.setattr(aws, "cluster_identity", killed)
+    monkeypatch.setattr(locations, "cluster_identity", killed)
     with pytest.raises(ClusterStartError, match="was ended while it started"):
         starting.execute(context)
     assert states() == []

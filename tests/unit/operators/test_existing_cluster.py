@@ -11,8 +11,8 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.spark import probing
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.spark import probe
+from airflow_provider_ernest.spark.probe import Bandwidth
 
 DECLARED = {"machines": "3", "cores_per_machine": "4", "memory_megabytes_per_machine": "8000"}
 
@@ -101,7 +101,7 @@ def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, c
             for host, score in scores.items()
         }
 
-    monkeypatch.setattr(probing, "probe_bandwidth", measured)
+    monkeypatch.setattr(probe, "probe_bandwidth", measured)
     handle = look_up(context, probe=True, probe_rounds="2", straggler_floor="0.8")
 
     assert {machine.host: machine.bandwidth.score for machine in handle.machines} == scores

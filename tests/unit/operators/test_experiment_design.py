@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.model.documents import Design, Experiment
-from airflow_provider_ernest.model.terms import basis
+from airflow_provider_ernest.documents import Design, Experiment
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
+from airflow_provider_ernest.prediction.terms import basis
 
 
 def design_operator(**changes) -> ExperimentDesignOperator:

@@ -11,15 +11,11 @@ from airflow.providers.common.compat.sdk import AirflowFailException, Downstream
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.documents import CODE, DATA, UNEXPLAINED, ModelMark, RunConditions, new_id
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.records import CODE, DATA, UNEXPLAINED, ModelMark
-from airflow_provider_ernest.model.storage.catalogue import Catalogue
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
 from airflow_provider_ernest.operators import stored_models
-from airflow_provider_ernest.specification import (
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import (
     DesignBounds,
     ModelSettings,
     Reuse,
@@ -27,6 +23,8 @@ from airflow_provider_ernest.specification import (
     SizingGoal,
     SparkJob,
 )
+from airflow_provider_ernest.store.catalogue import Catalogue
+from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 from tests.unit.model.sample_records import a_decision
 

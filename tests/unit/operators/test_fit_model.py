@@ -5,14 +5,12 @@ from typing import Any
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.documents import Design, Experiment, Observation, Origin
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import AveragingPrior, Design, Experiment, Model, Observation, Origin
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.submissions import handle
 
 

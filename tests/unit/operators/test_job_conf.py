@@ -13,9 +13,9 @@ from airflow.sdk.execution_time import task_runner
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.job_conf import submission_warnings
+from airflow_provider_ernest.operators.choose_config import submission_warnings
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 try:

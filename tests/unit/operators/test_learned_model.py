@@ -7,18 +7,23 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, state_of
-from airflow_provider_ernest.model.records import CLUSTER, CODE, UNEXPLAINED
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
-from airflow_provider_ernest.operators import learned_model
-from airflow_provider_ernest.operators.locations import store_root
+from airflow_provider_ernest.documents import (
+    CLUSTER,
+    CODE,
+    UNEXPLAINED,
+    Model,
+    Observation,
+    TrainedMachine,
+    TrainingCluster,
+)
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, state_of
+from airflow_provider_ernest.operators import production_record
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.store.catalogue import entry_of
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.submissions import events, handle, production
 from tests.unit.operators.test_production_record import decided
 
@@ -176,7 +181,7 @@ def test_learning_that_fails_is_a_warning(context, ti, observations, capsys, mon
         raise RuntimeError("no sense")
 
     model = a_model(observations)
-    monkeypatch.setattr(learned_model, "_learn", fail)
+    monkeypatch.setattr(production_record, "_learn", fail)
     record(context, model, 110.0)
 
     assert (

@@ -13,8 +13,8 @@ from airflow.providers.apache.spark.operators import spark_submit
 from airflow.providers.common.compat.openlineage.utils import spark
 from airflow.sdk import DAG, BaseOperator
 
-from airflow_provider_ernest.model.documents import Experiment
-from airflow_provider_ernest.operators.lineage import TellsLineage, with_lineage
+from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.lineage import TellsLineage, with_lineage
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from tests.unit.model.sample_records import a_decision, a_model
 from tests.unit.operators.submissions import events, handle, production

@@ -11,19 +11,19 @@ import attrs
 import pytest
 from openlineage.client.facet_v2 import RunFacet
 
-from airflow_provider_ernest.model.records import AGE, ModelMark
-from airflow_provider_ernest.operators import lineage_facets
-from airflow_provider_ernest.operators.stale_messages import tell_stale
+from airflow_provider_ernest import lineage_events
+from airflow_provider_ernest.documents import AGE, ModelMark
+from airflow_provider_ernest.operators.marking import tell_stale
 
 PAGE = (Path(__file__).parents[3] / "docs" / "lineage.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `(ernest_\w+)` \| (.*) \|$", PAGE.partition("## OpenLineage")[2], re.MULTILINE))
 FACETS = {
-    lineage_facets.MODEL: lineage_facets.ErnestModelRunFacet,
-    lineage_facets.DECISION: lineage_facets.ErnestDecisionRunFacet,
-    lineage_facets.OBSERVATION: lineage_facets.ErnestObservationRunFacet,
-    lineage_facets.PRODUCTION_RUN: lineage_facets.ErnestProductionRunFacet,
-    lineage_facets.FOUND_MODELS: lineage_facets.ErnestFoundModelsRunFacet,
-    lineage_facets.STALE_MODELS: lineage_facets.ErnestStaleModelsRunFacet,
+    lineage_events.MODEL: lineage_events.ErnestModelRunFacet,
+    lineage_events.DECISION: lineage_events.ErnestDecisionRunFacet,
+    lineage_events.OBSERVATION: lineage_events.ErnestObservationRunFacet,
+    lineage_events.PRODUCTION_RUN: lineage_events.ErnestProductionRunFacet,
+    lineage_events.FOUND_MODELS: lineage_events.ErnestFoundModelsRunFacet,
+    lineage_events.STALE_MODELS: lineage_events.ErnestStaleModelsRunFacet,
 }
 
 

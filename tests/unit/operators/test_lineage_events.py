@@ -7,10 +7,15 @@ import json
 import pytest
 from openlineage.client.serde import Serde
 
-from airflow_provider_ernest.model.documents import Configuration, Observation
-from airflow_provider_ernest.model.records import AGE, ModelMark, ProductionRun
-from airflow_provider_ernest.model.results import Decision
-from airflow_provider_ernest.operators.lineage_events import MOST_OBSERVATIONS, input_dataset, lineage_of
+from airflow_provider_ernest.documents import (
+    AGE,
+    Configuration,
+    Decision,
+    ModelMark,
+    Observation,
+    ProductionRun,
+)
+from airflow_provider_ernest.lineage_events import MOST_OBSERVATIONS, input_dataset, lineage_of
 from tests.unit.model.sample_records import WHEN, a_decision, a_model
 
 

@@ -3,9 +3,9 @@ from __future__ import annotations
 import json
 import logging
 
-from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.operators.observation_record import keep_observation
+from airflow_provider_ernest.documents import RunConditions
+from airflow_provider_ernest.operators.sample_run import keep_observation
+from airflow_provider_ernest.store.store import ModelStore
 
 LOG = logging.getLogger(__name__)
 

@@ -1,5 +1,5 @@
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.operators.origins import origin_of
+from airflow_provider_ernest.documents import Origin
+from airflow_provider_ernest.operators.task_context import origin_of
 
 
 def test_names_the_task_instance_and_its_attempt(ti, context):

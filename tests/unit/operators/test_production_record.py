@@ -13,14 +13,20 @@ import pytest
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
 from airflow.providers.common.compat.sdk import AirflowException
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.documents import Configuration, Origin
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.results import Alternative, Decision
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import (
+    Alternative,
+    Billing,
+    Configuration,
+    Decision,
+    DecisionRecord,
+    Origin,
+    ProductionRun,
+)
 from airflow_provider_ernest.operators import production_record, recording
-from airflow_provider_ernest.operators.locations import event_logs, store_root
+from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.operators.production_record import cost_of, prediction_for
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.submissions import events, handle, production
 
 

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.model.bottlenecks import SAMPLE
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.operators import profile_record
-from airflow_provider_ernest.operators.profile_record import capacity_of, keep_profile
-from airflow_provider_ernest.spark import event_log as event_log_module
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from airflow_provider_ernest.documents import SAMPLE
+from airflow_provider_ernest.eventlog import reading
+from airflow_provider_ernest.operators import production_record
+from airflow_provider_ernest.operators.production_record import capacity_of, keep_profile
+from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.store.store import ModelStore
 
 LOG = logging.getLogger(__name__)
 EVENT_LOGS = Path(__file__).parents[1] / "spark" / "event_logs"
@@ -62,7 +62,7 @@ def test_a_log_that_cannot_be_read_is_a_warning_for_the_run_was_paid_for(tmp_pat
 
 
 def test_a_run_with_too_many_tasks_is_left_alone(event_log, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(profile_record, "MOST_TASKS", 3)
+    monkeypatch.setattr(production_record, "MOST_TASKS", 3)
 
     keep(event_log, tmp_path / "store")
 
@@ -71,7 +71,7 @@ def test_a_run_with_too_many_tasks_is_left_alone(event_log, tmp_path, monkeypatc
 
 
 def refused(event_log, *, most_tasks, most_seconds):
-    assert most_seconds == profile_record.MOST_SECONDS, "what nobody waits for shall not go on"
+    assert most_seconds == production_record.MOST_SECONDS, "what nobody waits for shall not go on"
     raise PermissionError(f"Access to {event_log} is refused")
 
 
@@ -79,11 +79,11 @@ def test_a_password_in_the_logs_address_is_in_no_warning(tmp_path, monkeypatch, 
     ended = threading.Event()
     address = "nowhere://me:hunter2@host/app-7"
     keep(address, tmp_path / "store")
-    monkeypatch.setattr(event_log_module, "read_event_log", lambda log, **bounds: ended.wait())
-    monkeypatch.setattr(profile_record, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(reading, "read_event_log", lambda log, **bounds: ended.wait())
+    monkeypatch.setattr(production_record, "MOST_SECONDS", 0.01)
     keep(address, tmp_path / "store")
     ended.set()
-    monkeypatch.setattr(event_log_module, "read_event_log", refused)
+    monkeypatch.setattr(reading, "read_event_log", refused)
     keep(address, tmp_path / "store")
 
     assert caplog.text.count("nowhere://host/app-7") == 3
@@ -93,7 +93,7 @@ def test_a_password_in_the_logs_address_is_in_no_warning(tmp_path, monkeypatch, 
 def test_a_task_does_not_wait_for_ever(event_log, tmp_path, monkeypatch, caplog):
     """As where the log lies on storage that does not answer."""
     ended = threading.Event()
-    monkeypatch.setattr(profile_record, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(production_record, "MOST_SECONDS", 0.01)
     monkeypatch.setattr(ModelStore, "save_profile", lambda self, record: ended.wait())
 
     keep(event_log, tmp_path)

@@ -7,11 +7,12 @@ from datetime import UTC, datetime
 import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.operators.locations import folder, staging, store_root
+from airflow_provider_ernest.operators.locations import folder, staging
 from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import ago, observation, save_all
 

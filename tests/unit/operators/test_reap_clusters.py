@@ -8,7 +8,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.exceptions import ClusterError
-from airflow_provider_ernest.operators.reap_clusters import ReapClustersOperator
+from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator
 from tests.unit.ec2_machines import IDENTITY, launch
 
 

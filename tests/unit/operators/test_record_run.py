@@ -14,12 +14,11 @@ import pytest
 import zstandard
 
 from airflow_provider_ernest.clusters.base import Machine
-from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
+from airflow_provider_ernest.documents import DecisionRecord, ProductionRun, RunConditions
+from airflow_provider_ernest.eventlog import files
+from airflow_provider_ernest.eventlog.files import open_lines
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
-from airflow_provider_ernest.spark.log_reading import files
-from airflow_provider_ernest.spark.log_reading.files import open_lines
+from airflow_provider_ernest.spark.probe import Bandwidth
 from tests.unit.operators.submissions import events, handle
 from tests.unit.operators.test_production_record import decided, recorded
 from tests.unit.spark.event_log_texts import task

@@ -1,7 +1,7 @@
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.rendered import (
+from airflow_provider_ernest.stated import (
     number,
     optional_document,
     optional_number,

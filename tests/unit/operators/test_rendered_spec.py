@@ -5,8 +5,7 @@ import pytest
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.operators.rendered_spec import spec_of, text_by_name
-from airflow_provider_ernest.stated import texts, truth
+from airflow_provider_ernest.stated import spec_of, text_by_name, texts, truth
 
 
 def test_a_specification_rendered_to_text_is_the_same_specification():

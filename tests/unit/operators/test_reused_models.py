@@ -7,13 +7,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Model, new_id
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.reused_models import with_stored_models
-from airflow_provider_ernest.operators.trained_types import trained_types
-from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
+from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
+from airflow_provider_ernest.operators.fit_model import remembered_handle, training_cluster
+from airflow_provider_ernest.store.store import ModelStore
 
 MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -83,7 +81,7 @@ def test_the_decision_is_made_by_the_stored_model_at_the_price_of_its_cluster(st
 
 
 def context_store():
-    from airflow_provider_ernest.operators.locations import store_root
+    from airflow_provider_ernest.store_location import store_root
 
     return store_root()
 

@@ -9,8 +9,8 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 
+from airflow_provider_ernest.documents import Experiment, Observation, Origin
 from airflow_provider_ernest.exceptions import SampleRunError
-from airflow_provider_ernest.model.documents import Experiment, Observation, Origin
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from tests.unit.operators.submissions import events
 

@@ -8,8 +8,8 @@ import re
 import pytest
 from airflow.sdk import BaseNotifier
 
-from airflow_provider_ernest.model.records import CODE, ModelMark
-from airflow_provider_ernest.operators.stale_messages import tell_stale
+from airflow_provider_ernest.documents import CODE, ModelMark
+from airflow_provider_ernest.operators.marking import tell_stale
 
 LOG = logging.getLogger("task")
 

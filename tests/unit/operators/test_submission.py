@@ -14,15 +14,18 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.clusters.directory import ClusterDirectory
 from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
 from airflow_provider_ernest.clusters.emr.steps import StepRun
+from airflow_provider_ernest.clusters.local import ClusterDirectory
+from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.model.documents import Experiment
-from airflow_provider_ernest.operators import aws
-from airflow_provider_ernest.operators import submission as module
-from airflow_provider_ernest.operators.sample_run import SampleRunOperator
-from airflow_provider_ernest.operators.submission import DriverSubmission, RunRequest, submission
+from airflow_provider_ernest.operators import locations, sample_run
+from airflow_provider_ernest.operators.sample_run import (
+    DriverSubmission,
+    RunRequest,
+    SampleRunOperator,
+    submission,
+)
 
 LOG = logging.getLogger("test")
 
@@ -101,7 +104,7 @@ def test_a_local_cluster_is_reached_by_its_address_with_its_secret(request_for, 
 
 
 def test_a_cluster_on_ec2_gets_its_secret_and_the_way_back(request_for, monkeypatch):
-    monkeypatch.setattr(aws, "cluster_secret", lambda asked: f"secret of {asked.name}")
+    monkeypatch.setattr(locations, "cluster_secret", lambda asked: f"secret of {asked.name}")
     cluster = handle("ec2", authenticates=True, encrypts=True, python="python3.11")
     submitted = submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
 
@@ -240,7 +243,7 @@ def test_a_killed_task_ends_its_run_whichever_way_it_went(monkeypatch, context, 
         def end(self) -> None:
             self.ended = True
 
-    monkeypatch.setattr(module, "submission", lambda *_, **__: Endless())
+    monkeypatch.setattr(sample_run, "submission", lambda *_, **__: Endless())
     folder = tmp_path / "in"
     folder.mkdir()
     for number in range(4):

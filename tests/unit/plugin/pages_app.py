@@ -9,13 +9,12 @@ from airflow.api_fastapi.core_api.security import get_user
 from fastapi import HTTPException
 from fastapi.testclient import TestClient
 
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.access import auth_manager
-from airflow_provider_ernest.plugin.app import create_app
-from airflow_provider_ernest.plugin.configured_store import model_store
-from airflow_provider_ernest.plugin.dag_teams import dag_teams
-from airflow_provider_ernest.plugin.run_database import run_reader
-from airflow_provider_ernest.plugin.run_record import RunRecord
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.dag_run import RunRecord
+from airflow_provider_ernest.web.access import auth_manager, dag_teams
+from airflow_provider_ernest.web.app import create_app
+from airflow_provider_ernest.web.models import model_store
+from airflow_provider_ernest.web.runs import run_reader
 
 Teams = Callable[[set[str]], dict[str | None, set[str]]]
 

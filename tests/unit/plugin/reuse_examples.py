@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-from airflow_provider_ernest.model.records import CODE, ModelMark, ProductionRun
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.plugin.run_record import RunRecord
+from airflow_provider_ernest.documents import CODE, Model, ModelMark, ProductionRun
+from airflow_provider_ernest.views.dag_run import RunRecord
 from tests.unit.plugin.run_examples import (
     JOB,
     NOON,

@@ -12,10 +12,20 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Any
 
-from airflow_provider_ernest.model.documents import Configuration, Design, Experiment, Observation, Origin
-from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.model.results import Decision, FittedTerm, Fold, Model, Validation
-from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
+from airflow_provider_ernest.documents import (
+    Configuration,
+    Decision,
+    DecisionRecord,
+    Design,
+    Experiment,
+    FittedTerm,
+    Fold,
+    Model,
+    Observation,
+    Origin,
+    Validation,
+)
+from airflow_provider_ernest.views.dag_run import RunRecord, TaskRow
 
 DAG_ID = "nightly_sizing"
 RUN_ID = "manual__2026-11-20T12:00:00+00:00"

@@ -8,12 +8,18 @@ from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
-from airflow_provider_ernest.model.documents import Configuration, Observation, Origin
-from airflow_provider_ernest.model.records import DecisionRecord, ProductionRun
-from airflow_provider_ernest.model.results import Decision, Model
-from airflow_provider_ernest.model.storage.catalogue import CatalogueEntry
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.model.training_cluster import TrainingCluster
+from airflow_provider_ernest.documents import (
+    Configuration,
+    Decision,
+    DecisionRecord,
+    Model,
+    Observation,
+    Origin,
+    ProductionRun,
+    TrainingCluster,
+)
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.catalogue import CatalogueEntry
 
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 RUNS = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.04), (2, 0.02), (6, 0.08), (12, 0.1)]

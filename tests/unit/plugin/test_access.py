@@ -4,7 +4,7 @@ import pytest
 from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from fastapi import HTTPException
 
-from airflow_provider_ernest.plugin.access import Access
+from airflow_provider_ernest.web.access import Access
 from tests.unit.plugin.pages_app import StubAuthManager, pages
 
 

@@ -10,22 +10,21 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from airflow_provider_ernest.plugin.airflow_plugin import ErnestPlugin
-from airflow_provider_ernest.plugin.lazy_app import LazyApp
+from airflow_provider_ernest.web.airflow_plugin import ErnestPlugin, LazyApp
 
 HEAVY = ("numpy", "scipy", "cvxpy", "pandas", "boto", "pyspark")
 
 IMPORTED = """
 import airflow.plugins_manager, sys
 before = set(sys.modules)
-import airflow_provider_ernest.plugin.airflow_plugin
+import airflow_provider_ernest.web.airflow_plugin
 print(*sorted(set(sys.modules) - before))
 """
 
 SERVED = """
 import sys
 from pathlib import Path
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.plugin.pages_app import pages
 from tests.unit.plugin.run_examples import example_run, model
 store = ModelStore(Path(sys.argv[1]))
@@ -50,13 +49,13 @@ def modules_of(program: str, *arguments: str) -> list[str]:
 
 def test_a_component_of_airflow_that_loads_the_plugin_loads_no_web_server_and_no_mathematics():
     loaded = modules_of(IMPORTED)
-    assert "airflow_provider_ernest.plugin.airflow_plugin" in loaded
+    assert "airflow_provider_ernest.web.airflow_plugin" in loaded
     assert not [name for name in loaded if not name.startswith("airflow_provider_ernest")]
 
 
 def test_the_pages_and_their_lists_are_served_without_mathematics(tmp_path: Path):
     loaded = modules_of(SERVED, str(tmp_path), *PAGES)
-    assert "airflow_provider_ernest.plugin.app" in loaded
+    assert "airflow_provider_ernest.web.app" in loaded
     assert not [name for name in loaded if name.startswith(HEAVY)]
 
 
@@ -93,7 +92,7 @@ def test_the_application_is_built_once_however_many_ask_at_the_same_time(monkeyp
         built.append(threading.get_ident())
         return application
 
-    monkeypatch.setattr("airflow_provider_ernest.plugin.app.create_app", create_app)
+    monkeypatch.setattr("airflow_provider_ernest.web.app.create_app", create_app)
     lazy = LazyApp()
 
     async def ask() -> None:
@@ -121,7 +120,7 @@ def test_an_application_that_could_not_be_built_is_tried_again(monkeypatch: pyte
             raise failure
         return application
 
-    monkeypatch.setattr("airflow_provider_ernest.plugin.app.create_app", create_app)
+    monkeypatch.setattr("airflow_provider_ernest.web.app.create_app", create_app)
     lazy = LazyApp()
     with pytest.raises(RuntimeError, match="disk is full"):
         asyncio.run(lazy({"path": "/a"}, None, None))

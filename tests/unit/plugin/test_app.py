@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.errors import error_answer
-from airflow_provider_ernest.plugin.json_answer import JsonAnswer
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.web.answers import JsonAnswer, error_answer
 from tests.unit.plugin.pages_app import StubAuthManager, pages
 
 

@@ -11,23 +11,22 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.bottlenecks import (
+from airflow_provider_ernest.documents import (
     PRODUCTION,
     SAMPLE,
     BottleneckReport,
+    Model,
     ProfileRecord,
     ReplayOpinion,
     TwoOpinions,
 )
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.run_profile import RunProfile, Straggler
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.clarity_page import clarity_page
-from airflow_provider_ernest.plugin.clarity_responses import Clarity
-from airflow_provider_ernest.plugin.explained_runs import MOST_STRAGGLERS
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.sample_runs import application_link
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.run_profile import RunProfile, Straggler
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.clarity import MOST_STRAGGLERS, clarity_page
+from airflow_provider_ernest.views.sample_runs import application_link
+from airflow_provider_ernest.web.answers import json_ready
+from airflow_provider_ernest.web.model_responses import Clarity
 from tests.unit.plugin.stored import NOW, everything, identity, model, origin
 from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
 
@@ -293,8 +292,8 @@ def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from airflow_provider_ernest.model.store import ModelStore\n"
-        "from airflow_provider_ernest.plugin.clarity_page import clarity_page\n"
+        "from airflow_provider_ernest.store.store import ModelStore\n"
+        "from airflow_provider_ernest.views.clarity import clarity_page\n"
         "store = ModelStore(Path(sys.argv[1]))\n"
         "shown = store.latest('join', 'm5.large')\n"
         "page = clarity_page(store, shown, entries=store.catalogue.entries(),\n"

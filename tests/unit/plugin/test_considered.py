@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.pareto import on_pareto_front
-from airflow_provider_ernest.model.results import FittedTerm, Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
-from airflow_provider_ernest.plugin.prediction_request import BilledTerms
+from airflow_provider_ernest.decision.choice import on_pareto_front
+from airflow_provider_ernest.documents import FittedTerm, Model
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.prediction import BilledTerms, PredictionRequest, prediction
+from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import decided, everything, model
 

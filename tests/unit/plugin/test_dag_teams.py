@@ -4,15 +4,15 @@ from contextlib import nullcontext
 
 import pytest
 
-from airflow_provider_ernest.plugin import dag_teams
-from airflow_provider_ernest.plugin.dag_teams import by_team
+from airflow_provider_ernest.web import access
+from airflow_provider_ernest.web.access import by_team
 
 
 @pytest.fixture(autouse=True)
 def database(monkeypatch: pytest.MonkeyPatch) -> None:
     """Airflow knows two DAGs, one of them of a team."""
-    monkeypatch.setattr(dag_teams, "_known", lambda dag_ids: dag_ids & {"ours", "anybodys"})
-    monkeypatch.setattr(dag_teams, "_owners", lambda dag_ids: {"ours": "red"})
+    monkeypatch.setattr(access, "_known", lambda dag_ids: dag_ids & {"ours", "anybodys"})
+    monkeypatch.setattr(access, "_owners", lambda dag_ids: {"ours": "red"})
 
 
 def test_without_teams_a_dag_that_airflow_has_forgotten_is_asked_for_by_its_name(monkeypatch):
@@ -27,7 +27,7 @@ def test_with_teams_a_dag_that_airflow_has_forgotten_is_nobodys(monkeypatch):
 
 def test_a_version_of_airflow_without_teams(monkeypatch):
     monkeypatch.undo()
-    monkeypatch.setattr(dag_teams, "DagModel", object)
+    monkeypatch.setattr(access, "DagModel", object)
     assert by_team({"a"}) == {None: {"a"}}
 
 
@@ -42,6 +42,6 @@ def test_a_version_of_airflow_that_tells_teams_one_by_one(monkeypatch):
             return {"ours": "red"}.get(dag_id)
 
     monkeypatch.undo()
-    monkeypatch.setattr(dag_teams, "DagModel", Model)
-    monkeypatch.setattr(dag_teams, "create_session", lambda **_: nullcontext())
+    monkeypatch.setattr(access, "DagModel", Model)
+    monkeypatch.setattr(access, "create_session", lambda **_: nullcontext())
     assert by_team({"ours", "anybodys"}) == {"red": {"ours"}, None: {"anybodys"}}

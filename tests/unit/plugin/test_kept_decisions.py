@@ -6,16 +6,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training_cluster import TrainedMachine
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.model_page import model_page
-from airflow_provider_ernest.plugin.model_responses import ModelPage
-from airflow_provider_ernest.plugin.prediction_request import BILLED_NUMBERS, MOST_RUNS, BilledTerms
+from airflow_provider_ernest.documents import Billing, Configuration, DecisionRecord, Model, TrainedMachine
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.model import model_page
+from airflow_provider_ernest.views.prediction import BILLED_NUMBERS, MOST_RUNS, BilledTerms
+from airflow_provider_ernest.web.answers import json_ready
+from airflow_provider_ernest.web.model_responses import ModelPage
 
 from .stored import decided, everything, model
 

@@ -8,9 +8,9 @@ import pytest
 import uvicorn
 from fastapi import FastAPI
 
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin import limiter
-from airflow_provider_ernest.plugin.app import create_app
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.web import answers as limiter
+from airflow_provider_ernest.web.app import create_app
 from tests.unit.plugin.pages_app import pages
 
 REQUESTS = 42
@@ -48,7 +48,7 @@ def _impatient(monkeypatch):
     def soon(app):
         return limiter.Limiter(app, seconds_in_line=0.2, seconds=0.2)
 
-    monkeypatch.setattr("airflow_provider_ernest.plugin.app.Limiter", soon)
+    monkeypatch.setattr("airflow_provider_ernest.web.app.Limiter", soon)
 
 
 @pytest.fixture

@@ -6,21 +6,22 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
-from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
-from airflow_provider_ernest.model.life.learning import learn
-from airflow_provider_ernest.model.records import CODE, ModelMark, ObservationRecord
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.life_responses import Life, ProductionRuns, UntrainedRuns
-from airflow_provider_ernest.plugin.model_life import life_of
-from airflow_provider_ernest.plugin.model_page import model_page
-from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
-from airflow_provider_ernest.plugin.prediction_responses import SecondOpinion
-from airflow_provider_ernest.plugin.production_page import production_page
-from airflow_provider_ernest.plugin.second_opinion import second_opinion
-from airflow_provider_ernest.plugin.untrained_runs import untrained_runs
+from airflow_provider_ernest.documents import (
+    CODE,
+    InputFingerprint,
+    Model,
+    ModelMark,
+    ObservationRecord,
+    RunConditions,
+)
+from airflow_provider_ernest.learning.update import learn
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.model import life_of, model_page, production_page
+from airflow_provider_ernest.views.prediction import PredictionRequest, prediction, second_opinion
+from airflow_provider_ernest.views.sample_runs import untrained_runs
+from airflow_provider_ernest.web.answers import json_ready
+from airflow_provider_ernest.web.model_responses import Life, ProductionRuns, SecondOpinion, UntrainedRuns
 
 from .stored import NOW, decided, everything, identity, model, observed, origin, produced
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.model_list import SORTS, list_models
+from airflow_provider_ernest.views.models import SORTS, list_models
+from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import NOW, entry, everything
 
@@ -189,9 +189,9 @@ def test_what_cannot_be_asked(asked: dict[str, Any], problem: str):
 def test_lists_and_pages_load_no_mathematics():
     code = (
         "import sys\n"
-        "import airflow_provider_ernest.plugin.model_list\n"
-        "import airflow_provider_ernest.plugin.model_page\n"
-        "import airflow_provider_ernest.plugin.prediction_page\n"
+        "import airflow_provider_ernest.views.models\n"
+        "import airflow_provider_ernest.views.model\n"
+        "import airflow_provider_ernest.views.prediction\n"
         "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

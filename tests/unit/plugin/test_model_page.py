@@ -7,16 +7,12 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.documents import Design, Experiment, FittedTerm, Model, TrainedMachine
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.documents import Design, Experiment
-from airflow_provider_ernest.model.results import FittedTerm, Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.model.training_cluster import TrainedMachine
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.kept_decisions import MOST_DECISIONS
-from airflow_provider_ernest.plugin.model_page import model_page
-from airflow_provider_ernest.plugin.prediction_request import PredictionRequest
-from airflow_provider_ernest.plugin.production_page import MOST_PRODUCTION_RUNS
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.model import MOST_DECISIONS, MOST_PRODUCTION_RUNS, model_page
+from airflow_provider_ernest.views.prediction import PredictionRequest
+from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import decided, everything, model, produced
 
@@ -297,8 +293,8 @@ def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
     code = (
         "import sys\n"
         "from pathlib import Path\n"
-        "from airflow_provider_ernest.model.store import ModelStore\n"
-        "from airflow_provider_ernest.plugin.model_page import model_page\n"
+        "from airflow_provider_ernest.store.store import ModelStore\n"
+        "from airflow_provider_ernest.views.model import model_page\n"
         "store = ModelStore(Path(sys.argv[1]))\n"
         "shown = store.latest('join', 'm5.large')\n"
         "page = model_page(store, shown, store.catalogue.entries(), readable=lambda dag_id: True,\n"

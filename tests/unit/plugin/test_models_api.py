@@ -6,15 +6,12 @@ from urllib.parse import quote
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.records import ObservationRecord
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin import configured_store
-from airflow_provider_ernest.plugin.configured_store import model_store
-from airflow_provider_ernest.plugin.model_list import SORTS
-from airflow_provider_ernest.plugin.model_responses import ModelPage
-from airflow_provider_ernest.plugin.prediction_responses import Prediction
-from airflow_provider_ernest.plugin.responses import Models
+from airflow_provider_ernest.documents import ObservationRecord, Origin
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.models import SORTS
+from airflow_provider_ernest.web import models
+from airflow_provider_ernest.web.model_responses import ModelPage, Models, Prediction
+from airflow_provider_ernest.web.models import model_store
 from tests.unit.plugin.pages_app import StubAuthManager, pages
 from tests.unit.plugin.run_examples import DAG_ID, JOB, MODEL_ID, TYPE, model, record
 
@@ -195,7 +192,7 @@ class TestAStoreThatCannotBeOpened:
             raise problem
 
         monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "s3://another-store-of-this-test")
-        monkeypatch.setattr(configured_store, "store_root", unopenable)
+        monkeypatch.setattr(models, "store_root", unopenable)
         answer = pages().get(path, params=ONE)
         assert answer.status_code == 503
         assert "model store cannot be read" in answer.json()["detail"]

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-import airflow_provider_ernest.plugin
+import airflow_provider_ernest.web
 from tests.unit.plugin.pages_app import StubAuthManager, pages
 
 SHELLS = ("/models", "/model", "/run", "/task")
-STATIC = Path(airflow_provider_ernest.plugin.__file__).parent / "static"
+STATIC = Path(airflow_provider_ernest.web.__file__).parent / "static"
 
 
 @pytest.mark.parametrize("path", SHELLS)
@@ -78,7 +78,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path: Path, monkeypatch: p
     folder = tmp_path / "static"
     folder.mkdir()
     (folder / "link.js").symlink_to(tmp_path / "secret.js")
-    monkeypatch.setattr("airflow_provider_ernest.plugin.pages.STATIC", folder)
+    monkeypatch.setattr("airflow_provider_ernest.web.app.STATIC", folder)
     assert pages().get("/static/link.js").status_code == 404
 
 

@@ -7,16 +7,13 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Billing, FittedTerm, Model
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.choice import choose
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.results import FittedTerm, Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.prediction_page import PredictionRequest, prediction
-from airflow_provider_ernest.plugin.prediction_request import BilledTerms
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.prediction import BilledTerms, PredictionRequest, prediction
+from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import everything, model, observed
 

@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.life.freshness import state_of
-from airflow_provider_ernest.model.records import DATA
-from airflow_provider_ernest.plugin import remembered_states
-from airflow_provider_ernest.plugin.remembered_states import remembered_state
+from airflow_provider_ernest.documents import DATA
+from airflow_provider_ernest.learning.freshness import state_of
+from airflow_provider_ernest.views import models
+from airflow_provider_ernest.views.models import remembered_state
 
 from .stored import entry
 
@@ -34,7 +34,7 @@ def test_the_same_entries_are_weighed_once(monkeypatch: pytest.MonkeyPatch):
         asked.append(model)
         return state_of(model, others=others)
 
-    monkeypatch.setattr(remembered_states, "state_of", counted)
+    monkeypatch.setattr(models, "state_of", counted)
     shown = replace(SHOWN, job="weighed once")
     for _ in range(3):
         remembered_state(shown, [shown])
@@ -42,9 +42,9 @@ def test_the_same_entries_are_weighed_once(monkeypatch: pytest.MonkeyPatch):
 
 
 def test_no_more_are_remembered_than_are_listed(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(remembered_states, "MOST_REMEMBERED", 2)
-    monkeypatch.setattr(remembered_states, "_told", {})
+    monkeypatch.setattr(models, "MOST_REMEMBERED", 2)
+    monkeypatch.setattr(models, "_REMEMBERED", {})
     for number in range(5):
         shown = replace(SHOWN, job=f"job {number}")
         assert remembered_state(shown, [shown]).name == "fresh"
-    assert len(remembered_states._told) <= 2
+    assert len(models._REMEMBERED) <= 2

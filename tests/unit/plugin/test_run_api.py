@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.records import ProductionRun
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin import configured_store, run_responses
-from airflow_provider_ernest.plugin.run_record import RunRecord
+from airflow_provider_ernest.documents import ProductionRun
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.dag_run import RunRecord
+from airflow_provider_ernest.web import models, run_responses
 from tests.browser.preview_runs import PREVIEW_RUNS, preview_run
 from tests.unit.plugin.pages_app import StubAuthManager, pages
 from tests.unit.plugin.run_examples import DAG_ID, JOB, RUN_ID, TYPE, example_run, model
@@ -123,7 +123,7 @@ def test_a_store_that_cannot_be_opened_does_not_hide_the_run(
         raise ImportError("Install s3fs to access S3")
 
     monkeypatch.setenv("AIRFLOW__ERNEST__STORE", "s3://a-store-of-this-test")
-    monkeypatch.setattr(configured_store, "store_root", unopenable)
+    monkeypatch.setattr(models, "store_root", unopenable)
     answer = pages(runs=example).get("/api/run", params=RUN)
     assert answer.status_code == 200
     assert answer.json()["groups"][0]["decision"]["machines"] == 8

@@ -9,15 +9,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.bottlenecks import TwoOpinions
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.run_bottlenecks import disagreement_of
-from airflow_provider_ernest.plugin.run_kept import StoredOfRun, stored_of
-from airflow_provider_ernest.plugin.run_page import run_page
-from airflow_provider_ernest.plugin.run_record import RunRecord
-from airflow_provider_ernest.plugin.run_responses import Run, Task
-from airflow_provider_ernest.plugin.run_task import task_page
+from airflow_provider_ernest.documents import TwoOpinions
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, stored_of
+from airflow_provider_ernest.views.run import disagreement_of, run_page, task_page
+from airflow_provider_ernest.web.answers import json_ready
+from airflow_provider_ernest.web.run_responses import Run, Task
 from tests.unit.plugin.bottleneck_examples import TASK, replay, report, reported_run, two_reports_run
 from tests.unit.plugin.reuse_examples import reused_run
 from tests.unit.plugin.run_examples import DAG_ID, MODEL_ID, NOW, RUN_ID, model, record, row

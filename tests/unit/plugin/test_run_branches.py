@@ -8,17 +8,13 @@ from airflow.providers.standard.operators.empty import EmptyOperator
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.model.billing import BilledCost
-from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.run_groups import groups_of
-from airflow_provider_ernest.plugin.run_kept import StoredOfRun
-from airflow_provider_ernest.plugin.run_page import run_page
-from airflow_provider_ernest.plugin.run_record import RunRecord
-from airflow_provider_ernest.plugin.run_responses import Run, Task
-from airflow_provider_ernest.plugin.run_task import task_page
-from airflow_provider_ernest.specification import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.documents import BilledCost, Configuration
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
+from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, groups_of
+from airflow_provider_ernest.views.run import run_page, task_page
+from airflow_provider_ernest.web.answers import json_ready
+from airflow_provider_ernest.web.run_responses import Run, Task
 from tests.unit.plugin.run_examples import (
     JOB,
     MODEL_ID,

@@ -6,12 +6,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.plugin.run_costs import share_of_production, training_of
-from airflow_provider_ernest.plugin.run_documents import Documents
-from airflow_provider_ernest.plugin.run_groups import Group, groups_of
-from airflow_provider_ernest.plugin.run_reading import documents_of
-from airflow_provider_ernest.plugin.run_record import RunRecord
+from airflow_provider_ernest.documents import Billing
+from airflow_provider_ernest.views.dag_run import Documents, Group, RunRecord, documents_of, groups_of
+from airflow_provider_ernest.views.run_costs import share_of_production, training_of
 from tests.unit.plugin.run_examples import NOON, NOW, PRICE, decision, example_run, never_run
 
 MACHINE_MINUTE = 0.2 / 60

@@ -26,8 +26,8 @@ from sqlalchemy import Engine, StaticPool, create_engine
 from sqlalchemy.orm import Session
 
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.plugin import run_database
-from airflow_provider_ernest.plugin.run_database import read_run, run_reader
+from airflow_provider_ernest.web import runs
+from airflow_provider_ernest.web.runs import read_run, run_reader
 from tests.unit.plugin.run_examples import DAG_ID, NOON, RUN_ID, example_run
 
 LATER = NOON + timedelta(minutes=3)
@@ -219,7 +219,7 @@ def test_the_session_is_closed_before_the_run_is_handed_over(
         yield session
         closed.append(True)
 
-    monkeypatch.setattr(run_database, "create_session", created)
+    monkeypatch.setattr(runs, "create_session", created)
     read = run_reader()
     assert read(DAG_ID, RUN_ID).run_id == RUN_ID
     assert closed == [True]

@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from airflow_provider_ernest.plugin.run_kept import StoredOfRun
-from airflow_provider_ernest.plugin.run_page import run_page
-from airflow_provider_ernest.plugin.run_record import RunRecord
+from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
+from airflow_provider_ernest.views.run import run_page
 from tests.unit.plugin.run_examples import (
     NOW,
     downstream,

@@ -6,11 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.documents import Origin, ProductionRun
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.records import ProductionRun
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.run_kept import MOST_LOOKED_AT, made_by, stored_of
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.dag_run import MOST_LOOKED_AT, made_by, stored_of
 from tests.unit.plugin.run_examples import (
     DAG_ID,
     JOB,

@@ -6,13 +6,11 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.run_kept import StoredOfRun, stored_of
-from airflow_provider_ernest.plugin.run_page import run_page
-from airflow_provider_ernest.plugin.run_record import RunRecord
-from airflow_provider_ernest.plugin.run_responses import Run
-from airflow_provider_ernest.plugin.run_task import task_page
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, stored_of
+from airflow_provider_ernest.views.run import run_page, task_page
+from airflow_provider_ernest.web.answers import json_ready
+from airflow_provider_ernest.web.run_responses import Run
 from tests.unit.plugin.reuse_examples import (
     REUSED_ID,
     SKIPPED,
@@ -220,7 +218,7 @@ class TestRecordedBehindProduction:
     def test_from_the_store_where_its_value_is_gone(self):
         run = recorded_run()
         kept = {key: value for key, value in run.values.items() if key[0] != "record_run"}
-        from airflow_provider_ernest.model.records import ProductionRun
+        from airflow_provider_ernest.documents import ProductionRun
 
         stored = ProductionRun.from_dict(run.values["record_run", -1, "production_run"])
         told = group(replace(run, values=kept), StoredOfRun(production_runs=lambda: (stored,)))

@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.records import ProductionRun
-from airflow_provider_ernest.plugin.run_groups import groups_of
-from airflow_provider_ernest.plugin.run_reading import documents_of
-from airflow_provider_ernest.plugin.run_record import RunRecord
-from airflow_provider_ernest.plugin.run_steps import steps_of
+from airflow_provider_ernest.documents import ProductionRun
+from airflow_provider_ernest.views.dag_run import RunRecord, documents_of, groups_of
+from airflow_provider_ernest.views.run import steps_of
 from tests.unit.plugin.run_examples import NOW, decision, example_run, observation, row, rows
 
 

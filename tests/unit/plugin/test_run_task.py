@@ -5,11 +5,9 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Origin
-from airflow_provider_ernest.model.records import ProductionRun
-from airflow_provider_ernest.plugin.run_kept import StoredOfRun
-from airflow_provider_ernest.plugin.run_record import RunRecord
-from airflow_provider_ernest.plugin.run_task import task_page
+from airflow_provider_ernest.documents import Origin, ProductionRun
+from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
+from airflow_provider_ernest.views.run import task_page
 from tests.unit.plugin.run_examples import (
     JOB,
     MODEL_ID,

@@ -6,13 +6,12 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.offers import OfferForecast
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.plugin.json_answer import json_ready
-from airflow_provider_ernest.plugin.prediction_page import PredictionRequest
-from airflow_provider_ernest.plugin.prediction_responses import SameCost
-from airflow_provider_ernest.plugin.same_cost_page import compared_at_same_cost
+from airflow_provider_ernest.decision.offers import OfferForecast
+from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.prediction import PredictionRequest, compared_at_same_cost
+from airflow_provider_ernest.web.answers import json_ready
+from airflow_provider_ernest.web.model_responses import SameCost
 
 from .stored import everything, model
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.plugin.pages import STATIC
+from airflow_provider_ernest.web.app import STATIC
 
 SCRIPTS = sorted(path for path in STATIC.rglob("*.js") if "vendor" not in path.parts)
 PAGES = sorted(STATIC.glob("*.html"))

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from airflow_provider_ernest.model.life.drift import THRESHOLD, evidence_of
-from airflow_provider_ernest.plugin.suspects import could_be_drift
+from airflow_provider_ernest.learning.drift import THRESHOLD, evidence_of
+from airflow_provider_ernest.views.models import could_be_drift
 from tests.unit.plugin.stored import entry
 
 

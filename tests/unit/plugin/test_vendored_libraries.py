@@ -8,7 +8,7 @@ from importlib.resources import files
 
 import pytest
 
-VENDOR = files("airflow_provider_ernest.plugin") / "static" / "vendor"
+VENDOR = files("airflow_provider_ernest.web") / "static" / "vendor"
 ROWS = re.findall(
     r"^\| (\S+\.\w+) \| \[.*?\]\(.*?\) \| (\S+) \| .* \| ([0-9a-f]{64}) \|$",
     (VENDOR / "README.md").read_text(encoding="utf-8"),

@@ -10,10 +10,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.records import DecisionRecord
-from airflow_provider_ernest.model.results import Decision, Model
-from airflow_provider_ernest.plugin.run_record import RunRecord, TaskRow
+from airflow_provider_ernest.documents import Configuration, Decision, DecisionRecord, Model
+from airflow_provider_ernest.views.dag_run import RunRecord, TaskRow
 from tests.unit.plugin.run_examples import (
     PRICE,
     RUNS,

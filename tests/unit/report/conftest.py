@@ -3,9 +3,8 @@ import random
 
 import pytest
 
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import Model, Observation
+from airflow_provider_ernest.prediction.training import train
 
 RUNS = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.04), (2, 0.02), (6, 0.08), (12, 0.1)]
 

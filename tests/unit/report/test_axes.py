@@ -3,7 +3,7 @@ import math
 
 import pytest
 
-from airflow_provider_ernest.report.axes import axis_from_zero, bands, logarithmic_axis, machines_axis
+from airflow_provider_ernest.views.report.charts import axis_from_zero, bands, logarithmic_axis, machines_axis
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,12 @@
 import pytest
 
+from airflow_provider_ernest.decision import choice
+from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Billing, Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model import choice
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.choice import choose
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.offers import Offer
-from airflow_provider_ernest.model.prediction import predict_seconds
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.report.contents import START_UP, gather
+from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.views.report.contents import START_UP, gather
 
 
 def test_times_include_the_start_up_and_their_parts_add_up(model: Model):

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.report.life import learned_from, trained_under
+from airflow_provider_ernest.documents import InputFingerprint, Model, RunConditions
+from airflow_provider_ernest.views.report.contents import learned_from, trained_under
 
 
 def test_what_it_has_learned_from(model: Model):

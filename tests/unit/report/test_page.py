@@ -3,14 +3,11 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.billing import Billing
-from airflow_provider_ernest.model.documents import RunConditions
-from airflow_provider_ernest.model.goals import Goal
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.training import train
-from airflow_provider_ernest.report.contents import gather
-from airflow_provider_ernest.report.page import render
-from airflow_provider_ernest.report.shell import POLICY
+from airflow_provider_ernest.decision.choice import Goal
+from airflow_provider_ernest.documents import Billing, Model, RunConditions
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.views.report.contents import gather
+from airflow_provider_ernest.views.report.page import POLICY, render
 from tests.unit.report.conftest import observations
 from tests.unit.report.parsed_page import Page
 

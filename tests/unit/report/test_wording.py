@@ -1,6 +1,6 @@
 import pytest
 
-from airflow_provider_ernest.report.wording import (
+from airflow_provider_ernest.words import (
     data_amount,
     dollars,
     duration,

@@ -8,13 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from airflow_provider_ernest.spark.log_reading.executor_rows import ExecutorRow
-from airflow_provider_ernest.spark.log_reading.tables import (
-    EventLog,
-    JobRow,
-    StageRow,
-    TaskTable,
-)
+from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow, TaskTable
 
 START = 1_700_000_000.0
 """When all machines are there; the times that tests give count from it."""

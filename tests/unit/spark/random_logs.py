@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from airflow_provider_ernest.spark.log_reading.tables import EventLog, SqlExecutionRow
+from airflow_provider_ernest.eventlog.tables import EventLog, SqlExecutionRow
 from tests.unit.spark.logs import START, event_log, executor, job, stage, task
 
 

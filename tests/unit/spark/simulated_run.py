@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
+from airflow_provider_ernest.eventlog.tables import EventLog
 from tests.unit.spark.logs import event_log, executor, job, stage, task
 
 

@@ -11,7 +11,7 @@ import fsspec
 import pytest
 
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.spark.artifact_file import RemoteFile, artifact_file, probe_of
+from airflow_provider_ernest.spark.artifact import RemoteFile, artifact_file, probe_of
 from tests.unit.spark.artifact_server import served_file
 
 

@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.run_profile import (
+from airflow_provider_ernest.clarity.blocked_time import (
+    blocked_seconds,
+    blocked_time,
+    limits_of,
+    python_stages,
+)
+from airflow_provider_ernest.clarity.replay import replay
+from airflow_provider_ernest.run_profile import (
     BLOCKING,
     DISK,
     GARBAGE_COLLECTION,
@@ -14,13 +21,6 @@ from airflow_provider_ernest.model.run_profile import (
     SCHEDULER,
     SERIALISATION,
 )
-from airflow_provider_ernest.spark.blocked_time import (
-    blocked_seconds,
-    blocked_time,
-    limits_of,
-    python_stages,
-)
-from airflow_provider_ernest.spark.replay.replaying import replay
 from tests.unit.spark.logs import event_log, executor, job, stage, task, task_table
 
 

@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.driver_address import driver_conf, local_address
+from airflow_provider_ernest.spark.submit import driver_conf, local_address
 
 MASTER = "spark://127.0.0.1:7077"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.eventlog import files
+from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading import lines
 from tests.unit.spark.event_log_texts import (
     ended,
     environment,
@@ -180,7 +180,7 @@ def test_a_file_in_which_no_application_starts_is_refused(content: bytes, tmp_pa
 
 
 def test_lines_that_are_too_long_are_passed_over_and_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(lines.lines_of, "__kwdefaults__", {"max_line_bytes": 1 << 20})
+    monkeypatch.setattr(files.lines_of, "__kwdefaults__", {"max_line_bytes": 1 << 20})
     plan = {"Event": f"{SQL}SQLExecutionStart", "executionId": 0, "time": 1, "description": "x" * (3 << 20)}
     log = read_event_log(write(tmp_path / "app-1", started(), plan, task(1), ended()))
 

@@ -13,11 +13,11 @@ import cramjam
 import pytest
 import zstandard
 
+from airflow_provider_ernest.eventlog import bounds, compression
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading import bounds, compression
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.run_record import read_run
 from tests.unit.spark.event_log_texts import (
     ended,
     environment,

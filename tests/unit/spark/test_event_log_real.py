@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading.files import open_lines
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
+from airflow_provider_ernest.eventlog.files import open_lines
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import EventLog
 from tests.unit.spark.event_log_texts import REAL, real_text
 
 ROLLED = next(REAL.glob("eventlog_v2_*"))

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.eventlog.progress import EventLogProgress
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import SampleRunError
-from airflow_provider_ernest.model.documents import Experiment
 from airflow_provider_ernest.spark.observing import observe
-from airflow_provider_ernest.spark.run_record import read_run
-from airflow_provider_ernest.spark.run_watch import EventLogProgress
 from airflow_provider_ernest.spark.sampling import Sample
 
 REASON = "Worker shutting down.\n"

@@ -5,9 +5,8 @@ import fsspec
 import pytest
 
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.spark import input_files
-from airflow_provider_ernest.spark.input_files import list_input
-from airflow_provider_ernest.spark.sampling import stage_files
+from airflow_provider_ernest.spark import sampling
+from airflow_provider_ernest.spark.sampling import list_input, stage_files
 
 
 @pytest.fixture
@@ -15,7 +14,7 @@ def file_in_the_root_directory(monkeypatch):
     """A stand-in for the local disk, for nothing may be written into its root directory."""
     disk = fsspec.filesystem("memory")
     disk.pipe("/data.csv", b"x\n1\n")
-    monkeypatch.setattr(input_files, "filesystem_of", lambda path: (disk, path.removeprefix("file://")))
+    monkeypatch.setattr(sampling, "filesystem_of", lambda path: (disk, path.removeprefix("file://")))
     yield "/data.csv"
     disk.rm("/data.csv")
 

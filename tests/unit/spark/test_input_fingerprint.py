@@ -9,7 +9,7 @@ import zlib
 import fsspec
 import pytest
 
-from airflow_provider_ernest.model.documents import InputFingerprint
+from airflow_provider_ernest.documents import InputFingerprint
 from airflow_provider_ernest.spark import input_fingerprint as module
 from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
 

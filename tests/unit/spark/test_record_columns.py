@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.spark.record_columns import columns_of_avro, columns_of_text
+from airflow_provider_ernest.spark.input_fingerprint import columns_of_avro, columns_of_text
 
 
 def columns(text, kind="", *, header=False, is_whole=True):

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import zstandard
 
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.run_facts import application_id_of, find_event_log, read_run
 from airflow_provider_ernest.exceptions import SampleRunError
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.profiling.profile import profile_run
-from airflow_provider_ernest.spark.run_record import application_id_of, find_event_log, read_run
 from tests.unit.spark.event_log_texts import REAL, task
 
 METRICS = {

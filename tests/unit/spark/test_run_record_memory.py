@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.model.documents import RunMetrics
-from airflow_provider_ernest.spark.run_record import read_run
+from airflow_provider_ernest.documents import RunMetrics
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from tests.unit.spark.event_log_texts import started
 from tests.unit.spark.event_log_texts import task as task_ended
 

@@ -2,10 +2,9 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.model.documents import Experiment
-from airflow_provider_ernest.spark.input_files import list_input
-from airflow_provider_ernest.spark.sampling import stage_files, stage_first_rows, take_sample
+from airflow_provider_ernest.spark.sampling import list_input, stage_files, stage_first_rows, take_sample
 
 
 @pytest.fixture

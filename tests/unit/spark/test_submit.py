@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, SampleRunError
-from airflow_provider_ernest.spark.secret_file import SecretFile, replaced_properties
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SecretFile, replaced_properties
 
 SECRET = "s3cr3t-of-the-cluster"
 

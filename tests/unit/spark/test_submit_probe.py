@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import ClusterLostError, ClusterStartError
-from airflow_provider_ernest.spark.probing import probe_bandwidth
+from airflow_provider_ernest.spark.probe import probe_bandwidth
 
 SPARK_SUBMIT = """\
 #!{python}

@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from airflow_provider_ernest.model.results import Model
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.sample_records import a_model
 
 JOB = "nightly"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
 
 
 @pytest.fixture

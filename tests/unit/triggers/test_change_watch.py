@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.triggers.change_watch import ChangeWatch
-from airflow_provider_ernest.triggers.watch_journal import Change
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.triggers.jar_hash import Change, ChangeWatch
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
 LOG = logging.getLogger("trigger")

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from airflow_provider_ernest.triggers.handing_over import (
+from airflow_provider_ernest.triggers.jar_hash import (
     SECONDS_BETWEEN_MESSAGES,
     UNANSWERED_SECONDS,
     handed_over,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.triggers.hash_comparison import Found, HashComparison
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.triggers.jar_hash_changed import Found, HashComparison
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
 LOG = logging.getLogger("task")

@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 from airflow.triggers.base import BaseEventTrigger
 
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.triggers import change_watch, jar_hash
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.triggers import jar_hash
+from airflow_provider_ernest.triggers import jar_hash as change_watch
 from airflow_provider_ernest.triggers.jar_hash import JarHashTrigger
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 

@@ -10,7 +10,7 @@ import pytest
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.spark import artifact_watch
 from airflow_provider_ernest.spark.artifact_watch import SETTLED
-from airflow_provider_ernest.triggers.looking import Looking, watched_paths
+from airflow_provider_ernest.triggers.jar_hash import Looking, watched_paths
 
 LOG = logging.getLogger("task")
 ADDRESS = "memory://me:hush-1@host/job.jar?sig=hush-2"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.triggers.newest_model import newest_model
+from airflow_provider_ernest.triggers.jar_hash import newest_model
 from tests.unit.triggers.applications import JOB, trained
 
 

@@ -7,9 +7,9 @@ import pytest
 from moto import mock_aws
 
 from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.hooks import aws
+from airflow_provider_ernest.hooks.aws import s3_opener
 from airflow_provider_ernest.spark.artifact_watch import SETTLED, ArtifactWatch
-from airflow_provider_ernest.triggers import s3_files
-from airflow_provider_ernest.triggers.s3_files import s3_opener
 from tests.unit.triggers.applications import sha256
 
 
@@ -42,5 +42,5 @@ def test_a_connection_that_there_is_not_is_named(bucket):
 
 
 def test_without_the_amazon_provider_it_is_left_to_s3fs(monkeypatch):
-    monkeypatch.setattr(s3_files, "find_spec", lambda _: None)
+    monkeypatch.setattr(aws, "find_spec", lambda _: None)
     assert s3_opener()("s3://code/job.jar") is None

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from upath import UPath
 
-from airflow_provider_ernest.triggers.watch_journal import WatchJournal
+from airflow_provider_ernest.triggers.jar_hash import WatchJournal
 
 
 class Clock:

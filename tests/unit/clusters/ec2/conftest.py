@@ -14,8 +14,8 @@ from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+from airflow_provider_ernest.spark.probe import Bandwidth
 from tests.ec2_testbed.api import EC2Api
 
 

@@ -2,8 +2,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.attempt import Attempt, specification_digest
-from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.identity import Attempt, ClusterIdentity, specification_digest
 from airflow_provider_ernest.clusters.ec2.instances import Instance
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

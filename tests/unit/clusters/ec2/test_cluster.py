@@ -5,10 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
-from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
-from airflow_provider_ernest.clusters.kinds import reopen
+from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
+from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster, cluster_secret
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,

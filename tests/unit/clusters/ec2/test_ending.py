@@ -3,9 +3,9 @@ from dataclasses import replace
 import pytest
 from botocore.exceptions import ConnectionClosedError, CredentialRetrievalError, NoCredentialsError
 
+from airflow_provider_ernest.clusters.base import reopen
 from airflow_provider_ernest.clusters.ec2 import ending
 from airflow_provider_ernest.clusters.ec2.ending import end_machines, terminate_cluster
-from airflow_provider_ernest.clusters.kinds import reopen
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError, MissingResourceError
 
 

@@ -142,7 +142,7 @@ def test_an_interrupt_within_the_launch_call_leaves_nothing(bed):
 
 
 def test_a_kill_is_quick_even_when_aws_is_silent(bed, monkeypatch):
-    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.guarding._ABANDON_SECONDS", 0.2)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending._ABANDON_SECONDS", 0.2)
     cluster = bed.cluster()
     cluster.launch()
     bed.api.fail("DescribeInstances", when="hang", seconds=3)

@@ -5,7 +5,7 @@ import pytest
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.ec2.images import resolve_image
+from airflow_provider_ernest.clusters.ec2.preflight import resolve_image
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError, MissingResourceError
 
 AMAZON_LINUX = "/aws/service/ami-amazon-linux-latest/al2023-ami-kernel-default-x86_64"

@@ -4,7 +4,7 @@ from botocore.exceptions import EndpointConnectionError
 from botocore.stub import Stubber
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.ec2.instance_types import (
+from airflow_provider_ernest.clusters.ec2.preflight import (
     InstanceType,
     describe_instance_types,
     executor_memory_megabytes,

@@ -1,7 +1,7 @@
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.images import Image
-from airflow_provider_ernest.clusters.ec2.launch_templates import (
+from airflow_provider_ernest.clusters.ec2.preflight import Image
+from airflow_provider_ernest.clusters.ec2.requests import (
     TemplateNetwork,
     check_template,
     network_of,

@@ -3,8 +3,7 @@ import logging
 import pytest
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning
-from airflow_provider_ernest.clusters.ec2.launching import PlaceRefusedError
-from airflow_provider_ernest.clusters.ec2.placement import WorkerPlacement
+from airflow_provider_ernest.clusters.ec2.launching import PlaceRefusedError, WorkerPlacement
 from airflow_provider_ernest.clusters.ec2.requests import Place
 from airflow_provider_ernest.exceptions import ClusterStartError
 

@@ -5,12 +5,12 @@ import sys
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.price_cache import KnownPrices, PriceCache
+from airflow_provider_ernest.clusters.ec2.prices import KnownPrices, PriceCache
 
 WRITER = """
 import sys
 from pathlib import Path
-from airflow_provider_ernest.clusters.ec2.price_cache import KnownPrices, PriceCache
+from airflow_provider_ernest.clusters.ec2.prices import KnownPrices, PriceCache
 directory, number = Path(sys.argv[1]), int(sys.argv[2])
 zones = {f"zone-{i}": float(number) for i in range(200)}
 for time in range(1, 101):

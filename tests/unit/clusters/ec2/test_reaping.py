@@ -5,7 +5,7 @@ import pytest
 
 from airflow_provider_ernest.clusters.ec2.identity import ROLE_TAG
 from airflow_provider_ernest.clusters.ec2.reaping import UNREADABLE_LIMIT_SECONDS, find_clusters, reap
-from airflow_provider_ernest.clusters.ec2.spec_checks import MAX_TIME_TO_LIVE_SECONDS
+from airflow_provider_ernest.clusters.ec2.spec import MAX_TIME_TO_LIVE_SECONDS
 from airflow_provider_ernest.exceptions import ClusterError
 
 

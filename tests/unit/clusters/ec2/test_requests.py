@@ -3,8 +3,13 @@ import pytest
 from botocore.validate import ParamValidator
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.ec2.launch_templates import TemplateNetwork
-from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place, run_instances_request
+from airflow_provider_ernest.clusters.ec2.requests import (
+    ON_DEMAND,
+    SPOT,
+    Place,
+    TemplateNetwork,
+    run_instances_request,
+)
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.clusters.base import reopen
+from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize, resize
-from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
-from airflow_provider_ernest.clusters.kinds import reopen
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,

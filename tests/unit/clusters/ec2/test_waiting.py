@@ -3,8 +3,8 @@ import time
 import pytest
 from botocore.exceptions import CredentialRetrievalError
 
-from airflow_provider_ernest.clusters.ec2.secret import cluster_secret
-from airflow_provider_ernest.clusters.ec2.waiting import CONSOLE_LINES
+from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
+from airflow_provider_ernest.clusters.ec2.readiness import CONSOLE_LINES
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
 
 
@@ -101,7 +101,7 @@ def test_throttling_while_waiting_is_endured(bed, caplog):
 
 
 def test_throttling_without_end_is_a_retryable_error(bed, monkeypatch):
-    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.waiting._BUSY_SECONDS", 0.0)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.readiness._BUSY_SECONDS", 0.0)
     cluster = bed.cluster()
     cluster.launch()
     bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503)

@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.clusters.emr import job_flows
+from airflow_provider_ernest.clusters.emr import cluster
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 
 REGION = "eu-west-1"
@@ -53,7 +53,7 @@ class FakeClient:
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
-    monkeypatch.setattr(job_flows, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "_POLL_SECONDS", 0.0)
     with mock_aws():
         yield
 

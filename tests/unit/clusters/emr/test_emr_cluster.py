@@ -9,11 +9,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.clusters.emr import job_flows
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine, reopen
+from airflow_provider_ernest.clusters.emr import cluster as job_flows
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
 from airflow_provider_ernest.clusters.emr.spec import BootstrapAction
-from airflow_provider_ernest.clusters.kinds import reopen
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
 
 from .conftest import identity, job_flow, specification, states, throttled
@@ -332,7 +331,7 @@ def test_two_deployments_do_not_share_job_flows(emr, clients):
 
 
 def test_a_kill_is_quick_even_when_aws_is_silent(emr, clients, monkeypatch):
-    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.guarding._ABANDON_SECONDS", 0.1)
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending._ABANDON_SECONDS", 0.1)
     answered = threading.Event()
     started = cluster(clients)
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
-from airflow_provider_ernest.clusters.emr.reaping import find_job_flows, reap_job_flows
+from airflow_provider_ernest.clusters.emr.cluster import EmrCluster, find_job_flows, reap_job_flows
 from airflow_provider_ernest.exceptions import ClusterError
 
 from .conftest import identity, specification, states, throttled

@@ -18,11 +18,11 @@ from moto.core import DEFAULT_ACCOUNT_ID
 from moto.emr.models import emr_backends
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.emr import step_watch
+from airflow_provider_ernest.clusters.emr import steps
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
-from airflow_provider_ernest.clusters.emr.s3_files import fetch_event_log
-from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
-from airflow_provider_ernest.clusters.emr.submit_arguments import submit_arguments
+from airflow_provider_ernest.clusters.emr.spec import submit_arguments
+from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun, fetch_event_log
+from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -30,7 +30,6 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
     SampleRunError,
 )
-from airflow_provider_ernest.model.documents import Experiment
 from airflow_provider_ernest.spark.observing import observe
 from airflow_provider_ernest.spark.run_watch import RunLimits
 from airflow_provider_ernest.spark.sampling import Sample
@@ -271,7 +270,7 @@ def test_a_step_ends_at_its_deadline_whenever_it_began():
 
 def test_a_run_is_given_up_at_its_deadline_though_emr_does_not_answer(emr, run, monkeypatch):
     clock = SimpleNamespace(time=time.time, monotonic=time.monotonic)
-    monkeypatch.setattr(step_watch, "time", clock)
+    monkeypatch.setattr(steps, "time", clock)
 
     def a_day_later(**_: Any) -> Exception:
         clock.time = lambda: time.time() + 86_400

@@ -5,15 +5,14 @@ import json
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.documents import AmdahlState, Observation
 from airflow_provider_ernest.exceptions import (
     FitError,
     InvalidDocumentError,
     InvalidParameterError,
     TooFewObservationsError,
 )
-from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
-from airflow_provider_ernest.model.amdahl.state import AmdahlState
-from airflow_provider_ernest.model.documents import Observation
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 
 
 def law(x, processors, *, coefficients=(10.0, 20.0), alpha=0.9):

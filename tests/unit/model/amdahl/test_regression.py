@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.amdahl.regression import AmdahlRegression
+from airflow_provider_ernest.prediction.amdahl import AmdahlRegression
 
 
 def law(machines, scale, *, alpha=0.9):

@@ -3,11 +3,16 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.archive.address_free import address_free
-from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.model.results import Alternative
-from airflow_provider_ernest.model.run_profile import Advice, Straggler
-from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents import (
+    Alternative,
+    InputFingerprint,
+    Observation,
+    RunConditions,
+    TrainedMachine,
+    TrainingCluster,
+)
+from airflow_provider_ernest.run_profile import Advice, Straggler
+from airflow_provider_ernest.store.archive import address_free
 from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile, a_stage
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 from tests.unit.model.stored_examples import mark, observation

@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
-from airflow_provider_ernest.model.archive import archive_lines, store_archive
-from airflow_provider_ernest.model.archive.store_archive import export_documents, import_archive
-from airflow_provider_ernest.model.storage.catalogue import Catalogue
-from airflow_provider_ernest.model.storage.digests import sealed
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store import archive as archive_lines
+from airflow_provider_ernest.store import archive as store_archive
+from airflow_provider_ernest.store.archive import export_documents, import_archive
+from airflow_provider_ernest.store.catalogue import Catalogue
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import (
     decision,

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr
 
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import basis
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.terms import basis
 
 CELLS = 400
 FURTHEST = 1.8

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.parameters import FloatArray
-from airflow_provider_ernest.model.terms import DICTIONARY, basis
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.terms import DICTIONARY, basis
 
 MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
 SCALE = np.array([0.1, 0.1, 0.1, 0.1, 0.02, 0.05, 0.05])

@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError
-from airflow_provider_ernest.model.averaging.contradiction import wrong_points
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.averaging.repetitions import merge_repetitions
-from airflow_provider_ernest.model.least_squares import nearest
-from airflow_provider_ernest.model.prediction import predict_interval, predict_seconds, probability_within
-from airflow_provider_ernest.model.terms import DICTIONARY
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.prediction.averaging import TermAveraging, wrong_points
+from airflow_provider_ernest.prediction.evidence import merge_repetitions
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, probability_within
+from airflow_provider_ernest.prediction.regression import nearest
+from airflow_provider_ernest.prediction.terms import DICTIONARY
+from airflow_provider_ernest.prediction.training import train
 
 from ..paper import observe
 from .jobs import fitted

@@ -5,11 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.averaging.pooling import pooled_prior
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.documents import RunMetrics
-from airflow_provider_ernest.model.terms import DICTIONARY
+from airflow_provider_ernest.documents import AveragingPrior, RunMetrics
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.pooling import pooled_prior
+from airflow_provider_ernest.prediction.terms import DICTIONARY
 
 from ..paper import observe
 from .jobs import MACHINES, PLAIN, SCALE, runs_of, seconds_of

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.prediction.averaging import TermAveraging
 
 from .grid import grid_posterior
 from .jobs import runs_of

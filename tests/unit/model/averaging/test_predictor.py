@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.terms import DICTIONARY
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.terms import DICTIONARY
 
 from .jobs import MACHINES, PLAIN, SCALE, fitted, runs_of, seconds_of
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.documents import AveragingPrior, TermBelief
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior, TermBelief
-from airflow_provider_ernest.model.terms import DICTIONARY
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.terms import DICTIONARY
 
 from .jobs import PLAIN, runs_of
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.averaging.repetitions import merge_repetitions
+from airflow_provider_ernest.prediction.evidence import merge_repetitions
 
 
 def merged(machines, scale, seconds, workers=None):

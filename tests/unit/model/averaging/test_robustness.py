@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.regression import ErnestRegression
+from airflow_provider_ernest.prediction.regression import ErnestRegression
 
 from .jobs import PLAIN, fitted, runs_of, seconds_of
 

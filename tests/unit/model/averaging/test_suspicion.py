@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.averaging.repetitions import merge_repetitions
-from airflow_provider_ernest.model.averaging.suspicion import POINTS_LEFT, suspicions
-from airflow_provider_ernest.model.terms import basis
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.prediction.evidence import POINTS_LEFT, merge_repetitions, suspicions
+from airflow_provider_ernest.prediction.terms import basis
 
 from .jobs import MACHINES, PLAIN, SCALE, runs_of
 

@@ -4,13 +4,10 @@ import itertools
 
 import numpy as np
 
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.costs import relative_time
-from airflow_provider_ernest.model.design.expectations import half_fixed
-from airflow_provider_ernest.model.design.information import a_criterion
-from airflow_provider_ernest.model.design.limits import Limits
-from airflow_provider_ernest.model.design.problem import design_problem
-from airflow_provider_ernest.model.design.targets import Targets
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.costs import half_fixed, relative_time
+from airflow_provider_ernest.design.criteria import Targets, a_criterion
+from airflow_provider_ernest.design.problem import Limits, design_problem
 
 FEW_TERMS = ("1", "scale/machines", "machines")
 MORE_TERMS = ("1", "scale", "scale/machines", "log(machines)", "machines")

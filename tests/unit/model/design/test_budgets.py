@@ -5,21 +5,19 @@ from functools import partial
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.design.budgets import (
-    ProductionShare,
-    costs_by_now,
-    resolve_budget,
-    spent_on,
-)
-from airflow_provider_ernest.model.design.candidates import Candidates
-from airflow_provider_ernest.model.design.costs import (
+from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.design.costs import (
     Dollars,
     ExpectedSeconds,
     MachineSeconds,
+    ProductionShare,
+    costs_by_now,
     relative_time,
+    resolve_budget,
     resolve_cost,
+    spent_on,
 )
+from airflow_provider_ernest.exceptions import InvalidParameterError
 
 from ..paper import observe
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates, times_made
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates, times_made
 
 from ..paper import observe
 

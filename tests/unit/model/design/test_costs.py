@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.design.candidates import Candidates
-from airflow_provider_ernest.model.design.costs import (
+from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.design.costs import (
     Dollars,
     ExpectedSeconds,
     MachineSeconds,
@@ -14,6 +13,7 @@ from airflow_provider_ernest.model.design.costs import (
     relative_time,
     resolve_cost,
 )
+from airflow_provider_ernest.exceptions import InvalidParameterError
 
 RUNS = Candidates(
     machines=np.array([1, 4, 16]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([16, 16, 16])

@@ -6,9 +6,9 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.choices import CRITERIA
+from airflow_provider_ernest.design.criteria import Criterion
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.design.criteria import Criterion
+from airflow_provider_ernest.settings import CRITERIA
 
 TARGET_ROWS = np.random.default_rng(7).random((5, 4))
 

@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.costs import Dollars, expectation, relative_time, resolve_cost
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.costs import Dollars, relative_time, resolve_cost
-from airflow_provider_ernest.model.design.expectations import expectation
 
 from ..paper import observe
 

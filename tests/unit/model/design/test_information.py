@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.design.information import a_criterion, information_matrix, normalised
-from airflow_provider_ernest.model.terms import ERNEST, basis
+from airflow_provider_ernest.design.criteria import a_criterion, information_matrix, normalised
+from airflow_provider_ernest.prediction.terms import ERNEST, basis
 
 
 def test_information_adds_up_over_repetitions_and_observed_runs():

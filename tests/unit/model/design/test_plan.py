@@ -5,16 +5,15 @@ import re
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.choices import CRITERIA
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.costs import MachineSeconds, ProductionShare, resolve_cost
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.plan import plan_design
+from airflow_provider_ernest.documents import Design
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.model.design.budgets import ProductionShare
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.costs import MachineSeconds, resolve_cost
-from airflow_provider_ernest.model.design.plan import plan_design
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.documents import Design
-from airflow_provider_ernest.model.identifiability import undetermined_terms
-from airflow_provider_ernest.model.terms import DICTIONARY, ERNEST, TERMS, basis
+from airflow_provider_ernest.prediction.regression import undetermined_terms
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, TERMS, basis
+from airflow_provider_ernest.settings import CRITERIA
 from benchmarks.design.solve_time import candidates_of, objective_of
 
 from ..paper import observe

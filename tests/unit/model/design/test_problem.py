@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.problem import design_problem
 from airflow_provider_ernest.exceptions import DesignError
-from airflow_provider_ernest.model.design.candidates import Candidates, enumerate_candidates
-from airflow_provider_ernest.model.design.problem import design_problem
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.terms import basis
+from airflow_provider_ernest.prediction.terms import basis
 
 from ..paper import observe
 

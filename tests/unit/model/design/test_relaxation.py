@@ -4,12 +4,12 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.choices import CRITERIA
+from airflow_provider_ernest.design.costs import relative_time
+from airflow_provider_ernest.design.problem import classic_problem
+from airflow_provider_ernest.design.solving import optimal_weights, plain_bounds, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
-from airflow_provider_ernest.model.design.costs import relative_time
-from airflow_provider_ernest.model.design.problem import classic_problem
-from airflow_provider_ernest.model.design.relaxation import optimal_weights, plain_bounds, whole_run_bounds
-from airflow_provider_ernest.model.terms import ERNEST, basis
+from airflow_provider_ernest.prediction.terms import ERNEST, basis
+from airflow_provider_ernest.settings import CRITERIA
 from benchmarks.design.solve_time import candidates_of, objective_of, original_weights
 
 from .problems import all_designs, limits_of, small_problem

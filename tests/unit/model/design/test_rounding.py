@@ -3,12 +3,10 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.choices import CRITERIA
+from airflow_provider_ernest.design.problem import Limits, missing_directions
+from airflow_provider_ernest.design.solving import optimal_weights, round_design, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
-from airflow_provider_ernest.model.design.limits import Limits
-from airflow_provider_ernest.model.design.relaxation import optimal_weights, whole_run_bounds
-from airflow_provider_ernest.model.design.rounding import round_design
-from airflow_provider_ernest.model.design.selection import missing_directions
+from airflow_provider_ernest.settings import CRITERIA
 
 from ..paper import observe
 from .problems import all_designs, limits_of, small_problem

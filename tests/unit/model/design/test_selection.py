@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.design.information import a_criterion, information_matrix
-from airflow_provider_ernest.model.design.selection import cheapest_selection, missing_directions
+from airflow_provider_ernest.design.criteria import a_criterion, information_matrix
+from airflow_provider_ernest.design.problem import cheapest_selection, missing_directions
 
 NONE_OBSERVED = np.empty((0, 3))
 

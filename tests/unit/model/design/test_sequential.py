@@ -3,15 +3,14 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.candidates import enumerate_candidates
+from airflow_provider_ernest.design.costs import MachineSeconds, ProductionShare, relative_time
+from airflow_provider_ernest.design.criteria import Targets
+from airflow_provider_ernest.design.sequential import Proposal, propose_next
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.design.budgets import ProductionShare
-from airflow_provider_ernest.model.design.candidates import enumerate_candidates
-from airflow_provider_ernest.model.design.costs import MachineSeconds, relative_time
-from airflow_provider_ernest.model.design.sequential import Proposal, propose_next
-from airflow_provider_ernest.model.design.targets import Targets
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.regression import ErnestRegression
-from airflow_provider_ernest.model.terms import basis
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import basis
 
 from ..paper import TABLE_1, observe, seconds_of
 

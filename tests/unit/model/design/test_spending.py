@@ -2,9 +2,8 @@
 
 import pytest
 
+from airflow_provider_ernest.design.costs import SHARE, ProductionRun, Spending
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-from airflow_provider_ernest.model.design.spending import SHARE, Spending
-from airflow_provider_ernest.model.design.training_share import ProductionRun
 
 LONG = ProductionRun(seconds=1200.0, machine_seconds=12_000.0)
 SHORT = ProductionRun(seconds=1199.0, machine_seconds=12_000.0)

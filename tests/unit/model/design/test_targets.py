@@ -2,8 +2,8 @@
 
 import pytest
 
+from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.design.targets import Targets
 
 
 def test_one_scale_is_that_of_all():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.design.costs import ProductionRun, expected_production
+from airflow_provider_ernest.documents import Design, Experiment
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.design.training_share import ProductionRun, expected_production
-from airflow_provider_ernest.model.documents import Design, Experiment
 
 
 def design_of(*runs: tuple[int, float]) -> Design:

@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
-from airflow_provider_ernest.model.life.conditions import differences, growth, not_compared
-from airflow_provider_ernest.model.records import DATA, SETTINGS
+from airflow_provider_ernest.documents import DATA, SETTINGS, InputFingerprint, RunConditions
+from airflow_provider_ernest.learning.conditions import differences, growth, not_compared
 
 SHAPE = InputFingerprint(partitions=100, total_bytes=100_000_000_000, columns=12, format="csv")
 THEN = RunConditions(

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from airflow_provider_ernest.model.life import drift
-from airflow_provider_ernest.model.life.drift import (
+from airflow_provider_ernest.learning import drift
+from airflow_provider_ernest.learning.drift import (
     ALTERNATIVES,
     OUTCOMES,
     THRESHOLD,
@@ -137,6 +137,6 @@ def test_the_threshold_is_that_of_the_evidence():
 
 
 def test_pages_load_no_mathematics_with_it():
-    program = "import sys, airflow_provider_ernest.model.life.freshness; print(*sys.modules)"
+    program = "import sys, airflow_provider_ernest.learning.freshness; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert not [name for name in done.stdout.split() if name.startswith(("numpy", "scipy"))]

@@ -2,17 +2,19 @@
 
 import pytest
 
-from airflow_provider_ernest.model.documents import InputFingerprint, RunConditions
-from airflow_provider_ernest.model.life.drift_cause import cause_of, causes_of
-from airflow_provider_ernest.model.records import (
+from airflow_provider_ernest.documents import (
     CLUSTER,
     CODE,
     DATA,
     SETTINGS,
     UNEXPLAINED,
     ClusterBandwidth,
+    InputFingerprint,
+    RunConditions,
+    TrainedMachine,
+    TrainingCluster,
 )
-from airflow_provider_ernest.model.training_cluster import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.learning.drift_cause import cause_of, causes_of
 from tests.unit.model.sample_records import a_model, a_production_run
 
 THEN = RunConditions(

@@ -2,7 +2,8 @@
 
 import pytest
 
-from airflow_provider_ernest.model.life.freshness import (
+from airflow_provider_ernest.documents import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
+from airflow_provider_ernest.learning.freshness import (
     DRIFTING,
     FRESH,
     STALE,
@@ -10,9 +11,7 @@ from airflow_provider_ernest.model.life.freshness import (
     evidence_against,
     state_of,
 )
-from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
-from airflow_provider_ernest.model.storage.catalogue import DECISION, PRODUCTION_RUN
-from airflow_provider_ernest.model.storage.catalogue_entry import MARK
+from airflow_provider_ernest.store.catalogue import DECISION, MARK, PRODUCTION_RUN
 from tests.unit.model.sample_records import an_entry
 
 OLD, NEW = "aa" * 32, "bb" * 32

@@ -5,11 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.amdahl.online import ExtendedAmdahl
-from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.model.life.learning import MOST_REPEATED, MOST_RUNS, learn, with_runs
-from airflow_provider_ernest.model.prediction import predict_interval, predict_seconds
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import InputFingerprint, Observation, RunConditions
+from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn, with_runs
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
+from airflow_provider_ernest.prediction.training import train
 from tests.unit.model.sample_records import a_production_run
 
 CODE = "ab" * 32

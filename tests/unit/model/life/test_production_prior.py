@@ -5,14 +5,9 @@ import math
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.averaging.predictor import TermAveraging
-from airflow_provider_ernest.model.averaging.prior import AveragingPrior
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.life.production_prior import (
-    FURTHER_LEVELS,
-    with_production,
-    without_production,
-)
+from airflow_provider_ernest.documents import AveragingPrior, Observation
+from airflow_provider_ernest.learning.update import FURTHER_LEVELS, with_production, without_production
+from airflow_provider_ernest.prediction.averaging import TermAveraging
 
 
 def runs_of(seconds, machines=8):

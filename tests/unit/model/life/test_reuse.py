@@ -5,12 +5,21 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.model.documents import InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.model.identity import new_id
-from airflow_provider_ernest.model.life.freshness import DRIFTING, FRESH, STALE, State
-from airflow_provider_ernest.model.life.reuse import ReusePolicy, judge
-from airflow_provider_ernest.model.records import AGE, CLUSTER, CODE, DATA, SETTINGS, UNEXPLAINED
-from airflow_provider_ernest.model.training import train
+from airflow_provider_ernest.documents import (
+    AGE,
+    CLUSTER,
+    CODE,
+    DATA,
+    SETTINGS,
+    UNEXPLAINED,
+    InputFingerprint,
+    Observation,
+    RunConditions,
+    new_id,
+)
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State
+from airflow_provider_ernest.learning.reuse import ReusePolicy, judge
+from airflow_provider_ernest.prediction.training import train
 
 HASH, OTHER_HASH = "ab" * 32, "cd" * 32
 CONDITIONS = RunConditions(

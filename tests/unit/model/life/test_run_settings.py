@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from airflow_provider_ernest.model.life.run_settings import changed_settings, settings_digests
+from airflow_provider_ernest.learning.conditions import changed_settings, settings_digests
 from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, event_log_conf, sizing_conf
 
 

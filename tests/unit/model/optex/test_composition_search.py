@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.optex.composition_search import CompositionProblem, best_counts
+from airflow_provider_ernest.decision.mixed import CompositionProblem, best_counts
 
 
 def some_problem(seed):

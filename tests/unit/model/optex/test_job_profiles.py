@@ -4,22 +4,23 @@ from dataclasses import astuple
 
 import pytest
 
+from airflow_provider_ernest.documents import SAMPLE, ProfileRecord
 from airflow_provider_ernest.exceptions import InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.bottlenecks import SAMPLE, ProfileRecord
-from airflow_provider_ernest.model.optex.job_profiles import (
+from airflow_provider_ernest.prediction.optex import (
     CategoryProfile,
+    JobProfile,
+    MeasuredRun,
     at_scale,
     category_profiles,
     job_profile,
     measured_run,
+    phases,
     predicted_phases,
     profile_of_category,
     scaled_to_run,
 )
-from airflow_provider_ernest.model.optex.profile import JobProfile, PhaseSeconds, phases
-from airflow_provider_ernest.model.optex.regression import MeasuredRun
-from airflow_provider_ernest.model.run_profile import MLLIB, SQL, RunProfile
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.run_profile import MLLIB, SQL, PhaseSeconds, RunProfile
+from airflow_provider_ernest.store.store import ModelStore
 
 MEASURED = {
     2: (5.22, 5.87, 0.0, 65.28, 0.20),

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
-from airflow_provider_ernest.model.optex.profile import REGRESSORS, JobProfile, PhaseSeconds, phases, predict
+from airflow_provider_ernest.prediction.optex import REGRESSORS, JobProfile, phases, predict
+from airflow_provider_ernest.run_profile import PhaseSeconds
 
 # Tinit and Tprep are those of the paper's Table II; the other numbers are round ones of our own.
 PROFILE = JobProfile(

@@ -4,14 +4,17 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression
 
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.optex.profile import JobProfile, phases, predict, regressors
-from airflow_provider_ernest.model.optex.regression import (
+from airflow_provider_ernest.prediction.optex import (
+    JobProfile,
     MeasuredRun,
     OptexRegression,
+    phases,
+    predict,
     profile_from_phases,
     profile_from_runs,
+    regressors,
 )
 
 TRUE = JobProfile(

@@ -8,11 +8,9 @@ import math
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.documents import Observation, RunMetrics
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.documents import Observation, RunMetrics
-from airflow_provider_ernest.model.regimes.forecast import WIDEST, foresee
-from airflow_provider_ernest.model.regimes.growth import fit_growth
-from airflow_provider_ernest.model.regimes.parallelism import effective_machines
+from airflow_provider_ernest.prediction.regimes import WIDEST, effective_machines, fit_growth, foresee
 
 GB = 1_000_000_000
 SLOTS = 4

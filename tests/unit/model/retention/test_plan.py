@@ -2,12 +2,11 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.documents import Observation
-from airflow_provider_ernest.model.life.freshness import state_of
-from airflow_provider_ernest.model.retention.items import items_of
-from airflow_provider_ernest.model.retention.plan import plan_retention
-from airflow_provider_ernest.model.storage.catalogue_entry import entry_of
+from airflow_provider_ernest.learning.freshness import state_of
+from airflow_provider_ernest.store.catalogue import entry_of
+from airflow_provider_ernest.store.pruning import items_of, plan_retention
 from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 from tests.unit.model.stored_examples import (

@@ -1,8 +1,8 @@
 import pytest
 
-from airflow_provider_ernest.model.retention.pruning import Prune
-from airflow_provider_ernest.model.storage.catalogue import Catalogue
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.catalogue import Catalogue
+from airflow_provider_ernest.store.pruning import Prune
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import NOW, decision, model, observation, save_all
 

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
-from airflow_provider_ernest.model.retention.items import items_of
-from airflow_provider_ernest.model.retention.plan import plan_retention
-from airflow_provider_ernest.model.retention.removal import EventLogs, Removed, carry_out
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.pruning import EventLogs, Removed, carry_out, items_of, plan_retention
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.profile_samples import a_profile
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import (

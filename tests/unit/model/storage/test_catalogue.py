@@ -11,11 +11,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
-from airflow_provider_ernest.model.storage import merged_lines
-from airflow_provider_ernest.model.storage.catalogue import FOLDER, Catalogue, entry_of
-from airflow_provider_ernest.model.storage.store_scan import StoreScan
-from airflow_provider_ernest.model.storage.stored_documents import MODELS, Shelf
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store import catalogue as merged_lines
+from airflow_provider_ernest.store.catalogue import FOLDER, Catalogue, StoreScan, entry_of
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import MODELS, Shelf
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run, an_entry
 
 

@@ -1,7 +1,6 @@
 """What is said of each thing in the store."""
 
-from airflow_provider_ernest.model.storage.catalogue import entry_of
-from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
+from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
 from tests.unit.model.sample_records import WHEN, a_decision, a_model, a_production_run
 
 

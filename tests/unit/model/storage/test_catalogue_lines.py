@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.model.storage.catalogue_lines import (
+from airflow_provider_ernest.store.catalogue import (
     REMOVALS_KEPT,
     Line,
     line_text,

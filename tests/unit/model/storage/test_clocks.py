@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.model.identity import moment_of, new_id
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.documents import moment_of, new_id
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.sample_records import a_model
 
 

@@ -6,7 +6,7 @@ from threading import Barrier
 
 import pytest
 
-from airflow_provider_ernest.model.storage.daemon_threads import in_threads
+from airflow_provider_ernest.store.files import in_threads
 
 
 def test_results_are_in_the_order_of_the_parts():
@@ -31,7 +31,7 @@ def test_what_fails_is_raised():
 def test_a_process_ends_though_a_storage_never_answers():
     program = (
         "from threading import Event, Thread\n"
-        "from airflow_provider_ernest.model.storage.daemon_threads import in_threads\n"
+        "from airflow_provider_ernest.store.files import in_threads\n"
         "begun = Event()\n"
         "def work(part):\n"
         "    begun.set()\n"

@@ -5,7 +5,7 @@ import pytest
 from upath import UPath
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.storage.deployment import FILE, deployment_of_store
+from airflow_provider_ernest.store.deployment import FILE, deployment_of_store
 
 
 def test_of_two_first_launches_on_an_object_store_both_take_the_id_that_stays(tmp_path, monkeypatch):

@@ -6,10 +6,8 @@ import pytest
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.storage.digests import DIGEST, damage_in
-from airflow_provider_ernest.model.storage.set_aside import list_set_aside
-from airflow_provider_ernest.model.storage.stored_documents import SHELVES
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import DIGEST, SHELVES, damage_in, list_set_aside
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.store_samples import KINDS, MADE, age, all_of, id_of
 

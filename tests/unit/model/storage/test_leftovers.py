@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.storage.catalogue import FOLDER
-from airflow_provider_ernest.model.storage.leftovers import leftovers
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.catalogue import FOLDER
+from airflow_provider_ernest.store.pruning import leftovers
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidDocumentError
-from airflow_provider_ernest.model.storage import merged_lines, stored_files
-from airflow_provider_ernest.model.storage.merged_lines import MergedLines
+from airflow_provider_ernest.store import catalogue, files
+from airflow_provider_ernest.store.catalogue import MergedLines
 from tests.unit.model.store_samples import age
 
 FEW = 8
@@ -34,8 +34,8 @@ def names_in(folder):
 
 @pytest.fixture
 def _merge_soon(monkeypatch):
-    monkeypatch.setattr(merged_lines, "MOST_LOOSE", FEW)
-    monkeypatch.setattr(merged_lines, "MOST_SEGMENTS", 3)
+    monkeypatch.setattr(catalogue, "MOST_LOOSE", FEW)
+    monkeypatch.setattr(catalogue, "MOST_SEGMENTS", 3)
 
 
 @pytest.mark.usefixtures("_merge_soon")
@@ -68,7 +68,7 @@ def test_adding_a_line_again_is_allowed_and_changes_nothing(root):
 
 
 @pytest.mark.parametrize(
-    "name", ["../escape", "a/b", ".hidden", "segment-x.jsonl", merged_lines.MARK, "x" * 5000]
+    "name", ["../escape", "a/b", ".hidden", "segment-x.jsonl", catalogue.COMPLETE, "x" * 5000]
 )
 def test_hostile_names_stay_in_the_folder(tmp_path, name):
     lines_in(tmp_path / "lines").add(name, "line 1")
@@ -104,7 +104,7 @@ def test_a_mark_outlives_merging_and_is_no_line(root):
 
 def test_a_line_is_added_where_a_library_fails_to_merge(tmp_path, monkeypatch, caplog):
     """As botocore does, with errors that are no OSError."""
-    monkeypatch.setattr(merged_lines, "MOST_LOOSE", FEW)
+    monkeypatch.setattr(catalogue, "MOST_LOOSE", FEW)
 
     def refuse(self, lines):
         raise RuntimeError("Unable to locate credentials")
@@ -117,7 +117,7 @@ def test_a_line_is_added_where_a_library_fails_to_merge(tmp_path, monkeypatch, c
 
 
 def test_what_cannot_be_read_is_named_and_left_and_hides_nothing(root, caplog, monkeypatch):
-    monkeypatch.setattr(merged_lines, "MOST_LOOSE", FEW)
+    monkeypatch.setattr(catalogue, "MOST_LOOSE", FEW)
     folder = root / "lines"
     lines_in(folder).write_segment(["line a", "line b"])
     (segment,) = names_in(folder)
@@ -168,7 +168,7 @@ def test_a_file_that_is_still_growing_is_read_again(tmp_path):
 
 
 def test_files_that_are_torn_for_good_are_told_and_can_be_deleted(root, monkeypatch):
-    monkeypatch.setattr(stored_files, "UNTOUCHED", timedelta(seconds=-60))
+    monkeypatch.setattr(files, "UNTOUCHED", timedelta(seconds=-60))
     folder = root / "lines"
     lines_in(folder).write_segment(["line a"])
     reader = lines_in(folder)
@@ -293,7 +293,7 @@ def test_a_line_is_added_where_merging_fails(tmp_path, monkeypatch, caplog):
 
 
 def write(folder, writer, count, acknowledged):
-    merged_lines.MOST_LOOSE, merged_lines.MOST_SEGMENTS = FEW, 3
+    catalogue.MOST_LOOSE, catalogue.MOST_SEGMENTS = FEW, 3
     for number in range(count):
         line = f"line {writer} {number}"
         lines_in(Path(folder)).add(line, line)
@@ -325,7 +325,7 @@ def test_processes_that_write_and_merge_at_once_lose_nothing_at_any_moment(tmp_p
 
 
 def die_at(folder, method):
-    merged_lines.MOST_LOOSE = FEW
+    catalogue.MOST_LOOSE = FEW
     real = getattr(Path, method)
 
     def die(self, *arguments, **options):
@@ -352,7 +352,7 @@ def test_a_merger_that_is_killed_loses_nothing(tmp_path, method, monkeypatch):
     assert process.exitcode == -signal.SIGKILL
 
     assert set(lines_in(tmp_path).news()) == {f"line {number}" for number in range(FEW + 1)}
-    monkeypatch.setattr(merged_lines, "MOST_LOOSE", FEW)
+    monkeypatch.setattr(catalogue, "MOST_LOOSE", FEW)
     lines_in(tmp_path).add("name", "line x")
     assert len([name for name in names_in(tmp_path) if name.endswith(".json")]) == 0
     assert set(lines_in(tmp_path).news()) == {f"line {number}" for number in [*range(FEW + 1), "x"]}

@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.storage import set_aside as set_aside_module
-from airflow_provider_ernest.model.storage import stored_files
-from airflow_provider_ernest.model.storage.catalogue_entry import MODEL
-from airflow_provider_ernest.model.storage.digests import sealed, with_digest
-from airflow_provider_ernest.model.storage.set_aside import (
+from airflow_provider_ernest.store import files, stored_documents
+from airflow_provider_ernest.store.catalogue import MODEL
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import (
     FOLDER,
+    MODELS,
     list_set_aside,
+    sealed,
     set_aside,
     set_aside_if_damaged,
+    with_digest,
 )
-from airflow_provider_ernest.model.storage.stored_documents import MODELS
-from airflow_provider_ernest.model.store import ModelStore
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of, id_of
 
@@ -35,7 +35,7 @@ TORN = {
 @pytest.fixture
 def _at_once(monkeypatch):
     """As if every file had been left alone for long: not all storages let a test change its times."""
-    monkeypatch.setattr(stored_files, "UNTOUCHED", timedelta(seconds=-60))
+    monkeypatch.setattr(files, "UNTOUCHED", timedelta(seconds=-60))
 
 
 def tear(path, content=b'{"schema"'):
@@ -225,14 +225,14 @@ def test_two_readers_at_once_set_it_aside_once(root, monkeypatch):
     store = ModelStore(root)
     path = store.save(a_model())
     tear(path)
-    real = set_aside_module.move_whole
+    real = stored_documents.move_whole
 
     def another_was_faster(source, target):
-        monkeypatch.setattr(set_aside_module, "move_whole", real)
+        monkeypatch.setattr(stored_documents, "move_whole", real)
         assert ModelStore(root).latest("pca", "m5.large") is None
         real(source, target)
 
-    monkeypatch.setattr(set_aside_module, "move_whole", another_was_faster)
+    monkeypatch.setattr(stored_documents, "move_whole", another_was_faster)
 
     assert store.latest("pca", "m5.large") is None
     assert len(list_set_aside(root)) == 1
@@ -256,14 +256,14 @@ def test_a_whole_file_that_somebody_puts_there_meanwhile_stays(tmp_path, monkeyp
     whole = path.read_bytes()
     tear(path)
     age(path)
-    real = set_aside_module.move_whole
+    real = stored_documents.move_whole
 
     def repaired(source, target):
         if source == path:
             source.write_bytes(whole)
         real(source, target)
 
-    monkeypatch.setattr(set_aside_module, "move_whole", repaired)
+    monkeypatch.setattr(stored_documents, "move_whole", repaired)
 
     assert not set_aside_if_damaged(tmp_path, path)
     assert ModelStore(tmp_path).latest("pca", "m5.large") == a_model()

@@ -7,7 +7,7 @@ from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.sample_records import a_model
 
 

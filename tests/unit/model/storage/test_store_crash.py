@@ -4,10 +4,9 @@ import logging
 
 import pytest
 
-from airflow_provider_ernest.model.storage.catalogue import FOLDER, Catalogue, entry_of
-from airflow_provider_ernest.model.storage.catalogue_lines import Line, line_text
-from airflow_provider_ernest.model.storage.set_aside import list_set_aside
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.catalogue import FOLDER, Catalogue, Line, entry_of, line_text
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import list_set_aside
 from tests.unit.model.sample_records import a_model, an_entry
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of, id_of, remove
 

@@ -6,14 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.documents import Configuration
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
-from airflow_provider_ernest.model.documents import Configuration
-from airflow_provider_ernest.model.storage import catalogue_lines, merged_lines
-from airflow_provider_ernest.model.storage.catalogue import FOLDER, Catalogue, entry_of
-from airflow_provider_ernest.model.storage.digests import with_digest
-from airflow_provider_ernest.model.storage.store_scan import StoreScan
-from airflow_provider_ernest.model.storage.stored_documents import MODELS
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store import catalogue
+from airflow_provider_ernest.store.catalogue import FOLDER, Catalogue, StoreScan, entry_of
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import MODELS, with_digest
 from tests.unit.model.sample_records import a_model, an_entry
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, all_of, id_of, remove
 
@@ -108,7 +106,7 @@ def test_clocks_that_differ_change_nothing_for_those_that_know_of_each_other(roo
             def now(cls, tz=None):
                 return datetime.now(tz) + timedelta(hours=hours)
 
-        monkeypatch.setattr(catalogue_lines, "datetime", Clock)
+        monkeypatch.setattr(catalogue, "datetime", Clock)
 
     set_clock(2 if ahead == "the adder's clock" else 0)
     ModelStore(root).save(a_model())
@@ -121,8 +119,8 @@ def test_clocks_that_differ_change_nothing_for_those_that_know_of_each_other(roo
 
 
 def test_merging_keeps_what_is_gone_gone(root, monkeypatch):
-    monkeypatch.setattr(merged_lines, "MOST_LOOSE", 4)
-    monkeypatch.setattr(merged_lines, "MOST_SEGMENTS", 2)
+    monkeypatch.setattr(catalogue, "MOST_LOOSE", 4)
+    monkeypatch.setattr(catalogue, "MOST_SEGMENTS", 2)
     reader = Catalogue(root)
     for number in range(30):
         ModelStore(root).save(a_model(number))
@@ -139,8 +137,8 @@ def segments(root):
 def merge_all(root, monkeypatch):
     """Let the next writer merge all there is."""
     with monkeypatch.context() as patched:
-        patched.setattr(merged_lines, "MOST_SEGMENTS", -1)
-        patched.setattr(merged_lines, "MOST_LOOSE", -1)
+        patched.setattr(catalogue, "MOST_SEGMENTS", -1)
+        patched.setattr(catalogue, "MOST_LOOSE", -1)
         Catalogue(root).add(an_entry("merger"))
     (segment,) = segments(root)
     return segment.read_text()
@@ -155,7 +153,7 @@ def test_merging_forgets_the_entry_at_once_and_the_removal_after_a_month(root, m
     first = merge_all(root, monkeypatch)
     assert [json.loads(line).get("is_removed", False) for line in sorted(first.splitlines())].count(True) == 1
     assert len(first.splitlines()) == 2
-    monkeypatch.setattr(catalogue_lines, "REMOVALS_KEPT", timedelta(0))
+    monkeypatch.setattr(catalogue, "REMOVALS_KEPT", timedelta(0))
     second = merge_all(root, monkeypatch)
 
     assert len(second.splitlines()) == 1
@@ -189,7 +187,7 @@ def test_a_scan_that_read_before_brings_nothing_back(root, monkeypatch):
         path.unlink()
         key = entry_of(a_model()).key
         other = Catalogue(root)
-        other.remove(key, at=catalogue_lines.time_after(None))
+        other.remove(key, at=catalogue.time_after(None))
         return scan
 
     monkeypatch.setattr(StoreScan, "scan", remove_meanwhile)
@@ -219,7 +217,7 @@ def test_a_document_is_removed_where_the_catalogue_is_broken(tmp_path, damage, c
             raise OSError(28, "No space left on device")
 
         with monkeypatch.context() as patched:
-            patched.setattr(merged_lines.MergedLines, "add", refuse)
+            patched.setattr(catalogue.MergedLines, "add", refuse)
             assert remove(store, "model", a_model())
         assert "No space left" in caplog.text
         assert str(tmp_path / FOLDER) in caplog.text or FOLDER in caplog.text
@@ -328,12 +326,12 @@ def test_what_no_store_keeps_is_refused(tmp_path):
 
 def test_an_earlier_version_of_the_package_lists_nothing_by_a_removal(tmp_path):
     """It knows entries only, and must not take the removal for one."""
-    from airflow_provider_ernest.model.storage.catalogue_entry import CatalogueEntry
+    from airflow_provider_ernest.store.catalogue import CatalogueEntry
 
-    line = catalogue_lines.Line(entry_of(a_model()).key, datetime.now(UTC).isoformat(), None)
+    line = catalogue.Line(entry_of(a_model()).key, datetime.now(UTC).isoformat(), None)
 
     with pytest.raises(InvalidDocumentError):
-        CatalogueEntry.from_dict(json.loads(catalogue_lines.line_text(line)))
+        CatalogueEntry.from_dict(json.loads(catalogue.line_text(line)))
 
 
 def test_any_document_is_saved_where_the_catalogue_cannot_be_read(tmp_path, caplog):

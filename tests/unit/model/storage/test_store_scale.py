@@ -2,10 +2,10 @@
 
 import pytest
 
-from airflow_provider_ernest.model.storage import merged_lines
-from airflow_provider_ernest.model.storage.catalogue import FOLDER
-from airflow_provider_ernest.model.storage.stored_documents import MODELS, Shelf
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store import catalogue
+from airflow_provider_ernest.store.catalogue import FOLDER
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import MODELS, Shelf
 from tests.unit.model.sample_records import a_model, a_production_run
 
 MANY = 20
@@ -65,13 +65,13 @@ def test_saving_to_a_store_without_a_catalogue_lists_no_folder_of_many(tmp_path,
 
 
 def test_listing_reads_no_documents_and_no_line_twice(full, read, monkeypatch):
-    decoded, real = [], merged_lines.MergedLines._content
+    decoded, real = [], catalogue.MergedLines._content
 
     def count(self, name):
         decoded.append(name)
         return real(self, name)
 
-    monkeypatch.setattr(merged_lines.MergedLines, "_content", count)
+    monkeypatch.setattr(catalogue.MergedLines, "_content", count)
     assert len(full.catalogue.entries()) == MANY
     decoded.clear()
     assert len(full.catalogue.entries()) == MANY
@@ -85,8 +85,8 @@ def test_listing_reads_no_documents_and_no_line_twice(full, read, monkeypatch):
 
 
 def test_the_files_of_the_catalogue_stay_few(root, monkeypatch):
-    monkeypatch.setattr(merged_lines, "MOST_LOOSE", 8)
-    monkeypatch.setattr(merged_lines, "MOST_SEGMENTS", 4)
+    monkeypatch.setattr(catalogue, "MOST_LOOSE", 8)
+    monkeypatch.setattr(catalogue, "MOST_SEGMENTS", 4)
     for number in range(MANY):
         ModelStore(root).save(a_model(number))
 

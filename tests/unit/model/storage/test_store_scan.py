@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.model.storage.digests import sealed
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.model.sample_records import a_model, a_production_run
 from tests.unit.model.stored_examples import save_all
 

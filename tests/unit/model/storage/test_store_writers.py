@@ -7,8 +7,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
-from airflow_provider_ernest.model.storage.set_aside import list_set_aside
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import list_set_aside
 from tests.unit.model.store_samples import IDS, KINDS, LISTED, all_of
 
 PROJECT = Path(__file__).parents[4]
@@ -24,8 +24,8 @@ ROOTS = [*["local path"] * 4, *["file URL"] * 3, "object storage"]
 PROGRAM = """
 import itertools, sys
 from pathlib import Path
-from airflow_provider_ernest.model.storage import merged_lines
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.store import merged_lines
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.store_samples import IDS, KINDS, MADE
 
 kind_of_root, root, writer, rounds = sys.argv[1:]

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.model.run_profile import BLOCKING
-from airflow_provider_ernest.model.storage.digests import sealed
-from airflow_provider_ernest.model.store import ModelStore
+from airflow_provider_ernest.run_profile import BLOCKING
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.model.profile_samples import a_profile, a_run_profile, a_stage
 from tests.unit.model.sample_records import a_model
 

@@ -6,10 +6,10 @@ import shutil
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.model.archive.store_archive import export_documents
-from airflow_provider_ernest.model.retention.pruning import Prune
-from airflow_provider_ernest.model.store import ModelStore
-from airflow_provider_ernest.triggers.known_hashes import FOLDER
+from airflow_provider_ernest.store.archive import export_documents
+from airflow_provider_ernest.store.pruning import Prune
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.triggers.jar_hash import FOLDER
 from tests.unit.model.stored_examples import NOW, decision, model, save_all
 
 

@@ -3,11 +3,10 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.documents import run_profile as documents
-from airflow_provider_ernest.model.run_profile import Capacity, RunProfile, StageProfile, StragglerCause
-from airflow_provider_ernest.report.clarity.page import render
-from airflow_provider_ernest.report.clarity.timeline_chart import MOST_STAGES
-from airflow_provider_ernest.report.shell import POLICY
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.run_profile import Capacity, RunProfile, StageProfile, StragglerCause
+from airflow_provider_ernest.views.report.clarity import MOST_STAGES, render
+from airflow_provider_ernest.views.report.page import POLICY
 from tests.unit.report.parsed_page import Page
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
 
@@ -115,7 +114,7 @@ def test_time_that_nothing_explains_is_told():
 
 
 def test_a_network_that_wins_nothing_has_its_bar_all_the_same():
-    (limit,) = (each for each in network_bound().limits if each.resource == documents.NETWORK)
+    (limit,) = (each for each in network_bound().limits if each.resource == run_profile.NETWORK)
     nothing = replace(limit, improvement_percent=0.0, seconds_without=44.6)
     assert "44.6 s, 0 % less at most" in page_of(network_bound(limits=(nothing,))).text
 
@@ -178,7 +177,7 @@ def test_other_machines_and_sizes():
 
 
 def test_a_slow_host_that_costs_more_than_any_waiting_is_what_most_could_be_won_of():
-    held_up = StragglerCause(cause=documents.SLOW_HOST, tasks=7, excess_seconds=40.0, seconds_without=22.3)
+    held_up = StragglerCause(cause=run_profile.SLOW_HOST, tasks=7, excess_seconds=40.0, seconds_without=22.3)
     text = page_of(network_bound(straggler_causes=(held_up,))).text
     assert "Most to be won\n50 %\nat most, without its stragglers (slow host)" in text
 

@@ -2,12 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_provider_ernest.clarity.monotasks import achieved_capacity, cores_per_machine, stated_capacity
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.monotasks.capacities import (
-    achieved_capacity,
-    cores_per_machine,
-    stated_capacity,
-)
 from tests.unit.spark.logs import event_log, executor, task
 
 MEGABYTES = 1_000_000

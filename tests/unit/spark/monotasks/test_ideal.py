@@ -4,24 +4,23 @@ import math
 
 import pytest
 
-from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity, stated_capacity
-from airflow_provider_ernest.spark.monotasks.ideal import (
-    bottlenecks,
-    bottlenecks_of_run,
-    ideal_seconds,
-    ideal_seconds_of_run,
-    unmeasured_seconds,
-)
-from airflow_provider_ernest.spark.monotasks.resource_use import (
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.monotasks import (
     CPU,
     DISK,
     NETWORK,
     PYTHON_WORKER,
     SCHEDULER,
     UNMEASURED,
+    achieved_capacity,
+    bottlenecks,
+    bottlenecks_of_run,
+    ideal_seconds,
+    ideal_seconds_of_run,
+    stated_capacity,
+    unmeasured_seconds,
 )
-from airflow_provider_ernest.spark.profiling.profile import profile_run
+from airflow_provider_ernest.clarity.profile import profile_run
 from tests.unit.spark.logs import event_log, executor, stage, task
 from tests.unit.spark.random_logs import random_log
 

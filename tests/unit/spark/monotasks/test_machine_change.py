@@ -2,9 +2,9 @@ from __future__ import annotations
 
 import pytest
 
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.what_if import Change, to_machines
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.monotasks.machine_change import Change, to_machines
 
 Capacity = run_profile.Capacity
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.spark.monotasks.resource_use import (
+from airflow_provider_ernest.clarity.monotasks import (
     CPU,
     DISK,
     GARBAGE_COLLECTION,

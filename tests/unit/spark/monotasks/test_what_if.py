@@ -7,12 +7,10 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
+from airflow_provider_ernest.clarity.what_if import Change, changed_task_seconds, default_what_ifs, what_if
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.monotasks.capacities import achieved_capacity, stated_capacity
-from airflow_provider_ernest.spark.monotasks.changed_tasks import changed_task_seconds
-from airflow_provider_ernest.spark.monotasks.machine_change import Change
-from airflow_provider_ernest.spark.monotasks.what_if import default_what_ifs, what_if
 from tests.unit.spark.logs import event_log, executor, stage, task
 from tests.unit.spark.random_logs import random_log
 

@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.profiling.advice import advise
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.advice import advise
 
 GIGABYTE = 10**9
 

@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.model.documents import run_profile as documents
-from airflow_provider_ernest.model.run_profile import ResourceLimit, RunProfile
-from airflow_provider_ernest.spark.profiling.headline import bound_by, headline_of
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.advice import bound_by, headline_of
+from airflow_provider_ernest.run_profile import ResourceLimit, RunProfile
 from tests.unit.run_profiles import bare, network_bound
 
 
@@ -18,7 +18,7 @@ def limit(resource: str, percent: float, *, of: float = 44.0) -> ResourceLimit:
     )
 
 
-def profile(bottleneck: str = documents.CPU, **percents: float) -> RunProfile:
+def profile(bottleneck: str = run_profile.CPU, **percents: float) -> RunProfile:
     limits = tuple(limit(name.replace("_", " "), percent) for name, percent in percents.items())
     return bare(seconds=44.0, replayed_seconds=44.0, bottleneck=bottleneck, limits=limits)
 
@@ -32,24 +32,24 @@ def profile(bottleneck: str = documents.CPU, **percents: float) -> RunProfile:
         ),
         (profile(network=0, disk=0.01), "CPU-bound: nothing from a faster network, 0.1 % from faster disks"),
         (
-            profile(documents.NETWORK, network=41.0),
+            profile(run_profile.NETWORK, network=41.0),
             "Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
         ),
         (
-            profile(documents.DISK, disk=12.4),
+            profile(run_profile.DISK, disk=12.4),
             "Disk-bound: up to 12 % (5.5 s of 44 s) from infinitely fast disks",
         ),
         (
-            profile(documents.PYTHON_WORKER, Python_worker=68.0),
+            profile(run_profile.PYTHON_WORKER, Python_worker=68.0),
             "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (30 s "
             "of 44 s) without their time",
         ),
         (
-            profile(documents.GARBAGE_COLLECTION, garbage_collection=30.0),
+            profile(run_profile.GARBAGE_COLLECTION, garbage_collection=30.0),
             "Bound by garbage collection: up to 30 % (13 s of 44 s) without it",
         ),
         (
-            replace(profile(documents.DRIVER, network=1.0), driver_seconds=30.0),
+            replace(profile(run_profile.DRIVER, network=1.0), driver_seconds=30.0),
             "Bound by the driver, with no task running for 30 s of 44 s: at most 1 % from a faster network",
         ),
         (
@@ -57,7 +57,7 @@ def profile(bottleneck: str = documents.CPU, **percents: float) -> RunProfile:
             "CPU-bound: at most 2 % from a faster network; no task ran for 20 s of 44 s",
         ),
         (
-            profile(documents.UNMEASURED, network=2.0),
+            profile(run_profile.UNMEASURED, network=2.0),
             "Bound by what Spark does not measure, such as reading input, a service or a busy host: at most "
             "2 % from a faster network",
         ),
@@ -69,9 +69,9 @@ def test_the_sentence_and_its_figures(run: RunProfile, sentence: str):
 
 
 def test_the_resource_that_is_used_most_binds_the_run():
-    assert bound_by(network_bound(), [documents.NETWORK]) == documents.NETWORK
-    assert bound_by(network_bound(), [documents.CPU]) == documents.CPU
-    assert bound_by(network_bound(), [documents.UNMEASURED]) == documents.UNMEASURED
+    assert bound_by(network_bound(), [run_profile.NETWORK]) == run_profile.NETWORK
+    assert bound_by(network_bound(), [run_profile.CPU]) == run_profile.CPU
+    assert bound_by(network_bound(), [run_profile.UNMEASURED]) == run_profile.UNMEASURED
 
 
 def test_what_spark_does_not_measure_is_told_of_a_run_that_computes():
@@ -84,14 +84,14 @@ def test_what_spark_does_not_measure_is_told_of_a_run_that_computes():
 
 
 def test_what_is_used_most_without_being_waited_for_gives_way_to_what_comes_next():
-    used = [documents.DISK, documents.UNMEASURED, documents.CPU]
-    assert bound_by(network_bound(), used) == documents.UNMEASURED
+    used = [run_profile.DISK, run_profile.UNMEASURED, run_profile.CPU]
+    assert bound_by(network_bound(), used) == run_profile.UNMEASURED
 
 
 def test_waiting_that_wins_next_to_nothing_binds_no_run():
-    assert bound_by(network_bound(), [documents.DISK]) == documents.CPU
+    assert bound_by(network_bound(), [run_profile.DISK]) == run_profile.CPU
 
 
 def test_a_run_without_tasks_for_most_of_its_time_is_bound_by_its_driver():
-    assert bound_by(network_bound(driver_seconds=21.9), [documents.NETWORK]) == documents.NETWORK
-    assert bound_by(network_bound(driver_seconds=22.0), [documents.NETWORK]) == documents.DRIVER
+    assert bound_by(network_bound(driver_seconds=21.9), [run_profile.NETWORK]) == run_profile.NETWORK
+    assert bound_by(network_bound(driver_seconds=22.0), [run_profile.NETWORK]) == run_profile.DRIVER

@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading.tables import SqlExecutionRow
-from airflow_provider_ernest.spark.profiling.job_category import category_of
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.profile import category_of
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import SqlExecutionRow
 from tests.unit.spark.logs import START, event_log, job, stage, task
 
 QUERY = SqlExecutionRow(execution_id=0, started_at=START)

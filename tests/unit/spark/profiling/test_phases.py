@@ -5,9 +5,9 @@ from dataclasses import astuple
 
 import pytest
 
-from airflow_provider_ernest.model.documents import run_profile
-from airflow_provider_ernest.spark.log_reading.tables import SqlExecutionRow
-from airflow_provider_ernest.spark.profiling.phases import optex_phases
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.profile import optex_phases
+from airflow_provider_ernest.eventlog.tables import SqlExecutionRow
 from tests.unit.spark.logs import START, event_log, executor, job, task
 from tests.unit.spark.random_logs import random_log
 

@@ -4,15 +4,14 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity import profile
+from airflow_provider_ernest.clarity.profile import MOST_STAGES, profile_run, sizes_around
+from airflow_provider_ernest.clarity.what_if import Change
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.model.documents import run_profile as documents
-from airflow_provider_ernest.model.run_profile import Capacity, RunProfile
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.log_reading.tables import EventLog
-from airflow_provider_ernest.spark.monotasks.machine_change import Change
-from airflow_provider_ernest.spark.profiling import profile
-from airflow_provider_ernest.spark.profiling.parts import MOST_STAGES, sizes_around
-from airflow_provider_ernest.spark.profiling.profile import profile_run
+from airflow_provider_ernest.run_profile import Capacity, RunProfile
 from tests.unit.spark.logs import event_log, executor, job, stage, task
 from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
 
@@ -57,12 +56,12 @@ def test_what_a_network_bound_run_tells():
     assert (profile.seconds, profile.startup_seconds) == (9.0, 5.0)
     assert profile.driver_seconds == pytest.approx(9.0 - 2.0 - 4.0)
     assert profile.replayed_seconds == pytest.approx(9.0)
-    assert profile.bottleneck == documents.NETWORK
+    assert profile.bottleneck == run_profile.NETWORK
     assert profile.headline == (
         "Network-bound: up to 33 % (3.0 s of 9.0 s) from an infinitely fast network; "
         "no task ran for 3.0 s of 9.0 s"
     )
-    assert profile.limits[0].resource == documents.NETWORK
+    assert profile.limits[0].resource == run_profile.NETWORK
     assert profile.limits[0].seconds_without == pytest.approx(6.0)
     assert profile.phases.total_seconds == pytest.approx(14.0)
     assert profile.warnings == ()
@@ -76,10 +75,10 @@ def test_its_stages():
     assert computing.quantiles_seconds == (2.0, 2.0)
     assert (fetching.parents, fetching.reads_input) == ((0,), False)
     assert (fetching.shuffle_remote_bytes, fetching.shuffle_local_bytes) == (60_000_000, 60_000_000)
-    assert fetching.blocked_seconds[documents.NETWORK] == pytest.approx(6.0)
-    assert fetching.seconds_without[documents.NETWORK] == pytest.approx(1.0)
+    assert fetching.blocked_seconds[run_profile.NETWORK] == pytest.approx(6.0)
+    assert fetching.seconds_without[run_profile.NETWORK] == pytest.approx(1.0)
     assert (computing.unmeasured_seconds, fetching.unmeasured_seconds) == (0.0, 0.0)
-    assert (computing.bottleneck, fetching.bottleneck) == (documents.CPU, documents.NETWORK)
+    assert (computing.bottleneck, fetching.bottleneck) == (run_profile.CPU, run_profile.NETWORK)
 
 
 def test_time_that_spark_does_not_measure_is_told():
@@ -87,7 +86,7 @@ def test_time_that_spark_does_not_measure_is_told():
     profile = profile_run(event_log(rows, ended=3.5))
     assert profile.unmeasured_seconds == pytest.approx(1.5)
     assert profile.stages[0].unmeasured_seconds == pytest.approx(1.5)
-    assert profile.bottleneck == documents.UNMEASURED
+    assert profile.bottleneck == run_profile.UNMEASURED
 
 
 def test_twice_the_cores_are_twice_those_that_tasks_took():
@@ -105,8 +104,8 @@ def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
     profile = profile_run(shuffle(), capacity=given)
     assert profile.capacity == given
     # 30 MB into each machine at 10 MB/s.
-    assert profile.stages[1].ideal_seconds[documents.NETWORK] == pytest.approx(3.0)
-    assert profile.ideal_seconds[documents.NETWORK] == pytest.approx(3.0)
+    assert profile.stages[1].ideal_seconds[run_profile.NETWORK] == pytest.approx(3.0)
+    assert profile.ideal_seconds[run_profile.NETWORK] == pytest.approx(3.0)
     achieved = profile_run(shuffle()).capacity
     assert achieved is not None
     assert achieved.source == "achieved"
@@ -182,7 +181,7 @@ def test_stragglers_count_for_their_stages():
 
 def test_a_run_that_waits_for_its_driver_is_bound_by_it():
     profile = profile_run(run([SimulatedJob(20.0, [SimulatedStage([1.0])])], machines=1))
-    assert profile.bottleneck == documents.DRIVER
+    assert profile.bottleneck == run_profile.DRIVER
     assert profile.headline.startswith("Bound by the driver, with no task running for 2")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.spark.replay.job_order import JobSpan, releases
+from airflow_provider_ernest.clarity.replay_plan import JobSpan, releases
 
 
 def spans(*pairs):

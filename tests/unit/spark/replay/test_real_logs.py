@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.model.run_profile import PYTHON_WORKER
-from airflow_provider_ernest.spark.blocked_time import blocked_time
-from airflow_provider_ernest.spark.event_log import read_event_log
-from airflow_provider_ernest.spark.replay.sizes import replay_sizes
+from airflow_provider_ernest.clarity.blocked_time import blocked_time
+from airflow_provider_ernest.clarity.replay import replay_sizes
+from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.run_profile import PYTHON_WORKER
 
 LOGS = Path(__file__).parents[1] / "event_logs"
 NAMES = sorted(path.name for path in LOGS.glob("spark-*"))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.spark.replay.replaying import replay
-from airflow_provider_ernest.spark.replay.sizes import replay_sizes
+from airflow_provider_ernest.clarity.replay import replay, replay_sizes
 from tests.unit.spark.logs import event_log, executor, task
 from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
 

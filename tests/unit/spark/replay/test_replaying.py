@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from airflow_provider_ernest.clarity.replay import busy_seconds, replay
 from airflow_provider_ernest.exceptions import EventLogError
-from airflow_provider_ernest.spark.replay.replaying import busy_seconds, replay
 from tests.unit.spark.logs import START, event_log, executor, job, stage, task
 from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.spark.profiling.profile import profile_run
-from airflow_provider_ernest.spark.replay.scaled import replay_scaled
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
 
 MEGABYTE = 1_000_000

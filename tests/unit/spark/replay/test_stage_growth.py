@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest.spark.replay.stage_growth import StagePoint, growth
+from airflow_provider_ernest.clarity.replay_scaled import StagePoint, growth
 
 KILOBYTE = 1000
 

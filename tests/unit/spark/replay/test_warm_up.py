@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from airflow_provider_ernest.spark.replay.plan import plan_of
-from airflow_provider_ernest.spark.replay.warm_up import warm_up_of
+from airflow_provider_ernest.clarity.replay import warm_up_of
+from airflow_provider_ernest.clarity.replay_plan import plan_of
 from tests.unit.spark.logs import event_log, executor, task
 
 

@@ -7,7 +7,8 @@ import re
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.model.run_profile import (
+from airflow_provider_ernest.clarity.stragglers import WORST, find_stragglers
+from airflow_provider_ernest.run_profile import (
     COLLECTION,
     FIRST_TASK,
     INPUT_SKEW,
@@ -16,7 +17,6 @@ from airflow_provider_ernest.model.run_profile import (
     SLOW_HOST,
     UNEXPLAINED,
 )
-from airflow_provider_ernest.spark.stragglers.finding import WORST, find_stragglers
 from tests.unit.spark.logs import event_log, executor, task
 
 HOSTS = 3

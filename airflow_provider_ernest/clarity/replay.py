@@ -1,0 +1,533 @@
+"""A run replayed from its event log: as it was, with other seconds of its tasks, or on other machines."""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import math
+import operator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.clarity.replay_plan import (
+    BEGIN,
+    Plan,
+    PlannedStage,
+    Unfolding,
+    medians,
+    most_at_once,
+    plan_of,
+    slot_share,
+    slots_by_executor,
+)
+from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.exceptions import EventLogError
+
+# ---------------------------------------------------------------------------
+# Tasks on slots: each stage's tasks are started in the order of the real run, each on the first free slot.
+#
+# So does Spark's own scheduler, and so do Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens.
+# Of
+# several stages the one of the earliest job comes first (FIFO), or that with the fewest tasks running
+# (FAIR).
+
+
+@dataclass(frozen=True, kw_only=True)
+class Slot:
+    """Where one task can run at a time, from when until when; in seconds from the clean time's begin."""
+
+    begins: float = -math.inf
+    ends: float = math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Durations:
+    """How long each task of the log takes; columns of shape (tasks,).
+
+    Attributes:
+        seconds: from its launch to its end.
+        slot_seconds: of those that it takes its slot; no more than `seconds`.
+        warm_up_seconds: that the first task of a stage on a slot takes longer; one for each stage of the
+            plan, or none at all.
+    """
+
+    seconds: FloatColumn
+    slot_seconds: FloatColumn
+    warm_up_seconds: Sequence[float] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Simulated:
+    """When everything was; in seconds from the clean time's begin.
+
+    Attributes:
+        seconds: the run's end.
+        began: when each task of the log was launched, of shape (tasks,).
+        finished: when it ended.
+        moments: the time of each moment of the plan.
+    """
+
+    seconds: float
+    began: FloatColumn
+    finished: FloatColumn
+    moments: Sequence[float]
+
+
+def simulate(plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair: bool = False) -> Simulated:
+    """Replay the plan.
+
+    Args:
+        plan: of the log.
+        durations: of the log's tasks.
+        is_fair: whether Spark's scheduler was fair.
+        slots: at least one; where all are lost before the work is done, the last stays.
+    """
+    return _Simulation(plan, durations, slots, is_fair=is_fair).run()
+
+
+class _Stage:
+    """A stage while it is replayed."""
+
+    def __init__(
+        self, planned: PlannedStage, seconds: list[float], slot_seconds: list[float], warm_up: float
+    ) -> None:
+        self.planned = planned
+        self.priority = (planned.row.job_id, *planned.key)
+        self.seconds = seconds
+        self.slot_seconds = slot_seconds
+        self.warm_up = warm_up
+        self.begins = 0.0
+        self.next = 0
+        self.began: list[float] = []
+        self.warm_slots: set[int] = set()
+        self.running: list[float] = []
+        self.median = float(np.median(seconds)) if planned.copies else 0.0
+
+    def earliest(self, place: int) -> float:
+        """When a task may begin: a repeated one after what failed, a second copy when the first is late."""
+        failed = self.planned.retries.get(place)
+        if failed is not None:
+            return self.began[failed] + self.seconds[failed]
+        if place in self.planned.copies:
+            return self.begins + self.planned.copies[place] * self.median
+        return -math.inf
+
+    def ended_at(self) -> float:
+        """When the last task ended that holds the stage up."""
+        ends: Iterable[float] = map(operator.add, self.began, self.seconds)
+        if not self.planned.all_hold_up:
+            ends = itertools.compress(ends, self.planned.holds_up.tolist())
+        return max(self.begins, max(ends, default=-math.inf)) + self.planned.tail_seconds
+
+
+class _Simulation:
+    def __init__(self, plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair: bool) -> None:
+        self._plan = plan
+        self._places = np.concatenate([np.empty(0, np.int64), *(stage.tasks for stage in plan.stages)])
+        self._tasks = len(durations.seconds)
+        self._stages = list(self._stages_of(durations))
+        self._lost_at = [slot.ends for slot in slots]
+        self._free = [(slot.begins, number) for number, slot in enumerate(slots)]
+        heapq.heapify(self._free)
+        self._is_fair = is_fair
+        self._now = -math.inf
+        self._waiting: list[tuple[float, int]] = []
+        self._ready: list[tuple[tuple[int, int, int], int]] = []
+        with_tasks = {place for place, stage in enumerate(self._stages) if stage.seconds}
+        self._of_moment = {plan.stages[place].submitted: place for place in with_tasks}
+        self._unfolding = Unfolding(plan.moments, held=(plan.stages[place].ended for place in with_tasks))
+
+    def _stages_of(self, durations: Durations) -> Iterator[_Stage]:
+        # Of thousands of small stages most of the time would else go into arrays of a few numbers.
+        seconds = durations.seconds[self._places].tolist()
+        held = durations.slot_seconds[self._places].tolist()
+        warm_up = durations.warm_up_seconds or [0.0] * len(self._plan.stages)
+        first = 0
+        for planned, warm in zip(self._plan.stages, warm_up, strict=True):
+            end = first + len(planned.tasks)
+            yield _Stage(planned, seconds[first:end], held[first:end], warm)
+            first = end
+
+    def run(self) -> Simulated:
+        self._reach(BEGIN, 0.0)
+        while self._waiting or self._ready:
+            self._drop_lost_slot()
+            self._now = max(self._now, self._free[0][0])
+            if not self._ready:
+                self._now = max(self._now, self._waiting[0][0])
+            while self._waiting and self._waiting[0][0] <= self._now:
+                _, place = heapq.heappop(self._waiting)
+                heapq.heappush(self._ready, (self._stages[place].priority, place))
+            self._launch(self._pick())
+        began, finished = np.zeros(self._tasks), np.zeros(self._tasks)
+        began[self._places] = [at for stage in self._stages for at in stage.began]
+        finished[self._places] = [each for stage in self._stages for each in stage.seconds]
+        finished += began
+        at = self._unfolding.at
+        return Simulated(seconds=at[self._plan.end], began=began, finished=finished, moments=at)
+
+    def _reach(self, moment: int, at: float) -> None:
+        """A moment has come: stages whose submission follows wait for their first task."""
+        for come in self._unfolding.reach(moment, at):
+            place = self._of_moment.get(come)
+            if place is not None:
+                stage = self._stages[place]
+                stage.begins = self._unfolding.at[come] + stage.planned.lag_seconds
+                heapq.heappush(self._waiting, (stage.begins, place))
+
+    def _drop_lost_slot(self) -> None:
+        while len(self._free) > 1 and self._lost_at[self._free[0][1]] <= self._free[0][0]:
+            heapq.heappop(self._free)
+
+    def _pick(self) -> int:
+        """The place of the stage whose turn it is."""
+        if not self._is_fair or len(self._ready) == 1:
+            return self._ready[0][1]
+        for _, place in self._ready:
+            running = self._stages[place].running
+            while running and running[0] <= self._now:
+                heapq.heappop(running)
+        return min(self._ready, key=lambda entry: (len(self._stages[entry[1]].running), entry))[1]
+
+    def _launch(self, place: int) -> None:
+        """Start tasks of a stage until it has no more, or something else may have its turn."""
+        stage = self._stages[place]
+        until = self._waiting[0][0] if self._waiting else math.inf
+        if self._is_fair or stage.planned.has_late_tasks:
+            self._launch_one_by_one(stage, until)
+        else:
+            self._launch_in_turn(stage, until)
+        if stage.next == len(stage.seconds):
+            self._ready = [entry for entry in self._ready if entry[1] != place]
+            heapq.heapify(self._ready)
+            self._reach(stage.planned.ended, stage.ended_at())
+
+    def _launch_in_turn(self, stage: _Stage, until: float) -> None:
+        """Tasks that begin with the first free slot: nearly all of nearly all runs, with few steps each."""
+        free, now, lost_at = self._free, self._now, self._lost_at
+        seconds, held, warm_slots = stage.seconds, stage.slot_seconds, stage.warm_slots
+        warm_up, dispatch_seconds = stage.warm_up, stage.planned.dispatch_seconds
+        add_began, replace_first = stage.began.append, heapq.heapreplace
+        slot = free[0][1]
+        number = stage.next
+        for number in range(stage.next, len(seconds)):
+            if slot in warm_slots:
+                begin = now + dispatch_seconds
+                end = begin + held[number]
+            else:
+                warm_slots.add(slot)
+                begin = now
+                end = begin + warm_up + held[number]
+                seconds[number] += warm_up
+            add_began(begin)
+            replace_first(free, (end, slot))
+            at, slot = free[0]
+            if at > now:
+                now = at
+            if now >= until or at >= lost_at[slot]:
+                break
+        self._now = now
+        stage.next = number + 1
+
+    def _launch_one_by_one(self, stage: _Stage, until: float) -> None:
+        """The same where tasks may come late, or other stages' have their turn after each."""
+        takes_turns = self._is_fair and len(self._ready) > 1
+        while stage.next < len(stage.seconds):
+            self._launch_next(stage)
+            at, slot = self._free[0]
+            self._now = max(self._now, at)
+            if takes_turns or self._now >= until or at >= self._lost_at[slot]:
+                break
+
+    def _launch_next(self, stage: _Stage) -> None:
+        number = stage.next
+        slot = self._free[0][1]
+        begin = self._now
+        warm = 0.0
+        if slot in stage.warm_slots:
+            begin += stage.planned.dispatch_seconds
+        else:
+            stage.warm_slots.add(slot)
+            warm = stage.warm_up
+        if stage.planned.has_late_tasks:
+            begin = max(begin, stage.earliest(number))
+        stage.seconds[number] += warm
+        stage.began.append(begin)
+        end = begin + warm + stage.slot_seconds[number]
+        heapq.heapreplace(self._free, (end, slot))
+        if self._is_fair:
+            heapq.heappush(stage.running, end)
+        stage.next = number + 1
+
+
+# ---------------------------------------------------------------------------
+# What the first task of a stage on a slot takes longer: other numbers of slots have other numbers of those.
+#
+# A first task loads classes, has its code compiled and its closure and data set described to it. Its excess
+# over the other tasks of its stage is told apart in a replay on other machines: each task keeps what is its
+# own, and each slot's first task of a stage takes the stage's excess.
+
+
+@dataclass(frozen=True, kw_only=True)
+class WarmUp:
+    """The first tasks of a log and what they took longer.
+
+    Attributes:
+        is_first: of each task of the log, whether it was the first of its stage on its slot.
+        own_seconds: of each task, without its stage's excess where it was a first.
+        excess_seconds: of each stage of the plan.
+    """
+
+    is_first: BoolColumn
+    own_seconds: FloatColumn
+    excess_seconds: tuple[float, ...]
+
+
+def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
+    """Tell first tasks from the others, and what is theirs.
+
+    A stage's excess is by how much the median of its first tasks is above that of its others. Where it has no
+    others, only what its first tasks took longer to deserialise is known.
+    """
+    tasks = log.tasks
+    stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
+    is_first = _first_tasks(tasks, stage, slots_by_executor(log))
+    first, others = np.flatnonzero(is_first), np.flatnonzero(~is_first)
+    excess = medians(tasks.seconds[first], stage[first], count) - medians(
+        tasks.seconds[others], stage[others], count
+    )
+    usual = float(np.median(tasks.deserialise_seconds[others])) if len(others) else 0.0
+    closure = medians(tasks.deserialise_seconds[first], stage[first], count) - usual
+    excess = np.maximum(0.0, np.nan_to_num(np.where(np.isnan(excess), closure, excess)))
+    shortest = np.full(count, np.inf)
+    np.minimum.at(shortest, stage[others], tasks.seconds[others])
+    shortest[np.isinf(shortest)] = 0.0
+    own = tasks.seconds.copy()
+    own[first] = np.maximum(own[first] - excess[stage[first]], np.minimum(own[first], shortest[stage[first]]))
+    return WarmUp(is_first=is_first, own_seconds=own, excess_seconds=tuple(excess.tolist()))
+
+
+def _stage_of_task(plan: Plan, count: int) -> IntColumn:
+    """For each task of the log its stage's place in the plan."""
+    found = np.zeros(count, dtype=np.int64)
+    for place, stage in enumerate(plan.stages):
+        found[stage.tasks] = place
+    return found
+
+
+def _first_tasks(tasks: TaskTable, stage: IntColumn, slots: Mapping[int, int]) -> BoolColumn:
+    """Which tasks were the first of their stage on a slot: launched before any of it ended on their executor.
+
+    Args:
+        tasks: of the log.
+        stage: of each a number for its stage.
+        slots: of each executor, by its number; one where it is not known.
+    """
+    order = np.lexsort((tasks.task_id, tasks.launched_at, tasks.executor, stage))
+    begins = np.ones(len(tasks), dtype=np.bool_)
+    begins[1:] = (np.diff(stage[order]) != 0) | (np.diff(tasks.executor[order]) != 0)
+    starts = np.flatnonzero(begins)
+    group = np.cumsum(begins) - 1
+    rank = np.arange(len(tasks)) - starts[group]
+    first_end = np.minimum.reduceat(tasks.finished_at[order], starts) if len(starts) else np.zeros(0)
+    most = np.array([slots.get(number, 1) for number in tasks.executor[order][starts].tolist()])
+    found = np.zeros(len(tasks), dtype=np.bool_)
+    found[order] = (tasks.launched_at[order] < first_end[group]) & (rank < most[group])
+    return found
+
+
+def remote_share_change(*, had: int, machines: int) -> float:
+    """How many times as much of all data lies on other machines; 1 where that is not known."""
+    return (1.0 - 1.0 / machines) / (1.0 - 1.0 / had) if had > 1 else 1.0
+
+
+def separated(
+    log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int, warm_up: WarmUp | None = None
+) -> Durations:
+    """The tasks' seconds for a replay on another number of machines.
+
+    Beside the warm-up, the waiting for fetched data changes with the share of it that lies on other machines:
+    of m machines, 1 - 1/m of all.
+
+    Args:
+        log: of the run.
+        plan: of the log.
+        seconds: of each task, as it was or as it would be without something.
+        machines: how many there shall be.
+        warm_up: of the log, where it is known.
+    """
+    tasks = log.tasks
+    recorded = np.maximum(tasks.seconds, 1e-9)
+    change = seconds / recorded
+    found = warm_up or warm_up_of(log, plan)
+    remote = remote_share_change(had=len(log.machines), machines=machines)
+    waited = np.minimum(tasks.fetch_wait_seconds, found.own_seconds)
+    own = (found.own_seconds + waited * (remote - 1.0)) * change
+    first = np.flatnonzero(found.is_first)
+    stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
+    changes = np.bincount(stage[first], weights=change[first], minlength=count)
+    numbers = np.maximum(1, np.bincount(stage[first], minlength=count))
+    excess = np.array(found.excess_seconds) * changes / numbers
+    return Durations(seconds=own, slot_seconds=own * slot_share(tasks), warm_up_seconds=excess.tolist())
+
+
+# ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedStage:
+    """When an attempt of a stage began, with its first task, and ended; seconds of the clean time."""
+
+    began_seconds: float
+    ended_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.ended_seconds - self.began_seconds
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replayed:
+    """A run as it would have been; what is not asked for is not worked out."""
+
+    plan: Plan
+    simulated: Simulated
+
+    @property
+    def seconds(self) -> float:
+        """Its clean time, from when all machines are there to the application's end."""
+        return self.simulated.seconds
+
+    @cached_property
+    def driver_seconds(self) -> float:
+        """Of those, that in which no task ran."""
+        began, finished = self.simulated.began.clip(0.0), self.simulated.finished.clip(0.0)
+        return max(0.0, self.seconds - busy_seconds(began, finished))
+
+    @cached_property
+    def stages(self) -> Mapping[tuple[int, int], ReplayedStage]:
+        """By Spark's number and the attempt."""
+        stages = {}
+        for stage in self.plan.stages:
+            began = self.simulated.began[stage.tasks]
+            submitted = self.simulated.moments[stage.submitted]
+            stages[stage.key] = ReplayedStage(
+                began_seconds=float(began.min()) if len(began) else submitted,
+                ended_seconds=self.simulated.moments[stage.ended],
+            )
+        return stages
+
+
+def replay(
+    log: EventLog,
+    *,
+    machines: int | None = None,
+    task_seconds: FloatColumn | None = None,
+    plan: Plan | None = None,
+    warm_up: WarmUp | None = None,
+) -> Replayed:
+    """Replay a run.
+
+    Without `machines` it has the executors that it had, when it had them. On another number each has as many
+    slots as the run's machines have in the middle, all are there from the beginning and none is lost; first
+    tasks are as many as there are slots then, and data comes from as many other machines as there are.
+
+    Args:
+        log: of the run.
+        machines: how many there shall be.
+        task_seconds: of each task of the log, in its order; as they were by default.
+        plan: of the same log, where it is known, so that it is made once.
+        warm_up: likewise; it is asked for on other numbers of machines alone.
+
+    Raises:
+        EventLogError: no task ended, so that there is nothing to replay.
+    """
+    if not len(log.tasks):
+        raise EventLogError(
+            f"The event log of {log.application_id} tells of no task that ended.",
+            remedy="Wait until the application has run some, or give the log of another run.",
+        )
+    plan = plan or plan_of(log)
+    seconds = log.tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
+    if machines is None or machines == len(log.machines):
+        durations, slots = _as_it_was(log, seconds), slots_of(log)
+    else:
+        durations = separated(log, plan, seconds, machines=machines, warm_up=warm_up)
+        slots = equal_slots(log, machines)
+    is_fair = log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR"
+    return Replayed(plan=plan, simulated=simulate(plan, durations, slots, is_fair=is_fair))
+
+
+def slots_of(log: EventLog) -> list[Slot]:
+    """The slots of the run's own executors: one executor after another, each with one slot at a time.
+
+    An executor that went when no task was launched any more went with the application, whose end may come
+    later in a replay.
+    """
+    last_launch = float(log.tasks.launched_at.max())
+    numbered = []
+    slots_at = slots_by_executor(log)
+    for executor in log.executors:
+        ends = executor.removed_at if executor.removed_at and executor.removed_at < last_launch else np.inf
+        slot = Slot(begins=executor.added_at - log.ready_at, ends=ends - log.ready_at)
+        # More slots than tasks change nothing, and a log may tell of any number of cores.
+        useful = min(slots_at[executor.number], len(log.tasks))
+        numbered += [(number, executor.number, slot) for number in range(useful)]
+    slots = [slot for _, _, slot in sorted(numbered, key=lambda entry: entry[:2])]
+    return slots or [Slot()] * most_at_once(log.tasks)
+
+
+def equal_slots(log: EventLog, machines: int) -> list[Slot]:
+    """The slots of as many machines, each with as many as those of the run in the middle."""
+    by_worker = list(log.slots_by_worker.values())
+    each = int(np.median(by_worker)) if by_worker else most_at_once(log.tasks)
+    return [Slot()] * min(machines * max(1, each), max(1, len(log.tasks)))
+
+
+def _as_it_was(log: EventLog, seconds: FloatColumn) -> Durations:
+    """No warm-up is told apart: the run's own first tasks are first again."""
+    return Durations(seconds=seconds, slot_seconds=seconds * slot_share(log.tasks))
+
+
+def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
+    """The length of the union of intervals."""
+    if not len(began):
+        return 0.0
+    order = np.argsort(began, kind="stable")
+    began, finished = began[order], finished[order]
+    until = np.maximum.accumulate(finished)
+    covered_before = np.concatenate([[-np.inf], until[:-1]])
+    return float(np.maximum(0.0, until - np.maximum(began, covered_before)).sum())
+
+
+# ---------------------------------------------------------------------------
+# How long a run would have taken on other numbers of machines (as Sparklens does), warm-up told apart.
+
+
+def replay_sizes(
+    log: EventLog, machine_counts: Iterable[int], *, as_it_was: Replayed | None = None
+) -> tuple[run_profile.ReplayedSize, ...]:
+    """Replay the run on each number of machines; each number once, by ascending number.
+
+    Args:
+        log: of the run.
+        machine_counts: to replay it on.
+        as_it_was: the replay of the same log without any change, where it is at hand.
+
+    Raises:
+        EventLogError: no task ended, so that there is nothing to replay.
+    """
+    as_it_was = as_it_was or replay(log)
+    warm_up = warm_up_of(log, as_it_was.plan)
+    sizes = []
+    for machines in sorted(set(machine_counts)):
+        replayed = as_it_was
+        if machines != len(log.machines):
+            replayed = replay(log, machines=machines, plan=as_it_was.plan, warm_up=warm_up)
+        sizes.append(run_profile.ReplayedSize(machines=machines, seconds=replayed.seconds))
+    return tuple(sizes)

@@ -1,0 +1,307 @@
+"""The profile of a run as lines of text: what binds it first, then what could be won, then why."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+
+from airflow_provider_ernest.cli.store_text import aligned
+from airflow_provider_ernest.run_profile import RunProfile, StageProfile, Straggler
+from airflow_provider_ernest.views.report.clarity import (
+    PHASES,
+    amounts,
+    capacity_in_words,
+    category_name,
+    counts,
+    longest,
+    most_to_be_won,
+    quantile,
+    share_without,
+    short,
+    stage_number,
+    told,
+    unmeasured_in_words,
+    waiting,
+)
+from airflow_provider_ernest.words import duration, machines, percent, shortened
+
+# ---------------------------------------------------------------------------
+# Lines of columns under a heading, no wider than a screen.
+
+
+SCREEN_WIDTH = 110
+
+
+def titled_table(
+    title: str, heading: Sequence[str], rows: Iterable[Sequence[str]], *, words: Sequence[str] = ()
+) -> list[str]:
+    """An empty line, a title, and a table; nothing where there are no rows.
+
+    Args:
+        title: of the table.
+        heading: the columns' names.
+        rows: their values.
+        words: the columns that hold words; the others are numbers, and stand to the right.
+    """
+    listed = list(rows)
+    if not listed:
+        return []
+    numbers = ", ".join(name for name in heading if name not in words)
+    lines = aligned(heading, listed, right=numbers)
+    return ["", shortened(title, SCREEN_WIDTH), *(f"  {shortened(line, SCREEN_WIDTH - 2)}" for line in lines)]
+
+
+def known_columns(columns: dict[str, list[str]]) -> dict[str, list[str]]:
+    """Those of which anything is known."""
+    return {name: cells for name, cells in columns.items() if any(cells)}
+
+
+def wrapped(words: str, *, indent: str = "", further: str = "  ") -> list[str]:
+    """A sentence in lines.
+
+    Args:
+        words: the sentence.
+        indent: of its first line.
+        further: of the others.
+    """
+    return textwrap.wrap(
+        words, SCREEN_WIDTH, initial_indent=indent, subsequent_indent=further, break_on_hyphens=False
+    )
+
+
+# ---------------------------------------------------------------------------
+# The stages of a run and their stragglers as lines of text.
+
+
+MOST_STAGES = 20
+"""So many are listed: those that took longest."""
+
+MOST_STRAGGLERS = 5
+
+LONGEST_NAME = 26
+"""Of a stage, in letters."""
+
+
+def stage_lines(profile: RunProfile) -> list[str]:
+    """What the longest stages did with their time, and what data they moved."""
+    shown = longest(profile.stages, MOST_STAGES)
+    every = len(profile.stages) + profile.stages_left_out
+    title = "stages" if len(shown) == every else f"the {len(shown)} longest of {every:,} stages"
+    title += ", with their median and longest task in seconds, warm-up of first tasks left out"
+    columns = {
+        "stage": [stage_number(stage) for stage in shown],
+        "name": [shortened(stage.name, LONGEST_NAME) for stage in shown],
+        "seconds": [f"{stage.seconds:,.1f}" for stage in shown],
+        "tasks": [f"{stage.tasks:,}" for stage in shown],
+        "median": [quantile(stage, 0.5) for stage in shown],
+        "longest": [quantile(stage, 1.0) for stage in shown],
+        "bound by": [short(stage.bottleneck) for stage in shown],
+        "waits for": [_waits(stage) for stage in shown],
+    }
+    known = known_columns(columns)
+    lines = titled_table(
+        title, tuple(known), zip(*known.values(), strict=True), words=("name", "bound by", "waits for")
+    )
+    return lines + _data_lines(shown)
+
+
+def straggler_lines(profile: RunProfile) -> list[str]:
+    """The stragglers by cause, and the worst of them."""
+    lines = titled_table(
+        "stragglers: tasks that took over 1.5 times their stage's median, warm-up of first tasks included",
+        ("cause", "tasks", "too long by", "seconds without", "won at most"),
+        (
+            (
+                each.cause,
+                f"{each.tasks:,}",
+                duration(each.excess_seconds),
+                f"{each.seconds_without:,.1f}",
+                percent(share_without(profile, each.seconds_without)),
+            )
+            for each in profile.straggler_causes
+        ),
+        words=("cause",),
+    )
+    if not profile.stragglers:
+        return lines
+    worst = [f"- {_told(each)}" for each in profile.stragglers[:MOST_STRAGGLERS]]
+    return [*lines, *(line for words in worst for line in wrapped(words, indent="  ", further="    "))]
+
+
+def _told(each: Straggler) -> str:
+    host = f" on {each.host}" if each.host else ""
+    because = f": {each.evidence}" if each.evidence else ""
+    return (
+        f"stage {each.stage_id}, task {each.task_id}{host}: {each.seconds:.1f} s (median "
+        f"{each.median_seconds:.1f} s), {each.cause}{because}"
+    )
+
+
+def _waits(stage: StageProfile) -> str:
+    return ", ".join(f"{short(name)} {percent(share)}" for name, share in waiting(stage)[:1])
+
+
+def _data_lines(shown: list[StageProfile]) -> list[str]:
+    figures = known_columns(
+        {
+            "input": amounts(stage.input_bytes for stage in shown),
+            "fetched": amounts(stage.shuffle_remote_bytes for stage in shown),
+            "read locally": amounts(stage.shuffle_local_bytes for stage in shown),
+            "shuffle written": amounts(stage.shuffle_written_bytes for stage in shown),
+            "spilled": amounts(stage.spilled_bytes for stage in shown),
+            "output": amounts(stage.output_bytes for stage in shown),
+            "failed": counts(stage.failed_tasks for stage in shown),
+            "stragglers": counts(stage.stragglers for stage in shown),
+        }
+    )
+    rows = [
+        (stage_number(stage), *cells)
+        for stage, cells in zip(shown, zip(*figures.values(), strict=True), strict=False)
+        if any(cells)
+    ]
+    return titled_table(
+        "what they moved, and how many of their tasks failed or took too long", ("stage", *figures), rows
+    )
+
+
+# ---------------------------------------------------------------------------
+
+
+def profile_lines(profile: RunProfile) -> list[str]:
+    """All that the profile tells, but for its warnings; no line is wider than a screen."""
+    return [
+        *wrapped(_name(profile)),
+        *(wrapped(profile.headline) if profile.headline else []),
+        *wrapped("; ".join(_run_in_words(profile))),
+        *_advice(profile),
+        *_limits(profile),
+        *stage_lines(profile),
+        *straggler_lines(profile),
+        *_ideal(profile),
+        *_what_ifs(profile),
+        *_sizes(profile),
+        *_phases(profile),
+    ]
+
+
+def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
+    """One line for each of several runs, without the empty line before it."""
+    lines = titled_table(
+        f"{len(profiles)} runs",
+        ("application", "category", "machines", "scale", "seconds", "start-up", "bound by", "most to be won"),
+        (
+            (
+                profile.application_id,
+                category_name(profile.category),
+                f"{profile.machines:,}",
+                percent(profile.scale),
+                f"{profile.seconds:,.1f}",
+                f"{profile.startup_seconds:,.1f}",
+                short(profile.bottleneck),
+                _most_to_be_won(profile),
+            )
+            for profile in profiles
+        ),
+        words=("application", "category", "bound by", "most to be won"),
+    )
+    return lines[1:]
+
+
+def _name(profile: RunProfile) -> str:
+    return f"{profile.name} ({profile.application_id})" if profile.name else profile.application_id
+
+
+def _run_in_words(profile: RunProfile) -> Iterator[str]:
+    at_once = "1 task" if profile.slots == 1 else f"{profile.slots:,} tasks"
+    yield f"{duration(profile.seconds)} on {machines(profile.machines)}, {at_once} at once"
+    yield f"a start-up of {duration(profile.startup_seconds)} comes on top"
+    yield f"in {duration(profile.driver_seconds)} no task ran"
+    failed = f", {profile.failed_tasks:,} failed or killed" if profile.failed_tasks else ""
+    yield f"{profile.tasks:,} tasks{failed}"
+    category = category_name(profile.category)
+    yield category if profile.spark is None else f"{category}, Spark {profile.spark}"
+
+
+def _advice(profile: RunProfile) -> list[str]:
+    if not profile.advice:
+        return []
+    lines = ["", "what to change"]
+    for each in profile.advice:
+        lines += wrapped(f"- {each.text} Because: {each.figure}.", indent="  ", further="    ")
+    return lines
+
+
+def _limits(profile: RunProfile) -> list[str]:
+    title = (
+        f"what could be won at most: the run replayed without waiting, against "
+        f"{profile.replayed_seconds:,.1f} s with it ({profile.replay_error_percent:+z.1f} % off the truth)"
+    )
+    lines = titled_table(
+        title,
+        ("waiting for", "seconds of tasks", "of their time", "seconds without", "won at most"),
+        (
+            (
+                limit.resource,
+                f"{limit.blocked_seconds:,.1f}",
+                percent(limit.share_percent / 100),
+                f"{limit.seconds_without:,.1f}",
+                percent(limit.improvement_percent / 100),
+            )
+            for limit in profile.limits
+        ),
+        words=("waiting for",),
+    )
+    return [*lines, *wrapped(unmeasured_in_words(profile), indent="  ", further="  ")] if lines else []
+
+
+def _ideal(profile: RunProfile) -> list[str]:
+    ideal = sorted(profile.ideal_seconds.items(), key=lambda item: -item[1])
+    lines = titled_table(
+        "what each resource needs at least, were it used all the time by all machines",
+        ("resource", "seconds", "of the run"),
+        ((short(name), f"{seconds:,.1f}", percent(seconds / profile.seconds)) for name, seconds in ideal),
+        words=("resource",),
+    )
+    told_of = capacity_in_words(profile.capacity)
+    return [*lines, *wrapped(told_of, indent="  ", further="  ")] if lines and told_of else lines
+
+
+def _what_ifs(profile: RunProfile) -> list[str]:
+    return titled_table(
+        "on other machines",
+        ("with", "the run would take"),
+        ((each.change, told(each)) for each in profile.what_ifs),
+        words=("with", "the run would take"),
+    )
+
+
+def _sizes(profile: RunProfile) -> list[str]:
+    return titled_table(
+        "on other numbers of machines, replayed, without start-up",
+        ("machines", "seconds", ""),
+        (
+            (
+                f"{size.machines:,}",
+                f"{size.seconds:,.1f}",
+                "the run itself" if size.machines == profile.machines else "",
+            )
+            for size in profile.sizes
+        ),
+        words=("",),
+    )
+
+
+def _phases(profile: RunProfile) -> list[str]:
+    total = profile.phases.total_seconds or 1.0
+    phases = [(name, getattr(profile.phases, field)) for name, field, _ in PHASES]
+    return titled_table(
+        "phases (OptEx), start-up included",
+        ("phase", "seconds", "share"),
+        ((name, f"{seconds:,.1f}", percent(seconds / total)) for name, seconds in phases),
+        words=("phase",),
+    )
+
+
+def _most_to_be_won(profile: RunProfile) -> str:
+    most = most_to_be_won(profile)
+    return "" if most is None else f"{percent(most.share)} ({most.name})"

@@ -1,0 +1,225 @@
+"""``ernest clusters``: what lives now, and whose it is."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.cli.command import Command, as_json, say
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.ec2.reaping import TaggedCluster
+
+
+# ---------------------------------------------------------------------------
+# Which account and regions of AWS a command looks at, by boto3's own ways to find credentials.
+
+
+Clients = Callable[[str], Any]
+"""Makes a boto3 client of a service, such as "ec2"."""
+
+
+def add_account_arguments(parser: ArgumentParser) -> None:
+    """The options --region, --profile and --endpoint-url."""
+    parser.add_argument(
+        "--region",
+        metavar="REGION",
+        action="append",
+        help="AWS region to look through; may be repeated; default: the one that boto3 is configured for",
+    )
+    parser.add_argument("--profile", metavar="NAME", help="profile of the AWS configuration files")
+    parser.add_argument("--endpoint-url", metavar="URL", help="address of another API than that of AWS")
+
+
+def clients_by_region(args: Namespace) -> Mapping[str, Clients]:
+    """For each region that the options name, what makes clients in it.
+
+    Raises:
+        MissingResourceError: boto3 is not installed, or there is no such profile.
+        InvalidParameterError: nothing tells a region.
+    """
+    try:
+        from boto3.session import Session
+        from botocore.exceptions import ProfileNotFound
+    except ImportError as error:
+        raise MissingResourceError(
+            f"boto3 cannot be imported ({error}).",
+            remedy="Install it: pip install 'airflow-provider-ernest[ec2]'.",
+        ) from error
+    try:
+        session = Session(profile_name=args.profile)
+        regions: Sequence[str | None] = args.region or [session.region_name]
+    except ProfileNotFound as error:
+        raise MissingResourceError(f"{error}.", remedy="Name a profile of ~/.aws/config.") from error
+
+    def clients(region: str) -> Clients:
+        return lambda service: session.client(service, region_name=region, endpoint_url=args.endpoint_url)
+
+    found: dict[str, Clients] = {}
+    for region in regions:
+        if not region:
+            raise InvalidParameterError(
+                "region",
+                region,
+                "leaves open where to look, and boto3 is configured for none",
+                remedy="Name a region, such as eu-west-1.",
+            )
+        found[region] = clients(region)
+    return found
+
+
+# ---------------------------------------------------------------------------
+
+
+def _add_clusters_arguments(parser: ArgumentParser) -> None:
+    add_account_arguments(parser)
+    parser.add_argument(
+        "--prices", action="store_true", help="ask AWS for on-demand prices, to show what each cluster costs"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _run_clusters(args: Namespace) -> None:
+    from airflow_provider_ernest.clusters.ec2.reaping import cluster_table, find_clusters
+
+    clients = clients_by_region(args)
+    found = {region: find_clusters(make("ec2"), deployment=None) for region, make in clients.items()}
+    if args.json:
+        say(
+            [
+                as_json(
+                    {region: [one.to_dict() for one in all_of] for region, all_of in found.items()}
+                ).rstrip()
+            ]
+        )
+    elif not any(found.values()):
+        say([f"No clusters in {', '.join(found)}."])
+    else:
+        prices = _prices(found, clients, args) if args.prices else None
+        say(cluster_table(found, prices_per_hour=prices))
+
+
+def _prices(
+    found: Mapping[str, Sequence[TaggedCluster]], clients: Mapping[str, Clients], args: Namespace
+) -> dict[tuple[str, str], float | None]:
+    from airflow_provider_ernest.clusters.ec2.prices import ON_DEMAND, PRICING_REGION, PriceBook
+
+    (pricing,) = clients_by_region(Namespace(**{**vars(args), "region": [PRICING_REGION]})).values()
+    prices: dict[tuple[str, str], float | None] = {}
+    for region, clusters in found.items():
+        book = PriceBook(
+            ec2=clients[region]("ec2"),
+            pricing=lambda: pricing("pricing"),
+            region=region,
+            cache_directory=None,
+        )
+        for name in {name for cluster in clusters for name in cluster.instance_types}:
+            prices[region, name] = book.per_hour(name, ON_DEMAND)
+    return prices
+
+
+CLUSTERS = Command(
+    name="clusters",
+    summary="list the clusters that live on EC2, with their owners",
+    description="List the clusters that this package has started on EC2 and that have not ended: their "
+    "machines, their age, when they end themselves, and the DAG, task and run that they belong to. "
+    "Machines are found by their tags, whoever launched them, so those of all deployments "
+    "of Airflow in the account; no Airflow is needed.",
+    example="""\
+  %(prog)s --region eu-west-1
+  %(prog)s --region eu-west-1 --region us-east-1 --profile data --prices""",
+    add_arguments=_add_clusters_arguments,
+    run=_run_clusters,
+)
+
+
+# ---------------------------------------------------------------------------
+# ``ernest reap``: end what should have ended, when nothing else does.
+
+
+def _minutes(text: str) -> float:
+    try:
+        minutes = float(text)
+    except ValueError:
+        minutes = -1.0
+    if not 0 <= minutes < float("inf"):
+        raise ArgumentTypeError(f"{text!r} is not a number of minutes of at least 0")
+    return minutes
+
+
+def _add_reap_arguments(parser: ArgumentParser) -> None:
+    add_account_arguments(parser)
+    parser.add_argument("--dry-run", action="store_true", help="end nothing, only list what would be ended")
+    parser.add_argument(
+        "--grace-minutes",
+        metavar="MINUTES",
+        type=_minutes,
+        default=5.0,
+        help="how long after its expiry a machine may take to end itself; default %(default)g",
+    )
+    parser.add_argument(
+        "--include-emr", action="store_true", help="end job flows of EMR, too, whose time is over"
+    )
+    whose = parser.add_mutually_exclusive_group()
+    whose.add_argument(
+        "--deployment",
+        metavar="ID",
+        help="whose machines; default: [ernest] deployment of Airflow's configuration, else its store's",
+    )
+    whose.add_argument(
+        "--all-deployments", action="store_true", help="those of all deployments in the account"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _deployment(args: Namespace) -> str | None:
+    """Whose machines are meant; None for those of all deployments.
+
+    Raises:
+        MissingResourceError: nothing tells.
+    """
+    from airflow_provider_ernest.cli.store import configured, open_store
+    from airflow_provider_ernest.store.deployment import deployment_of_store
+
+    if args.all_deployments:
+        return None
+    named = args.deployment or configured("deployment")
+    if not named:
+        store = open_store(Namespace(store=None), must_exist=False)
+        named = deployment_of_store(store.root, make=False)
+    if not named:
+        raise MissingResourceError(
+            "Nothing tells which deployment of Airflow's machines are to be ended.",
+            remedy="Name it with --deployment (`ernest clusters` shows all), or take --all-deployments.",
+        )
+    return str(named)
+
+
+def _run_reap(args: Namespace) -> None:
+    from airflow_provider_ernest.clusters.reaping import reap_regions
+
+    report = reap_regions(
+        clients_by_region(args),
+        deployment=_deployment(args),
+        grace_seconds=60 * args.grace_minutes,
+        dry_run=args.dry_run,
+        include_emr=args.include_emr,
+    )
+    say([as_json(report.summary()).rstrip()] if args.json else report.lines())
+    report.raise_failures()
+
+
+REAP = Command(
+    name="reap",
+    summary="end the machines on EC2 that are past their expiry",
+    description="End the machines of a deployment's clusters on EC2 that are past the expiry in their tags, "
+    "by AWS's clock, and list them. Each machine ends itself at its expiry: this is for those that could "
+    "not. It needs the credentials that boto3 finds, and no Airflow.",
+    example="""\
+  %(prog)s --region eu-west-1 --deployment prod-eu --dry-run
+  %(prog)s --region eu-west-1 --region us-east-1 --profile data --all-deployments --json""",
+    add_arguments=_add_reap_arguments,
+    run=_run_reap,
+)

@@ -1,0 +1,1 @@
+"""From seconds to machines: what may be chosen, how it is billed, the cheapest or fastest of it."""

@@ -1,0 +1,192 @@
+"""The cheapest mix of machine types within a deadline, or the fastest within a budget, by OptEx.
+
+n_t machines of type t with relative speed v_t and price p_t run a job in (see `optex`)::
+
+    T = Tinit + Tprep + N*iter*C + (iter*B + A*s)/V,    N = sum of n_t,  V = sum of v_t*n_t
+
+and cost P*T with P = sum of p_t*n_t. What spreads over the machines is divided by their speed, since
+Spark gives tasks to whoever is free; variables are sent to each machine, however fast it is. With one
+type of speed 1 this is the paper's closed form. The paper minimises over real numbers of machines; here
+whole numbers are searched, and the best of them is found for certain (see `composition_search`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.decision.choice import TOLERANCE, Goal
+from airflow_provider_ernest.decision.mixed import CompositionProblem, best_counts, starting_compositions
+from airflow_provider_ernest.documents import Configuration
+from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
+from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.numbers import IntArray, number_not_negative, positive_number, whole_number
+from airflow_provider_ernest.prediction.optex import JobProfile, phases
+from airflow_provider_ernest.run_profile import PhaseSeconds
+from airflow_provider_ernest.settings import CHEAPEST, FASTEST
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineType(Document):
+    """A type of machine that a cluster may have.
+
+    Attributes:
+        instance_type: its name.
+        price_per_hour: dollars for one machine and hour.
+        relative_speed: against the type that the profile was measured on; 2 does the work in half the time.
+        max_machines: how many may be started.
+    """
+
+    instance_type: str
+    price_per_hour: float
+    relative_speed: float = 1.0
+    max_machines: int = 100
+
+    def __post_init__(self) -> None:
+        """Refuse machines without price or speed."""
+        positive_number("price_per_hour", self.price_per_hour)
+        positive_number("relative_speed", self.relative_speed)
+        whole_number("max_machines", self.max_machines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Composition(Document):
+    """A cluster of one or more types of machines, and what the job takes on it.
+
+    Attributes:
+        configurations: the machines of each type that is used.
+        predicted_seconds: of the run, start-up included.
+        predicted_cost: dollars for all machines over that time.
+        phases: where the time goes, start-up excluded.
+        goal: the goal in words.
+    """
+
+    configurations: tuple[Configuration, ...]
+    predicted_seconds: float
+    predicted_cost: float
+    phases: PhaseSeconds
+    goal: str
+
+    @property
+    def machines(self) -> int:
+        """The machines of all types together."""
+        return sum(each.machines for each in self.configurations)
+
+
+def choose_composition(
+    profile: JobProfile,
+    *,
+    goal: Goal,
+    machine_types: Sequence[MachineType],
+    iterations: int = 1,
+    scale: float = 1.0,
+    startup_seconds: float = 0.0,
+) -> Composition:
+    """The best whole numbers of machines of each type (OptEx, cost optimal cluster composition).
+
+    Of equally good ones the faster (the cheaper, for a budget), then the one with fewer machines.
+
+    Args:
+        profile: the job's profile, of a machine with relative speed 1.
+        goal: a deadline, a budget or both, for the cheapest or the fastest. The closed form knows no
+            uncertainty: the goal's confidence plays no part.
+        machine_types: the types to choose from.
+        iterations: of the run.
+        scale: the input, in the unit of the profile.
+        startup_seconds: until the machines are there; part of the deadline, and paid for.
+
+    Raises:
+        InvalidParameterError: a parameter cannot be, or the objective is another.
+        InfeasibleGoalError: no composition meets the goal; `best` is the best that can be reached.
+    """
+    types = tuple(machine_types)
+    names = [each.instance_type for each in types]
+    if not types or len(set(names)) < len(names):
+        raise InvalidParameterError(
+            "machine_types", names, "is empty or names a type twice", remedy="Give each type once."
+        )
+    startup = number_not_negative("startup_seconds", startup_seconds)
+    one = phases(profile, machines=1, iterations=iterations, scale=scale)
+    problem = CompositionProblem(
+        fixed_seconds=startup + one.initialisation_seconds + one.preparation_seconds,
+        sharing_seconds=one.variable_sharing_seconds,
+        work_seconds=one.computation_seconds + one.communication_seconds,
+        prices=np.array([each.price_per_hour / 3600.0 for each in types]),
+        speeds=np.array([each.relative_speed for each in types]),
+        allowed=tuple(np.arange(1, each.max_machines + 1) for each in types),
+    )
+    counts = _best_counts(problem, goal, names)
+    seconds, cost = problem.seconds_and_cost(counts[None, :])
+    return Composition(
+        configurations=tuple(
+            Configuration(machines=int(count), instance_type=name)
+            for name, count in zip(names, counts, strict=True)
+            if count
+        ),
+        predicted_seconds=float(seconds[0]),
+        predicted_cost=float(cost[0]),
+        phases=phases(
+            profile,
+            machines=int(counts.sum()),
+            iterations=iterations,
+            scale=scale,
+            total_speed=float(problem.speeds @ counts),
+        ),
+        goal=_in_words(goal),
+    )
+
+
+def _best_counts(problem: CompositionProblem, goal: Goal, names: Sequence[str]) -> IntArray:
+    """The numbers of machines of the best composition, shape (k,)."""
+    if goal.objective_in_words not in (CHEAPEST, FASTEST):
+        raise InvalidParameterError(
+            "objective",
+            goal.objective_in_words,
+            "cannot be searched for among compositions",
+            remedy=f'Use "{CHEAPEST}" or "{FASTEST}".',
+        )
+    counts = best_counts(
+        problem,
+        most_seconds=math.inf if goal.deadline_seconds is None else goal.deadline_seconds,
+        most_cost=math.inf if goal.budget_dollars is None else goal.budget_dollars,
+        fastest=goal.objective_in_words == FASTEST,
+    )
+    if counts is None:
+        raise _infeasible(goal, problem, names)
+    return counts
+
+
+def _in_words(goal: Goal) -> str:
+    """The goal; the closed form knows no uncertainty, so its confidence is none of it."""
+    limits = []
+    if goal.deadline_seconds is not None:
+        limits.append(f"{goal.deadline_seconds:,.10g} s")
+    if goal.budget_dollars is not None:
+        limits.append(f"{goal.budget_dollars:,.10g} $")
+    return " within ".join([goal.objective_in_words, *([" and ".join(limits)] if limits else [])])
+
+
+def _infeasible(goal: Goal, problem: CompositionProblem, names: Sequence[str]) -> InfeasibleGoalError:
+    known = starting_compositions(problem)
+    seconds, cost = problem.seconds_and_cost(known)
+    in_time = np.ones(len(known), dtype=bool)
+    if goal.deadline_seconds is not None:
+        in_time = seconds <= goal.deadline_seconds * (1 + TOLERANCE)
+    nearest = int(np.argmin(np.where(in_time, cost, np.inf) if in_time.any() else seconds))
+    told = " + ".join(f"{n} {name}" for name, n in zip(names, known[nearest], strict=True) if n)
+    told += f" with {seconds[nearest]:,.1f} s for {cost[nearest]:,.4g} $"
+    if not in_time.any():
+        return InfeasibleGoalError(
+            f"No composition ends within {goal.deadline_seconds:,.10g} s: the fastest is {told}.",
+            best=float(seconds[nearest]),
+            remedy="Extend the deadline, allow more machines, or add a faster machine type.",
+        )
+    in_time_too = "" if goal.deadline_seconds is None else f" and ends within {goal.deadline_seconds:,.10g} s"
+    return InfeasibleGoalError(
+        f"No composition costs at most {goal.budget_dollars:,.10g} ${in_time_too}: the cheapest is {told}.",
+        best=float(cost[nearest]),
+        remedy="Raise the budget, or add a cheaper machine type.",
+    )

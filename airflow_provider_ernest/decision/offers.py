@@ -1,0 +1,242 @@
+"""What may be chosen: machines of one type, the model of that type, and how they are paid for.
+
+A type that was not trained can be offered too, but only explicitly, by the model of another type and a
+relative speed: work on data is taken to go faster by it, all else to stay. Such an alternative is marked,
+and its interval allows for what nobody has measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from airflow_provider_ernest.documents import Billing, Model
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
+from airflow_provider_ernest.prediction.predict import (
+    contributions_of_runs,
+    extrapolation,
+    machines_in_words,
+    memory_shortage,
+    predict_interval,
+    predict_seconds,
+    probability_within,
+)
+from airflow_provider_ernest.prediction.regression import widened, within_widened
+from airflow_provider_ernest.prediction.terms import term_named
+
+UNTRAINED_LOG_SPREAD = 0.3
+"""The standard deviation of log(seconds) to assume at least on a type that was not trained: its relative
+speed is a guess. The same runs on two types of 8 cores differ by about as much in the traces of C3O."""
+
+OTHER_AMOUNTS_OF_DATA = (0.5, 2.0, 10.0)
+"""Times the data asked about, at which it shows whether a term follows them."""
+
+LEAST_SECONDS = 1e-9
+"""A run that is predicted to take less has no model: numbers could not hold its interval either."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offer:
+    """Machines of one type that production may have.
+
+    Attributes:
+        model: of the job on that type, or on the one that `relative_speed` is against.
+        machines: the numbers of machines to choose from.
+        billing: how they are paid for.
+        instance_type: None for the model's. Another one was not trained: an explicit extrapolation.
+        relative_speed: of that type against the model's for work on data, such as 2 where it has twice the
+            cores; only with `instance_type`.
+        input_growth: how many times the input that the model was trained for today's is. Scales are
+            relative to today's.
+
+    Raises:
+        InvalidParameterError: there are no numbers of machines, or one that cannot be; or a speed is given
+            of a type that was trained; or the growth is not above 0.
+    """
+
+    model: Model
+    machines: Sequence[int]
+    billing: Billing
+    instance_type: str | None = None
+    relative_speed: float = 1.0
+    input_growth: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse what cannot be offered."""
+        for index, count in enumerate(self.machines):
+            whole_number(f"machines[{index}]", count)
+        if not len(self.machines):
+            raise InvalidParameterError(
+                "machines", self.machines, "is empty", remedy="Allow at least one number of machines."
+            )
+        positive_number("relative_speed", self.relative_speed)
+        positive_number("input_growth", self.input_growth)
+        if not self.is_extrapolated and self.relative_speed != 1.0:
+            raise InvalidParameterError(
+                "relative_speed",
+                self.relative_speed,
+                f"is given of {self.type_name}, which was trained",
+                remedy="Leave it out, or name the type that was not trained.",
+            )
+
+    @property
+    def type_name(self) -> str:
+        """The name of the offered type."""
+        return self.instance_type or self.model.instance_type
+
+    @property
+    def is_extrapolated(self) -> bool:
+        """Whether the type was not trained."""
+        return self.type_name != self.model.instance_type
+
+    @property
+    def counts(self) -> list[int]:
+        """The numbers of machines, each once, in ascending order."""
+        return sorted({int(count) for count in self.machines})
+
+
+class OfferForecast:
+    """What an offer's runs are predicted to take, by ascending number of machines, start-up excluded.
+
+    Args:
+        offer: n numbers of machines of one type.
+        scale: the production input relative to today's.
+        iterations: of the production run; see `prediction.predict_seconds`.
+
+    Attributes:
+        seconds: of the runs, shape (n,).
+
+    Raises:
+        InvalidParameterError: a run would take no time, or more than numbers can hold.
+    """
+
+    seconds: FloatArray
+
+    def __init__(self, offer: Offer, *, scale: float, iterations: int | None) -> None:
+        self.offer = offer
+        self._counts = offer.counts
+        self._scale = scale * offer.input_growth
+        self._iterations = iterations
+        trained = predict_seconds(
+            offer.model, machines=self._counts, scale=self._scale, iterations=iterations
+        )
+        self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
+        self.seconds = trained * self._ratio
+        self._check_seconds()
+
+    def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
+        """What the runs lie between with probability `level`, shape (n,) each."""
+        low, high = predict_interval(
+            self.offer.model,
+            machines=self._counts,
+            level=level,
+            scale=self._scale,
+            iterations=self._iterations,
+        )
+        bounds = (low * self._ratio, high * self._ratio)
+        return widened(self.seconds, bounds, level=level, **self._widening())
+
+    def probability_within(self, limits: FloatArray) -> FloatArray:
+        """The probability that the runs take no longer than so many seconds, shape (n,)."""
+
+        def within(narrow: FloatArray) -> FloatArray:
+            return probability_within(
+                self.offer.model,
+                machines=self._counts,
+                seconds=narrow / self._ratio,
+                scale=self._scale,
+                iterations=self._iterations,
+            )
+
+        return within_widened(self.seconds, limits, within, **self._widening())
+
+    def extrapolates(self, machines: int) -> str:
+        """Why the observations do not support the prediction; empty where they do."""
+        reason = extrapolation(self.offer.model, machines=machines, scale=self._scale)
+        if not self.offer.is_extrapolated:
+            return reason
+        untrained = (
+            f"{self.offer.type_name} was not trained: taken as {self.offer.model.instance_type} with "
+            f"{self.offer.relative_speed:g} times the speed"
+        )
+        return "; ".join(part for part in (untrained, reason) if part)
+
+    def memory_shortage(self, machines: int) -> str:
+        """Why the machines cannot hold the data; of a type that was not trained nothing is known."""
+        if self.offer.is_extrapolated:
+            return ""
+        return memory_shortage(self.offer.model, machines=machines, scale=self._scale)
+
+    def _check_seconds(self) -> None:
+        wrong = np.flatnonzero(~(np.isfinite(self.seconds) & (self.seconds > LEAST_SECONDS)))
+        if wrong.size:
+            at = int(wrong[0])
+            raise InvalidParameterError(
+                "scale",
+                self._scale,
+                f"is predicted to take {self.seconds[at]:g} s on {machines_in_words(self._counts[at])} of "
+                f"{self.offer.type_name}",
+                remedy="A run takes some time: check the scale, or give the model a term for fixed work.",
+            )
+
+    def _at_speed(self) -> FloatArray:
+        """Seconds where the terms that follow the size of the data go faster by the relative speed."""
+        speed = self.offer.relative_speed
+        parts = contributions_of_runs(
+            self.offer.model, machines=self._counts, scale=self._scale, iterations=self._iterations
+        )
+        speeds = {
+            term.name: speed if _follows_data(term.name, machines=self._counts, scale=self._scale) else 1.0
+            for term in self.offer.model.terms
+        }
+        return np.array([sum(seconds / speeds[name] for name, seconds in of_run.items()) for of_run in parts])
+
+    def _widening(self) -> dict[str, FloatArray]:
+        ones = np.ones_like(self.seconds)
+        least = UNTRAINED_LOG_SPREAD if self.offer.is_extrapolated else 0.0
+        return {"factors": ones, "least_log_spreads": ones * least}
+
+
+def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
+    """Whether a term becomes another with more or less data, whatever its name says."""
+    column = term_named(name).column
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    here = column(machines=machine_column, scale=scale_column)
+    elsewhere = (
+        column(machines=machine_column, scale=times * scale_column) for times in OTHER_AMOUNTS_OF_DATA
+    )
+    return not all(np.allclose(here, there, rtol=1e-9, atol=0.0, equal_nan=True) for there in elsewhere)
+
+
+# ---------------------------------------------------------------------------
+# What the sample runs of a model cost.
+
+
+def training_dollars(model: Model) -> float | None:
+    """Dollars for the machines over the time of the sample runs; None where prices are not known.
+
+    All machines of the cluster are paid for while any run is on, however many it uses; runs are reckoned one
+    after the other. What the cluster took to form, and its culled machines, are left out: where the DAG run
+    is still known to Airflow, its page has the bill to the second.
+
+    Args:
+        model: the model, with the cluster that its runs were made on.
+    """
+    if model.cluster is None:
+        return None
+    kept = [machine for machine in model.cluster.machines if not machine.culled_because]
+    fallback = model.cluster.price_per_hour
+    prices = [
+        machine.price_per_hour if machine.price_per_hour is not None or machine.is_master else fallback
+        for machine in kept
+    ]
+    if not prices or any(price is None for price in prices):
+        return None
+    # Those that it has learned from in production come after them.
+    samples = model.observations[: len(model.observations) - len(model.learned_from)]
+    seconds = sum(run.startup_seconds + run.seconds for run in samples)
+    return sum(price for price in prices if price is not None) * seconds / 3600.0

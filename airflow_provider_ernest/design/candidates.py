@@ -1,0 +1,177 @@
+"""The runs that an experiment design may choose from (Ernest, section 3.2)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from airflow_provider_ernest.documents import CandidateRange, Observation
+from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
+from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, rounded_up, whole_number
+
+ROUNDING_TOLERANCE = 1e-9
+"""Shares like 0.07 are not exact: 0.07 * 100 is 7.000000000000001 partitions."""
+
+SAME_SCALE = 0.01
+"""What a run really read may differ from what it was to read by this share."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """Runs that could be made, as columns of equal length n.
+
+    Attributes:
+        machines: numbers of machines, shape (n,).
+        scale: shares of the target input, shape (n,).
+        partitions: the numbers of whole partitions that these shares are, shape (n,).
+    """
+
+    machines: IntArray
+    scale: FloatArray
+    partitions: IntArray
+
+    def __post_init__(self) -> None:
+        """Refuse columns that do not belong together."""
+        lengths = (len(self.machines), len(self.scale), len(self.partitions))
+        if len(set(lengths)) > 1 or lengths[0] == 0:
+            raise InvalidParameterError(
+                "candidates",
+                lengths,
+                "are the lengths of machines, scale and partitions",
+                remedy="Give columns of one length, with at least one candidate.",
+            )
+
+    def __len__(self) -> int:
+        """The number of runs."""
+        return len(self.machines)
+
+    def ranges(self) -> tuple[CandidateRange, ...]:
+        """Where they lie, by number of machines; the fewest first."""
+        return tuple(
+            CandidateRange(
+                machines=int(machines),
+                lowest_scale=float(scales.min()),
+                highest_scale=float(scales.max()),
+                candidates=len(scales),
+            )
+            for machines in np.unique(self.machines)
+            for scales in [self.scale[self.machines == machines]]
+        )
+
+
+def enumerate_candidates(
+    *,
+    min_machines: int = 1,
+    max_machines: int,
+    min_scale: float,
+    max_scale: float,
+    partitions: int,
+    cores_per_machine: int = 1,
+    scale_steps: int = 20,
+    by_ratio: bool = False,
+) -> Candidates:
+    """All runs within the bounds that give every core a partition.
+
+    Input is sampled in whole partitions, so scales are whole multiples of ``1/partitions``: up to
+    `scale_steps` of them, evenly spread between the bounds, or evenly by their ratios. A run is a
+    candidate where its partitions are at least as many as its cores: fewer would leave cores idle, and
+    the run would tell nothing of so many machines.
+
+    Args:
+        min_machines: the fewest machines to run on.
+        max_machines: the most machines to run on.
+        min_scale: the smallest share of the target input, above 0.
+        max_scale: the largest share, at most 1: a sample cannot be larger than the input.
+        partitions: the number of partitions of the whole target input.
+        cores_per_machine: the cores that each machine offers.
+        scale_steps: how many scales to consider at most.
+        by_ratio: spread them by their ratios, not their differences: for small scales to differ little where
+            the bounds are far apart.
+
+    Returns:
+        The candidates, ordered by scale and then machines.
+
+    Raises:
+        InvalidParameterError: a bound does not fit by itself or to the other.
+        DesignError: no run lies within the bounds.
+    """
+    min_machines = whole_number("min_machines", min_machines)
+    max_machines = whole_number("max_machines", max_machines)
+    if max_machines < min_machines:
+        raise InvalidParameterError(
+            "max_machines",
+            max_machines,
+            f"is less than min_machines={min_machines}",
+            remedy=f"Raise max_machines to {min_machines} or more.",
+        )
+    partitions = whole_number("partitions", partitions)
+    cores_per_machine = whole_number("cores_per_machine", cores_per_machine)
+    least, most = _partition_bounds(min_scale=min_scale, max_scale=max_scale, partitions=partitions)
+    steps = whole_number("scale_steps", scale_steps)
+    # A single step is the upper bound: the larger sample tells more.
+    spread = np.geomspace if by_ratio else np.linspace
+    counts = np.unique(np.rint(spread(most, least, steps)).astype(np.int64))
+    partition_column, machine_column = (
+        grid.ravel() for grid in np.meshgrid(counts, np.arange(min_machines, max_machines + 1), indexing="ij")
+    )
+    enough = partition_column >= cores_per_machine * machine_column
+    if not enough.any():
+        raise _too_few_partitions(most=most, cores=cores_per_machine * min_machines, partitions=partitions)
+    partition_column, machine_column = partition_column[enough], machine_column[enough]
+    return Candidates(
+        machines=machine_column, scale=partition_column / partitions, partitions=partition_column
+    )
+
+
+def times_made(candidates: Candidates, observed: Sequence[Observation]) -> IntArray:
+    """How often each candidate was run, shape (n,).
+
+    Args:
+        candidates: the n runs that could be made.
+        observed: the runs that were.
+    """
+    made = np.zeros(len(candidates), dtype=np.int64)
+    for run in observed:
+        made += (candidates.machines == run.machines) & np.isclose(
+            candidates.scale, run.scale, rtol=SAME_SCALE, atol=0.0
+        )
+    return made
+
+
+def _partition_bounds(*, min_scale: float, max_scale: float, partitions: int) -> tuple[int, int]:
+    """The least and the most whole partitions between the two scales."""
+    min_scale = positive_number("min_scale", min_scale)
+    max_scale = positive_number("max_scale", max_scale)
+    if max_scale > 1:
+        raise InvalidParameterError(
+            "max_scale", max_scale, "is more than the whole input", remedy="Use at most 1.0."
+        )
+    if max_scale < min_scale:
+        raise InvalidParameterError(
+            "max_scale",
+            max_scale,
+            f"is less than min_scale={min_scale}",
+            remedy=f"Raise max_scale to {min_scale:g} or more.",
+        )
+    least = max(1, math.ceil(min_scale * partitions - ROUNDING_TOLERANCE))
+    most = math.floor(max_scale * partitions + ROUNDING_TOLERANCE)
+    if most < least:
+        raise DesignError(
+            f"No whole number of the {partitions} partitions lies between min_scale={min_scale:g} and "
+            f"max_scale={max_scale:g}.",
+            remedy=f"Raise max_scale to {rounded_up(least / partitions)} or more.",
+        )
+    return least, most
+
+
+def _too_few_partitions(*, most: int, cores: int, partitions: int) -> DesignError:
+    """The error for bounds under which no run has a partition for each core."""
+    message = f"At most {most} partitions are sampled, fewer than the {cores} cores of the smallest cluster."
+    if cores > partitions:
+        remedy = f"Store the input in at least {cores} partitions (now: {partitions}), or lower min_machines."
+    else:
+        remedy = f"Raise max_scale to {rounded_up(cores / partitions)} or more, or lower min_machines."
+    return DesignError(message, remedy=remedy)

@@ -1,0 +1,726 @@
+"""What a sample run costs, in the unit that the budget of an experiment design is given in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar, Protocol, TypeAlias
+
+import numpy as np
+
+from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.documents import Design, Observation
+from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
+from airflow_provider_ernest.numbers import (
+    FloatArray,
+    IntArray,
+    number_not_negative,
+    positive_number,
+    whole_number,
+)
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.settings import COST_UNITS, DOLLARS, MACHINE_SECONDS, PAPERS_COST
+
+Cost: TypeAlias = Callable[[Candidates], FloatArray]
+"""Gives the expected cost of each of n candidates, shape (n,), all above 0."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RelativeTime:
+    """``scale/machines`` relative to the cheapest candidate: the cost of the paper (section 3.2).
+
+    It needs no knowledge of the job, but takes runs on many machines, and tiny ones, for nearly free.
+
+    Attributes:
+        run_overhead: what every run costs besides, in cheapest runs. 0 as in the paper; at 1 the cheapest
+            run spends half of its time starting up.
+    """
+
+    unit: ClassVar[str] = COST_UNITS["relative_time"]
+
+    run_overhead: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse an overhead that no run could have."""
+        number_not_negative("run_overhead", self.run_overhead)
+
+    def __call__(self, candidates: Candidates) -> FloatArray:
+        """Cost of each candidate, shape (n,); that of the cheapest is 1 + `run_overhead`."""
+        return self.relative_to(candidates, runs=candidates)
+
+    def relative_to(self, candidates: Candidates, *, runs: Candidates) -> FloatArray:
+        """Cost of runs that need not be candidates, in the unit that the candidates' costs have."""
+        cheapest = (candidates.scale / candidates.machines).min()
+        return np.asarray(self.run_overhead + runs.scale / runs.machines / cheapest, dtype=np.float64)
+
+
+relative_time = RelativeTime()
+"""The cost of the paper."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExpectedSeconds:
+    """The seconds that a run is expected to take, were its work to spread perfectly.
+
+    Attributes:
+        full_seconds_on_one_machine: a guess of the whole input's time on one machine, without overhead.
+        run_overhead_seconds: what every run takes besides: start-up, planning, result.
+    """
+
+    unit: ClassVar[str] = COST_UNITS["seconds"]
+
+    full_seconds_on_one_machine: float
+    run_overhead_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse guesses that no run could have."""
+        positive_number("full_seconds_on_one_machine", self.full_seconds_on_one_machine)
+        number_not_negative("run_overhead_seconds", self.run_overhead_seconds)
+
+    def __call__(self, candidates: Candidates) -> FloatArray:
+        """Cost of each candidate, shape (n,)."""
+        return self.of_seconds(
+            machines=candidates.machines,
+            seconds=self.seconds(machines=candidates.machines, scale=candidates.scale),
+        )
+
+    def seconds(self, *, machines: FloatArray | IntArray, scale: FloatArray) -> FloatArray:
+        """The expected seconds of runs, shape (n,)."""
+        work = self.full_seconds_on_one_machine * scale / machines
+        return np.asarray(self.run_overhead_seconds + work, dtype=np.float64)
+
+    def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
+        """What runs cost that take so many seconds, shape (n,)."""
+        return np.asarray(seconds, dtype=np.float64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineSeconds(ExpectedSeconds):
+    """The expected seconds of a run times its machines: what is paid for.
+
+    Attributes:
+        billed_machines: that are paid for while a sample run is on, however few it uses: a cluster that is
+            there for the samples alone. 0 where only the run's own count. The others are those of
+            `ExpectedSeconds`.
+    """
+
+    unit: ClassVar[str] = COST_UNITS["machine_seconds"]
+
+    billed_machines: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse machines that cannot be."""
+        super().__post_init__()
+        number_not_negative("billed_machines", self.billed_machines)
+
+    def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
+        """Machine seconds of runs that take so many seconds, shape (n,)."""
+        return np.asarray(np.maximum(machines, self.billed_machines) * seconds, dtype=np.float64)
+
+    def of_production(self) -> MachineSeconds:
+        """The same cost for production runs, which are not made on the cluster of the samples."""
+        return replace(self, billed_machines=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Dollars(MachineSeconds):
+    """The price of the expected machine seconds of a run.
+
+    Attributes:
+        price_per_hour: dollars for one machine and hour. The others are those of `MachineSeconds`.
+    """
+
+    unit: ClassVar[str] = COST_UNITS["dollars"]
+
+    price_per_hour: float
+
+    def __post_init__(self) -> None:
+        """Refuse machines that cost nothing."""
+        super().__post_init__()
+        positive_number("price_per_hour", self.price_per_hour)
+
+    def of_seconds(self, *, machines: FloatArray | IntArray, seconds: FloatArray) -> FloatArray:
+        """Dollars for runs that take so many seconds, shape (n,)."""
+        machine_seconds = super().of_seconds(machines=machines, seconds=seconds)
+        return np.asarray(machine_seconds * self.price_per_hour / 3600.0, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class CheckedCost:
+    """A cost that refuses what no budget can be reckoned with when it is called.
+
+    Attributes:
+        cost: the cost that is checked.
+        unit: what it is measured in.
+    """
+
+    cost: Cost
+    unit: str
+
+    def __call__(self, candidates: Candidates) -> FloatArray:
+        """Cost of each candidate, shape (n,).
+
+        Raises:
+            InvalidParameterError: a cost is not a finite number above 0, or their number is wrong.
+        """
+        values = np.asarray(self.cost(candidates), dtype=np.float64)
+        if values.shape != (len(candidates),):
+            raise InvalidParameterError(
+                "cost",
+                self.cost,
+                f"gave an array of shape {values.shape} for {len(candidates)} candidates",
+                remedy="Return one number for each candidate.",
+            )
+        wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+        if wrong.size:
+            first = int(wrong[0])
+            raise InvalidParameterError(
+                "cost",
+                self.cost,
+                f"is {values[first]} for {candidates.machines[first]} machines and scale "
+                f"{candidates.scale[first]:g}, which is not a finite number above 0",
+                remedy="Every run must cost something.",
+            )
+        return values
+
+
+def resolve_cost(
+    cost: str | Cost,
+    *,
+    full_seconds_on_one_machine: float | None = None,
+    run_overhead_seconds: float = 0.0,
+    run_overhead: float = 0.0,
+    price_per_hour: float | None = None,
+    billed_machines: float = 0.0,
+) -> tuple[CheckedCost, str]:
+    """The cost of that name, or a cost of the user's own, and its unit.
+
+    Args:
+        cost: "relative_time", "seconds", "machine_seconds", "dollars", or a function of the candidates.
+        full_seconds_on_one_machine: see `ExpectedSeconds`; all named costs but "relative_time" need it.
+        run_overhead_seconds: see `ExpectedSeconds`.
+        run_overhead: see `RelativeTime`; for "relative_time" only.
+        price_per_hour: dollars for one machine and hour; "dollars" needs it.
+        billed_machines: see `MachineSeconds`; for "machine_seconds" and "dollars" only.
+
+    Returns:
+        The cost, which checks that what it returns is positive and finite, and the name of its unit.
+
+    Raises:
+        InvalidParameterError: the name is unknown, or a number that it needs is missing or cannot be.
+    """
+    if isinstance(cost, CheckedCost):
+        return cost, cost.unit
+    if callable(cost):
+        unit = str(getattr(cost, "unit", "cost units"))
+        return CheckedCost(cost, unit), unit
+    if cost not in COST_UNITS:
+        names = ", ".join(f'"{name}"' for name in COST_UNITS)
+        raise InvalidParameterError(
+            "cost", cost, "is not a known cost", remedy=f"Use one of {names}, or a function."
+        )
+    if cost == "relative_time":
+        named: Cost = RelativeTime(run_overhead=run_overhead)
+    else:
+        guess = {
+            "full_seconds_on_one_machine": _needed(
+                cost,
+                "full_seconds_on_one_machine",
+                full_seconds_on_one_machine,
+                "Give a rough guess of the whole input's seconds on one machine.",
+            ),
+            "run_overhead_seconds": run_overhead_seconds,
+        }
+        named = _cost_of_seconds(cost, guess, price_per_hour, billed_machines)
+    return CheckedCost(named, COST_UNITS[cost]), COST_UNITS[cost]
+
+
+def in_seconds(cost: Cost) -> ExpectedSeconds | None:
+    """The cost without its checks, if it is made of expected seconds."""
+    unchecked = cost.cost if isinstance(cost, CheckedCost) else cost
+    return unchecked if isinstance(unchecked, ExpectedSeconds) else None
+
+
+def _cost_of_seconds(
+    cost: str, guess: dict[str, float], price: float | None, billed_machines: float
+) -> ExpectedSeconds:
+    if cost == "seconds":
+        return ExpectedSeconds(**guess)
+    if cost == "machine_seconds":
+        return MachineSeconds(**guess, billed_machines=billed_machines)
+    price = _needed(cost, "price_per_hour", price, "Give the dollars for one machine and hour.")
+    return Dollars(**guess, billed_machines=billed_machines, price_per_hour=price)
+
+
+def _needed(cost: str, parameter: str, value: float | None, remedy: str) -> float:
+    if value is None:
+        raise InvalidParameterError(
+            parameter,
+            value,
+            f'is missing, and cost="{cost}" needs it',
+            remedy=f'{remedy} Or use "relative_time".',
+        )
+    return value
+
+
+# ---------------------------------------------------------------------------
+# What runs are expected to take before they are made: designs weigh runs by it.
+#
+# Run times vary by per cent, and models are fitted to relative errors. So what a run tells of a
+# coefficient is its term's value as a share of the run's time, and the rows of the information matrix are
+# divided by a guess of the seconds. Only the guess's shape matters: a factor changes no design.
+
+
+GUESS_TERMS = ("1", "scale/machines")
+"""The terms of a guess from observed runs: fixed and spreading work tell any job's rough shape."""
+
+RUNS_FOR_A_GUESS = 3
+"""The fewest observed runs that tell a shape: two terms go through any two runs, however noisy."""
+
+
+class ExpectedSecondsOfRuns(Protocol):
+    """Gives the expected seconds of runs; keyword-only, for machines and scale must not be swapped."""
+
+    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        """Arrays of shape (n,) in and out, all values above 0."""
+
+
+def expectation(
+    *,
+    candidates: Candidates,
+    cost: Cost,
+    observed: Sequence[Observation] = (),
+    given: ExpectedSecondsOfRuns | None = None,
+) -> ExpectedSecondsOfRuns:
+    """The best guess there is of what runs take.
+
+    In this order: what the user gives; a fit to the runs already made, if they are at least three; the
+    guess in the cost, if that is made of seconds; and the shape of `half_fixed`.
+
+    Args:
+        candidates: the runs that may be made.
+        cost: of runs.
+        observed: runs already made.
+        given: the user's own guess, such as the ``predict`` of a fitted regression.
+    """
+    if given is not None:
+        return _checked(given)
+    if len(observed) >= RUNS_FOR_A_GUESS:
+        return fitted_to(observed)
+    of_seconds = in_seconds(cost)
+    return half_fixed(candidates) if of_seconds is None else of_seconds.seconds
+
+
+def fitted_to(observed: Sequence[Observation]) -> ExpectedSecondsOfRuns:
+    """Fixed work and work that spreads, by non-negative least squares on relative errors."""
+    regression = ErnestRegression(terms=GUESS_TERMS).fit_undetermined(
+        machines=[run.machines for run in observed],
+        scale=[run.scale for run in observed],
+        seconds=[run.seconds for run in observed],
+    )
+    return regression.predict
+
+
+def half_fixed(candidates: Candidates) -> ExpectedSecondsOfRuns:
+    """The shape of a job of which nothing is known.
+
+    Work that spreads, ``scale/machines``, plus as much fixed work as a middling candidate has of the
+    former (the geometric mean, since candidates differ by factors). Spreading work alone would take
+    tiny samples for infinitely exact, fixed work alone is what the original assumes of all errors.
+    """
+    middling = float(np.exp(np.mean(np.log(candidates.scale / candidates.machines))))
+
+    def shape(*, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        return np.asarray(scale / machines + middling, dtype=np.float64)
+
+    return shape
+
+
+def _checked(guess: ExpectedSecondsOfRuns) -> ExpectedSecondsOfRuns:
+    """The user's guess, refusing what no run can take when it is called."""
+
+    def checked_guess(*, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        seconds = np.asarray(guess(machines=machines, scale=scale), dtype=np.float64)
+        if seconds.shape != machines.shape or not np.all(np.isfinite(seconds) & (seconds > 0)):
+            raise InvalidParameterError(
+                "expected_seconds",
+                guess,
+                f"did not give a finite number above 0 for each of {machines.size} runs",
+                remedy="Return an array with the seconds of each run.",
+            )
+        return seconds
+
+    return checked_guess
+
+
+# ---------------------------------------------------------------------------
+# What the sample runs may cost together, as a number or a share of production, and what they did cost.
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductionShare:
+    """A budget as a share of what one production run is predicted to cost.
+
+    Attributes:
+        share: 0.05 is 5 %.
+        machines: the machines of the production run, such as those it has now. Work that spreads costs
+            the same machine seconds on any number; only the overhead grows with it.
+        scale: its input, relative to the target input.
+    """
+
+    share: float = 0.05
+    machines: int = 1
+    scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse shares and configurations that cannot be."""
+        positive_number("share", self.share)
+        whole_number("machines", self.machines)
+        positive_number("scale", self.scale)
+
+    def of(self, cost: Cost, candidates: Candidates) -> float:
+        """The budget in the unit of the cost.
+
+        Args:
+            cost: of runs; made of expected seconds, or the user's own function.
+            candidates: the sample runs; they tell the partitions of the production input.
+
+        Raises:
+            InvalidParameterError: the cost is relative to the cheapest sample run, and says nothing of
+                production.
+        """
+        unchecked = cost.cost if isinstance(cost, CheckedCost) else cost
+        if isinstance(unchecked, RelativeTime):
+            raise InvalidParameterError(
+                "budget",
+                self,
+                "is a share of what production costs, and nothing says what that is",
+                remedy='Use cost="machine_seconds" or "dollars" with full_seconds_on_one_machine, a rough '
+                "guess of the whole input's seconds on one machine.",
+            )
+        partitions = np.median(candidates.partitions / candidates.scale) * self.scale
+        production = Candidates(
+            machines=np.array([self.machines]),
+            scale=np.array([self.scale]),
+            partitions=np.array([max(1, round(float(partitions)))]),
+        )
+        own = in_seconds(cost)
+        of_production = own.of_production() if isinstance(own, MachineSeconds) else cost
+        return self.share * float(of_production(production)[0])
+
+
+def spent_on(observed: Sequence[Observation], *, cost: Cost, candidates: Candidates) -> float:
+    """What runs that were made have cost, in the unit of the cost.
+
+    A cost made of seconds is reckoned from the seconds that the runs took, start-up included; any other
+    one is taken as it was expected.
+
+    Args:
+        observed: the runs.
+        cost: of runs.
+        candidates: the runs that a relative cost is relative to.
+    """
+    if not observed:
+        return 0.0
+    machines = np.array([run.machines for run in observed])
+    of_seconds = in_seconds(cost)
+    if of_seconds is not None:
+        seconds = np.array([run.startup_seconds + run.seconds for run in observed])
+        return float(of_seconds.of_seconds(machines=machines, seconds=seconds).sum())
+    scale = np.array([run.scale for run in observed])
+    whole = float(np.median(candidates.partitions / candidates.scale))
+    runs = Candidates(
+        machines=machines, scale=scale, partitions=np.maximum(1, np.rint(scale * whole)).astype(np.int64)
+    )
+    unchecked = cost.cost if isinstance(cost, CheckedCost) else cost
+    if isinstance(unchecked, RelativeTime):
+        return float(unchecked.relative_to(candidates, runs=runs).sum())
+    return float(cost(runs).sum())
+
+
+def costs_by_now(
+    candidates: Candidates,
+    *,
+    cost: Cost,
+    observed: Sequence[Observation],
+    expected_seconds: ExpectedSecondsOfRuns | None,
+) -> FloatArray:
+    """What the candidates are expected to cost by all that is known now, shape (n,).
+
+    Args:
+        candidates: the runs that could be made.
+        cost: of runs; only one that is made of seconds can learn.
+        observed: the runs already made: the next ones start up as they did.
+        expected_seconds: what runs are expected to take from then on; None for the guess in the cost.
+    """
+    of_seconds = in_seconds(cost)
+    if of_seconds is None or expected_seconds is None:
+        return np.asarray(cost(candidates), dtype=np.float64)
+    startup = float(np.median([run.startup_seconds for run in observed])) if observed else 0.0
+    seconds = expected_seconds(machines=candidates.machines.astype(np.float64), scale=candidates.scale)
+    return of_seconds.of_seconds(machines=candidates.machines, seconds=startup + seconds)
+
+
+def resolve_budget(
+    budget: float | ProductionShare | None, *, cost: Cost, candidates: Candidates
+) -> float | None:
+    """The budget as a number in the unit of the cost; None stays None.
+
+    Raises:
+        InvalidParameterError: it is a share, and the cost says nothing of production; see
+            `ProductionShare.of`.
+    """
+    return budget.of(cost, candidates) if isinstance(budget, ProductionShare) else budget
+
+
+# ---------------------------------------------------------------------------
+# What the sample runs may cost beside the production run they are for, before either was made.
+#
+# A deadline tells how long production runs: the cheapest configuration within it takes about as long. Times
+# a
+# middle number of the machines that production may have, that is a rough guess of its machine seconds.
+# Rough is
+# enough: work that spreads costs its scale of production, whatever that takes, and only what every run
+# costs
+# besides is weighed against the guess.
+
+
+LONG_SECONDS = 1200.0
+"""Production that takes as long can be sampled for little: start-ups are little beside it."""
+
+RUN_OVERHEAD_SECONDS = 45.0
+"""What every run takes besides its work, where nobody says: start-up, result, the gap before the next one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductionRun:
+    """What is known of one production run beforehand.
+
+    Attributes:
+        seconds: that it takes.
+        machine_seconds: its seconds times its machines.
+        scale: its input relative to the one that is sampled.
+    """
+
+    seconds: float
+    machine_seconds: float
+    scale: float = 1.0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether its sample runs are to be frugal by default."""
+        return self.seconds >= LONG_SECONDS
+
+    def cost_of_samples(
+        self, *, billed_machines: float, run_overhead_seconds: float = RUN_OVERHEAD_SECONDS
+    ) -> MachineSeconds:
+        """What sample runs cost beside it, in machine seconds."""
+        return MachineSeconds(
+            full_seconds_on_one_machine=self.machine_seconds / self.scale,
+            run_overhead_seconds=run_overhead_seconds,
+            billed_machines=billed_machines,
+        )
+
+    def share_of(self, design: Design, cost: MachineSeconds) -> float:
+        """What the runs of a design are expected to cost, as a share of what it costs.
+
+        Args:
+            design: the runs.
+            cost: of them, by `cost_of_samples`.
+        """
+        machines = np.array([run.machines for run in design.experiments])
+        scale = np.array([run.scale for run in design.experiments])
+        seconds = cost.seconds(machines=machines, scale=scale)
+        return float(cost.of_seconds(machines=machines, seconds=seconds).sum()) / self.machine_seconds
+
+
+def expected_production(
+    *,
+    machines: Sequence[int] | None,
+    scale: float = 1.0,
+    deadline_seconds: float | None = None,
+    full_seconds_on_one_machine: float | None = None,
+) -> ProductionRun | None:
+    """What one production run takes by what the user said; None where that tells nothing.
+
+    Args:
+        machines: the numbers of machines that it may have; None where they are not known.
+        scale: its input relative to the one that is sampled.
+        deadline_seconds: within which it is to end.
+        full_seconds_on_one_machine: the user's guess for the input that is sampled; it is worth more than the
+            deadline.
+
+    Raises:
+        InvalidParameterError: a number cannot be.
+    """
+    middle = None if machines is None else float(np.exp(np.mean(np.log(machines))))
+    positive_number("target_scale", scale)
+    if deadline_seconds is not None:
+        positive_number("target_deadline_seconds", deadline_seconds)
+    work = None
+    if full_seconds_on_one_machine is not None:
+        work = scale * positive_number("full_seconds_on_one_machine", full_seconds_on_one_machine)
+    elif deadline_seconds is not None and middle is not None:
+        work = deadline_seconds * middle
+    seconds = deadline_seconds
+    if seconds is None and work is not None and middle is not None:
+        seconds = work / middle
+    if work is None or seconds is None:
+        return None
+    return ProductionRun(seconds=seconds, machine_seconds=work, scale=scale)
+
+
+# ---------------------------------------------------------------------------
+# What the sample runs may cost together: as the user says, else little beside a long production run.
+
+
+COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)
+"""The costs of which a production run has one, too."""
+
+SHARE = 0.05
+"""Of the cost of a long production run: what its sample runs are to cost at most."""
+
+PLANNED_SHARES = (0.04, SHARE, 0.07, 0.1, 0.14, 0.2, 0.3, 0.45, 0.7)
+"""The first of these that allows a design is planned with, and where none does, the default design.
+
+First less than `SHARE`: production may cost less than guessed, and runs have fixed work beside start-up.
+"""
+
+MIN_SCALE = 0.01
+"""The smallest share of the input that a sample run reads, by default."""
+
+MIN_SCALE_WITHIN_SHARE = 0.001
+"""The same where runs may cost a share of production: six runs of 1 % each are more than 5 % of it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allowance:
+    """One way to bound what sample runs cost.
+
+    Attributes:
+        cost: of a run.
+        budget: of all of them; None for the default of designs.
+        min_scale: the smallest share of the input that a run reads.
+        by_ratio: whether scales are considered that are small and differ little, see `enumerate_candidates`.
+    """
+
+    cost: CheckedCost
+    budget: float | ProductionShare | None
+    min_scale: float
+    by_ratio: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spending:
+    """What is known of the cost of sample runs and of production, and what the user says of it.
+
+    Attributes:
+        cost: the name of the cost of a run.
+        options: what it needs to know: arguments of `costs.resolve_cost`.
+        budget: of all runs, in the unit of the cost; None where none is stated.
+        share: the same as a share of what one production run costs.
+        min_scale: the smallest share of the input that a run reads; None for the default.
+        billed_machines: that are paid for while a run is on, however few it uses; 0 for the run's own.
+        production: what one production run takes; None where nothing tells.
+        fewest_machines: that production may have.
+        scale: of production's input, relative to the one that is sampled.
+    """
+
+    cost: str = PAPERS_COST
+    options: Mapping[str, float]
+    budget: float | None = None
+    share: float | None = None
+    min_scale: float | None = None
+    billed_machines: float = 0.0
+    production: ProductionRun | None = None
+    fewest_machines: int = 1
+    scale: float = 1.0
+
+    @property
+    def is_frugal(self) -> bool:
+        """Whether training is to cost little although nobody says so: beside long production."""
+        stated = self.budget is not None or self.share is not None or "run_overhead" in self.options
+        comparable = self.cost in (PAPERS_COST, *COSTS_OF_PRODUCTION)
+        return comparable and not stated and self.production is not None and self.production.is_long
+
+    def planned(self, plan: Callable[[Allowance], Design]) -> Design:
+        """The design of the first allowance that allows one.
+
+        Args:
+            plan: makes a design within an allowance, or raises a `DesignError`.
+
+        Raises:
+            DesignError: the last allowance does not allow any.
+            InvalidParameterError: a number cannot be, or nothing tells of what the share is.
+        """
+        *frugal, last = self.allowances()
+        for allowance in frugal:
+            try:
+                return plan(allowance)
+            except DesignError:
+                continue
+        return plan(last)
+
+    def allowances(self) -> Sequence[Allowance]:
+        """The ways to bound the cost, the one that is preferred first.
+
+        Raises:
+            InvalidParameterError: a number cannot be, or nothing tells of what the share is.
+        """
+        own, _ = resolve_cost(self.cost, **self.options, billed_machines=self.billed_machines)
+        if self.share is not None:
+            return [self._of_share(self.share, own)]
+        usual = Allowance(
+            cost=own, budget=self.budget, min_scale=MIN_SCALE if self.min_scale is None else self.min_scale
+        )
+        if not self.is_frugal:
+            return [usual]
+        beside_production = self._cost_beside_production()
+        return [*(self._within(share, beside_production) for share in PLANNED_SHARES), usual]
+
+    def share_of(self, design: Design) -> float | None:
+        """What a design's runs are expected to cost, as a share of one production run; None if unknown."""
+        if self.production is None:
+            return None
+        return self.production.share_of(design, self._machine_seconds())
+
+    def _of_share(self, share: float, own: CheckedCost) -> Allowance:
+        if self.cost in COSTS_OF_PRODUCTION:
+            return self._within(share, own, machines=self.fewest_machines)
+        if self.cost == PAPERS_COST and self.production is not None:
+            return self._within(share, self._cost_beside_production())
+        raise InvalidParameterError(
+            "budget_share",
+            share,
+            f'says nothing with cost="{self.cost}", by which production costs nothing',
+            remedy='Use cost="machine_seconds" or "dollars", or state a deadline.',
+        )
+
+    def _within(self, share: float, cost: CheckedCost, *, machines: int = 1) -> Allowance:
+        return Allowance(
+            cost=cost,
+            budget=ProductionShare(share=share, machines=machines, scale=self.scale),
+            min_scale=MIN_SCALE_WITHIN_SHARE if self.min_scale is None else self.min_scale,
+            by_ratio=True,
+        )
+
+    def _cost_beside_production(self) -> CheckedCost:
+        """The user's cost, or machine seconds, with what the user does not say of it guessed."""
+        guess = self._machine_seconds()
+        named = self.cost if self.cost in COSTS_OF_PRODUCTION else COSTS_OF_PRODUCTION[0]
+        cost, _ = resolve_cost(
+            named,
+            full_seconds_on_one_machine=guess.full_seconds_on_one_machine,
+            run_overhead_seconds=guess.run_overhead_seconds,
+            price_per_hour=self.options.get("price_per_hour"),
+            billed_machines=self.billed_machines,
+        )
+        return cost
+
+    def _machine_seconds(self) -> MachineSeconds:
+        if self.production is None:
+            raise AssertionError("asked only where it is known")
+        return self.production.cost_of_samples(
+            billed_machines=self.billed_machines,
+            run_overhead_seconds=self.options.get("run_overhead_seconds", RUN_OVERHEAD_SECONDS),
+        )

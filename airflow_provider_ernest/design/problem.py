@@ -1,0 +1,502 @@
+"""An experiment design as a problem of numbers: rows, costs, what is known, and what is minimised.
+
+The rows are the candidates' term values, each divided by the run's expected seconds where errors are
+relative, and each column by its mean, so that a coefficient of 1 means that the term takes all of a
+typical run's time. In these units prior belief has one strength for all terms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from airflow_provider_ernest.design.candidates import Candidates
+from airflow_provider_ernest.design.costs import ExpectedSecondsOfRuns
+from airflow_provider_ernest.design.criteria import (
+    Criterion,
+    Targets,
+    information_matrix,
+    is_bayesian,
+    normalised,
+)
+from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
+from airflow_provider_ernest.numbers import FloatArray, IntArray, positive_number, rounded_up, whole_number
+from airflow_provider_ernest.prediction.regression import runs_to_add, undetermined_terms
+from airflow_provider_ernest.prediction.terms import basis, quoted
+
+PRIOR_PRECISION = 0.01
+"""(sigma/tau)^2: noise of 10 % of a run's time over coefficients that may take all of that time."""
+
+CORE_TERMS = ("1", "machines", "scale", "log(machines)")
+"""What every design must tell apart, whatever it believes: three numbers of machines and two scales.
+
+From two numbers of machines all between and beyond them would be a matter of belief.
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignProblem:
+    """What to choose runs from, and by what.
+
+    Attributes:
+        rows: the candidates' term values, shape (n, p), columns of similar size.
+        known_rows: rows whose information is there at no cost, shape (m, p): of the runs already made, and
+            for Bayesian criteria one of each term, for what is believed of it.
+        costs: the candidates' costs, shape (n,).
+        criterion: what is minimised.
+        required_rows: the candidates' values of the terms that the runs must determine whatever the
+            criterion says, shape (n, q).
+        required_known_rows: those of the runs already made, shape (k, q).
+    """
+
+    rows: FloatArray
+    known_rows: FloatArray
+    costs: FloatArray
+    criterion: Criterion
+    required_rows: FloatArray
+    required_known_rows: FloatArray
+
+    def information(self, counts: FloatArray | IntArray) -> FloatArray:
+        """The information matrix with each candidate run so often, shape (p, p)."""
+        return information_matrix(self.rows, counts, self.known_rows)
+
+    def value(self, counts: FloatArray | IntArray) -> float:
+        """The criterion with each candidate run so often, or with such weights; less is better."""
+        return self.criterion.value(self.information(counts))
+
+    def of(self, chosen: IntArray) -> DesignProblem:
+        """The same problem with fewer candidates."""
+        return replace(
+            self,
+            rows=self.rows[chosen],
+            costs=self.costs[chosen],
+            required_rows=self.required_rows[chosen],
+        )
+
+
+def classic_problem(
+    design_rows: FloatArray,
+    costs: FloatArray,
+    *,
+    observed_rows: FloatArray | None = None,
+    criterion: str = "A",
+) -> DesignProblem:
+    """The problem of the paper: the terms themselves must be determined, and errors count in seconds.
+
+    Args:
+        design_rows: the candidates' term values, shape (n, p).
+        costs: their costs, shape (n,).
+        observed_rows: term values of the runs already made, shape (m, p).
+        criterion: "A" or "D".
+    """
+    rows, observed = normalised(design_rows, observed_rows)
+    return DesignProblem(
+        rows=rows,
+        known_rows=observed,
+        costs=costs,
+        criterion=Criterion.named(criterion, terms=rows.shape[1]),
+        required_rows=rows,
+        required_known_rows=observed,
+    )
+
+
+def design_problem(
+    *,
+    candidates: Candidates,
+    costs: FloatArray,
+    terms: Sequence[str],
+    criterion: str,
+    observed: Sequence[Observation] = (),
+    targets: Targets | None = None,
+    expected_seconds: ExpectedSecondsOfRuns | None = None,
+    prior_precision: float = PRIOR_PRECISION,
+) -> DesignProblem:
+    """The problem that candidates, terms and purpose make up.
+
+    Args:
+        candidates: the runs to choose from.
+        costs: their costs, shape (n,).
+        terms: names of the p terms.
+        criterion: one of `criteria.CRITERIA`.
+        observed: runs already made.
+        targets: configurations that predictions will be asked for; I needs them.
+        expected_seconds: what runs are expected to take: their rows are divided by it. None where errors
+            count in seconds.
+        prior_precision: of each coefficient, for Bayesian criteria.
+
+    Raises:
+        DesignError: even all candidates together cannot tell what must be told.
+        InvalidParameterError: the criterion needs targets and there are none.
+    """
+    made_machines, made_scale = [run.machines for run in observed], [run.scale for run in observed]
+
+    def rows_of(machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+        return _relative_rows(terms, machines, scale, expected_seconds)
+
+    design_rows = rows_of(candidates.machines, candidates.scale)
+    rows, observed_rows = normalised(design_rows, rows_of(made_machines, made_scale))
+    target_rows = None if targets is None else normalised(design_rows, rows_of(*targets.columns()))[1]
+    known_rows, required_terms = observed_rows, tuple(terms)
+    if is_bayesian(criterion):
+        known_rows = np.vstack([observed_rows, _prior_rows(prior_precision, len(terms), target_rows)])
+        required_terms = _core_terms(candidates, observed, targets)
+    else:
+        _check_determined(terms, candidates, observed)
+    required, required_known = normalised(
+        basis(required_terms, machines=candidates.machines, scale=candidates.scale),
+        _relative_rows(required_terms, made_machines, made_scale, None),
+    )
+    return DesignProblem(
+        rows=rows,
+        known_rows=known_rows,
+        costs=costs,
+        criterion=Criterion.named(criterion, terms=len(terms), target_rows=target_rows),
+        required_rows=required,
+        required_known_rows=required_known,
+    )
+
+
+def _prior_rows(precision: float, terms: int, target_rows: FloatArray | None) -> FloatArray:
+    """One row for each term: no term is believed to take more than all of a run's time, now or then.
+
+    That bounds a coefficient by the inverse of the term's normalised value: 1 for a typical candidate, and
+    what it is for a typical target if that is more. Without the latter, work that does not spread would be
+    believed to take many times the time of the production run, and no other term would count.
+    """
+    largest = np.ones(terms) if target_rows is None else np.maximum(1.0, target_rows.mean(axis=0))
+    return np.asarray(np.sqrt(precision) * np.diag(largest), dtype=np.float64)
+
+
+def _relative_rows(
+    terms: Sequence[str],
+    machines: ArrayLike,
+    scale: ArrayLike,
+    expected_seconds: ExpectedSecondsOfRuns | None,
+) -> FloatArray:
+    machine_column, scale_column = (np.asarray(column, dtype=np.float64) for column in (machines, scale))
+    if not machine_column.size:
+        return np.empty((0, len(terms)))
+    rows = basis(terms, machines=machine_column, scale=scale_column)
+    if expected_seconds is None:
+        return rows
+    return rows / expected_seconds(machines=machine_column, scale=scale_column)[:, None]
+
+
+def _check_determined(terms: Sequence[str], candidates: Candidates, observed: Sequence[Observation]) -> None:
+    """Refuse candidates that, even if all were run, would leave terms undetermined."""
+    machines, scale = _all_runs(candidates, observed)
+    undetermined = undetermined_terms(basis(terms, machines=machines, scale=scale), terms)
+    if undetermined:
+        raise DesignError(
+            f"The candidates cannot tell the terms {quoted(undetermined)} apart.",
+            remedy=f"Widen the bounds: {runs_to_add(undetermined, machines=machines, scale=scale)}",
+        )
+
+
+def _core_terms(
+    candidates: Candidates, observed: Sequence[Observation], targets: Targets | None
+) -> tuple[str, ...]:
+    """Those of `CORE_TERMS` that the candidates can tell apart; the others must not matter.
+
+    One number of machines, or one scale, is enough only if nothing else is asked for: prior belief
+    alone would tell the rest.
+    """
+    machines, scale = _all_runs(candidates, observed)
+    wanted_machines, wanted_scale = (machines, np.ones(1)) if targets is None else targets.columns()
+    _check_varied("number of machines", machines, wanted_machines if targets is not None else None)
+    _check_varied("scale", scale, wanted_scale)
+    core: tuple[str, ...] = ()
+    for name in CORE_TERMS:
+        rows = basis((*core, name), machines=machines, scale=scale)
+        if not undetermined_terms(rows, (*core, name)):
+            core = (*core, name)
+    return core
+
+
+def _check_varied(what: str, values: FloatArray, wanted: FloatArray | None) -> None:
+    """Refuse candidates that are all of one value unless just that is asked for; None: it is not known."""
+    only = values[0]
+    if np.any(values != only) or (wanted is not None and np.all(wanted == only)):
+        return
+    asked = "any number" if wanted is None else ", ".join(f"{value:g}" for value in np.unique(wanted)[:8])
+    raise DesignError(
+        f"All candidates have one {what}, {only:g}, and predictions for {asked} are asked for: the runs "
+        "would not tell how the time depends on it.",
+        remedy=f"Widen the bounds, so that the {what} varies.",
+    )
+
+
+def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[FloatArray, FloatArray]:
+    """Machines and scale of all candidates and of the runs already made."""
+    machines = np.concatenate([candidates.machines, [run.machines for run in observed]])
+    return machines.astype(np.float64), np.concatenate([candidates.scale, [run.scale for run in observed]])
+
+
+# ---------------------------------------------------------------------------
+# Whole runs that respect all limits, picked in an order of preference.
+#
+# The sets of runs that determine all terms form a matroid, so picking greedily is exact: in the
+# order of cost it gives the cheapest selection that determines the terms, and so the least budget
+# that can work.
+
+
+INDEPENDENT = 1e-5
+"""A row counts as independent of others where this share of it is not a combination of theirs."""
+
+
+def greedy_selection(
+    rows: FloatArray,
+    preference: IntArray,
+    *,
+    runs: int,
+    max_repetitions: int,
+    observed_rows: FloatArray,
+    independent: float = INDEPENDENT,
+) -> IntArray | None:
+    """The most preferred runs that, with those already made, determine all terms.
+
+    Args:
+        rows: the candidates' term values, shape (n, p), columns of similar size.
+        preference: the candidates' positions, most preferred first, shape (n,).
+        runs: how many runs to pick.
+        max_repetitions: how often the same candidate may be picked.
+        observed_rows: term values of the runs already made, shape (m, p).
+        independent: the share of a row that must not be a combination of those picked before.
+
+    Returns:
+        How often each candidate is picked, shape (n,), or None where so many runs cannot determine
+        the terms.
+    """
+    essential = _independent(rows, preference, observed_rows, independent)
+    if essential is None or len(essential) > runs or runs > len(rows) * max_repetitions:
+        return None
+    counts = np.zeros(len(rows), dtype=np.int64)
+    counts[essential] = 1
+    room = np.repeat(preference, max_repetitions - counts[preference])
+    np.add.at(counts, room[: runs - len(essential)], 1)
+    return counts
+
+
+def cheapest_selection(
+    rows: FloatArray,
+    costs: FloatArray,
+    *,
+    runs: int,
+    max_repetitions: int,
+    observed_rows: FloatArray,
+    independent: float = INDEPENDENT,
+) -> IntArray | None:
+    """The cheapest so many runs that determine all terms; see `greedy_selection`."""
+    by_cost = np.argsort(costs, kind="stable")
+    return greedy_selection(
+        rows,
+        by_cost,
+        runs=runs,
+        max_repetitions=max_repetitions,
+        observed_rows=observed_rows,
+        independent=independent,
+    )
+
+
+def missing_directions(observed_rows: FloatArray) -> int:
+    """How many independent runs the observed ones, of shape (m, p), lack for determining all p terms."""
+    return int(observed_rows.shape[1] - len(_directions(observed_rows)))
+
+
+def completing(rows: FloatArray, others: FloatArray) -> NDArray[np.bool_]:
+    """Which rows, of shape (n, p), each determine all p terms together with the others, of shape (m, p)."""
+    directions = _directions(others)
+    missing = others.shape[1] - len(directions)
+    if missing == 0:
+        return np.ones(len(rows), dtype=np.bool_)
+    if missing > 1:
+        return np.zeros(len(rows), dtype=np.bool_)
+    remainder = np.linalg.norm(_without(rows, directions), axis=1)
+    return np.asarray(remainder > INDEPENDENT * np.linalg.norm(rows, axis=1), dtype=np.bool_)
+
+
+def _independent(
+    rows: FloatArray, preference: IntArray, observed_rows: FloatArray, independent: float
+) -> list[int] | None:
+    """The first rows in the order of preference that complete the observed ones to full rank."""
+    lengths = np.linalg.norm(rows, axis=1)
+    remainder = _without(rows, _directions(observed_rows))
+    chosen: list[int] = []
+    for _ in range(missing_directions(observed_rows)):
+        lengths_left = np.linalg.norm(remainder, axis=1)
+        possible = preference[(lengths_left > independent * lengths)[preference]]
+        if not possible.size:
+            return None
+        first = int(possible[0])
+        chosen.append(first)
+        remainder = _without(remainder, remainder[first : first + 1] / lengths_left[first])
+    return chosen
+
+
+def _directions(rows: FloatArray) -> FloatArray:
+    """Orthonormal directions that the rows span, one a row."""
+    if not rows.size:
+        return rows
+    _, singular_values, directions = np.linalg.svd(rows, full_matrices=False)
+    return np.asarray(directions[singular_values > INDEPENDENT * singular_values[0]], dtype=np.float64)
+
+
+def _without(rows: FloatArray, directions: FloatArray) -> FloatArray:
+    """The part of each row that is orthogonal to the directions."""
+    return np.asarray(rows - (rows @ directions.T) @ directions, dtype=np.float64)
+
+
+# ---------------------------------------------------------------------------
+# What a design must respect: how many runs, and what they may cost together.
+
+
+MORE_RUNS_THAN_TERMS = 2
+"""Leaving one run out must leave more than as many runs as terms: else nothing checks the fit.
+
+The terms are those that the runs must determine: all of them, or for Bayesian criteria the four of
+`problem.CORE_TERMS`. So a design makes six runs at least; with five, errors in simulation were larger.
+"""
+
+SPARE_RUNS = 4
+"""Runs beyond the number of terms that a design makes at most unless told otherwise."""
+
+INDEPENDENCE = (INDEPENDENT, 1e-4, 1e-3, 1e-2)
+"""How much runs must differ, one after the other, until their information matrix is regular in numbers."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Limits:
+    """What a design must respect.
+
+    Attributes:
+        budget: bound on the sum of the runs' costs.
+        min_runs: the fewest runs.
+        max_runs: the most runs.
+        max_repetitions: how often the same run may be made.
+    """
+
+    budget: float
+    min_runs: int
+    max_runs: int
+    max_repetitions: int = 1
+
+    @property
+    def highest_cost(self) -> float:
+        """The budget, up to the inexactness of sums."""
+        return self.budget * (1 + 1e-9)
+
+
+def resolve_limits(
+    problem: DesignProblem,
+    *,
+    budget: float | None,
+    unit: str,
+    min_runs: int | None,
+    max_runs: int | None,
+    max_repetitions: int,
+) -> Limits:
+    """The user's limits with defaults in the place of None, if runs exist that respect them.
+
+    Args:
+        problem: the candidates, with q terms that the runs must determine, and m runs already made.
+        budget: by default `max_runs` times the mean cost, or the least that can work if that is more.
+        unit: of costs and budget, for messages.
+        min_runs: by default q + 2 - m, but at least what determines the terms and at most `max_runs`.
+        max_runs: by default two more than that.
+        max_repetitions: how often the same run may be made.
+
+    Raises:
+        InvalidParameterError: a limit cannot be.
+        DesignError: no runs respect them; the message names the least budget that works.
+    """
+    costs = problem.costs
+    needed = max(1, missing_directions(problem.required_known_rows))
+    possible = len(costs) * whole_number("max_repetitions", max_repetitions)
+    made, required = problem.required_known_rows.shape
+    min_runs, max_runs = _run_numbers(
+        min_runs,
+        max_runs,
+        needed=needed,
+        possible=possible,
+        usual_least=required + MORE_RUNS_THAN_TERMS - made,
+        usual_most=required + SPARE_RUNS - made,
+    )
+    cheapest = cheapest_regular(problem, runs=min_runs, max_repetitions=max_repetitions)
+    if cheapest is None:
+        raise DesignError(
+            f"No {min_runs} of the candidates determine all terms with certainty.",
+            remedy="Widen the bounds of machines and scale, or name fewer terms.",
+        )
+    least = float(cheapest @ costs)
+    if budget is None:
+        budget = max(least, max_runs * float(costs.mean()))
+    limits = Limits(
+        budget=positive_number("budget", budget),
+        min_runs=min_runs,
+        max_runs=max_runs,
+        max_repetitions=max_repetitions,
+    )
+    if limits.highest_cost < least:
+        raise DesignError(
+            f"A budget of {budget:g} {unit} is not enough: the cheapest {min_runs} runs that determine the "
+            f"terms cost {rounded_up(least)}, the cheapest single run {rounded_up(float(costs.min()))}.",
+            remedy=f"Raise the budget to {rounded_up(least)} or more, or lower min_runs.",
+        )
+    return limits
+
+
+def cheapest_regular(problem: DesignProblem, *, runs: int, max_repetitions: int) -> IntArray | None:
+    """The cheapest so many runs that determine the terms with certainty, or None where none do.
+
+    The very cheapest may differ so little (one scale; 29, 30, 31 and 32 machines) that their
+    information matrix is singular in numbers though not in theory: then runs that differ more.
+    """
+    for independent in INDEPENDENCE:
+        counts = cheapest_selection(
+            problem.required_rows,
+            problem.costs,
+            runs=runs,
+            max_repetitions=max_repetitions,
+            observed_rows=problem.required_known_rows,
+            independent=independent,
+        )
+        if counts is not None and np.isfinite(problem.value(counts)):
+            return counts
+    return None
+
+
+def _run_numbers(
+    min_runs: int | None,
+    max_runs: int | None,
+    *,
+    needed: int,
+    possible: int,
+    usual_least: int,
+    usual_most: int,
+) -> tuple[int, int]:
+    """The fewest and the most runs: what the user asks for, else the usual, in the bounds of what can be."""
+    asked = 0 if min_runs is None else whole_number("min_runs", min_runs)
+    if max_runs is None:
+        max_runs = min(max(usual_most, needed, asked), possible)
+    if whole_number("max_runs", max_runs) < needed:
+        raise InvalidParameterError(
+            "max_runs",
+            max_runs,
+            "is fewer than the runs that determine the terms",
+            remedy=f"Allow at least {needed}, or name fewer terms.",
+        )
+    most = min(max_runs, possible)
+    if asked > most:
+        raise InvalidParameterError(
+            "min_runs",
+            asked,
+            f"is more than the {most} runs that max_runs={max_runs} and {possible} candidates allow",
+            remedy=f"Lower it to {most}, or raise max_runs or max_repetitions, or widen the bounds.",
+        )
+    if min_runs is None:
+        asked = min(usual_least, most)
+    return max(asked, needed), max_runs

@@ -1,0 +1,1213 @@
+"""The JSON documents that pass between the tasks of an Ernest DAG and into the model store.
+
+Each is a frozen dataclass whose fields are keyword-only: (scale, machines) pairs can be swapped
+without anyone noticing, names cannot. ``to_dict`` gives what XCom and the store hold,
+``from_dict`` reads it back and refuses what does not fit. All times are in seconds, all prices in
+US dollars unless the name says otherwise.
+"""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.json_document import Document, not_negative, positive
+from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
+from airflow_provider_ernest.run_profile import Advice, ResourceLimit, RunProfile, StragglerCause
+
+# What speaks Spark knows the documents that can be had here, and nothing else of the model.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Origin(Document):
+    """The task instance of Airflow that made something.
+
+    Attributes:
+        map_index: -1 where the task is not mapped.
+        try_number: 1 for the first attempt.
+    """
+
+    dag_id: str
+    run_id: str
+    task_id: str
+    map_index: int = -1
+    try_number: int = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration(Document):
+    """How many machines, of which type."""
+
+    machines: int
+    instance_type: str = "local"
+
+    def __post_init__(self) -> None:
+        """Refuse an empty cluster."""
+        positive(machines=self.machines)
+
+
+@dataclass(frozen=True, kw_only=True)
+class InputFingerprint(Document):
+    """The shape of an input, told without its content. None for what is not known.
+
+    Attributes:
+        partitions: that Spark reads of it.
+        total_bytes: of all its files.
+        columns: of a record: columns, features or fields.
+        format: the files' suffix, in lower case and without its dot.
+    """
+
+    partitions: int | None = None
+    total_bytes: int | None = None
+    columns: int | None = None
+    format: str | None = None
+
+    @property
+    def bytes_per_partition(self) -> float | None:
+        """Mean size of a partition; None where it is not known."""
+        if not self.partitions or not self.total_bytes:
+            return None
+        return self.total_bytes / self.partitions
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunConditions(Document):
+    """What, beside the code, the run times of a job depend on. None for what is not known.
+
+    Attributes:
+        spark: Spark's version, such as "4.2.0", or a service's release, such as "emr-7.5.0".
+        settings: digests of Spark properties, arguments and further options, by name. Only digests, for
+            values may be anything, and nothing of those whose names tell of a secret.
+        input: the shape of the input.
+        cores_per_machine: cores of a machine.
+    """
+
+    spark: str | None = None
+    settings: dict[str, str] | None = None
+    input: InputFingerprint | None = None
+    cores_per_machine: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Experiment(Document):
+    """One sample run to be made: so many machines on such a share of the input.
+
+    Attributes:
+        index: its position in the design; names the run and seeds its sample.
+        machines: the number of machines to run on.
+        scale: the share of the target input to read; 0.05 is 5 %.
+        partitions: the number of input partitions that this share amounts to.
+        weight: lambda of the relaxed optimal design, summed over repetitions (0 where rounding added it).
+        cost: what the run is expected to cost, in the design's cost unit.
+        iterations: iterations to train with, for iterative jobs.
+    """
+
+    index: int
+    machines: int
+    scale: float
+    partitions: int
+    weight: float = 0.0
+    cost: float = 0.0
+    iterations: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse runs that read nothing or use no machine."""
+        positive(machines=self.machines, scale=self.scale, partitions=self.partitions)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CandidateRange(Document):
+    """The candidates of a design on one number of machines.
+
+    Attributes:
+        machines: the number of machines.
+        lowest_scale: the smallest share of the input among them.
+        highest_scale: the largest.
+        candidates: how many there are.
+    """
+
+    machines: int
+    lowest_scale: float
+    highest_scale: float
+    candidates: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Design(Document):
+    """The experiments chosen, and how good the choice is.
+
+    Attributes:
+        experiments: the runs to make.
+        terms: names of the model terms that the design is optimal for.
+        criterion: the optimality criterion that was minimised; see `model.criteria`.
+        efficiency: criterion of the relaxed optimum over that of the whole runs, 0..1.
+        cost: the sum of the runs' expected costs.
+        budget: the bound on that sum.
+        cost_unit: what cost and budget are measured in.
+        candidates: how many (machines, scale) points were considered.
+        weighting: which errors the design is for, "relative" to the run's time or "absolute" in seconds.
+        candidate_ranges: where these points lie, by number of machines; empty in designs made by an
+            earlier version of this package.
+    """
+
+    experiments: tuple[Experiment, ...]
+    terms: tuple[str, ...]
+    criterion: str
+    efficiency: float
+    cost: float
+    budget: float
+    cost_unit: str
+    candidates: int
+    weighting: str = "absolute"
+    candidate_ranges: tuple[CandidateRange, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunMetrics(Document):
+    """What Spark's event log says of one run; sums over all tasks where nothing else is said.
+
+    None where the log does not tell: logs read by an earlier version of this package, and, for the
+    cache, logs without block updates.
+
+    Attributes:
+        tasks: that succeeded, repeated ones once; the sums are over these.
+        slots: tasks that can run at once, cores summed over the executors (over ``spark.task.cpus``).
+        executor_run_seconds: time that tasks spent running.
+        garbage_collection_seconds: part of it spent in garbage collection.
+        input_bytes: bytes read from input (cached blocks included).
+        shuffle_read_bytes: bytes fetched by shuffles.
+        spilled_bytes: bytes written to disk for want of execution memory (sorting, aggregation, joins).
+        peak_execution_memory_bytes: the largest that a single task used.
+        storage_memory_bytes: memory of all executors that cached data may take; execution shares it.
+        cache_wanted_bytes: memory that all the data that the job asked Spark to cache would take; 0 where
+            it asked for none. This and the next two are of the moment at which most was wanted.
+        cached_bytes: of it really in memory.
+        cached_on_disk_bytes: bytes put on disk instead (serialised, so often fewer than in memory).
+        dominant_stage_tasks: tasks that could run at once in the stages in which most of the run time
+            goes; the median of the stages weighted by their run seconds.
+    """
+
+    tasks: int
+    slots: int
+    executor_run_seconds: float
+    garbage_collection_seconds: float
+    input_bytes: int
+    shuffle_read_bytes: int
+    spilled_bytes: int
+    peak_execution_memory_bytes: int | None = None
+    storage_memory_bytes: int | None = None
+    cache_wanted_bytes: int | None = None
+    cached_bytes: int | None = None
+    cached_on_disk_bytes: int | None = None
+    dominant_stage_tasks: int | None = None
+
+    @property
+    def cache_share(self) -> float | None:
+        """Share of the wanted cache that lay in memory, 0..1; None where nothing was wanted or is known."""
+        if not self.cache_wanted_bytes or self.cached_bytes is None:
+            return None
+        return min(1.0, self.cached_bytes / self.cache_wanted_bytes)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Observation(Document):
+    """An experiment that was run.
+
+    Attributes:
+        index: index of the experiment in its design.
+        machines: distinct machines that really worked.
+        scale: the share of the input that was really read.
+        seconds: from the moment that all machines were there to the application's end.
+        startup_seconds: from submission to that moment, without `waited_seconds`.
+        waited_seconds: time spent waiting for machines that other runs still held.
+        instance_type: the machines' type.
+        iterations: iterations the job ran, for iterative jobs.
+        application_id: Spark's id of the run.
+        event_log: where its event log lies.
+        hosts: the machines' addresses.
+        metrics: what the event log tells of the run.
+        origin: the task instance that observed it; None outside Airflow.
+    """
+
+    index: int
+    machines: int
+    scale: float
+    seconds: float
+    startup_seconds: float = 0.0
+    waited_seconds: float = 0.0
+    instance_type: str = "local"
+    iterations: int | None = None
+    application_id: str | None = None
+    event_log: str | None = None
+    hosts: tuple[str, ...] = ()
+    metrics: RunMetrics | None = None
+    origin: Origin | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse NaN, negative and zero measurements: no model may be fitted to them."""
+        positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
+        not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
+
+
+# ---------------------------------------------------------------------------
+# The document of the machines that sample runs were made on.
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainedMachine(Document):
+    """A machine of the cluster that the sample runs were made on, or one that was tried and let go.
+
+    Attributes:
+        host: its address.
+        instance_id: the cloud's name of it.
+        memory_gigabytes_per_second: bandwidth of its memory; None where it was not measured.
+        network_gigabytes_per_second: bandwidth between it and the others.
+        score: by what it was ranked among them, higher is better.
+        culled_because: why it was let go before the runs; empty where it was kept.
+        price_per_hour: dollars; None where it is not known.
+        is_master: whether it ran the master only, and so no part of any run.
+    """
+
+    host: str
+    instance_id: str | None = None
+    memory_gigabytes_per_second: float | None = None
+    network_gigabytes_per_second: float | None = None
+    score: float | None = None
+    culled_because: str = ""
+    price_per_hour: float | None = None
+    is_master: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingCluster(Document):
+    """The cluster that the sample runs were made on.
+
+    Attributes:
+        kind: what kind of cluster, such as "local" or "ec2".
+        name: its name there.
+        instance_type: the machines' type.
+        cores_per_machine: the cores that each machine offers.
+        price_per_hour: dollars for one worker and hour; None where it is not known.
+        machines: those kept and those culled, and the master where it is a machine of its own.
+        memory_megabytes_per_machine: that each offers to executors; None where it is not known.
+    """
+
+    kind: str
+    name: str
+    instance_type: str
+    cores_per_machine: int
+    price_per_hour: float | None = None
+    machines: tuple[TrainedMachine, ...] = ()
+    memory_megabytes_per_machine: int | None = None
+
+    @property
+    def kept_machines(self) -> list[TrainedMachine]:
+        """The workers that the sample runs were made on."""
+        return [machine for machine in self.machines if not machine.culled_because and not machine.is_master]
+
+
+# ---------------------------------------------------------------------------
+# What the extended Amdahl model remembers, as a document of models: pages read it, without mathematics.
+
+
+@dataclass(frozen=True, kw_only=True)
+class AmdahlState(Document):
+    """All that `ExtendedAmdahl` remembers; its size depends on the degree alone.
+
+    Attributes:
+        degree: k, of the polynomial.
+        base_processors: the lowest processor count seen; the polynomial is of the times on it.
+        unit_exponent: predictor values are kept in units of 2**unit_exponent, so that the largest is
+            between 0.5 and 1 and no power of it grows.
+        power_sums: the sums of u^j over the points on `base_processors`, j = 0..2k; X^T X has them.
+        time_sums: the sums of u^j * seconds, j = 0..k; this is X^T y.
+        distinct_x: up to k + 1 different predictor values of these points.
+        highest_processors: p of the highest point, the one with the most processors and of those with
+            the largest predictor value.
+        highest_x: x of it.
+        highest_points: how many points lay there.
+        highest_mean_seconds: the mean of their times.
+    """
+
+    degree: int
+    base_processors: int = 0
+    unit_exponent: int = 0
+    power_sums: tuple[float, ...]
+    time_sums: tuple[float, ...]
+    distinct_x: tuple[float, ...] = ()
+    highest_processors: int = 0
+    highest_x: float = 0.0
+    highest_points: int = 0
+    highest_mean_seconds: float = 0.0
+
+    def __post_init__(self) -> None:
+        """Refuse sums of another degree, and NaN."""
+        if self.degree < 0:
+            raise InvalidParameterError("degree", self.degree, "is negative")
+        degree = self.degree
+        for name, length in (("power_sums", 2 * degree + 1), ("time_sums", degree + 1)):
+            sums = getattr(self, name)
+            if len(sums) != length:
+                raise InvalidParameterError(name, sums, f"must have {length} values for degree {degree}")
+            for index, value in enumerate(sums):
+                _not_negative(f"{name}[{index}]", value)
+        for name in ("highest_x", "highest_mean_seconds"):
+            _not_negative(name, getattr(self, name))
+
+
+def _not_negative(name: str, value: float) -> None:
+    if not (math.isfinite(value) and value >= 0):
+        raise InvalidParameterError(name, value, "is not a finite number of at least 0")
+
+
+# ---------------------------------------------------------------------------
+# What a production run costs: all that is billed for it, not only its machines.
+#
+# EC2 bills Linux instances by the second and at least a minute each ("On-Demand Pricing", Amazon EC2), from
+# their launch on; the paper's prices were by the hour begun (Ernest, section 6.3).
+
+
+HOUR_SECONDS = 3600.0
+MONTH_SECONDS = 730 * HOUR_SECONDS
+"""AWS prices volumes by the month of 730 hours."""
+
+TOLERANCE = 1e-9
+"""Sums and products are not exact: a run of just one increment is not billed as two."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class BilledCost(Document):
+    """Dollars of one run, by what they are paid for.
+
+    Attributes:
+        machines: the machines that work.
+        master: the machine of the master or driver, where it is one of its own.
+        volumes: the disks of all of them.
+        training: this run's part of what the sample runs cost.
+    """
+
+    machines: float
+    master: float = 0.0
+    volumes: float = 0.0
+    training: float = 0.0
+
+    @property
+    def of_the_run(self) -> float:
+        """What the run itself costs: all but the training, which was paid before."""
+        return self.machines + self.master + self.volumes
+
+    @property
+    def total(self) -> float:
+        """All together."""
+        return self.of_the_run + self.training
+
+
+@dataclass(frozen=True, kw_only=True)
+class Billing(Document):
+    """How the machines of one type are paid for.
+
+    Attributes:
+        price_per_hour: dollars for one machine and hour.
+        increment_seconds: machines are billed in whole multiples of it; 3600 where by the hour.
+        minimum_seconds: the least that is billed for a machine.
+        boot_seconds: from the launch of the machines to the submission, where the run gets machines of its
+            own: billed, and part of what a deadline allows. 0 where the machines are there anyway.
+        master_price_per_hour: dollars for the machine of the master or driver, where it is one of its own.
+        volume_gigabytes: of the disks of each machine, the master's among them.
+        volume_price_per_gigabyte_month: dollars.
+        market: in which the machines are bought, in a word: "on-demand" or "spot".
+        training_dollars: what the sample runs cost.
+        expected_runs: production runs that share this.
+
+    Raises:
+        InvalidParameterError: a number cannot be.
+    """
+
+    price_per_hour: float
+    increment_seconds: float = 1.0
+    minimum_seconds: float = 60.0
+    boot_seconds: float = 0.0
+    master_price_per_hour: float = 0.0
+    volume_gigabytes: float = 0.0
+    volume_price_per_gigabyte_month: float = 0.08
+    market: str = "on-demand"
+    training_dollars: float = 0.0
+    expected_runs: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse numbers by which nothing could be billed."""
+        positive_number(
+            "price_per_hour", self.price_per_hour, remedy="Give the dollars for one machine and hour."
+        )
+        positive_number("increment_seconds", self.increment_seconds)
+        for name in (
+            "minimum_seconds",
+            "boot_seconds",
+            "master_price_per_hour",
+            "volume_gigabytes",
+            "volume_price_per_gigabyte_month",
+            "training_dollars",
+        ):
+            number_not_negative(name, getattr(self, name))
+        whole_number("expected_runs", self.expected_runs)
+
+    @property
+    def training_share(self) -> float:
+        """Dollars of the training that each production run bears."""
+        return self.training_dollars / self.expected_runs
+
+    def cost(self, *, machines: int, seconds: float) -> BilledCost:
+        """What a run costs.
+
+        Args:
+            machines: that it has.
+            seconds: from its submission to its end; the boot comes on top.
+        """
+        increments = math.ceil((self.boot_seconds + seconds) / self.increment_seconds - TOLERANCE)
+        billed = max(self.minimum_seconds, increments * self.increment_seconds)
+        return BilledCost(
+            machines=machines * self.price_per_hour / HOUR_SECONDS * billed,
+            master=self.master_price_per_hour / HOUR_SECONDS * billed,
+            volumes=self._volumes_per_second(machines) * billed,
+            training=self.training_share,
+        )
+
+    def most_seconds(self, *, machines: int, budget_dollars: float) -> float:
+        """The longest run, from submission to end, that costs no more; 0 where none does, or endless.
+
+        Args:
+            machines: that it has.
+            budget_dollars: what it may cost.
+        """
+        hourly = machines * self.price_per_hour + self.master_price_per_hour
+        per_second = hourly / HOUR_SECONDS + self._volumes_per_second(machines)
+        left = budget_dollars - self.training_share
+        # Of prices near 0 the rate per second is none.
+        affordable = left / per_second if per_second > 0 else math.copysign(math.inf, left)
+        if math.isinf(affordable) and affordable > 0:
+            return math.inf
+        if affordable < self.minimum_seconds * (1 - TOLERANCE):
+            return 0.0
+        increments = math.floor(affordable / self.increment_seconds + TOLERANCE)
+        return max(0.0, increments * self.increment_seconds - self.boot_seconds)
+
+    def _volumes_per_second(self, machines: int) -> float:
+        with_disks = machines + (1 if self.master_price_per_hour else 0)
+        monthly = with_disks * self.volume_gigabytes * self.volume_price_per_gigabyte_month
+        return monthly / MONTH_SECONDS
+
+
+# ---------------------------------------------------------------------------
+# What is believed of a job before any of its runs: the prior of the averaging of terms.
+#
+# The numbers say what is known of Spark jobs in general: fixed and spreading work are nearly always
+# there, a machine costs tenths of a second and not minutes. They were chosen with public traces at hand
+# (see docs/accuracy) and are round on purpose: none is fitted to the last digit.
+
+
+@dataclass(frozen=True, kw_only=True)
+class TermBelief(Document):
+    """What is believed of one term.
+
+    Attributes:
+        name: the term's.
+        probability: that it is part of a job's model.
+        largest_seconds: about its largest coefficient (the standard deviation of a half-normal
+            distribution), where that is a matter of the cluster and not of the job's length; else None.
+    """
+
+    name: str
+    probability: float
+    largest_seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse certainty: no run could then say otherwise."""
+        if not 0 < self.probability < 1:
+            raise InvalidParameterError(
+                f"probability of {self.name!r}",
+                self.probability,
+                "is not between 0 and 1",
+                remedy="To leave a term out, do not name it among the terms.",
+            )
+        if self.largest_seconds is not None and not self.largest_seconds > 0:
+            raise InvalidParameterError("largest_seconds", self.largest_seconds, "is not above 0")
+
+
+BELIEFS: tuple[TermBelief, ...] = (
+    TermBelief(name="1", probability=0.9),
+    TermBelief(name="scale/machines", probability=0.95),
+    TermBelief(name="scale", probability=0.15),
+    TermBelief(name="scale/sqrt(machines)", probability=0.03),
+    TermBelief(name="log(machines)", probability=0.5, largest_seconds=2.0),
+    TermBelief(name="machines", probability=0.5, largest_seconds=0.1),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AveragingPrior(Document):
+    """Prior beliefs; probabilities and weights need not be normalised where they stand in a tuple.
+
+    Attributes:
+        beliefs: what is believed of the terms, by name.
+        other_probability: the probability of terms not named there.
+        largest_share: about the largest share of a run's time that one term explains (the standard
+            deviation of a half-normal distribution).
+        driver_share: the probability that one of the machines counted does no work because the driver
+            or the application master has it. 0 where the machines are Spark's registered executors.
+        noise: relative standard deviations of a run's time that are considered.
+        noise_weights: how much each is believed.
+        discrepancy: relative standard deviations of a smooth deviation of the job from all terms.
+        discrepancy_weights: how much each is believed.
+        machines_octaves: doublings of the machines over which such a deviation changes.
+        scale_octaves: doublings of the scale over which it changes.
+        memory_cut: the probabilities that the runs with the most, and with the two most, data per
+            machine were in another regime (short of memory).
+        disturbed_run: the probability that a conspicuous run was disturbed.
+        disturbed_spread: the relative standard deviation of runs in another regime or disturbed.
+    """
+
+    beliefs: tuple[TermBelief, ...] = BELIEFS
+    other_probability: float = 0.15
+    largest_share: float = 0.5
+    driver_share: float = 0.5
+    noise: tuple[float, ...] = (0.01, 0.02, 0.04, 0.08, 0.16)
+    noise_weights: tuple[float, ...] = (1.0, 2.0, 2.0, 1.0, 0.5)
+    discrepancy: tuple[float, ...] = (0.0, 0.05, 0.15, 0.4)
+    discrepancy_weights: tuple[float, ...] = (1.0, 1.0, 1.0, 1.0)
+    machines_octaves: float = 2.0
+    scale_octaves: float = 4.0
+    memory_cut: tuple[float, ...] = (0.07, 0.03)
+    disturbed_run: float = 0.025
+    disturbed_spread: float = 0.7
+
+    def __post_init__(self) -> None:
+        """Refuse what is no probability, what is no width and levels without weights."""
+        self._check_probabilities()
+        for name in ("largest_share", "machines_octaves", "scale_octaves", "disturbed_spread"):
+            positive_number(name, getattr(self, name))
+        for name in ("noise", "discrepancy"):
+            self._check_levels(name)
+        if min(self.noise) <= 0:
+            raise InvalidParameterError("noise", self.noise, "must be above 0: no run time is exact")
+
+    def _check_probabilities(self) -> None:
+        if not 0 <= self.driver_share <= 1:
+            raise InvalidParameterError(
+                "driver_share", self.driver_share, "is no probability", remedy="Give 0 to 1."
+            )
+        if not 0 < self.other_probability < 1:
+            raise InvalidParameterError("other_probability", self.other_probability, "is not between 0 and 1")
+        if not 0 <= self.disturbed_run < 1:
+            raise InvalidParameterError("disturbed_run", self.disturbed_run, "is not at least 0 and below 1")
+        if not all(0 <= probability < 1 for probability in self.memory_cut):
+            raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
+
+    def _check_levels(self, name: str) -> None:
+        levels, weights = getattr(self, name), getattr(self, f"{name}_weights")
+        if len(levels) != len(weights) or not levels:
+            raise InvalidParameterError(
+                f"{name}_weights", weights, f"has {len(weights)} values for {len(levels)} levels"
+            )
+        if not all(math.isfinite(level) and level >= 0 for level in levels):
+            raise InvalidParameterError(name, levels, "must be finite and of at least 0")
+        if not all(math.isfinite(weight) and weight > 0 for weight in weights):
+            raise InvalidParameterError(f"{name}_weights", weights, "must be finite and above 0")
+
+    def belief_in(self, term: str) -> TermBelief:
+        """What is believed of the term."""
+        known = {belief.name: belief for belief in self.beliefs}
+        return known.get(term) or TermBelief(name=term, probability=self.other_probability)
+
+
+def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None = None) -> AveragingPrior:
+    """The prior for a job, knowing that the driver takes no machine where executors were counted.
+
+    Args:
+        observations: the job's runs; those that name their hosts were counted by Spark's event log.
+        prior: what is believed otherwise; None for the default.
+    """
+    known = prior or AveragingPrior()
+    counted = bool(observations) and all(run.hosts for run in observations)
+    return replace(known, driver_share=0.0) if counted else known
+
+
+# ---------------------------------------------------------------------------
+# The JSON documents of what comes of the observations: models with their errors, and decisions.
+#
+# Like all documents they are frozen, keyword-only and in seconds and dollars; see `documents`.
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedTerm(Document):
+    """One term of a model.
+
+    Attributes:
+        name: the formula, in machines and scale.
+        meaning: what the time that it explains is spent on.
+        coefficient: seconds per unit of the term; the mean where terms are averaged over.
+        probability: that the job has this term at all; 1 where the terms were given.
+    """
+
+    name: str
+    meaning: str
+    coefficient: float
+    probability: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fold(Document):
+    """One fold of the leave-one-out cross-validation: an observation predicted from all the others."""
+
+    index: int
+    machines: int
+    scale: float
+    seconds: float
+    predicted_seconds: float
+
+    @property
+    def error_percent(self) -> float:
+        """Signed error: positive where the prediction is too high."""
+        return 100.0 * (self.predicted_seconds - self.seconds) / self.seconds
+
+
+@dataclass(frozen=True, kw_only=True)
+class Validation(Document):
+    """Leave-one-out cross-validation of a model (Ernest, section 3.3).
+
+    Attributes:
+        folds: one for each observation.
+        residual_sum_of_squares: over the folds, in seconds squared.
+        median_error_percent: median of the folds' absolute percentage errors.
+        max_error_percent: the largest of them.
+    """
+
+    folds: tuple[Fold, ...]
+    residual_sum_of_squares: float
+    median_error_percent: float
+    max_error_percent: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(Document):
+    """A fitted model with everything that it came from.
+
+    Attributes:
+        model_id: unique; sorts by time of creation.
+        job: the user's name of the job.
+        instance_type: the type of machine it was trained on.
+        created_at: ISO 8601 with UTC offset.
+        method: "averaging", "relative" or "classic"; see `training.METHODS`.
+        terms: with coefficients. With "relative" and "classic" a prediction is the sum of coefficient
+            times term; with "averaging" it is reckoned anew from the observations.
+        prior: what "averaging" believed before the observations.
+        driver_share: the probability that one of the machines does no work.
+        noise: relative standard deviation of a single run.
+        validation: leave-one-out errors.
+        observations: all that it was fitted to.
+        startup_seconds: median start-up of the runs, not part of what the terms predict.
+        artifact: path of the job's JAR or .py file.
+        artifact_sha256: hash of its content.
+        input_path: the target input that scale 1.0 stands for.
+        trained_iterations: iterations of the sample runs, for iterative jobs.
+        warnings: what a user should know before trusting it.
+        origin: the task instance that fitted it; None outside Airflow.
+        design: the design that its observations were planned by, None where there was none.
+        cluster: the machines that they were made on, None where that is not known.
+        conditions: what, beside the code, the run times depend on, as it was then.
+        base_model_id: the model of sample runs alone that this one goes on from; None for such a one.
+        learned_from: ids of the production runs that it has learned from.
+        amdahl: the extended Amdahl model's running sums over all runs, a second opinion.
+    """
+
+    model_id: str
+    job: str
+    instance_type: str
+    created_at: str
+    terms: tuple[FittedTerm, ...]
+    validation: Validation
+    observations: tuple[Observation, ...]
+    method: str = "relative"
+    prior: AveragingPrior | None = None
+    driver_share: float = 0.0
+    noise: float = 0.0
+    startup_seconds: float = 0.0
+    artifact: str | None = None
+    artifact_sha256: str | None = None
+    input_path: str | None = None
+    trained_iterations: int | None = None
+    warnings: tuple[str, ...] = ()
+    origin: Origin | None = None
+    design: Design | None = None
+    cluster: TrainingCluster | None = None
+    conditions: RunConditions | None = None
+    base_model_id: str | None = None
+    learned_from: tuple[str, ...] = ()
+    amdahl: AmdahlState | None = None
+
+    def __hash__(self) -> int:
+        """By its id alone: there may be a thousand observations, and what is fitted is kept by model."""
+        return hash(self.model_id)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alternative(Document):
+    """A configuration that was considered.
+
+    Attributes:
+        seconds: predicted, start-up included.
+        cost: predicted, in dollars.
+        likely_seconds: the seconds that the run lies between with 80 % probability, start-up included.
+        nearly_certain_seconds: the same with 95 %.
+        feasible: whether it meets the goal, with the probability that was asked for.
+        extrapolates: why the observations do not support it, empty where they do.
+        probability: that the run keeps to the goal's limits; None where there were none.
+        is_pareto: whether no other one is both faster and cheaper.
+        memory_shortage: why its machines cannot hold the data in memory, empty where they can or where
+            nothing is known.
+        composition: the machines of each type where it is a mix of several; `machines` is their sum and
+            `instance_type` names them all. Empty for machines of one type.
+    """
+
+    machines: int
+    instance_type: str
+    seconds: float
+    cost: float
+    feasible: bool
+    likely_seconds: tuple[float, float] | None = None
+    nearly_certain_seconds: tuple[float, float] | None = None
+    extrapolates: str = ""
+    probability: float | None = None
+    is_pareto: bool = False
+    memory_shortage: str = ""
+    composition: tuple[Configuration, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision(Document):
+    """The configuration chosen, why, and what else was possible.
+
+    Attributes:
+        config: the configuration to run the production job with.
+        predicted_seconds: from submission to end: `run_seconds` + `startup_seconds`.
+        run_seconds: the part from the moment that all machines are there; what the model's terms predict.
+        startup_seconds: the part before.
+        likely_seconds: what `predicted_seconds` lies between with 80 % probability.
+        nearly_certain_seconds: the same with 95 %.
+        predicted_cost: in dollars, all that is billed.
+        error_percent: median leave-one-out error of the model: the error to expect.
+        max_error_percent: the largest leave-one-out error.
+        goal: the goal in words.
+        price_per_hour: dollars for one machine and hour, on average over a mix of types; None where a
+            fallback was taken without one.
+        alternatives: all configurations considered, by type and number of machines.
+        model_id: the model that the prediction comes from.
+        fallback_reason: why no configuration was chosen that keeps to the goal, but the stated fallback or
+            the most probable one.
+        warnings: what a user should know, extrapolation among it.
+        probability: that the run keeps to the goal's limits; None without limits or a prediction.
+        confidence: the probability that was asked for; None without limits.
+        billing: how the chosen machines are paid for.
+        cost_parts: `predicted_cost` by what it is paid for.
+        composition: the machines of each type where a mix of several was chosen.
+    """
+
+    config: Configuration
+    goal: str
+    price_per_hour: float | None = None
+    predicted_seconds: float | None = None
+    run_seconds: float | None = None
+    startup_seconds: float | None = None
+    likely_seconds: tuple[float, float] | None = None
+    nearly_certain_seconds: tuple[float, float] | None = None
+    predicted_cost: float | None = None
+    error_percent: float | None = None
+    max_error_percent: float | None = None
+    alternatives: tuple[Alternative, ...] = ()
+    model_id: str | None = None
+    fallback_reason: str | None = None
+    warnings: tuple[str, ...] = ()
+    probability: float | None = None
+    confidence: float | None = None
+    billing: Billing | None = None
+    cost_parts: BilledCost | None = None
+    composition: tuple[Configuration, ...] = ()
+
+    def is_for(self, alternative: Alternative) -> bool:
+        """Whether it chose this alternative."""
+        chosen = (self.config.machines, self.config.instance_type)
+        return (alternative.machines, alternative.instance_type) == chosen
+
+
+# ---------------------------------------------------------------------------
+# The JSON documents kept beside a model: what was decided by it, and how its predictions held.
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionRecord(Document):
+    """A decision with what it was asked for.
+
+    Attributes:
+        decision_id: unique; sorts by time; see `identity.new_id`.
+        decided_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the type of machine that was chosen.
+        decision: what was decided.
+        scale: the share of the model's target input that production reads.
+        model_id: the model that decided; None where a fallback was taken without one.
+        iterations: of production, for iterative jobs.
+        deadline_seconds: what the run may take, from the launch of its machines, or from submission where
+            they are there already, to its end; None where there was no deadline.
+        budget_dollars: what it may cost; None where there was no budget.
+        min_machines: the fewest machines that were allowed.
+        max_machines: the most.
+        artifact_sha256: hash of the JAR or .py file that production was to run.
+        origin: the task instance that decided; None outside Airflow.
+        confidence: the probability with which the goal was to be kept.
+        objective: what was to be best, in words.
+        allowed_machines: the numbers of machines, where not all between fewest and most were allowed.
+        model_ids: of all models considered, one for each type of machine.
+        reuse: why the model was an earlier run's; empty where it was trained for this decision.
+    """
+
+    decision_id: str
+    decided_at: str
+    job: str
+    instance_type: str
+    decision: Decision
+    scale: float
+    min_machines: int
+    max_machines: int
+    model_id: str | None = None
+    iterations: int | None = None
+    deadline_seconds: float | None = None
+    budget_dollars: float | None = None
+    artifact_sha256: str | None = None
+    origin: Origin | None = None
+    confidence: float | None = None
+    objective: str | None = None
+    allowed_machines: tuple[int, ...] = ()
+    model_ids: tuple[str, ...] = ()
+    reuse: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterBandwidth(Document):
+    """What a probe measured of a cluster that ran a job: the median machine's. None for what it did not."""
+
+    memory_gigabytes_per_second: float | None = None
+    network_gigabytes_per_second: float | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductionRun(Document):
+    """A production run as it went, beside what was predicted of it.
+
+    Attributes:
+        production_id: unique; sorts by time; see `identity.new_id`.
+        recorded_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        machines: the machines that it ran on.
+        scale: the share of the model's target input that it read.
+        seconds: from submission to end, start-up included: what `predicted_seconds` predicts.
+        run_seconds: the part from the moment that all machines were there; None where it is not known.
+        startup_seconds: the part before.
+        predicted_seconds: what the decision said; None where there was no prediction.
+        likely_seconds: what `seconds` was to lie between with 80 % probability.
+        nearly_certain_seconds: the same with 95 %.
+        cost: in dollars; None where no price is known.
+        model_id: the model that predicted.
+        decision_id: the decision that it ran by.
+        artifact_sha256: hash of the JAR or .py file that ran.
+        application_id: Spark's id of the run.
+        event_log: where its event log lies.
+        origin: the task instance that it was; None outside Airflow.
+        conditions: what, beside the code, it ran under.
+        bandwidth: of the machines that it ran on.
+    """
+
+    production_id: str
+    recorded_at: str
+    job: str
+    instance_type: str
+    machines: int
+    scale: float
+    seconds: float
+    run_seconds: float | None = None
+    startup_seconds: float | None = None
+    predicted_seconds: float | None = None
+    likely_seconds: tuple[float, float] | None = None
+    nearly_certain_seconds: tuple[float, float] | None = None
+    cost: float | None = None
+    model_id: str | None = None
+    decision_id: str | None = None
+    artifact_sha256: str | None = None
+    application_id: str | None = None
+    event_log: str | None = None
+    origin: Origin | None = None
+    conditions: RunConditions | None = None
+    bandwidth: ClusterBandwidth | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what was not measured: models are judged by these runs."""
+        positive(machines=self.machines, scale=self.scale, seconds=self.seconds)
+        measured = {"run_seconds": self.run_seconds, "startup_seconds": self.startup_seconds}
+        not_negative(**{name: value for name, value in measured.items() if value is not None})
+
+    @property
+    def error_percent(self) -> float | None:
+        """Signed error: positive where the prediction was too high; None where there was none."""
+        if self.predicted_seconds is None:
+            return None
+        return 100.0 * (self.predicted_seconds - self.seconds) / self.seconds
+
+    @property
+    def is_unlikely(self) -> bool:
+        """Whether it took less or more time than was likely (80 %); False where nothing was predicted."""
+        if self.likely_seconds is None:
+            return False
+        low, high = self.likely_seconds
+        return not low <= self.seconds <= high
+
+    @property
+    def is_unusual(self) -> bool:
+        """Whether it took less or more time than was nearly certain; False where nothing was predicted."""
+        if self.nearly_certain_seconds is None:
+            return False
+        low, high = self.nearly_certain_seconds
+        return not low <= self.seconds <= high
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObservationRecord(Document):
+    """A sample run as soon as it was observed, whatever becomes of the training it was made for.
+
+    Attributes:
+        observation_id: unique; sorts by time; see `identity.new_id`.
+        recorded_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        observation: what was observed.
+        artifact_sha256: hash of the code that ran.
+        conditions: what, beside the code, it ran under.
+    """
+
+    observation_id: str
+    recorded_at: str
+    job: str
+    instance_type: str
+    observation: Observation
+    artifact_sha256: str | None = None
+    conditions: RunConditions | None = None
+
+
+CODE, DATA, SETTINGS, CLUSTER, UNEXPLAINED, AGE = (
+    "code",
+    "data",
+    "settings",
+    "cluster",
+    "unexplained",
+    "age",
+)
+"""Why a model no longer speaks for its job: another application, other data, another version of Spark or
+other properties, slower machines, times that nothing known explains, or its age."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelMark(Document):
+    """A note, beside a model, that it no longer speaks for its job. Models themselves are never changed.
+
+    Attributes:
+        mark_id: unique; sorts by time; see `identity.new_id`.
+        marked_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        model_id: of the model.
+        cause: `CODE`, `DATA`, `SETTINGS`, `CLUSTER`, `UNEXPLAINED` or `AGE`.
+        reason: a sentence that says why, and one that says what to do.
+        artifact_sha256: of the application that was seen instead, where that is the cause.
+        origin: the task instance that noticed; None outside Airflow.
+    """
+
+    mark_id: str
+    marked_at: str
+    job: str
+    instance_type: str
+    model_id: str
+    cause: str
+    reason: str
+    artifact_sha256: str | None = None
+    origin: Origin | None = None
+
+
+# ---------------------------------------------------------------------------
+# Why a job takes as long as it does: the profiles of its runs as they are kept, and the report of them.
+
+
+SAMPLE, PRODUCTION = "sample", "production"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProfileRecord(Document):
+    """The profile of a run, as it is kept.
+
+    Attributes:
+        profile_id: unique; sorts by time; see `identity.new_id`.
+        recorded_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        purpose: `SAMPLE` or `PRODUCTION`.
+        profile: of the run.
+        artifact_sha256: hash of the code that ran.
+        origin: the task instance that ran it; None outside Airflow.
+    """
+
+    profile_id: str
+    recorded_at: str
+    job: str
+    instance_type: str
+    purpose: str
+    profile: RunProfile
+    artifact_sha256: str | None = None
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwoOpinions(Document):
+    """What the model and the replay say of one number of machines; start-up included in both.
+
+    Attributes:
+        machines: the number.
+        replayed_seconds: by the replay.
+        model_seconds: by the model.
+        likely_seconds: the model's interval of 80 %.
+        nearly_certain_seconds: its interval of 95 %.
+    """
+
+    machines: int
+    replayed_seconds: float
+    model_seconds: float | None = None
+    likely_seconds: tuple[float, float] | None = None
+    nearly_certain_seconds: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is no cluster."""
+        positive(machines=self.machines)
+
+    @property
+    def disagrees(self) -> bool:
+        """Whether the replay is outside what is nearly certain by the model."""
+        if self.nearly_certain_seconds is None:
+            return False
+        low, high = self.nearly_certain_seconds
+        return not low <= self.replayed_seconds <= high
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayOpinion(Document):
+    """The job on other machines by replay of what its runs' event logs tell, beside the model.
+
+    Attributes:
+        scale: of the input that it is for.
+        iterations: likewise.
+        sizes: by ascending number of machines.
+        from_application_id: the run that was replayed.
+        from_scale: what it had read.
+        error_percent: median absolute error of the same replay for the job's other runs; None where there is
+            no other.
+        problem: why there are no sizes; empty where there are.
+    """
+
+    scale: float
+    sizes: tuple[TwoOpinions, ...] = ()
+    iterations: int | None = None
+    from_application_id: str | None = None
+    from_scale: float | None = None
+    error_percent: float | None = None
+    problem: str = ""
+
+    @property
+    def disagreements(self) -> tuple[TwoOpinions, ...]:
+        """Those sizes of which the two say different things."""
+        return tuple(size for size in self.sizes if size.disagrees)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BottleneckReport(Document):
+    """What binds a job, by the runs of one training.
+
+    Attributes:
+        report_id: unique; sorts by time; see `identity.new_id`.
+        reported_at: ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        profile_ids: of the runs' profiles in the store, the run first that the report goes by.
+        application_id: Spark's id of that run.
+        scale: that it read.
+        machines: that it ran on.
+        category: see `run_profile`.
+        bottleneck: what it is bound by.
+        headline: the same as a sentence, with its figure.
+        limits: what could be won at most, the most first.
+        straggler_causes: of its stragglers.
+        advice: what to change.
+        replay: the second opinion; None where nothing could be replayed.
+        model_id: the model that the opinion stands beside.
+        warnings: what is not known, or not to be trusted, and where the two opinions disagree.
+        origin: the task instance that reported; None outside Airflow.
+    """
+
+    report_id: str
+    reported_at: str
+    job: str
+    instance_type: str
+    profile_ids: tuple[str, ...]
+    application_id: str
+    scale: float
+    machines: int
+    category: str
+    bottleneck: str
+    headline: str
+    limits: tuple[ResourceLimit, ...] = ()
+    straggler_causes: tuple[StragglerCause, ...] = ()
+    advice: tuple[Advice, ...] = ()
+    replay: ReplayOpinion | None = None
+    model_id: str | None = None
+    warnings: tuple[str, ...] = ()
+    origin: Origin | None = None
+
+
+# ---------------------------------------------------------------------------
+# Names for what is kept: models, decisions, production runs.
+
+
+_TIME = "%Y%m%dT%H%M%S.%fZ"
+
+
+def new_id(now: datetime) -> str:
+    """A name that nothing else has, and that sorts by time as text.
+
+    Args:
+        now: with its time zone; the name is in UTC.
+    """
+    return f"{now.astimezone(UTC):{_TIME}}-{secrets.token_hex(4)}"
+
+
+def new_id_after(moment: datetime) -> str | None:
+    """A name that sorts right behind all that were given at a moment; None where no time follows on it."""
+    try:
+        return new_id(moment + timedelta(microseconds=1))
+    except OverflowError:
+        return None
+
+
+def moment_of(name: str) -> datetime | None:
+    """When something got its name from `new_id`; None of another name."""
+    try:
+        return datetime.strptime(name.partition("-")[0], _TIME).replace(tzinfo=UTC)
+    except ValueError:
+        return None

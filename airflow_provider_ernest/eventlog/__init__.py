@@ -1,0 +1,1 @@
+"""What a run did: reading Spark's event logs, from files and their compression to tables."""

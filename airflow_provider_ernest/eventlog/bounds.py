@@ -1,0 +1,128 @@
+"""How much memory and time a log may take, however it was made.
+
+What is kept of a log is small for what Spark writes, and is not for what was made to be large: a line of
+numbers packs to nothing. So what is kept is counted as it comes, tasks apart (`TaskRows`), and what no longer
+finds room is passed over and told.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from sys import getsizeof
+
+from airflow_provider_ernest.exceptions import EventLogError
+
+MOST_KEPT_BYTES = 256 << 20
+"""For jobs, stages, executors, queries, cached blocks and properties: 200,000 stages with their jobs."""
+
+ROW_BYTES = 600
+"""That a row of any table takes, with what finds it again."""
+
+ENTRY_BYTES = 120
+"""That a number takes which is kept in a set or a dictionary."""
+
+REFERENCE_BYTES = 8
+"""That a number takes which is kept elsewhere already."""
+
+MOST_CHARACTERS = 500
+"""Of names, hosts, reasons: nobody reads more."""
+
+PLAIN_LINE_BYTES = 1 << 20
+"""Of lines that are longer the values are counted before they are decoded."""
+
+MOST_VALUES = 250_000
+"""In one line; each takes up to 200 bytes while it is decoded. A text of so many commas counts as well."""
+
+MOST_UNPACKED_TIMES = 2_000
+"""So many times as long as the file may be what it unpacks to. Logs come to 20 to 60 times, gzip to 1,032."""
+
+ALWAYS_UNPACKED_BYTES = 128 << 20
+
+
+class NoRoomError(ValueError):
+    """What an event tells finds no room any more."""
+
+
+class Bounds:
+    """What one log has taken of its bounds.
+
+    Args:
+        most_seconds: to read for; None for no limit.
+    """
+
+    def __init__(self, *, most_seconds: float | None = None) -> None:
+        self.is_full = False
+        self._kept_bytes = 0
+        self._most_seconds = most_seconds
+        self._ends_at = None if most_seconds is None else time.monotonic() + most_seconds
+
+    def keep(self, size_bytes: int, *texts: str) -> None:
+        """Count what is going to be kept.
+
+        Args:
+            size_bytes: of it, without its texts.
+            texts: that belong to it; one character makes some of them four times as long.
+
+        Raises:
+            NoRoomError: it is too much.
+        """
+        size_bytes += sum(map(getsizeof, texts))
+        if self._kept_bytes + size_bytes > MOST_KEPT_BYTES:
+            self.is_full = True
+            raise NoRoomError("no room")
+        self._kept_bytes += size_bytes
+
+    def check_time(self) -> None:
+        """Stop reading where it has taken too long: whoever waited for it has gone on.
+
+        Raises:
+            EventLogError: the time is over.
+        """
+        if self._ends_at is not None and time.monotonic() > self._ends_at:
+            raise EventLogError(
+                f"The event log was not read within {self._most_seconds:g} s.",
+                remedy="Read it where there is more time, by `ernest analyze`.",
+            )
+
+
+def has_too_many_values(line: bytes) -> bool:
+    """Whether a line would take much memory to decode."""
+    if len(line) <= PLAIN_LINE_BYTES:
+        return False
+    # Each value of a list or a mapping follows one of these, or begins with one.
+    return line.count(b",") + line.count(b"[") + line.count(b"{") > MOST_VALUES
+
+
+def shortened(text: str | None) -> str:
+    """The beginning of a text."""
+    return (text or "")[:MOST_CHARACTERS]
+
+
+# ---------------------------------------------------------------------------
+# What is told of a log besides its events: how it lies there, and what of it could not be read.
+
+
+_MOST_PROBLEMS = 100
+
+
+@dataclass(kw_only=True)
+class Notes:
+    """Collects what a reader meets on its way.
+
+    Attributes:
+        bounds: of what may be kept, and how long may be read.
+        too_long_lines: passed over for their length.
+        unreadable_lines: that were no event.
+        problems: what else of the log could not be read, in sentences.
+    """
+
+    bounds: Bounds = field(default_factory=Bounds)
+    too_long_lines: int = 0
+    unreadable_lines: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    def tell(self, problem: str) -> None:
+        """Add a problem, once."""
+        if len(self.problems) < _MOST_PROBLEMS and problem not in self.problems:
+            self.problems.append(problem)

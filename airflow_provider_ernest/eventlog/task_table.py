@@ -1,0 +1,257 @@
+"""From the events of tasks to their table: a row is packed as it comes, so that many rows stay small."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from struct import Struct
+from typing import TYPE_CHECKING
+
+import msgspec
+import numpy as np
+
+from airflow_provider_ernest.eventlog.bounds import ENTRY_BYTES, shortened
+from airflow_provider_ernest.eventlog.events import (
+    NO_INPUT,
+    NO_METRICS,
+    NO_OUTPUT,
+    NO_SHUFFLE_READ,
+    NO_SHUFFLE_WRITE,
+    EndReason,
+    TaskEnd,
+    TaskEndWithAccumulables,
+)
+from airflow_provider_ernest.eventlog.tables import TaskTable
+from airflow_provider_ernest.exceptions import EventLogError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from airflow_provider_ernest.eventlog.bounds import Bounds
+
+
+# ---------------------------------------------------------------------------
+# The time that a task spent in Python workers, from the metrics of SQL's Python operators (Spark 4).
+
+
+RUN_PYTHON_WORKERS = "time to run Python workers"
+"""From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The time
+to start a worker is a part of it; that to initialise one is, too, but counts from the worker's start, which
+may have been for an earlier task: neither may be added."""
+
+
+def python_seconds(event: TaskEndWithAccumulables) -> float:
+    """Seconds in Python workers; NaN where no Python operator tells.
+
+    Operators of one task are added up. They may work at the same time, one on what the other gives, so the
+    sum is bounded by the time that the task ran.
+    """
+    milliseconds = [
+        int(each.update)
+        for each in event.info.accumulables or ()
+        if each.name == RUN_PYTHON_WORKERS and each.update is not None
+    ]
+    if not milliseconds:
+        return float("nan")
+    ran = event.metrics.run if event.metrics is not None else 0
+    return max(0, min(sum(milliseconds), ran)) / 1000
+
+
+# ---------------------------------------------------------------------------
+
+
+_INT, _FLOAT, _BOOL = "q", "d", "?"
+_COLUMNS = {
+    "task_id": _INT,
+    "stage_id": _INT,
+    "stage_attempt": _INT,
+    "attempt": _INT,
+    "executor": _INT,
+    "launched_at": _FLOAT,
+    "finished_at": _FLOAT,
+    "succeeded": _BOOL,
+    "speculative": _BOOL,
+    "run_seconds": _FLOAT,
+    "cpu_seconds": _FLOAT,
+    "deserialise_seconds": _FLOAT,
+    "result_serialisation_seconds": _FLOAT,
+    "getting_result_seconds": _FLOAT,
+    "garbage_collection_seconds": _FLOAT,
+    "fetch_wait_seconds": _FLOAT,
+    "shuffle_write_seconds": _FLOAT,
+    "python_seconds": _FLOAT,
+    "input_bytes": _INT,
+    "input_records": _INT,
+    "output_bytes": _INT,
+    "shuffle_remote_bytes": _INT,
+    "shuffle_local_bytes": _INT,
+    "shuffle_read_records": _INT,
+    "shuffle_written_bytes": _INT,
+    "shuffle_written_records": _INT,
+    "memory_spilled_bytes": _INT,
+    "disk_spilled_bytes": _INT,
+    "peak_execution_memory_bytes": _INT,
+    "result_bytes": _INT,
+    "is_local": _BOOL,
+    "index": _INT,
+}
+_ROW = Struct("=" + "".join(_COLUMNS.values()))
+_TYPES = {_INT: np.int64, _FLOAT: np.float64, _BOOL: np.bool_}
+_ROW_TYPE = np.dtype([(name, _TYPES[code]) for name, code in _COLUMNS.items()])
+_CHUNK_BYTES = 16_384 * _ROW.size
+_LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
+_NAN = float("nan")
+_REDONE = "Resubmitted"
+"""Told, once more, of a task that had succeeded, when its output was lost with its executor."""
+MOST_TASKS = 5_000_000
+"""Of so many the table takes 1.2 GB."""
+_TOLD_BY_PYTHON = b"Python workers"
+_SUCCESS = "Success"
+
+
+def counts(reason: EndReason) -> bool:
+    """Whether an attempt of a task did its work; where several did the same, the table counts the first."""
+    return reason.reason == _SUCCESS
+
+
+class TaskRows:
+    """Collects the tasks that ended.
+
+    Args:
+        bounds: of what else may be kept.
+        most_tasks: above which the log is refused.
+
+    Attributes:
+        last_at: when the last of them finished, seconds since the epoch.
+    """
+
+    def __init__(self, bounds: Bounds, *, most_tasks: int = MOST_TASKS) -> None:
+        self.last_at = 0.0
+        self._decode = msgspec.json.Decoder(TaskEnd).decode
+        self._decode_all = msgspec.json.Decoder(TaskEndWithAccumulables).decode
+        self._bounds = bounds
+        self._most_tasks = most_tasks
+        self._rows = bytearray()
+        self._parts: dict[str, list[np.ndarray[Any, Any]]] = defaultdict(list)
+        self._count = 0
+        self._executors: dict[str, int] = {}
+        self._redone: list[int] = []
+
+    def add(self, line: bytes) -> None:
+        """Read an event.
+
+        Raises:
+            EventLogError: there are more than is allowed.
+            ValueError: it is malformed (so are the decoder's errors).
+        """
+        event: TaskEnd
+        if _TOLD_BY_PYTHON in line:
+            with_accumulables = event = self._decode_all(line)
+            in_python = python_seconds(with_accumulables)
+        else:
+            event = self._decode(line)
+            in_python = _NAN
+        self._count += 1
+        if self._count > self._most_tasks:
+            raise EventLogError(
+                f"The event log tells of more than {self._most_tasks} tasks.",
+                remedy="Read it where there is more memory: by `read_event_log`, with a larger most_tasks."
+                if self._most_tasks >= MOST_TASKS
+                else "Read it where there is more memory, by `ernest analyze`.",
+            )
+        if event.reason.reason == _REDONE:
+            self._redone.append(event.info.task_id)
+            return
+        self._rows += self._packed(event, in_python)
+        if len(self._rows) >= _CHUNK_BYTES:
+            self._columns_of_rows()
+
+    def _packed(self, event: TaskEnd, in_python: float) -> bytes:
+        info = event.info
+        metrics = event.metrics or NO_METRICS
+        read = metrics.shuffle_read or NO_SHUFFLE_READ
+        written = metrics.shuffle_write or NO_SHUFFLE_WRITE
+        taken = metrics.input or NO_INPUT
+        given = metrics.output or NO_OUTPUT
+        executor = self._executors.get(info.executor_id)
+        if executor is None:
+            executor = self._new_executor(shortened(info.executor_id))
+        finished_at = info.finished_at / 1000
+        fetched = info.finished_at - info.result_fetched_from if info.result_fetched_from > 0 else 0
+        row = _ROW.pack(
+            info.task_id,
+            event.stage_id,
+            event.stage_attempt,
+            info.attempt,
+            executor,
+            info.launched_at / 1000,
+            finished_at,
+            counts(event.reason),
+            info.speculative,
+            metrics.run / 1000,
+            metrics.cpu_nanoseconds / 1e9,
+            metrics.deserialise / 1000,
+            metrics.result_serialisation / 1000,
+            max(0, fetched) / 1000,
+            metrics.garbage_collection / 1000,
+            read.fetch_wait / 1000,
+            written.nanoseconds / 1e9,
+            in_python,
+            taken.read_bytes,
+            taken.records,
+            given.written_bytes,
+            read.remote_bytes,
+            read.local_bytes,
+            read.records,
+            written.written_bytes,
+            written.records,
+            metrics.memory_spilled_bytes,
+            metrics.disk_spilled_bytes,
+            metrics.peak_memory_bytes,
+            metrics.result_bytes,
+            info.locality in _LOCAL,
+            info.index,
+        )
+        self.last_at = max(self.last_at, finished_at)
+        return row
+
+    def _new_executor(self, executor_id: str) -> int:
+        known = self._executors.get(executor_id)
+        if known is None:
+            self._bounds.keep(ENTRY_BYTES, executor_id)
+            known = self._executors[executor_id] = len(self._executors)
+        return known
+
+    def _columns_of_rows(self) -> None:
+        rows = np.frombuffer(bytes(self._rows), dtype=_ROW_TYPE)
+        for name in _COLUMNS:
+            self._parts[name].append(np.ascontiguousarray(rows[name]))
+        self._rows.clear()
+
+    def table(self, executors: Mapping[str, int]) -> TaskTable:
+        """All of them; the rows are gone afterwards.
+
+        Args:
+            executors: numbers of the executors by Spark's id.
+        """
+        self._columns_of_rows()
+        columns = {name: np.concatenate(self._parts.pop(name)) for name in _COLUMNS}
+        index = columns.pop("index")
+        numbers = np.array([executors.get(each, -1) for each in self._executors] or [-1], dtype=np.int64)
+        columns["executor"] = numbers[columns["executor"]]
+        columns["succeeded"] &= ~_redundant(columns, index)
+        columns["succeeded"] &= ~np.isin(columns["task_id"], self._redone)
+        return TaskTable(**columns)
+
+
+def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[Any, Any]) -> Any:
+    """Those whose work another attempt had done before: both copies of a speculative task may succeed."""
+    redundant = np.zeros(len(index), dtype=np.bool_)
+    rows = np.flatnonzero(columns["succeeded"] & (index >= 0))
+    if not columns["speculative"][rows].any():
+        return redundant
+    stages, attempts = columns["stage_id"][rows], columns["stage_attempt"][rows]
+    order = rows[np.lexsort((columns["finished_at"][rows], index[rows], attempts, stages))]
+    keys = np.stack((columns["stage_id"][order], columns["stage_attempt"][order], index[order]))
+    redundant[order[1:]] = (keys[:, 1:] == keys[:, :-1]).all(axis=0)
+    return redundant

@@ -1,0 +1,1 @@
+"""Production: whether a stored model holds for a run, and what it learns from the run."""

@@ -1,0 +1,326 @@
+"""Whether what a job's run times depend on, beside its code, is as it was when a model was trained.
+
+More data of the same shape is no difference: the model is asked about a larger scale. What is not known of
+then or of now cannot differ; `not_compared` names it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.documents import DATA, SETTINGS, InputFingerprint, RunConditions
+from airflow_provider_ernest.privacy import names_a_secret, without_credentials
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+# ---------------------------------------------------------------------------
+# The settings that a job's run time may depend on, as digests: enough to see that one has changed.
+#
+# Left out is what sizes a run (Ernest chooses it), what tells where the cluster, its logs and its pages
+# are,
+# what names a run, and whatever tells of a secret: a digest of a short secret can be guessed.
+
+
+DIGEST_CHARACTERS = 16
+
+KEPT_OPTIONS = (
+    "java_class",
+    "packages",
+    "exclude_packages",
+    "driver_class_path",
+    "files",
+    "archives",
+    "properties_file",
+    "deploy_mode",
+    "spark_binary",
+)
+"""Of the arguments of `SparkSubmitHook` those that may change how long a run takes, beside `env_vars`.
+
+`jars` and `py_files` are not among them: their content counts, and is in the artifact's hash."""
+
+_SIZING = (
+    "spark.cores.max",
+    "spark.executor.instances",
+    "spark.executor.cores",
+    "spark.executor.memory",
+    "spark.driver.cores",
+    "spark.driver.memory",
+    "spark.dynamicAllocation.",
+    "spark.kubernetes.executor.request.cores",
+    "spark.kubernetes.executor.limit.cores",
+    "spark.locality.wait",
+    "spark.scheduler.minRegisteredResourcesRatio",
+    "spark.scheduler.maxRegisteredResourcesWaitingTime",
+)
+_PLACES_AND_NAMES = (
+    "spark.acls.",
+    "spark.admin.acls",
+    "spark.app.",
+    "spark.authenticate",
+    "spark.blockManager.port",
+    "spark.driver.bindAddress",
+    "spark.driver.blockManager.port",
+    "spark.driver.host",
+    "spark.driver.port",
+    "spark.eventLog.",
+    "spark.history.",
+    "spark.jars.ivy",
+    "spark.jars.repositories",
+    "spark.kubernetes.authenticate.",
+    "spark.kubernetes.driver.annotation.",
+    "spark.kubernetes.driver.label.",
+    "spark.kubernetes.driver.pod.name",
+    "spark.kubernetes.executor.annotation.",
+    "spark.kubernetes.executor.label.",
+    "spark.kubernetes.executor.podNamePrefix",
+    "spark.kubernetes.namespace",
+    "spark.kubernetes.submission.",
+    "spark.local.ip",
+    "spark.log.",
+    "spark.logConf",
+    "spark.master",
+    "spark.metrics.",
+    "spark.modify.acls",
+    "spark.network.crypto.",
+    "spark.openlineage.",
+    "spark.port.maxRetries",
+    "spark.redaction.",
+    "spark.ui.",
+    "spark.yarn.am.",
+    "spark.yarn.keytab",
+    "spark.yarn.maxAppAttempts",
+    "spark.yarn.principal",
+    "spark.yarn.queue",
+    "spark.yarn.stagingDir",
+    "spark.yarn.submit.",
+    "spark.yarn.tags",
+)
+_LEFT_OUT = _SIZING + _PLACES_AND_NAMES
+_UNIMPORTANT_VARIABLES = ("AIRFLOW_CTX_", "AIRFLOW__", "OPENLINEAGE_", "OPENLINEAGE__")
+
+# A part of a text such as "password=…" or '"api_key": "…"'. Possessive: a long word is gone through once.
+_NAMED_VALUE = re.compile(
+    r"(?<![\w.-])(?P<name>[\w.-]++)(?P<between>[\"']?\s*[=:]\s*)(?P<value>\"[^\"]*\"|'[^']*'|[^\s&,;]+)"
+)
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+
+
+def settings_digests(
+    *,
+    conf: Mapping[Any, Any] | None,
+    arguments: Sequence[Any] | None,
+    options: Mapping[str, Any] | None,
+    further: Mapping[str, Any] | None = None,
+) -> dict[str, str]:
+    """Digests of what may change a run's time, by name: "conf spark.…", "argument 0", "option java_class".
+
+    Args:
+        conf: Spark properties, as the user gives them.
+        arguments: of the application, as the user gives them: templates unrendered, so that they are the same
+            in each run.
+        options: further arguments of `SparkSubmitHook`, see `KEPT_OPTIONS`.
+        further: settings of other kinds, by the names that they are to have; those that are None count as
+            not there.
+
+    Returns:
+        Of each setting that counts the first hexadecimal characters of its SHA-256; nothing of those whose
+        name tells of a secret, and none of the secrets within a text.
+    """
+    settings = [
+        *_of_conf(conf or {}),
+        *_of_arguments(arguments or ()),
+        *_of_options(options or {}),
+        *((name, value) for name, value in (further or {}).items() if value is not None),
+    ]
+    return {name: _digest(name, value) for name, value in settings}
+
+
+def changed_settings(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """Names of the settings that were added, removed or changed, sorted.
+
+    Args:
+        then: digests by name.
+        now: the same, later.
+    """
+    return sorted(name for name in then.keys() | now.keys() if then.get(name) != now.get(name))
+
+
+def _of_conf(conf: Mapping[Any, Any]) -> Iterator[tuple[str, Any]]:
+    for key in map(str, conf):
+        if not key.startswith(_LEFT_OUT) and not _is_secret(key):
+            yield f"conf {key}", conf[key]
+
+
+def _of_arguments(arguments: Iterable[Any]) -> Iterator[tuple[str, Any]]:
+    follows_secret_flag = False
+    for position, argument in enumerate(arguments):
+        if not follows_secret_flag:
+            yield f"argument {position}", argument
+        flag = str(argument)
+        follows_secret_flag = flag.startswith("-") and "=" not in flag and _is_secret(flag)
+
+
+def _of_options(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for name in KEPT_OPTIONS:
+        if options.get(name) not in (None, ""):
+            yield f"option {name}", options[name]
+    variables = options.get("env_vars")
+    for name, value in (variables if isinstance(variables, dict) else {}).items():
+        if not str(name).startswith(_UNIMPORTANT_VARIABLES) and not _is_secret(str(name)):
+            yield f"option env_vars {name}", value
+
+
+def _is_secret(name: str) -> bool:
+    """By its whole, such as "spark.hadoop.fs.s3a.access.key", or by its last word, as in "DB_PASS"."""
+    return names_a_secret(name) or names_a_secret(re.split(r"[._-]", name)[-1])
+
+
+def _digest(name: str, value: Any) -> str:
+    """With the name: equal values of different settings are not to be seen as such."""
+    text = _as_text(value)
+    if "://" in text or "jdbc:" in text:
+        text = without_credentials(text)
+    text = _NAMED_VALUE.sub(_without_secret, text)
+    return hashlib.sha256(f"{name}\0{text}".encode()).hexdigest()[:DIGEST_CHARACTERS]
+
+
+def _without_secret(found: re.Match[str]) -> str:
+    return found["name"] + found["between"] if _is_secret(found["name"]) else found[0]
+
+
+def _as_text(value: Any) -> str:
+    """As Spark reads it: JSON's and Python's "true" are the same. And the same for each parse of a DAG."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, (set, frozenset)):
+        value = sorted(map(str, value))
+    # What an object without a text of its own shows is where it lies in memory.
+    return value if isinstance(value, str) else _ADDRESS.sub("", str(value))
+
+
+# ---------------------------------------------------------------------------
+
+
+SHAPE_TOLERANCE = 0.25
+"""A partition may be larger or smaller by so much and still count as of the same size."""
+
+MOST_GROWTH = 4.0
+"""Beyond so many times the input that a model was trained for, its predictions are too far from its runs."""
+
+MOST_NAMES = 3
+"""So many settings are named in a sentence."""
+
+MEGABYTE = 1e6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """Something that is not as it was.
+
+    Attributes:
+        cause: `records.DATA` or `records.SETTINGS`.
+        reason: what, as a clause that can follow "since" or stand alone.
+    """
+
+    cause: str
+    reason: str
+
+
+def differences(
+    then: RunConditions | None,
+    now: RunConditions | None,
+    *,
+    shape_tolerance: float = SHAPE_TOLERANCE,
+    max_growth: float = MOST_GROWTH,
+) -> list[Difference]:
+    """What has changed so that a model of then does not speak for a run of now; empty where nothing is known.
+
+    Args:
+        then: the conditions that the model was trained under.
+        now: those of the run.
+        shape_tolerance: by how much a partition may have grown or shrunk; 0.25 is 25 %.
+        max_growth: to how many times its size the input may have grown.
+    """
+    if then is None or now is None:
+        return []
+    found = list(_settings_differences(then, now))
+    if then.input is not None and now.input is not None:
+        found += _input_differences(
+            then.input, now.input, shape_tolerance=shape_tolerance, max_growth=max_growth
+        )
+    return found
+
+
+def growth(then: RunConditions | None, now: RunConditions | None) -> float:
+    """How many times the input of then the input of now is; 1 where that is not known."""
+    before, after = then and then.input, now and now.input
+    if not before or not after:
+        return 1.0
+    if before.total_bytes and after.total_bytes:
+        return after.total_bytes / before.total_bytes
+    if before.partitions and after.partitions:
+        return after.partitions / before.partitions
+    return 1.0
+
+
+def not_compared(then: RunConditions | None, now: RunConditions | None) -> list[str]:
+    """What is not known of then or of now, in words."""
+    before, after = _known(then), _known(now)
+    return [name for name in before if not (before[name] and after[name])]
+
+
+def _known(conditions: RunConditions | None) -> dict[str, bool]:
+    """What conditions tell, in words, and whether they do."""
+    conditions = conditions or RunConditions()
+    shape = conditions.input or InputFingerprint()
+    return {
+        "Spark's version": conditions.spark is not None,
+        "the settings": conditions.settings is not None,
+        "the size of the input": shape.bytes_per_partition is not None,
+        "the columns of the input": shape.columns is not None,
+    }
+
+
+def _settings_differences(then: RunConditions, now: RunConditions) -> Iterator[Difference]:
+    if then.spark and now.spark and then.spark != now.spark:
+        yield Difference(cause=SETTINGS, reason=f"Spark is {now.spark} and was {then.spark}")
+    if then.cores_per_machine and now.cores_per_machine and then.cores_per_machine != now.cores_per_machine:
+        yield Difference(
+            cause=SETTINGS,
+            reason=f"a machine offers {now.cores_per_machine} cores and offered {then.cores_per_machine}",
+        )
+    if then.settings is not None and now.settings is not None:
+        names = changed_settings(then.settings, now.settings)
+        if names:
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            verb = "has" if len(names) == 1 else "have"
+            yield Difference(cause=SETTINGS, reason=f"{', '.join(names[:MOST_NAMES])}{more} {verb} changed")
+
+
+def _input_differences(
+    then: InputFingerprint, now: InputFingerprint, *, shape_tolerance: float, max_growth: float
+) -> Iterator[Difference]:
+    if then.format != now.format and then.format and now.format:
+        yield Difference(cause=DATA, reason=f"the input is {now.format} and was {then.format}")
+    if then.columns and now.columns and then.columns != now.columns:
+        yield Difference(
+            cause=DATA, reason=f"a record of the input has {now.columns} columns and had {then.columns}"
+        )
+    before, after = then.bytes_per_partition, now.bytes_per_partition
+    if before and after and not 1 / (1 + shape_tolerance) <= after / before <= 1 + shape_tolerance:
+        yield Difference(
+            cause=DATA,
+            reason=f"a partition of the input holds {after / MEGABYTE:.4g} MB and held "
+            f"{before / MEGABYTE:.4g} MB",
+        )
+    times = growth(RunConditions(input=then), RunConditions(input=now))
+    if times > max_growth:
+        yield Difference(
+            cause=DATA, reason=f"the input has grown {times:.3g} times, more than {max_growth:g} times"
+        )

@@ -1,0 +1,334 @@
+"""A model that goes on learning: fitted anew to its sample runs and to the production runs since."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from statistics import fmean, median
+
+from airflow_provider_ernest.documents import AmdahlState, AveragingPrior, Model, Observation, ProductionRun
+from airflow_provider_ernest.learning.conditions import differences
+from airflow_provider_ernest.learning.drift import evidence_of, trusted
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.prediction.predict import fitted as fitted_predictor
+from airflow_provider_ernest.prediction.predict import predict_seconds
+from airflow_provider_ernest.prediction.training import train, warnings_about
+from airflow_provider_ernest.settings import AVERAGING
+
+# ---------------------------------------------------------------------------
+# What production runs change in what is believed of a job before the coefficients of its model are.
+#
+# How much runs scatter: in training, runs of one configuration are made one after the other, and count by
+# their
+# median alone, for on the same machines at the same hour they tell little of how runs on other days differ.
+# Production runs do tell that. How far they lie from the mean of their configuration does not depend on
+# where
+# that lies, so it is evidence of its own on the noise: each level that the prior considers is weighed by
+# how
+# well it explains these distances.
+#
+# How near production's runs are to the sample runs: a sample has another shape than the whole more often
+# than
+# its size tells, and then the job deviates from its terms otherwise. So what is deviated at the scales of
+# the
+# samples says less of production's, while runs of production go on telling of each other.
+#
+# What may be explained away: of sample runs, those with the most data for each machine may have been short
+# of
+# memory, and a conspicuous one may have been disturbed; both then count for little. Production has more
+# data
+# than any sample and may well be conspicuous, but it is what predictions are for. So with production runs
+# nothing is put down to memory, and hardly anything to a disturbance.
+
+
+FURTHER_LEVELS = {0.32: 0.25, 0.64: 0.12, 1.28: 0.06}
+"""Levels of noise that are considered besides once runs were repeated, with their weights: at these, a run
+takes half or twice the usual time, or ten times as long as another where only one of two inputs fits into
+memory. Sample runs on idle machines are never like that."""
+
+SCALE_OCTAVES = 1.0
+"""Doublings of the scale over which a job's deviation from its terms changes, once production is known."""
+
+LEAST_LOG_WEIGHT = -50.0
+"""A level that is so much less credible than the best is out; and all weights can be taken back."""
+
+DISTURBED_TOGETHER = 2
+"""Runs that would have to be disturbed independently, where one contradicts the others: a sample that was, as
+happens, and production that was, too. More of them would make a disturbed sample run unthinkable."""
+
+
+def with_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
+    """The prior as production runs change it.
+
+    Args:
+        prior: as it was before any of them.
+        runs: production runs; on the noise, those of a configuration that ran once say nothing.
+    """
+    if not runs:
+        return prior
+    changed = replace(
+        prior,
+        memory_cut=(),
+        scale_octaves=min(prior.scale_octaves, SCALE_OCTAVES),
+        disturbed_run=prior.disturbed_run**DISTURBED_TOGETHER,
+    )
+    if not _distances(runs)[1]:
+        return changed
+    further = {level: weight for level, weight in FURTHER_LEVELS.items() if level not in prior.noise}
+    levels, weights = (*prior.noise, *further), (*prior.noise_weights, *further.values())
+    return _weighed(changed, levels, weights, runs, sign=1.0)
+
+
+def without_production(prior: AveragingPrior, runs: Sequence[Observation]) -> AveragingPrior:
+    """What the prior was before `with_production`, but for `memory_cut` and `scale_octaves`."""
+    if not runs:
+        return prior
+    before = replace(prior, disturbed_run=prior.disturbed_run ** (1.0 / DISTURBED_TOGETHER))
+    if not _distances(runs)[1]:
+        return before
+    before = _weighed(before, prior.noise, prior.noise_weights, runs, sign=-1.0)
+    own = [
+        (level, weight)
+        for level, weight in zip(before.noise, before.noise_weights, strict=True)
+        if level not in FURTHER_LEVELS
+    ]
+    return replace(
+        before, noise=tuple(level for level, _ in own), noise_weights=tuple(weight for _, weight in own)
+    )
+
+
+def _weighed(
+    prior: AveragingPrior,
+    levels: Sequence[float],
+    weights: Sequence[float],
+    runs: Sequence[Observation],
+    *,
+    sign: float,
+) -> AveragingPrior:
+    squares, freedom = _distances(runs)
+    logs = [-freedom * math.log(level) - squares / (2.0 * level**2) for level in levels]
+    factors = [math.exp(sign * max(each - max(logs), LEAST_LOG_WEIGHT)) for each in logs]
+    changed = tuple(weight * factor for weight, factor in zip(weights, factors, strict=True))
+    return replace(prior, noise=tuple(levels), noise_weights=changed)
+
+
+def _distances(runs: Sequence[Observation]) -> tuple[float, int]:
+    """Of log(seconds) from their configurations' means: the sum of squares, and the degrees of freedom."""
+    groups = _by_configuration(runs).values()
+    squares = sum((value - fmean(values)) ** 2 for values in groups for value in values)
+    return squares, sum(len(values) - 1 for values in groups)
+
+
+def _by_configuration(runs: Sequence[Observation]) -> dict[tuple[int, float], list[float]]:
+    """log(seconds) of the runs, by machines and scale."""
+    logs: defaultdict[tuple[int, float], list[float]] = defaultdict(list)
+    for run in runs:
+        logs[run.machines, run.scale].append(math.log(run.seconds))
+    return logs
+
+
+# ---------------------------------------------------------------------------
+
+
+MOST_RUNS = 50
+"""So many production runs are remembered, the newest: a job changes slowly, and a fit takes longer with
+more."""
+
+MOST_REPEATED = 3
+"""Of one configuration where a method counts each run for itself: it would know of nothing else, and be as
+sure."""
+
+LEAST_SHARE_OF_RUN = 0.5
+"""Where a run's start-up was not measured and would be more than the rest of its time, the rest is not
+known."""
+
+FEWEST_STARTUPS = 3
+"""So many production runs tell of production's start-up better than the sample runs do."""
+
+
+def learn(
+    model: Model, runs: Sequence[ProductionRun], *, iterations: Mapping[str, int] | None = None
+) -> Model | None:
+    """The model as the production runs change it; None where they say nothing that it does not know.
+
+    Each run that it may learn from counts as an observation beside the sample runs. Runs of the same
+    configuration count together by their median, as in training, so that one run more at the usual
+    configuration hardly changes what is said of others. It may learn from runs of the same code, under the
+    same conditions and on its type of machine, as far as that is known. Nothing is learned where the runs
+    tell of drift, nor from the last ones while a drift may just have begun (see `drift.trusted`): that would
+    hide it.
+
+    Args:
+        model: the newest of its lineage.
+        runs: that its lineage predicted, oldest first; others are passed over. Those that it has learned from
+            already may be among them, and should: they belong to the evidence.
+        iterations: by id of the production run, for an iterative job: without them nothing is learned from a
+            run of such a job, whose model was trained with fewer.
+
+    Raises:
+        FitError: the observations cannot be of one model.
+    """
+    alike = [run for run in runs if _is_alike(model, run)]
+    if evidence_of(alike).is_drift:
+        return None
+    told = ((run, _observed(model, run, iterations or {})) for run in _news(model, alike[: trusted(alike)]))
+    news = [(run.production_id, observation) for run, observation in told if observation is not None]
+    if not news:
+        return None
+    samples, known = _parts(model)
+    index = 1 + max(run.index for run in model.observations)
+    numbered = ((name, replace(run, index=index + position)) for position, (name, run) in enumerate(news))
+    remembered = _remembered([*known, *numbered], model.method)
+    fitted = _refitted(model, samples, [run for _, run in known], [run for _, run in remembered])
+    return replace(
+        fitted,
+        base_model_id=model.base_model_id or model.model_id,
+        learned_from=tuple(name for name, _ in remembered),
+        amdahl=with_runs(model.amdahl, (run for _, run in news), begun_with=model.observations),
+    )
+
+
+def _refitted(
+    model: Model,
+    samples: Sequence[Observation],
+    known: Sequence[Observation],
+    remembered: Sequence[Observation],
+) -> Model:
+    """The model, fitted to its sample runs and to the production runs remembered instead of those known."""
+    prior = model.prior and with_production(without_production(model.prior, known), remembered)
+    fitted = train(
+        [*samples, *remembered],
+        job=model.job,
+        instance_type=model.instance_type,
+        method=model.method,
+        terms=[term.name for term in model.terms],
+        prior=prior,
+        artifact=model.artifact,
+        artifact_sha256=model.artifact_sha256,
+        input_path=model.input_path,
+        origin=model.origin,
+        design=model.design,
+        cluster=model.cluster,
+        conditions=model.conditions,
+        warnings=_told_besides(model),
+    )
+    return replace(fitted, startup_seconds=_startup_seconds(fitted, remembered))
+
+
+def with_runs(
+    state: AmdahlState | None, runs: Iterable[Observation], *, begun_with: Iterable[Observation] = ()
+) -> AmdahlState:
+    """The extended Amdahl model's sums with more runs in them.
+
+    Args:
+        state: the sums so far; None for none.
+        runs: to add.
+        begun_with: the runs to begin with where there are no sums.
+    """
+    if state is None:
+        online, added = ExtendedAmdahl(degree=1), [*begun_with, *runs]
+    else:
+        online, added = ExtendedAmdahl(degree=state.degree, state=state), [*runs]
+    for run in added:
+        online.update(run)
+    return online.state
+
+
+def _is_alike(model: Model, run: ProductionRun) -> bool:
+    """Whether it is, as far as is known, a run of what the model was trained for."""
+    if (run.job, run.instance_type) != (model.job, model.instance_type):
+        return False
+    known = run.artifact_sha256 and model.artifact_sha256
+    is_same_code = not known or run.artifact_sha256 == model.artifact_sha256
+    # More data is no difference here: the run itself tells what that takes.
+    return is_same_code and not differences(model.conditions, run.conditions, max_growth=float("inf"))
+
+
+def _news(model: Model, runs: Sequence[ProductionRun]) -> list[ProductionRun]:
+    """The runs that are not learned from yet; nothing of before what is remembered, which was forgotten."""
+    known = set(model.learned_from)
+    # Where repetitions are forgotten, too, all before the newest has been seen.
+    forgets = len(known) >= MOST_RUNS or (known and model.method != AVERAGING)
+    since = (min(known) if model.method == AVERAGING else max(known)) if forgets else ""
+    news = [run for run in runs if run.production_id not in known and run.production_id > since]
+    return news[-MOST_RUNS:]
+
+
+def _observed(model: Model, run: ProductionRun, iterations: Mapping[str, int]) -> Observation | None:
+    """The run as an observation; None where it does not tell how long the work itself took."""
+    seconds, startup = run.run_seconds, run.startup_seconds
+    if seconds is None:
+        startup = model.startup_seconds
+        seconds = run.seconds - startup
+        if seconds < LEAST_SHARE_OF_RUN * run.seconds:
+            return None
+    if model.trained_iterations is not None:
+        made = iterations.get(run.production_id)
+        if made is None:
+            return None
+        seconds *= _share_of_iterations(model, run, made)
+    if not seconds > 0:
+        return None
+    return Observation(
+        index=0,
+        machines=run.machines,
+        scale=run.scale,
+        seconds=seconds,
+        startup_seconds=model.startup_seconds if startup is None else startup,
+        instance_type=_type_of(model),
+        iterations=model.trained_iterations,
+        application_id=run.application_id,
+        event_log=run.event_log,
+        origin=run.origin,
+    )
+
+
+def _share_of_iterations(model: Model, run: ProductionRun, iterations: int) -> float:
+    """What share of its time the run would have taken with the iterations trained with, by the model."""
+    trained = predict_seconds(model, machines=run.machines, scale=run.scale)
+    made = predict_seconds(model, machines=run.machines, scale=run.scale, iterations=iterations)
+    return float(trained[0] / made[0])
+
+
+def _type_of(model: Model) -> str:
+    """As its observations name the type: a model may be stored under another name."""
+    return model.observations[0].instance_type
+
+
+def _parts(model: Model) -> tuple[list[Observation], list[tuple[str, Observation]]]:
+    """The sample runs, and the production runs that follow them with their ids."""
+    learned = len(model.learned_from)
+    split = len(model.observations) - learned
+    return list(model.observations[:split]), list(
+        zip(model.learned_from, model.observations[split:], strict=True)
+    )
+
+
+def _remembered(learned: Sequence[tuple[str, Observation]], method: str) -> list[tuple[str, Observation]]:
+    """The newest, in their order."""
+    newest = list(learned)[-MOST_RUNS:]
+    if method == AVERAGING:
+        return newest
+    kept: list[tuple[str, Observation]] = []
+    times: defaultdict[tuple[int, float], int] = defaultdict(int)
+    for name, run in reversed(newest):
+        times[run.machines, run.scale] += 1
+        if times[run.machines, run.scale] <= MOST_REPEATED:
+            kept.append((name, run))
+    return kept[::-1]
+
+
+def _told_besides(model: Model) -> tuple[str, ...]:
+    """The warnings that do not come of the model's observations: those come anew."""
+    terms = [term.name for term in model.terms]
+    own = warnings_about(fitted_predictor(model), terms, model.observations)
+    return tuple(warning for warning in model.warnings if warning not in own)
+
+
+def _startup_seconds(fitted: Model, production: Sequence[Observation]) -> float:
+    """Production's own start-up, once it is known well enough; until then as all runs have it."""
+    if len(production) < FEWEST_STARTUPS:
+        return fitted.startup_seconds
+    return median(run.startup_seconds for run in production)

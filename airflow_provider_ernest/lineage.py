@@ -1,0 +1,113 @@
+"""Lineage for OpenLineage, where its provider is installed; without it nothing of this costs anything.
+
+Two ways: what a task has made goes along with its events (`TellsLineage`), and the Spark applications that it
+starts are told which task is their parent (`with_lineage`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from airflow.providers.openlineage.extractors import OperatorLineage
+    from airflow.sdk import Context
+    from openlineage.client.event_v2 import Dataset
+    from openlineage.client.facet_v2 import RunFacet
+
+    from airflow_provider_ernest.documents import Model
+    from airflow_provider_ernest.json_document import Document
+
+_SECTION = "openlineage"
+
+
+class TellsLineage:
+    """Base of operators whose OpenLineage events carry what they have made.
+
+    Put it before the other bases, and call `tells_lineage` in ``execute``.
+    """
+
+    _told_documents: tuple[Document, ...] = ()
+    _told_inputs: tuple[str, ...] = ()
+    _found_models: tuple[Model, ...] = ()
+
+    def tells_lineage(
+        self, *documents: Document, inputs: Iterable[str | None] = (), found: Iterable[Model] = ()
+    ) -> None:
+        """Remember what the task's event is to tell; may be called several times.
+
+        Args:
+            documents: that the task has made: a `Model`, `DecisionRecord`, `Observation`, `ProductionRun` or
+                `ModelMark`.
+            inputs: paths or addresses of what it has read.
+            found: stored models that it goes on with.
+        """
+        self._told_documents = (*self._told_documents, *documents)
+        self._told_inputs = (*self._told_inputs, *(path for path in inputs if path))
+        self._found_models = (*self._found_models, *found)
+
+    def get_openlineage_facets_on_complete(self, task_instance: Any) -> OperatorLineage[Dataset, RunFacet]:
+        """What OpenLineage's listener asks for after the task, also after one that has failed."""
+        from airflow_provider_ernest.lineage_events import lineage_of
+
+        told = lineage_of(self._told_documents, inputs=self._told_inputs, found=self._found_models)
+        inherited = getattr(super(), "get_openlineage_facets_on_complete", None)
+        of_others = inherited(task_instance) if inherited else None
+        return told.merge(of_others) if of_others else told
+
+
+def with_lineage(conf: Mapping[Any, Any] | None, *, context: Context, log: Any) -> dict[str, str]:
+    """Spark properties with those that tell an application's OpenLineage listener of this task.
+
+    As in the stock `SparkSubmitOperator`: where ``[openlineage] spark_inject_parent_job_info`` is on, the
+    parent job, and where ``spark_inject_transport_info`` is, where to send events to. What the properties say
+    of it already stays. What hinders it is a warning.
+
+    Args:
+        conf: of the application.
+        context: of the task that submits it.
+        log: the logger of the warning.
+    """
+    properties = {str(key): str(value) for key, value in (conf or {}).items()}
+    from airflow.providers.common.compat.sdk import conf as configuration
+
+    if not any(
+        configuration.getboolean(_SECTION, f"spark_inject_{what}_info", fallback=False)
+        for what in ("parent_job", "transport")
+    ):
+        return properties
+    try:
+        injected = _injected(properties, context)
+    # Of the provider, its client and their configuration. None is worth the run.
+    except Exception as error:
+        log.warning("The application is not told of its parent: %s: %s", type(error).__name__, error)
+        return properties
+    _mask_secrets({key: value for key, value in injected.items() if key not in properties})
+    return injected
+
+
+def _injected(properties: dict[str, str], context: Context) -> dict[str, str]:
+    from airflow.providers.common.compat.openlineage.utils.spark import (
+        inject_parent_job_information_into_spark_properties,
+        inject_transport_information_into_spark_properties,
+    )
+    from airflow.providers.common.compat.sdk import conf as configuration
+
+    if configuration.getboolean(_SECTION, "spark_inject_parent_job_info", fallback=False):
+        properties = inject_parent_job_information_into_spark_properties(properties, context)
+    if configuration.getboolean(_SECTION, "spark_inject_transport_info", fallback=False):
+        properties = inject_transport_information_into_spark_properties(properties, context)
+    return {str(key): str(value) for key, value in properties.items()}
+
+
+def _mask_secrets(injected: Mapping[str, str]) -> None:
+    """Keep the transport's key out of the log, where spark-submit's command line is written."""
+    from airflow.sdk.log import mask_secret
+
+    from airflow_provider_ernest.privacy import names_a_secret
+
+    for key, value in injected.items():
+        # Headers may be called anything, and are there to authenticate.
+        if names_a_secret(key) or ".headers." in key:
+            mask_secret(value)

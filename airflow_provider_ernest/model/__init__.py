@@ -1,1 +1,0 @@
-"""The mathematics: experiment design, regression, choice. Knows nothing of Airflow, Spark or clusters."""

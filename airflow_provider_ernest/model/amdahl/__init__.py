@@ -1,1 +1,0 @@
-"""The extended Amdahl model, online and in batch."""

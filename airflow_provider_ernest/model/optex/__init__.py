@@ -1,1 +1,0 @@
-"""OptEx: job profiles, their closed form, and the cheapest composition of a cluster."""

@@ -1,1 +1,0 @@
-"""What of a store may go, and its removal."""

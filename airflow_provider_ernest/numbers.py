@@ -1,0 +1,141 @@
+"""Checks of the numbers that users pass to the modelling functions.
+
+Each check returns the value in the type that the calculations need, or raises an
+`InvalidParameterError` that names the parameter, and for columns of numbers the position.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import TYPE_CHECKING, TypeAlias
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+FloatArray: TypeAlias = "NDArray[np.float64]"
+IntArray: TypeAlias = "NDArray[np.int64]"
+
+
+def positive_number(parameter: str, value: float, *, remedy: str = "") -> float:
+    """A finite number above 0."""
+    return _number(parameter, value, zero_allowed=False, remedy=remedy)
+
+
+def number_not_negative(parameter: str, value: float, *, remedy: str = "") -> float:
+    """A finite number of at least 0."""
+    return _number(parameter, value, zero_allowed=True, remedy=remedy)
+
+
+def _number(parameter: str, value: float, *, zero_allowed: bool, remedy: str) -> float:
+    try:
+        number = math.nan if isinstance(value, str) else float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero_allowed):
+        bound = "of at least 0" if zero_allowed else "above 0"
+        raise InvalidParameterError(parameter, value, f"is not a finite number {bound}", remedy=remedy)
+    return number
+
+
+def whole_number(parameter: str, value: int, *, minimum: int = 1, remedy: str = "") -> int:
+    """A whole number of at least `minimum`."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = minimum - 1
+    if number < minimum:
+        problem = f"is not a whole number of at least {minimum}"
+        raise InvalidParameterError(parameter, value, problem, remedy=remedy)
+    return number
+
+
+def rounded_up(value: float) -> str:
+    """A positive number with six digits, never below the value: what an error message proposes must work."""
+    unit = 10.0 ** (math.floor(math.log10(value)) - 5)
+    return f"{math.ceil(value / unit * (1 - 1e-12)) * unit:.6g}"
+
+
+def positive_column(parameter: str, values: ArrayLike, *, minimum: float = 0.0) -> FloatArray:
+    """Finite numbers above 0 and not below `minimum`, as an array of shape (n,); a number becomes (1,).
+
+    Raises:
+        InvalidParameterError: naming the first value that does not fit as ``parameter[position]``.
+    """
+    import numpy as np
+
+    try:
+        column = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError) as error:
+        raise InvalidParameterError(parameter, values, f"is not a sequence of numbers: {error}") from error
+    if column.ndim != 1:
+        raise InvalidParameterError(parameter, values, "must have one dimension")
+    wrong = np.flatnonzero(~(np.isfinite(column) & (column > 0) & (column >= minimum)))
+    if wrong.size:
+        position = int(wrong[0])
+        bound = f"of at least {minimum:g}" if minimum > 0 else "above 0"
+        raise InvalidParameterError(
+            f"{parameter}[{position}]", float(column[position]), f"is not a finite number {bound}"
+        )
+    return column
+
+
+def machines_and_scale(*, machines: ArrayLike, scale: ArrayLike) -> tuple[FloatArray, FloatArray]:
+    """Both columns checked (machines >= 1, scale > 0) and of one shape (n,); a single number is repeated.
+
+    Raises:
+        InvalidParameterError: a value does not fit, or the lengths differ.
+    """
+    import numpy as np
+
+    machine_column = positive_column("machines", machines, minimum=1.0)
+    scale_column = positive_column("scale", scale)
+    lengths = {machine_column.size, scale_column.size} - {1}
+    if len(lengths) > 1:
+        raise InvalidParameterError(
+            "scale",
+            scale_column.tolist(),
+            f"has {scale_column.size} values where machines has {machine_column.size}",
+            remedy="Pass as many scales as machine counts, or a single one.",
+        )
+    machine_column, scale_column = np.broadcast_arrays(machine_column, scale_column)
+    return machine_column, scale_column
+
+
+def seconds_of_runs(seconds: ArrayLike, runs: int) -> FloatArray:
+    """The time of each run, finite and above 0, shape (runs,).
+
+    Raises:
+        InvalidParameterError: a value does not fit, or there are not as many as runs.
+    """
+    column = positive_column("seconds", seconds)
+    if column.size != runs:
+        raise InvalidParameterError(
+            "seconds",
+            column.tolist(),
+            f"has {column.size} values for {runs} runs",
+            remedy="Pass the seconds of each run.",
+        )
+    return column
+
+
+def column_for_runs(parameter: str, values: ArrayLike, runs: int) -> FloatArray:
+    """Finite numbers above 0, one for each run: shape (runs,); a single number is repeated.
+
+    Raises:
+        InvalidParameterError: a value does not fit, or there are neither one nor `runs` of them.
+    """
+    import numpy as np
+
+    column = positive_column(parameter, values)
+    if column.size not in (1, runs):
+        raise InvalidParameterError(
+            parameter,
+            column.tolist(),
+            f"has {column.size} values for {runs} runs",
+            remedy="Pass one for each run, or a single one.",
+        )
+    return np.broadcast_to(column, (runs,))

@@ -1,1 +1,0 @@
-"""What Ernest did, shown inside Airflow: pages, and the JSON that they draw."""

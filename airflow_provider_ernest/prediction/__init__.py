@@ -1,0 +1,1 @@
+"""From observations to seconds: terms, averaging, regression, regimes, validation, training."""

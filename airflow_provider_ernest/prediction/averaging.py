@@ -1,0 +1,493 @@
+"""The predictor: an average over all sets of terms, weighted by how well each explains the runs.
+
+A few runs seldom tell which terms a job has. Instead of choosing one set and being as sure of it as if
+it were given, the predictor weighs every set (Bayesian model averaging; Hoeting et al. 1999) and every
+other hypothesis of `evidence`, draws coefficients from the weighted whole, and predicts with all draws.
+Their median is the prediction, their spread the interval. Each draw is a sum of non-negative terms, so
+the parts of a prediction are still seconds of something.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.numbers import FloatArray, column_for_runs, machines_and_scale, seconds_of_runs
+from airflow_provider_ernest.prediction.evidence import (
+    LEAST_WORKERS,
+    POINTS_LEFT,
+    POINTS_TO_SUSPECT,
+    Draws,
+    Evidence,
+    Points,
+    coordinates,
+    correlation,
+    draw,
+    driver_machines,
+    memory_cuts,
+    merge_repetitions,
+    term_columns,
+    weigh,
+)
+from airflow_provider_ernest.prediction.regression import (
+    mixture_probabilities,
+    mixture_quantiles,
+    nearest,
+    non_negative_least_squares,
+    two_sided,
+)
+from airflow_provider_ernest.prediction.terms import DICTIONARY, basis, check_terms, iteration_factors
+
+# ---------------------------------------------------------------------------
+# What the draws say of a run: the seconds of each term, and the distribution of their sum.
+
+
+SMALLEST_SHARE = 0.05
+"""A draw's terms never explain less of a point than this: the logarithm must stay finite."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """Runs that are asked about.
+
+    Attributes:
+        machines: n numbers of machines, or one for all.
+        scale: n shares of the target input, or one for all.
+        workers: the machines that share the work which spreads, likewise; None for all.
+        iteration_ratio: what all terms but the fixed one are multiplied by.
+    """
+
+    machines: ArrayLike
+    scale: ArrayLike
+    workers: ArrayLike | None = None
+    iteration_ratio: float = 1.0
+
+    def columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Machines, scale and workers, shape (n,) each.
+
+        Raises:
+            InvalidParameterError: a value does not fit, or the lengths differ.
+        """
+        machines, scale = machines_and_scale(machines=self.machines, scale=self.scale)
+        if self.workers is None:
+            return machines, scale, machines
+        return machines, scale, column_for_runs("workers", self.workers, machines.size)
+
+
+class Posterior:
+    """k draws from the hypotheses about a job, given its points.
+
+    Args:
+        points: n points.
+        terms: names of p terms.
+        prior: what is believed before.
+
+    Attributes:
+        evidence: the hypotheses.
+        draws: what was drawn from them.
+    """
+
+    evidence: Evidence
+    draws: Draws
+
+    def __init__(self, points: Points, *, terms: tuple[str, ...], prior: AveragingPrior) -> None:
+        self.terms = terms
+        self.prior = prior
+        self.evidence = weigh(points, terms, prior)
+        self.draws = draw(self.evidence)
+
+    def parts(self, runs: Runs) -> FloatArray:
+        """Seconds of each draw, run and term, shape (k, q, p)."""
+        machines, scale, workers = runs.columns()
+        columns = np.array(
+            [
+                basis(
+                    self.terms,
+                    machines=machines,
+                    scale=scale,
+                    workers=np.maximum(workers - driver, LEAST_WORKERS),
+                )
+                for driver in self.evidence.driver_machines
+            ]
+        )
+        coefficients = self.draws.coefficients * iteration_factors(self.terms, runs.iteration_ratio)
+        return np.asarray(columns[self.draws.driver] * coefficients[:, None, :], dtype=np.float64)
+
+    def log_seconds(self, runs: Runs) -> tuple[FloatArray, FloatArray]:
+        """Mean and standard deviation of the logarithm of a single run's seconds, by draw and run: (k, q)."""
+        machines, scale, _ = runs.columns()
+        points = self.evidence.points
+        together = correlation(
+            coordinates(self.prior, machines=points.machines, scale=points.scale),
+            coordinates(self.prior, machines=machines, scale=scale),
+        )
+        residuals = self._residuals()
+        deviation, variance = np.zeros((2, len(residuals), len(machines)))
+        hypotheses = np.column_stack([self.draws.outside, self.draws.discrepancy, self.draws.noise])
+        for outside, discrepancy, noise in np.unique(hypotheses, axis=0):
+            these = (hypotheses == (outside, discrepancy, noise)).all(axis=1)
+            level = self.prior.discrepancy[discrepancy] ** 2
+            weights = self.evidence.precisions[outside, discrepancy, noise] @ (level * together)
+            deviation[these] = residuals[these] @ weights
+            left = level - (level * together * weights).sum(axis=0)
+            variance[these] = np.maximum(left, 0.0) + self.prior.noise[noise] ** 2
+        return np.log(self.parts(runs).sum(axis=-1)) + deviation, np.sqrt(variance)
+
+    def _residuals(self) -> FloatArray:
+        """What each draw's terms leave of the logarithms of the points' seconds, shape (k, n)."""
+        shares = self.evidence.columns[self.draws.driver] / self.evidence.reference[:, None]
+        explained = np.einsum("knp,kp->kn", shares, self.draws.coefficients)
+        return np.asarray(
+            self.evidence.deviations - np.log(np.maximum(explained, SMALLEST_SHARE)), dtype=np.float64
+        )
+
+
+# ---------------------------------------------------------------------------
+# Whether runs can be runs of one job at all, and if not, which of them is wrong.
+#
+# A run that ended many times too early, with exit code 0, is no noise: least squares would go through it
+# and
+# call the others disturbed. So before anything is weighed, the question is asked without any distribution:
+# by what factor is the nearest sum of terms off at the run that it describes worst? Real jobs stay far
+# below
+# `MOST_DISAGREEMENT`, also noisy ones and those that no term describes well. Above it, a run is wrong: the
+# one without which all others agree, if there is exactly one. Otherwise nobody can tell.
+
+
+MOST_DISAGREEMENT = 2.0
+"""The factor by which the nearest sum of terms may be off: two runs then differ by four times what any job
+explains."""
+
+MOST_DISAGREEMENT_OF_FEW = 1.5
+"""The same below `POINTS_TO_SUSPECT` points: terms go through few points easily, whatever their times."""
+
+CLEARLY_WORSE = 1.25
+"""Without one run the others agree; without any other they are off by this factor at least, and by three
+times as much on the logarithm: then it is that run."""
+
+TIGHT = 1e-6
+"""Relative: so near to the largest error, a point is one of those that determine it."""
+
+
+def wrong_points(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> NDArray[np.bool_]:
+    """The points that contradict the others, shape (n,); none where all agree.
+
+    A point of which more than one run tells is not wrong, however little the terms say of it: its runs took
+    the same time, or so many took another that it is no mistake.
+
+    Args:
+        points: n points.
+        terms: names of p terms.
+        prior: tells whether the driver may take a machine, and whether runs may be short of memory.
+
+    Raises:
+        FitError: points contradict each other, and it cannot be told which are wrong.
+    """
+    columns = [term_columns(terms, points, driver) for driver in driver_machines(points, prior)]
+    every = np.ones(len(points.seconds), dtype=bool)
+    if _agree(columns, points.seconds, every):
+        return ~every
+    suspects = _tight(columns, points.seconds)
+    wrong = _wrong_one(columns, points, suspects)
+    if wrong is not None:
+        is_told_twice = points.agreeing | points.divided
+        return np.asarray((np.arange(len(every)) == wrong) & ~is_told_twice, dtype=np.bool_)
+    for short_of_memory, _ in zip(memory_cuts(points), prior.memory_cut, strict=False):
+        if _decide(columns, points, ~short_of_memory):
+            return short_of_memory
+    raise contradiction(points, suspects or range(len(every)))
+
+
+def _wrong_one(columns: Sequence[FloatArray], points: Points, suspects: Sequence[int]) -> int | None:
+    """The suspect without whom the others agree; None where there is none, or where another may be it."""
+    if not suspects:
+        return None
+    left: list[tuple[float, int]] = []
+    for suspect in suspects:
+        rest = np.arange(len(points.seconds)) != suspect
+        left.append((disagreement([each[rest] for each in columns], points.seconds[rest]), suspect))
+    (least, wrong), *others = sorted(left)
+    if not _decide(columns, points, np.arange(len(points.seconds)) != wrong):
+        return None
+    clearly = max(CLEARLY_WORSE, least**3)
+    return wrong if all(each >= clearly for each, _ in others) else None
+
+
+def disagreement(columns: Sequence[FloatArray], seconds: FloatArray) -> float:
+    """The factor of `nearest`, for the driver's share that suits the points best."""
+    return min(nearest(each, seconds)[1] for each in columns)
+
+
+def _agree(columns: Sequence[FloatArray], seconds: FloatArray, which: NDArray[np.bool_]) -> bool:
+    """Whether the points can be runs of one job."""
+    is_few = which.sum() < POINTS_TO_SUSPECT
+    limit = MOST_DISAGREEMENT_OF_FEW if is_few else MOST_DISAGREEMENT
+    kept = [each[which] for each in columns]
+    # Any sum of terms that is near enough will do: least squares are ready a hundred times sooner.
+    if any(error <= limit for error in _errors_of_least_squares(kept, seconds[which])):
+        return True
+    return disagreement(kept, seconds[which]) <= limit
+
+
+def _errors_of_least_squares(columns: Sequence[FloatArray], seconds: FloatArray) -> Iterator[float]:
+    for each in columns:
+        shares = each / seconds[:, None]
+        explained = shares @ non_negative_least_squares(shares, np.ones(len(seconds)))
+        yield float(np.max(np.maximum(explained, 1.0 / np.maximum(explained, np.finfo(float).tiny))))
+
+
+def _decide(columns: Sequence[FloatArray], points: Points, rest: NDArray[np.bool_]) -> bool:
+    """Whether the rest of the points agree, and are enough to say so."""
+    is_enough = rest.sum() >= POINTS_LEFT and len(np.unique(points.machines[rest])) > 1
+    return bool(is_enough) and _agree(columns, points.seconds, rest)
+
+
+def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
+    """The points that keep the nearest sum of terms from being nearer: without another it would stay."""
+    tight: set[int] = set()
+    for each in columns:
+        coefficients, factor = nearest(each, seconds)
+        explained = each @ coefficients
+        errors = np.maximum(explained, np.finfo(float).tiny) / seconds
+        tight |= set(np.flatnonzero(np.maximum(errors, 1.0 / errors) >= factor * (1.0 - TIGHT)).tolist())
+    return sorted(tight)
+
+
+def contradiction(points: Points, suspects: Sequence[int]) -> FitError:
+    """The error that names the points which contradict others."""
+    named = "; ".join(
+        f"{points.machines[each]:g} machines, scale {points.scale[each]:g}, {points.seconds[each]:.4g} s"
+        for each in suspects
+    )
+    return FitError(
+        "The runs contradict each other: no sum of the model's terms comes near all of them. Wrong is one of "
+        f"these, as far as can be told: {named}.",
+        remedy="Look at them: a run that ended early or was held up says nothing of the job. Leave it out, "
+        "or observe it again; more runs tell a wrong one more surely.",
+    )
+
+
+# ---------------------------------------------------------------------------
+
+
+LEAST_POINTS = 3
+"""Fixed and spreading work go through any two points: only a third one says anything about them."""
+
+MOST_TERMS = 8
+"""Sets of terms double with each; with eight a fit takes about a second."""
+
+
+class TermAveraging:
+    """Run time as a sum of terms of which it is not known which there are.
+
+    Args:
+        terms: names of p terms over whose subsets to average; see `terms.DICTIONARY`.
+        prior: what is believed before the runs; None for `AveragingPrior()`.
+
+    Attributes:
+        coefficients_: after `fit`: mean seconds per unit of each term, shape (p,), none negative.
+        probabilities_: of each term to be part of the model, shape (p,).
+        driver_share_: the probability that one of the machines does no work.
+        noise_: mean relative standard deviation of a single run.
+        disturbed_: for each run the probability that it does not belong to the others, shape (runs,).
+        apart_: the runs that contradict the others so much that they were left out, shape (runs,).
+
+    Example:
+        A job with 10 s of fixed work and 200 s of work that spreads, observed on small samples:
+
+        >>> import numpy as np
+        >>> machines = np.array([1, 2, 4, 8, 2, 8])
+        >>> scale = np.array([0.1, 0.1, 0.1, 0.1, 0.05, 0.05])
+        >>> seconds = 10 + 200 * scale / machines
+        >>> averaging = TermAveraging().fit(machines=machines, scale=scale, seconds=seconds)
+        >>> bool(abs(averaging.predict(machines=16, scale=1.0)[0] / 22.5 - 1) < 0.1)
+        True
+        >>> low, high = averaging.interval(machines=16, scale=1.0, level=0.95)
+        >>> bool(low[0] < 22.5 < high[0])
+        True
+    """
+
+    coefficients_: FloatArray
+    probabilities_: FloatArray
+    driver_share_: float
+    noise_: float
+    disturbed_: FloatArray
+    apart_: NDArray[np.bool_]
+
+    def __init__(self, *, terms: Sequence[str] = DICTIONARY, prior: AveragingPrior | None = None) -> None:
+        self.terms = terms
+        self.prior = prior
+
+    def fit(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
+        """Weigh the hypotheses by the runs.
+
+        Args:
+            machines: the number of machines of each run, shape (n,).
+            scale: the share of the target input that each run read, shape (n,).
+            seconds: the time of each run, shape (n,); see `repetitions` for runs of one configuration.
+            workers: the machines that shared the work which spreads, shape (n,); by default all.
+
+        Raises:
+            InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
+            TooFewObservationsError: there are fewer than three distinct configurations.
+            FitError: all runs used the same number of machines, or they contradict each other.
+        """
+        points = self._points(machines, scale, seconds, workers)
+        if len(points.seconds) < LEAST_POINTS:
+            raise TooFewObservationsError(
+                f"{len(points.seconds)} distinct configurations say too little about a job.",
+                remedy=f"Observe at least {LEAST_POINTS} pairs of machines and scale, better 5 to 8.",
+            )
+        if len(np.unique(points.machines)) == 1:
+            raise FitError(
+                f"All runs used {points.machines[0]:g} machines: how the time changes with their number "
+                "cannot be told.",
+                remedy="Observe runs on at least one other number of machines.",
+            )
+        return self._fit(
+            points, wrong_points(points, check_terms(self.terms), self.prior or AveragingPrior())
+        )
+
+    def fit_undetermined(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
+        """Like `fit`, with whatever there is: what the runs leave open is as the prior has it.
+
+        Cross-validation needs it where one run is left out.
+        """
+        points = self._points(machines, scale, seconds, workers)
+        try:
+            wrong = wrong_points(points, check_terms(self.terms), self.prior or AveragingPrior())
+        except FitError:
+            wrong = np.zeros(len(points.seconds), dtype=bool)
+        return self._fit(points, wrong)
+
+    def predict(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """Median seconds of runs, shape (n,).
+
+        Args:
+            machines: n numbers of machines, or one for all runs.
+            scale: n shares of the target input, or one for all runs.
+            workers: the machines that share the work which spreads, likewise; by default all.
+            iteration_ratio: what all terms but the fixed one are multiplied by.
+
+        Raises:
+            FitError: the predictor has not been fitted.
+            InvalidParameterError: a value does not fit.
+        """
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        log_seconds, _ = self._fitted().log_seconds(runs)
+        return np.asarray(np.exp(np.median(log_seconds, axis=0)), dtype=np.float64)
+
+    def interval(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        level: float,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """Seconds that a single run lies between with probability `level`, shapes (n,).
+
+        The arguments are those of `predict`; `level` is between 0 and 1.
+        """
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        log_seconds, spreads = self._fitted().log_seconds(runs)
+        low, high = mixture_quantiles(log_seconds, spreads, two_sided(level))
+        return np.exp(low), np.exp(high)
+
+    def probability_within(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        limits: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """The probability that a single run takes no longer than `limits`, shape (n,).
+
+        `limits` are n times in seconds, above 0; the other arguments are those of `predict`.
+        """
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        log_seconds, spreads = self._fitted().log_seconds(runs)
+        return mixture_probabilities(log_seconds, spreads, np.log(np.asarray(limits, dtype=np.float64)))
+
+    def contributions(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """The seconds of each prediction that each term explains, shape (n, p); they add up to it.
+
+        The share of a term is its mean share over the draws. The arguments are those of `predict`.
+        """
+        runs = Runs(machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio)
+        parts = self._fitted().parts(runs)
+        shares = (parts / parts.sum(axis=-1, keepdims=True)).mean(axis=0)
+        predicted = self.predict(
+            machines=machines, scale=scale, workers=workers, iteration_ratio=iteration_ratio
+        )
+        return np.asarray(shares * predicted[:, None], dtype=np.float64)
+
+    def _points(
+        self, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike, workers: ArrayLike | None
+    ) -> Points:
+        names = check_terms(self.terms)
+        if len(names) > MOST_TERMS:
+            raise InvalidParameterError(
+                "terms", names, f"are {len(names)}", remedy=f"Average over at most {MOST_TERMS} terms."
+            )
+        asked = Runs(machines=machines, scale=scale, workers=workers)
+        machine_column, scale_column, worker_column = asked.columns()
+        seconds_column = seconds_of_runs(seconds, machine_column.size)
+        return merge_repetitions(
+            machines=machine_column, scale=scale_column, seconds=seconds_column, workers=worker_column
+        )
+
+    def _fit(self, points: Points, wrong: NDArray[np.bool_]) -> Self:
+        prior = self.prior or AveragingPrior()
+        self._posterior = Posterior(points.at(~wrong), terms=check_terms(self.terms), prior=prior)
+        evidence, draws = self._posterior.evidence, self._posterior.draws
+        self.coefficients_ = draws.coefficients.mean(axis=0)
+        self.probabilities_ = draws.included.mean(axis=0)
+        self.driver_share_ = float(evidence.driver_machines[draws.driver].mean())
+        self.noise_ = float(np.array(prior.noise)[draws.noise].mean())
+        disturbed = wrong.astype(np.float64)
+        disturbed[~wrong] = evidence.outside[draws.outside].mean(axis=0)
+        self.disturbed_, self.apart_ = disturbed[points.point_of_run], wrong[points.point_of_run]
+        return self
+
+    def _fitted(self) -> Posterior:
+        if not hasattr(self, "_posterior"):
+            raise FitError("This predictor has seen no runs yet.", remedy="Call fit first.")
+        return self._posterior

@@ -1,0 +1,504 @@
+"""How well each hypothesis about a job explains its runs.
+
+A hypothesis says which terms the job has, whether the driver takes one of the machines, which points
+do not belong to the others, how noisy runs are, and how far the job deviates from all terms. Given it,
+the logarithms of run times are (to first order around a reference fit) linear in the coefficients with
+Gaussian errors, so the coefficients' distribution and the probability of the runs have closed forms
+(Bishop, Pattern Recognition and Machine Learning, section 3.5). All hypotheses are reckoned at once,
+in arrays with one axis for each of the five questions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import NDArray
+
+from airflow_provider_ernest.documents import AveragingPrior
+from airflow_provider_ernest.numbers import FloatArray, IntArray
+from airflow_provider_ernest.prediction.regression import nearest, non_negative_least_squares
+from airflow_provider_ernest.prediction.terms import basis
+
+# ---------------------------------------------------------------------------
+# How a job may deviate from every sum of terms: smoothly, by some per cent, over doublings.
+#
+# A Gaussian process on the logarithm of the time, over the logarithms of machines and scale. Near the
+# runs that were made it takes up what the terms leave; away from them it returns to 0 with its full
+# standard deviation, so that intervals become wider outside the range of the observations.
+
+
+def coordinates(prior: AveragingPrior, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    """Configurations in units of the distances over which deviations change, shape (n, 2)."""
+    return np.column_stack([np.log2(machines) / prior.machines_octaves, np.log2(scale) / prior.scale_octaves])
+
+
+def correlation(these: FloatArray, those: FloatArray) -> FloatArray:
+    """How far the deviations at two sets of coordinates, (n, 2) and (q, 2), go together: shape (n, q)."""
+    distance_squared = ((these[:, None] - those[None]) ** 2).sum(axis=-1)
+    return np.asarray(np.exp(-0.5 * distance_squared), dtype=np.float64)
+
+
+# ---------------------------------------------------------------------------
+# Runs of the same configuration as one point: their median, so that a straggling one does no harm.
+#
+# Where they took now this time and now another, as with inputs of two shapes, the median is the time of
+# whichever came more often, and is far off at each of the others. Their mean on the logarithm is never that
+# far off.
+
+
+ALIKE = 1.25
+"""Runs of one configuration whose times differ by more did not do the same work, or were disturbed."""
+
+STRAGGLING_SHARE = 0.2
+"""Of the runs of one configuration, at either end, and one of them at least: so few may be disturbed ones."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Points:
+    """Distinct configurations that were run.
+
+    Attributes:
+        machines: shape (n,).
+        workers: the machines that shared the work which spreads, shape (n,).
+        scale: shape (n,).
+        seconds: medians over the repetitions, of divided ones their mean on the logarithm; shape (n,).
+        repetitions: how many runs each point stands for, shape (n,).
+        agreeing: whether the runs of a point took as long as one another; not of a single run. Shape (n,).
+        divided: whether they differ by more than `ALIKE` even without the fastest and the slowest
+            `STRAGGLING_SHARE` of them: then none is typical of them. Shape (n,).
+        point_of_run: for each run the position of its point, shape (runs,).
+    """
+
+    machines: FloatArray
+    workers: FloatArray
+    scale: FloatArray
+    seconds: FloatArray
+    repetitions: IntArray
+    agreeing: NDArray[np.bool_]
+    divided: NDArray[np.bool_]
+    point_of_run: IntArray
+
+    @property
+    def noise_factors(self) -> FloatArray:
+        """The standard deviation of each point's noise as a share of a single run's, squared.
+
+        With 1/sqrt(k) instead of 1/k for the median of k runs: runs one after the other on the same
+        machines share disturbances, so that they tell less than independent ones. Divided runs share none.
+        """
+        powers = np.where(self.divided, -1.0, -0.5)
+        return np.asarray(self.repetitions.astype(np.float64) ** powers, dtype=np.float64)
+
+    def at(self, which: NDArray[np.bool_]) -> Points:
+        """The points where the mask of shape (n,) is true, and the runs that they stand for."""
+        positions = np.cumsum(which) - 1
+        return replace(
+            self,
+            point_of_run=positions[self.point_of_run[which[self.point_of_run]]],
+            machines=self.machines[which],
+            workers=self.workers[which],
+            scale=self.scale[which],
+            seconds=self.seconds[which],
+            repetitions=self.repetitions[which],
+            agreeing=self.agreeing[which],
+            divided=self.divided[which],
+        )
+
+
+def merge_repetitions(
+    *, machines: FloatArray, scale: FloatArray, seconds: FloatArray, workers: FloatArray
+) -> Points:
+    """The distinct (machines, scale, workers) of runs, each array of shape (runs,), in ascending order."""
+    configurations, point_of_run, repetitions = np.unique(
+        np.column_stack([machines, scale, workers]), axis=0, return_inverse=True, return_counts=True
+    )
+    point_of_run = point_of_run.ravel()
+    of_points = [np.sort(seconds[point_of_run == point]) for point in range(len(configurations))]
+    return Points(
+        machines=configurations[:, 0],
+        scale=configurations[:, 1],
+        workers=configurations[:, 2],
+        seconds=np.array([_middle(times) for times in of_points]),
+        agreeing=np.array([len(times) > 1 and times[-1] <= ALIKE * times[0] for times in of_points]),
+        divided=np.array([_is_divided(times) for times in of_points]),
+        repetitions=repetitions,
+        point_of_run=point_of_run,
+    )
+
+
+def _is_divided(ascending: FloatArray) -> bool:
+    ends = max(1, int(STRAGGLING_SHARE * len(ascending)))
+    inner = ascending[ends:-ends]
+    return len(inner) > 1 and bool(inner[-1] > ALIKE * inner[0])
+
+
+def _middle(ascending: FloatArray) -> float:
+    middle = np.exp(np.log(ascending).mean()) if _is_divided(ascending) else np.median(ascending)
+    return float(middle)
+
+
+# ---------------------------------------------------------------------------
+# Which of the points may not belong to the others: short of memory, or disturbed.
+
+
+POINTS_LEFT = 4
+"""Points that must be left in the common regime: from fewer nothing can be told apart."""
+
+POINTS_TO_SUSPECT = 6
+"""With fewer points a single one cannot be told from the shape of the whole."""
+
+SUSPECTS = 2
+"""How many single points are suspected."""
+
+MIN_SECONDS_SHARE = 1e-9
+
+
+def suspicions(
+    points: Points, columns: FloatArray, prior: AveragingPrior
+) -> tuple[list[NDArray[np.bool_]], FloatArray]:
+    """The sets of points that may not belong to the others, with their prior probabilities.
+
+    The first set is empty. Then come the points with the most data for each machine (and those with
+    the two most): where memory runs short, time grows out of proportion. Last come the single points
+    that the others predict worst.
+
+    Args:
+        points: n points.
+        columns: their term values, shape (n, p).
+        prior: gives the probabilities.
+
+    Returns:
+        h masks of shape (n,), and the probabilities, shape (h,), with sum 1.
+    """
+    none = np.zeros(len(points.seconds), dtype=bool)
+    sets, probabilities = [none], [0.0]
+    for mask, probability in zip(memory_cuts(points), prior.memory_cut, strict=False):
+        if probability > 0:
+            sets.append(mask)
+            probabilities.append(probability)
+    for suspect in _conspicuous(points.seconds, columns) if prior.disturbed_run > 0 else []:
+        sets.append(np.arange(len(none)) == suspect)
+        probabilities.append(prior.disturbed_run)
+    probabilities[0] = max(1.0 - sum(probabilities), 0.05)
+    return sets, np.array(probabilities) / sum(probabilities)
+
+
+def memory_cuts(points: Points) -> list[NDArray[np.bool_]]:
+    """The points with the most data for each machine, then those with the two most, and so on."""
+    load = (points.scale / points.machines).round(12)
+    levels = np.unique(load)[::-1]
+    masks = [load >= levels[cut] for cut in range(len(levels) - 2)]
+    return [mask for mask in masks if (~mask).sum() >= POINTS_LEFT]
+
+
+def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
+    """The points with the largest relative errors when they are predicted from the others."""
+    count = len(seconds)
+    if count < POINTS_TO_SUSPECT:
+        return []
+    errors = np.empty(count)
+    for left_out in range(count):
+        rest = np.arange(count) != left_out
+        coefficients = non_negative_least_squares(columns[rest] / seconds[rest, None], np.ones(count - 1))
+        predicted = max(float(columns[left_out] @ coefficients), MIN_SECONDS_SHARE * seconds[left_out])
+        errors[left_out] = abs(np.log(seconds[left_out] / predicted))
+    return [int(position) for position in np.argsort(-errors, kind="stable")[:SUSPECTS]]
+
+
+# ---------------------------------------------------------------------------
+
+
+OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})
+"""Terms that no job consists of: a run does something besides."""
+
+LEAST_WORKERS = 0.5
+"""Where one machine has the driver and works too, its work is not done by nobody."""
+
+REFINEMENTS = 4
+
+USUAL_ERROR = 0.2
+"""Of a run from the reference, on the logarithm: beyond it a run begins to count less."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Evidence:
+    """The hypotheses with their probabilities, coefficients and errors.
+
+    The axes are: d driver shares, r sets of points that do not belong to the others, g levels of
+    discrepancy, k levels of noise, t subsets of the terms; n points, p terms.
+
+    Attributes:
+        points: the n points.
+        driver_machines: machines that the driver takes, shape (d,).
+        outside: the sets of points, shape (r, n).
+        subsets: which terms are in, shape (t, p).
+        log_probabilities: of the runs together with the hypothesis, without the factor for the
+            coefficients not being negative; shape (d, r, g, k, t).
+        means: of the scaled coefficients, shape (d, r, g, k, t, p).
+        factors: Cholesky factors of their precisions, shape (d, r, g, k, t, p, p).
+        lengths: what the coefficients were scaled with, shape (d, p).
+        reference: seconds of the reference fit, shape (n,).
+        deviations: logarithms of seconds over reference, shape (n,).
+        precisions: inverse covariances of the errors, shape (r, g, k, n, n).
+        columns: the terms' values at the points, shape (d, n, p).
+    """
+
+    points: Points
+    driver_machines: FloatArray
+    outside: NDArray[np.bool_]
+    subsets: NDArray[np.bool_]
+    log_probabilities: FloatArray
+    means: FloatArray
+    factors: FloatArray
+    lengths: FloatArray
+    reference: FloatArray
+    deviations: FloatArray
+    precisions: FloatArray
+    columns: FloatArray
+
+
+def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
+    """Reckon all hypotheses for the points.
+
+    Args:
+        points: n points, at least one.
+        terms: names of p terms.
+        prior: see `AveragingPrior`.
+    """
+    drivers = driver_machines(points, prior)
+    columns = [term_columns(terms, points, driver) for driver in drivers]
+    reference = _reference(columns[-1], points.seconds)
+    deviations = np.log(points.seconds / reference)
+    outside, outside_probabilities = suspicions(points, columns[-1], prior)
+    precisions, log_determinants = _errors(points, np.array(outside), prior)
+    subsets, log_subsets = _subsets(terms, prior)
+    parts = [
+        _posterior(column / reference[:, None], 1.0 + deviations, precisions, subsets, terms, prior)
+        for column in columns
+    ]
+    likelihoods, means, factors, lengths = (np.array(part) for part in zip(*parts, strict=True))
+    shares = np.array([prior.driver_share if driver else 1 - prior.driver_share for driver in drivers])
+    log_prior = (
+        np.log(shares / shares.sum())[:, None, None, None, None]
+        + np.log(outside_probabilities)[:, None, None, None]
+        + _log_weights(prior.discrepancy_weights)[:, None, None]
+        + _log_weights(prior.noise_weights)[:, None]
+        + log_subsets
+    )
+    return Evidence(
+        points=points,
+        driver_machines=drivers,
+        outside=np.array(outside),
+        subsets=subsets,
+        log_probabilities=likelihoods - log_determinants[..., None] + log_prior,
+        means=means,
+        factors=factors,
+        lengths=lengths,
+        reference=reference,
+        deviations=deviations,
+        precisions=precisions,
+        columns=np.array(columns),
+    )
+
+
+def term_columns(terms: tuple[str, ...], points: Points, driver_machines: float) -> FloatArray:
+    """The terms' values at the points where the driver takes so many machines, shape (n, p)."""
+    workers = np.maximum(points.workers - driver_machines, LEAST_WORKERS)
+    return basis(terms, machines=points.machines, scale=points.scale, workers=workers)
+
+
+def driver_machines(points: Points, prior: AveragingPrior) -> FloatArray:
+    """The numbers of machines that the driver may take; none where a run had a single machine."""
+    if prior.driver_share == 0 or points.machines.min() < 2:
+        return np.array([0.0])
+    return np.array([1.0]) if prior.driver_share == 1 else np.array([0.0, 1.0])
+
+
+def _reference(columns: FloatArray, seconds: FloatArray) -> FloatArray:
+    """Times about which the logarithm is made linear: a non-negative fit, so that noise does not weigh.
+
+    Dividing by the measured seconds instead would make long runs weigh less for being long by chance.
+    Runs far from the fit count less and less: one that took five times as long must not draw the
+    reference away from the others, whose logarithms would then be bent.
+    """
+    reference, weights = seconds, np.ones_like(seconds)
+    errors = np.zeros_like(seconds)
+    for _ in range(1 + REFINEMENTS):
+        rows = columns * (weights / reference)[:, None]
+        coefficients = non_negative_least_squares(rows, weights * (1.0 + errors))
+        reference = np.maximum(columns @ coefficients, 0.05 * seconds)
+        errors = np.log(seconds / reference)
+        weights = 1.0 / np.sqrt(1.0 + (errors / USUAL_ERROR) ** 2)
+    return np.asarray(reference, dtype=np.float64)
+
+
+def _errors(
+    points: Points, outside: NDArray[np.bool_], prior: AveragingPrior
+) -> tuple[FloatArray, FloatArray]:
+    """Inverse covariances of the points' errors, (r, g, k, n, n), and half their log-determinants."""
+    where = coordinates(prior, machines=points.machines, scale=points.scale)
+    discrepancy = np.array(prior.discrepancy)[None, :, None, None, None] ** 2 * correlation(where, where)
+    noise = points.noise_factors * np.array(prior.noise)[:, None] ** 2
+    apart = (outside * prior.disturbed_spread**2)[:, None, None, :]
+    covariances = (noise + apart)[..., None] * np.eye(len(where)) + discrepancy
+    diagonal = np.diagonal(np.linalg.cholesky(covariances), axis1=-2, axis2=-1)
+    return np.linalg.inv(covariances), np.log(diagonal).sum(axis=-1)
+
+
+def _subsets(terms: tuple[str, ...], prior: AveragingPrior) -> tuple[NDArray[np.bool_], FloatArray]:
+    """All sets of terms that a job can consist of, shape (t, p), and their log prior probabilities, (t,)."""
+    work = np.array([term not in OVERHEADS for term in terms])
+    if not work.any():
+        work[:] = True
+    every = np.array(list(product([False, True], repeat=len(terms))))
+    subsets = every[(every & work).any(axis=1)]
+    inclusion = np.array([prior.belief_in(term).probability for term in terms])
+    return subsets, np.where(subsets, np.log(inclusion), np.log1p(-inclusion)).sum(axis=1)
+
+
+def _posterior(
+    rows: FloatArray,
+    values: FloatArray,
+    precisions: FloatArray,
+    subsets: NDArray[np.bool_],
+    terms: tuple[str, ...],
+    prior: AveragingPrior,
+) -> tuple[FloatArray, ...]:
+    """Log likelihoods (r, g, k, t), means (r, g, k, t, p), factors (r, g, k, t, p, p) and lengths (p,).
+
+    Args:
+        rows: the terms as shares of the reference time, shape (n, p).
+        values: the times as such shares, shape (n,).
+        precisions: see `_errors`.
+        subsets: see `_subsets`.
+        terms: names of the p terms.
+        prior: gives the widths of the coefficients' distribution.
+    """
+    lengths = np.sqrt((rows**2).mean(axis=0))
+    lengths = np.where(lengths > 0, lengths, 1.0)
+    scaled = rows / lengths
+    seconds = np.array([prior.belief_in(term).largest_seconds or np.inf for term in terms])
+    widths = np.minimum(prior.largest_share, seconds * lengths)
+    together = subsets[:, :, None] & subsets[:, None, :]
+    information = (scaled.T @ precisions @ scaled)[..., None, :, :] * together
+    # Terms that are out get a precision of 1 of their own, which changes neither mean nor determinant.
+    information += np.where(subsets, widths**-2.0, 1.0)[:, :, None] * np.eye(len(terms))
+    weighted = precisions @ values
+    pull = (weighted @ scaled)[..., None, :] * subsets
+    factors = np.asarray(np.linalg.cholesky(information), dtype=np.float64)
+    means = np.linalg.solve(information, pull[..., None])[..., 0]
+    likelihoods = (
+        0.5 * (pull * means).sum(axis=-1)
+        - 0.5 * (weighted @ values)[..., None]
+        - np.log(np.diagonal(factors, axis1=-2, axis2=-1)).sum(axis=-1)
+        # The half-normal prior of each term that is in: twice the normal one's density.
+        + (subsets * np.log(2.0 / widths)).sum(axis=1)
+    )
+    result = (likelihoods, means, factors, lengths)
+    return tuple(np.asarray(each, dtype=np.float64) for each in result)
+
+
+def _log_weights(weights: tuple[float, ...]) -> FloatArray:
+    values = np.array(weights)
+    return np.asarray(np.log(values / values.sum()), dtype=np.float64)
+
+
+# ---------------------------------------------------------------------------
+# Draws from the weighted hypotheses: coefficients that are not negative, each with its hypothesis.
+
+
+DRAWS = 500
+"""Kept draws: the error from drawing is a twentieth of the uncertainty that is drawn from."""
+
+BATCH = 3_000
+BATCHES = 8
+SEED = 0
+"""The same runs always give the same model."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Draws:
+    """k draws of coefficients with the hypotheses that they come from.
+
+    Attributes:
+        driver: position of the number of machines that the driver takes, shape (k,).
+        outside: position of the set of points that do not belong to the others, shape (k,).
+        discrepancy: position of the level of discrepancy, shape (k,).
+        noise: position of the level of noise, shape (k,).
+        coefficients: seconds per unit of each term, shape (k, p), none negative.
+        included: which terms are in, shape (k, p).
+    """
+
+    driver: IntArray
+    outside: IntArray
+    discrepancy: IntArray
+    noise: IntArray
+    coefficients: FloatArray
+    included: FloatArray
+
+
+def draw(evidence: Evidence) -> Draws:
+    """Draw hypotheses by their weights, then coefficients; keep those of which none is negative.
+
+    Rejecting negative coefficients after the draw gives each hypothesis its weight exactly: those
+    that would need negative terms are rejected as often as that is so.
+    """
+    shape = evidence.log_probabilities.shape
+    flat = evidence.log_probabilities.ravel()
+    weights = np.exp(flat - flat.max())
+    cumulated = np.cumsum(weights / weights.sum())
+    terms = evidence.subsets.shape[1]
+    means = evidence.means.reshape(-1, terms)
+    factors = evidence.factors.reshape(-1, terms, terms)
+    generator = np.random.default_rng(SEED)
+    chosen: list[IntArray] = []
+    drawn: list[FloatArray] = []
+    for _ in range(BATCHES):
+        positions, scaled = _batch(generator, cumulated, means, factors)
+        scaled = np.where(evidence.subsets[positions % len(evidence.subsets)], scaled, 0.0)
+        accepted = (scaled >= 0).all(axis=1)
+        chosen.append(positions[accepted])
+        drawn.append(scaled[accepted])
+        if sum(map(len, chosen)) >= DRAWS:
+            break
+    if not any(map(len, chosen)):
+        chosen.append(positions)
+        drawn.append(_near_all(generator, evidence, positions))
+    every = np.concatenate(chosen)
+    kept = np.linspace(0, len(every) - 1, DRAWS).astype(np.int64)
+    driver, outside, discrepancy, noise, subset = np.unravel_index(every[kept], shape)
+    return Draws(
+        driver=driver,
+        outside=outside,
+        discrepancy=discrepancy,
+        noise=noise,
+        coefficients=np.concatenate(drawn)[kept] / evidence.lengths[driver],
+        included=evidence.subsets[subset].astype(np.float64),
+    )
+
+
+def _near_all(generator: np.random.Generator, evidence: Evidence, positions: IntArray) -> FloatArray:
+    """Scaled coefficients where the runs contradict every hypothesis so much that all need negative terms.
+
+    Those of the sum of terms that is off least at the run that it describes worst, as uncertain as it is off.
+    """
+    scaled, log_factors = [], []
+    for columns, lengths in zip(evidence.columns, evidence.lengths, strict=True):
+        coefficients, factor = nearest(columns, evidence.points.seconds)
+        scaled.append(coefficients * lengths)
+        log_factors.append(np.log(factor))
+    driver, *_ = np.unravel_index(positions, evidence.log_probabilities.shape)
+    spreads = np.array(log_factors)[driver] * generator.standard_normal(len(positions))
+    return np.asarray(np.array(scaled)[driver] * np.exp(spreads)[:, None], dtype=np.float64)
+
+
+def _batch(
+    generator: np.random.Generator, cumulated: FloatArray, means: FloatArray, factors: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Hypotheses in the proportion of their weights, and scaled coefficients drawn from each."""
+    quantiles = (np.arange(BATCH) + generator.random()) / BATCH
+    positions = np.minimum(np.searchsorted(cumulated, quantiles), len(cumulated) - 1)
+    normals = generator.standard_normal((BATCH, means.shape[1], 1))
+    deviations = np.linalg.solve(np.swapaxes(factors[positions], 1, 2), normals)[..., 0]
+    return positions, means[positions] + deviations

@@ -1,0 +1,527 @@
+"""OptEx: a closed form for the time of a Spark job from a profile of its phases.
+
+After Sidhanta, Golab, Mukhopadhyay, "OptEx: A Deadline-Aware Cost Optimization Model for Spark"
+(CCGrid 2016, arXiv:1603.07936). On n machines, with `iter` iterations on an input of size s::
+
+    T = Tinit + Tprep + n*iter*C + iter*B/n + A*s/n
+
+    C = coeff * Tvs_baseline        sharing variables with one machine for one iteration
+    B = sum of the M_k              the unit tasks of one iteration, one after the other
+    A = cf_commn * Tcommn_baseline / s_baseline     communication for one unit of input
+
+Sharing grows with the machines, computation and communication shrink: T is lowest at
+``n = sqrt((iter*B + A*s) / (iter*C))``.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import median
+from typing import Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from airflow_provider_ernest.documents import Observation, ProfileRecord
+from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.numbers import (
+    FloatArray,
+    machines_and_scale,
+    number_not_negative,
+    positive_column,
+    positive_number,
+    seconds_of_runs,
+    whole_number,
+)
+from airflow_provider_ernest.prediction.regression import non_negative_least_squares, undetermined_terms
+from airflow_provider_ernest.run_profile import PhaseSeconds
+
+REGRESSORS = ("1", "iterations*machines", "iterations/machines", "scale/machines")
+"""The columns of the closed form; their coefficients are Tinit + Tprep, C, B and A."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobProfile(Document):
+    """What OptEx knows of a job on one type of machine.
+
+    Attributes:
+        initialisation_seconds: Tinit; starting the application.
+        preparation_seconds: Tprep; preparing the job, before its tasks start.
+        baseline_variable_sharing_seconds: Tvs baseline; measured with one machine and one iteration.
+        variable_sharing_coefficient: coeff; how the job's sharing compares with the baseline.
+        baseline_communication_seconds: Tcommn baseline; on one machine with `baseline_scale`.
+        communication_coefficient: cf_commn; how the job's communication compares with the baseline.
+        unit_task_seconds: M_k, of each unit task that an iteration is made of.
+        baseline_unit_tasks: n_unit baseline, how many unit tasks an iteration has; by default as many
+            as `unit_task_seconds` has. Given, the two must agree.
+        baseline_scale: s baseline, the input that the baseline was measured with, in the unit of
+            `scale` (a share of the target input).
+    """
+
+    initialisation_seconds: float
+    preparation_seconds: float
+    baseline_variable_sharing_seconds: float
+    baseline_communication_seconds: float
+    unit_task_seconds: tuple[float, ...]
+    variable_sharing_coefficient: float = 1.0
+    communication_coefficient: float = 1.0
+    baseline_unit_tasks: int | None = None
+    baseline_scale: float = 1.0
+
+    def __post_init__(self) -> None:
+        """Refuse NaN, negative times, and a number of unit tasks that is not that of their times."""
+        for name in (
+            "initialisation_seconds",
+            "preparation_seconds",
+            "baseline_variable_sharing_seconds",
+            "baseline_communication_seconds",
+            "variable_sharing_coefficient",
+            "communication_coefficient",
+        ):
+            number_not_negative(name, getattr(self, name))
+        for index, seconds in enumerate(self.unit_task_seconds):
+            number_not_negative(f"unit_task_seconds[{index}]", seconds)
+        positive_number("baseline_scale", self.baseline_scale)
+        if self.baseline_unit_tasks not in (None, len(self.unit_task_seconds)):
+            raise InvalidParameterError(
+                "baseline_unit_tasks",
+                self.baseline_unit_tasks,
+                f"is not the number of unit_task_seconds, {len(self.unit_task_seconds)}",
+                remedy="Give the time of each unit task.",
+            )
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """Seconds per unit of each of `REGRESSORS`, shape (4,): Tinit + Tprep, C, B, A."""
+        return np.array(
+            [
+                self.initialisation_seconds + self.preparation_seconds,
+                self.variable_sharing_coefficient * self.baseline_variable_sharing_seconds,
+                sum(self.unit_task_seconds),
+                self.communication_coefficient * self.baseline_communication_seconds / self.baseline_scale,
+            ]
+        )
+
+
+def phases(
+    profile: JobProfile,
+    *,
+    machines: int,
+    iterations: int = 1,
+    scale: float = 1.0,
+    total_speed: float | None = None,
+) -> PhaseSeconds:
+    """The seconds of each phase of a run; they add up to `predict`.
+
+    Args:
+        profile: the job's profile.
+        machines: the number of machines.
+        iterations: the number of iterations.
+        scale: the input, in the unit of the profile's `baseline_scale`.
+        total_speed: the machines' speeds added up, relative to the type that was profiled; by default
+            `machines`. What spreads over the machines is divided by it.
+
+    Raises:
+        InvalidParameterError: a value does not fit.
+    """
+    machines = whole_number("machines", machines)
+    iterations = whole_number("iterations", iterations)
+    scale = positive_number("scale", scale)
+    speed = float(machines) if total_speed is None else positive_number("total_speed", total_speed)
+    _, sharing, computation, communication = profile.coefficients.tolist()
+    return PhaseSeconds(
+        initialisation_seconds=profile.initialisation_seconds,
+        preparation_seconds=profile.preparation_seconds,
+        variable_sharing_seconds=machines * iterations * sharing,
+        computation_seconds=iterations * computation / speed,
+        communication_seconds=communication * scale / speed,
+    )
+
+
+def predict(
+    profile: JobProfile, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: ArrayLike = 1
+) -> FloatArray:
+    """Seconds of n runs, shape (n,).
+
+    Args:
+        profile: the job's profile.
+        machines: n numbers of machines, or one for all runs.
+        scale: n inputs, or one, in the unit of the profile's `baseline_scale`.
+        iterations: n numbers of iterations, or one.
+
+    Raises:
+        InvalidParameterError: a value does not fit, or the lengths differ.
+    """
+    rows = regressors(machines=machines, scale=scale, iterations=iterations)
+    return np.asarray(rows @ profile.coefficients, dtype=np.float64)
+
+
+def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) -> FloatArray:
+    """The values of `REGRESSORS` for n runs, shape (n, 4).
+
+    Raises:
+        InvalidParameterError: a value does not fit, or the lengths differ.
+    """
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    iteration_column = positive_column("iterations", iterations, minimum=1.0)
+    try:
+        columns = np.broadcast_arrays(machine_column, scale_column, iteration_column)
+    except ValueError as error:
+        raise InvalidParameterError(
+            "iterations",
+            iteration_column.tolist(),
+            f"has {iteration_column.size} values for {machine_column.size} runs",
+            remedy="Pass the iterations of each run, or a single number.",
+        ) from error
+    count, size, repeated = columns
+    return np.column_stack([np.ones_like(count), repeated * count, repeated / count, size / count])
+
+
+# ---------------------------------------------------------------------------
+# The profile of OptEx (see `optex`) from runs: from their measured phases, or from their times alone.
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredRun(Document):
+    """A run of which the seconds of each phase are known, from its event log for instance."""
+
+    machines: int
+    phases: PhaseSeconds
+    scale: float = 1.0
+    iterations: int = 1
+
+    def __post_init__(self) -> None:
+        """Refuse runs on no machine, without input or iterations."""
+        whole_number("machines", self.machines)
+        whole_number("iterations", self.iterations)
+        positive_number("scale", self.scale)
+
+
+def profile_from_phases(runs: Sequence[MeasuredRun]) -> JobProfile:
+    """The profile of a job whose phases were measured; a single run determines it.
+
+    Each constant is the median over the runs, so that one disturbed run among several does no harm.
+    The baseline is one machine with the largest input measured.
+
+    Raises:
+        TooFewObservationsError: there is no run.
+    """
+    if not runs:
+        raise TooFewObservationsError("No run gives no profile.", remedy="Measure at least one run.")
+    baseline_scale = max(run.scale for run in runs)
+    return JobProfile(
+        initialisation_seconds=median(run.phases.initialisation_seconds for run in runs),
+        preparation_seconds=median(run.phases.preparation_seconds for run in runs),
+        baseline_variable_sharing_seconds=median(
+            run.phases.variable_sharing_seconds / (run.machines * run.iterations) for run in runs
+        ),
+        baseline_communication_seconds=baseline_scale
+        * median(run.phases.communication_seconds * run.machines / run.scale for run in runs),
+        unit_task_seconds=(
+            median(run.phases.computation_seconds * run.machines / run.iterations for run in runs),
+        ),
+        baseline_scale=baseline_scale,
+    )
+
+
+def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
+    """The profile of a job of which only whole run times are known; see `OptexRegression.fit`."""
+    return (
+        OptexRegression()
+        .fit(
+            machines=[run.machines for run in observations],
+            scale=[run.scale for run in observations],
+            iterations=[run.iterations or 1 for run in observations],
+            seconds=[run.seconds for run in observations],
+        )
+        .profile_
+    )
+
+
+class OptexRegression:
+    """The closed form fitted to whole run times: non-negative, errors relative to each run's time.
+
+    Run times do not tell Tinit from Tprep: the profile has their sum as `initialisation_seconds`.
+
+    Attributes:
+        profile_: after `fit`: the profile; its scales are those that were passed.
+    """
+
+    profile_: JobProfile
+
+    def fit(
+        self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike, iterations: ArrayLike = 1
+    ) -> Self:
+        """Estimate the profile.
+
+        Args:
+            machines: the number of machines of each run, shape (n,).
+            scale: the input of each run, shape (n,).
+            seconds: the time of each run, shape (n,).
+            iterations: the iterations of each run, shape (n,), or one number for all.
+
+        Raises:
+            InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
+            TooFewObservationsError: there are fewer runs than constants.
+            FitError: the runs cannot tell some of the phases apart; the message says which.
+        """
+        rows = regressors(machines=machines, scale=scale, iterations=iterations)
+        if len(rows) < len(REGRESSORS):
+            raise TooFewObservationsError(
+                f"{len(rows)} observations cannot determine the {len(REGRESSORS)} constants of OptEx.",
+                remedy=f"Observe at least {len(REGRESSORS)} runs, better {len(REGRESSORS) + 2}, or measure "
+                "the phases of one run (profile_from_phases).",
+            )
+        undetermined = undetermined_terms(rows, REGRESSORS)
+        if undetermined:
+            varied = [
+                f"{name} ({np.unique(column).size} different)"
+                for name, column in (("machines", machines), ("scale", scale), ("iterations", iterations))
+            ]
+            listed = ", ".join(f'"{name}"' for name in undetermined)
+            raise FitError(
+                f"The {len(rows)} observations cannot tell the terms {listed} of OptEx apart.",
+                remedy=f"Vary {', '.join(varied)}: at least 3 numbers of machines, and scale or iterations "
+                "independently of them.",
+            )
+        return self.fit_undetermined(machines=machines, scale=scale, seconds=seconds, iterations=iterations)
+
+    def fit_undetermined(
+        self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike, iterations: ArrayLike = 1
+    ) -> Self:
+        """Like `fit`, where the runs need not determine the constants: others may fit as well."""
+        rows = regressors(machines=machines, scale=scale, iterations=iterations)
+        if not len(rows):
+            raise TooFewObservationsError("There is no run.", remedy="Observe at least one run.")
+        column = seconds_of_runs(seconds, len(rows))
+        solution = non_negative_least_squares(rows / column[:, None], np.ones(len(rows)))
+        fixed, sharing, computation, communication = solution.tolist()
+        self.profile_ = JobProfile(
+            initialisation_seconds=fixed,
+            preparation_seconds=0.0,
+            baseline_variable_sharing_seconds=sharing,
+            baseline_communication_seconds=communication,
+            unit_task_seconds=(computation,),
+        )
+        return self
+
+    def predict(self, *, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike = 1) -> FloatArray:
+        """Seconds of n runs, shape (n,); see `predict`.
+
+        Raises:
+            FitError: the regression has not been fitted.
+            InvalidParameterError: a value does not fit.
+        """
+        if not hasattr(self, "profile_"):
+            raise FitError("This regression has no profile yet.", remedy="Call fit first.")
+        return predict(self.profile_, machines=machines, scale=scale, iterations=iterations)
+
+
+# ---------------------------------------------------------------------------
+# Job profiles by category, from the phases that event logs tell (OptEx, section 4).
+#
+# The paper profiles one representative job of each category (SQL, streaming, MLlib, GraphX) once, and takes
+# its profile for every job of that category. Here the representative is the job whose phases are most like
+# those of the category's others; a new job needs one run, and gets the representative's profile scaled to
+# it.
+#
+# The closed form has a job's unit tasks as given. Here they are those of the profile's `baseline_scale`,
+# and
+# more input means as many times more of them (`at_scale`), or else a sample would foretell nothing.
+
+
+@dataclass(frozen=True, kw_only=True)
+class CategoryProfile(Document):
+    """What is known of all jobs of a category on one type of machine.
+
+    Attributes:
+        category: see `run_profile`.
+        instance_type: the machines' type.
+        representative_job: the job whose phases are most like those of the others.
+        profile: of it; its `baseline_scale` is the input that its unit tasks are those of.
+        phase_shares: of its time, on `reference_machines` and its largest input.
+        reference_machines: on which the jobs were compared: in the middle of those that they ran on.
+        distances: of each job to the representative: the share of the time, 0..1, that would have to move to
+            other phases.
+        profile_ids: of the representative's runs.
+    """
+
+    category: str
+    instance_type: str
+    representative_job: str
+    profile: JobProfile
+    phase_shares: PhaseSeconds
+    reference_machines: int
+    distances: dict[str, float]
+    profile_ids: tuple[str, ...] = ()
+
+    @property
+    def jobs(self) -> tuple[str, ...]:
+        """The category's jobs, the most alike first."""
+        return tuple(sorted(self.distances, key=lambda job: (self.distances[job], job)))
+
+
+def measured_run(record: ProfileRecord) -> MeasuredRun:
+    """A run whose phases its event log told."""
+    profile = record.profile
+    return MeasuredRun(
+        machines=profile.machines,
+        phases=profile.phases,
+        scale=profile.scale,
+        iterations=profile.iterations or 1,
+    )
+
+
+def job_profile(runs: Sequence[MeasuredRun]) -> JobProfile:
+    """The profile of one job; its unit tasks are those of the largest input that it read.
+
+    Raises:
+        TooFewObservationsError: there is no run.
+    """
+    if not runs:
+        raise TooFewObservationsError("No run gives no profile.", remedy="Run the job once.")
+    largest = max(run.scale for run in runs)
+    return profile_from_phases([_with_tasks_of(run, largest) for run in runs])
+
+
+def at_scale(profile: JobProfile, scale: float) -> JobProfile:
+    """The profile for another input: so many times as many unit tasks.
+
+    Args:
+        profile: its unit tasks are those of its `baseline_scale`.
+        scale: the input, in the same unit.
+
+    Raises:
+        InvalidParameterError: the scale is not above 0.
+    """
+    ratio = positive_number("scale", scale) / profile.baseline_scale
+    return replace(profile, unit_task_seconds=tuple(ratio * seconds for seconds in profile.unit_task_seconds))
+
+
+def predicted_phases(
+    profile: JobProfile, *, machines: int, scale: float = 1.0, iterations: int = 1
+) -> PhaseSeconds:
+    """The seconds of each phase of a run on another input, start-up among them.
+
+    Raises:
+        InvalidParameterError: a value does not fit.
+    """
+    return phases(at_scale(profile, scale), machines=machines, iterations=iterations, scale=scale)
+
+
+def category_profiles(records: Sequence[ProfileRecord]) -> tuple[CategoryProfile, ...]:
+    """The profiles of all categories and types of machines that there are runs of, in their order.
+
+    Args:
+        records: profiles of runs, of any jobs; those without phases are passed over.
+    """
+    groups: dict[tuple[str, str], list[ProfileRecord]] = defaultdict(list)
+    for record in records:
+        if record.profile.phases.total_seconds > 0:
+            groups[record.profile.category, record.instance_type].append(record)
+    return tuple(
+        _category_profile(category, instance_type, groups[category, instance_type])
+        for category, instance_type in sorted(groups)
+    )
+
+
+def profile_of_category(
+    profiles: Sequence[CategoryProfile], *, category: str, instance_type: str
+) -> CategoryProfile | None:
+    """The profile of a category on a type of machine; None where there is none."""
+    for profile in profiles:
+        if (profile.category, profile.instance_type) == (category, instance_type):
+            return profile
+    return None
+
+
+def scaled_to_run(
+    category: CategoryProfile, *, seconds: float, machines: int, scale: float = 1.0, iterations: int = 1
+) -> JobProfile:
+    """The profile of a new job of a category, of which one run's time is known.
+
+    Starting and preparing take what they took the representative: they are the cluster's, not the job's. What
+    is left of the run's time is shared out as the representative's is. Where the run's own phases are known,
+    `job_profile` is better.
+
+    Args:
+        category: of the job.
+        seconds: of the run, start-up included.
+        machines: that it ran on.
+        scale: that it read.
+        iterations: that it made.
+
+    Raises:
+        InvalidParameterError: a value does not fit.
+    """
+    seconds = positive_number("seconds", seconds)
+    whole_number("machines", machines)
+    known = predicted_phases(category.profile, machines=machines, scale=scale, iterations=iterations)
+    fixed = known.initialisation_seconds + known.preparation_seconds
+    spread = known.total_seconds - fixed
+    profile = category.profile
+    if spread <= 0 or seconds <= fixed:
+        # A run shorter than the representative's start, or a representative that does nothing else.
+        return _times(profile, seconds / known.total_seconds, fixed_too=True)
+    return _times(profile, (seconds - fixed) / spread)
+
+
+def _times(profile: JobProfile, factor: float, *, fixed_too: bool = False) -> JobProfile:
+    """The profile of a job that takes so many times as long; coeff and cf_commn are for that in the paper."""
+    fixed = factor if fixed_too else 1.0
+    return replace(
+        profile,
+        initialisation_seconds=fixed * profile.initialisation_seconds,
+        preparation_seconds=fixed * profile.preparation_seconds,
+        variable_sharing_coefficient=factor * profile.variable_sharing_coefficient,
+        communication_coefficient=factor * profile.communication_coefficient,
+        unit_task_seconds=tuple(factor * seconds for seconds in profile.unit_task_seconds),
+    )
+
+
+def _with_tasks_of(run: MeasuredRun, scale: float) -> MeasuredRun:
+    """The run with the computation of as many unit tasks as that input makes."""
+    computed = replace(run.phases, computation_seconds=run.phases.computation_seconds * scale / run.scale)
+    return replace(run, phases=computed)
+
+
+def _category_profile(category: str, instance_type: str, records: Sequence[ProfileRecord]) -> CategoryProfile:
+    by_job: dict[str, list[ProfileRecord]] = defaultdict(list)
+    for record in records:
+        by_job[record.job].append(record)
+    profiles = {job: job_profile([measured_run(each) for each in runs]) for job, runs in by_job.items()}
+    machines = _middle(sorted(record.profile.machines for record in records))
+    shares = {job: _phase_shares(profile, machines) for job, profile in profiles.items()}
+    job = min(
+        sorted(shares), key=lambda each: sum(_distance(shares[each], other) for other in shares.values())
+    )
+    return CategoryProfile(
+        category=category,
+        instance_type=instance_type,
+        representative_job=job,
+        profile=profiles[job],
+        phase_shares=shares[job],
+        reference_machines=machines,
+        distances={other: _distance(shares[job], shares[other]) for other in sorted(shares)},
+        profile_ids=tuple(sorted(record.profile_id for record in by_job[job])),
+    )
+
+
+def _phase_shares(profile: JobProfile, machines: int) -> PhaseSeconds:
+    """The share of each phase in a run on so many machines; they add up to 1."""
+    seconds = predicted_phases(profile, machines=machines, scale=profile.baseline_scale)
+    names = PhaseSeconds.__dataclass_fields__
+    return PhaseSeconds(**{name: getattr(seconds, name) / seconds.total_seconds for name in names})
+
+
+def _distance(one: PhaseSeconds, other: PhaseSeconds) -> float:
+    """Half the sum of the differences of two jobs' shares: what would have to move, 0..1."""
+    names = PhaseSeconds.__dataclass_fields__
+    return 0.5 * float(sum(abs(getattr(one, name) - getattr(other, name)) for name in names))
+
+
+def _middle(values: Sequence[int]) -> int:
+    return values[len(values) // 2]

@@ -1,0 +1,151 @@
+"""What the jobs of one deployment tell about each other.
+
+Whether the driver takes a machine is a property of the deployment; which terms jobs have, and whether
+they deviate from all terms, largely is too: it is the same storage and the same kind of jobs. The few
+runs of one job seldom show it. These probabilities are learned from all jobs together (empirical
+Bayes, by expectation maximisation).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_ndtr, logsumexp
+
+from airflow_provider_ernest.documents import AveragingPrior, Observation, prior_for
+from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.prediction.evidence import Evidence, Points, merge_repetitions, weigh
+from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
+
+PRIOR_JOBS = 4.0
+"""How many jobs the prior counts for."""
+
+STEPS = 20
+
+NEVER_CERTAIN = 0.02
+"""However many jobs agree, the next one may be the first of another kind."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shares:
+    """What is learned: the probabilities of the driver's share, of each term, and of any discrepancy."""
+
+    driver: float
+    terms: FloatArray
+    deviating: float
+
+    @classmethod
+    def of(cls, prior: AveragingPrior, terms: tuple[str, ...]) -> _Shares:
+        weights = np.array(prior.discrepancy_weights) / sum(prior.discrepancy_weights)
+        return cls(
+            driver=prior.driver_share,
+            terms=np.array([prior.belief_in(name).probability for name in terms]),
+            deviating=float(weights[_deviates(prior)].sum()),
+        )
+
+
+def pooled_prior(
+    jobs: Sequence[Sequence[Observation]],
+    *,
+    terms: Sequence[str] = DICTIONARY,
+    prior: AveragingPrior | None = None,
+) -> AveragingPrior:
+    """The prior as the jobs of a deployment change it.
+
+    Args:
+        jobs: the observations of each job; those whose executors were counted say nothing of the driver.
+        terms: names of the terms that the jobs may have.
+        prior: what is believed before.
+    """
+    before = prior or AveragingPrior()
+    names = check_terms(terms)
+    start = _Shares.of(before, names)
+    evidences = [weigh(_points(runs), names, prior_for(runs, before)) for runs in jobs if runs]
+    if not evidences:
+        return before
+    likelihoods = [
+        _joint(evidence) - _log_prior(evidence, start, _deviates(before)) for evidence in evidences
+    ]
+    shares = start
+    for _ in range(STEPS):
+        shares = _step(evidences, likelihoods, shares, start, _deviates(before))
+    return _with(before, names, shares)
+
+
+def _deviates(prior: AveragingPrior) -> NDArray[np.bool_]:
+    """Which levels of discrepancy are above 0, shape (g,)."""
+    return np.array(prior.discrepancy) > 0
+
+
+def _points(runs: Sequence[Observation]) -> Points:
+    machines, scale = machines_and_scale(
+        machines=[run.machines for run in runs], scale=[run.scale for run in runs]
+    )
+    seconds = positive_column("seconds", [run.seconds for run in runs])
+    workers = effective_machines(runs, machines=machines, scale=scale)
+    return merge_repetitions(machines=machines, scale=scale, seconds=seconds, workers=workers)
+
+
+def _joint(evidence: Evidence) -> FloatArray:
+    """Log probability of the runs with driver share, level of discrepancy and set of terms, (d, g, t)."""
+    precisions = evidence.factors @ np.swapaxes(evidence.factors, -1, -2)
+    deviations = np.sqrt(np.diagonal(np.linalg.inv(precisions), axis1=-2, axis2=-1))
+    # About the probability that no coefficient is negative, as if they were independent.
+    not_negative = np.where(evidence.subsets, log_ndtr(evidence.means / deviations), 0.0).sum(axis=-1)
+    return np.asarray(logsumexp(evidence.log_probabilities + not_negative, axis=(1, 3)), dtype=np.float64)
+
+
+def _log_prior(evidence: Evidence, shares: _Shares, deviates: NDArray[np.bool_]) -> FloatArray:
+    """Log prior probability, as far as it is learned, shape (d, g, t)."""
+    taken = evidence.driver_machines > 0
+    driver = np.log(np.where(taken, shares.driver, 1 - shares.driver)) if len(taken) == 2 else np.zeros(1)
+    level = np.log(np.where(deviates, shares.deviating, 1 - shares.deviating))
+    sets = np.where(evidence.subsets, np.log(shares.terms), np.log1p(-shares.terms)).sum(axis=1)
+    return np.asarray(driver[:, None, None] + level[:, None] + sets, dtype=np.float64)
+
+
+def _step(
+    evidences: Sequence[Evidence],
+    likelihoods: Sequence[FloatArray],
+    shares: _Shares,
+    start: _Shares,
+    deviates: NDArray[np.bool_],
+) -> _Shares:
+    """The shares that follow from those before; the prior counts as some jobs of its own."""
+    taken, asked = PRIOR_JOBS * start.driver, PRIOR_JOBS
+    included, deviating = PRIOR_JOBS * start.terms, PRIOR_JOBS * start.deviating
+    for evidence, likelihood in zip(evidences, likelihoods, strict=True):
+        log_weights = likelihood + _log_prior(evidence, shares, deviates)
+        weights = np.exp(log_weights - logsumexp(log_weights))
+        included = included + weights.sum(axis=(0, 1)) @ evidence.subsets
+        deviating += float(weights.sum(axis=(0, 2)) @ deviates)
+        if len(evidence.driver_machines) == 2:
+            taken += float(weights[1].sum())
+            asked += 1
+    jobs = len(evidences) + PRIOR_JOBS
+    return _Shares(driver=taken / asked, terms=_uncertain(included / jobs), deviating=deviating / jobs)
+
+
+def _uncertain(probabilities: FloatArray) -> FloatArray:
+    return np.clip(probabilities, NEVER_CERTAIN, 1 - NEVER_CERTAIN)
+
+
+def _with(prior: AveragingPrior, terms: tuple[str, ...], shares: _Shares) -> AveragingPrior:
+    """The prior with what was learned in it."""
+    beliefs = {belief.name: belief for belief in prior.beliefs}
+    for name, probability in zip(terms, shares.terms, strict=True):
+        beliefs[name] = replace(prior.belief_in(name), probability=float(probability))
+    weights = np.array(prior.discrepancy_weights, dtype=np.float64)
+    deviates = _deviates(prior)
+    for levels, share in ((deviates, shares.deviating), (~deviates, 1 - shares.deviating)):
+        weights[levels] *= share / weights[levels].sum() if levels.any() else 1.0
+    return replace(
+        prior,
+        driver_share=shares.driver,
+        beliefs=tuple(beliefs.values()),
+        discrepancy_weights=tuple(weights.tolist()),
+    )

@@ -1,0 +1,362 @@
+"""What a model says of a configuration: seconds, what they are spent on, and whether to trust it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from functools import lru_cache, wraps
+from threading import Lock
+from typing import Concatenate, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidParameterError
+from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
+from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
+from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
+from airflow_provider_ernest.prediction.regression import widened, within_widened
+
+# ---------------------------------------------------------------------------
+# The predictors of models: fitted anew from their observations, and kept while they are asked.
+
+
+MOST_KEPT = 32
+"""About 2 MB each, for the few configurations that most models are fitted to."""
+MOST_SQUARED_CONFIGURATIONS = 400**2
+"""Kept in all, about 130 MB: an average over terms holds some 800 bytes for each pair of configurations."""
+
+
+class FittedPredictors:
+    """The predictor of each model, fitted once, however many threads ask for it at the same time.
+
+    It is not stored but fitted anew, which takes some hundredths of a second for the usual number of
+    runs: so a stored model holds nothing that cannot be traced to its observations.
+    """
+
+    def __init__(self) -> None:
+        self._fits: OrderedDict[Model, _Fit] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, model: Model) -> Predictor:
+        """The predictor of a model."""
+        with self._lock:
+            fit = self._fits.get(model)
+            if fit is None:
+                fit = self._fits[model] = _Fit(model)
+                self._forget()
+            else:
+                self._fits.move_to_end(model)
+        # Outside that lock: other models need not wait for this one.
+        return fit.predictor()
+
+    def cache_clear(self) -> None:
+        """Forget all."""
+        with self._lock:
+            self._fits.clear()
+
+    def _forget(self) -> None:
+        """Those that were not asked for longest, until the others are small enough. The last one stays."""
+        kept = sum(fit.squared_configurations for fit in self._fits.values())
+        while len(self._fits) > 1 and (len(self._fits) > MOST_KEPT or kept > MOST_SQUARED_CONFIGURATIONS):
+            _, forgotten = self._fits.popitem(last=False)
+            kept -= forgotten.squared_configurations
+
+
+class _Fit:
+    """A predictor that is fitted when it is first asked for."""
+
+    def __init__(self, model: Model) -> None:
+        self.squared_configurations = len({(run.machines, run.scale) for run in model.observations}) ** 2
+        self._model = model
+        self._predictor: Predictor | None = None
+        self._lock = Lock()
+
+    def predictor(self) -> Predictor:
+        with self._lock:
+            if self._predictor is None:
+                model = self._model
+                terms = [term.name for term in model.terms]
+                predictor = new_predictor(model.method, terms=terms, prior=model.prior)
+                self._predictor = predictor.fit_undetermined(**observed_columns(model.observations))
+            return self._predictor
+
+
+fitted = FittedPredictors()
+"""Those of this process."""
+
+
+# ---------------------------------------------------------------------------
+
+
+FURTHEST_SCALE = 20.0
+"""How many times the largest observed sample an input may be before a prediction is marked."""
+
+WHOLE_CACHE = 0.99
+"""From this share on, the data to be cached is taken to be in memory."""
+
+Asked = ParamSpec("Asked")
+Answer = TypeVar("Answer")
+
+
+def _of_the_model(
+    ask: Callable[Concatenate[Model, Asked], Answer],
+) -> Callable[Concatenate[Model, Asked], Answer]:
+    """Let errors of the libraries that compute it name the model: its numbers contradict each other."""
+
+    @wraps(ask)
+    def asked(model: Model, /, *args: Asked.args, **kwargs: Asked.kwargs) -> Answer:
+        try:
+            return ask(model, *args, **kwargs)
+        except ErnestError:
+            raise
+        except (ArithmeticError, ValueError, LookupError) as error:
+            raise no_prediction(model, f"the computation failed ({error})") from error
+
+    return asked
+
+
+def no_prediction(model: Model, why: str) -> FitError:
+    """The error that says so of the model."""
+    return FitError(
+        f"Model {model.model_id} of {model.job!r} on {model.instance_type} cannot predict: {why}.",
+        remedy="Check its numbers, above all the times of its runs, or train it again.",
+    )
+
+
+@_of_the_model
+def predict_seconds(
+    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+) -> FloatArray:
+    """Seconds of a run from the moment that all machines are there, start-up excluded.
+
+    An iterative job is trained with a few iterations. For more of them all terms but the fixed one
+    are multiplied by the ratio.
+
+    Args:
+        model: the model.
+        machines: n numbers of machines, or one.
+        scale: n shares of the target input, or one.
+        iterations: of the run that is predicted, for iterative jobs; by default those trained with.
+
+    Returns:
+        Array of shape (n,).
+
+    Raises:
+        InvalidParameterError: a value does not fit, or `iterations` is asked of a model that was
+            trained without.
+    """
+    return fitted(model).predict(
+        machines=machines,
+        scale=scale,
+        workers=effective_machines(model.observations, machines=machines, scale=scale),
+        iteration_ratio=_iteration_ratio(model, iterations),
+    )
+
+
+@_of_the_model
+def predict_interval(
+    model: Model,
+    *,
+    machines: ArrayLike,
+    level: float,
+    scale: ArrayLike = 1.0,
+    iterations: int | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Seconds that a run lies between with probability `level`, start-up excluded.
+
+    Where Spark's figures foresee another regime than the observed runs were in (a cache that no longer
+    fits, tasks that begin to spill), the interval is wider by what that may change; see `regimes`.
+
+    Args:
+        model: the model.
+        machines: n numbers of machines, or one.
+        level: between 0 and 1.
+        scale: n shares of the target input, or one.
+        iterations: see `predict_seconds`.
+
+    Returns:
+        The lower and the upper bounds, shape (n,) each.
+    """
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    workers = effective_machines(model.observations, machines=machine_column, scale=scale_column)
+    ratio = _iteration_ratio(model, iterations)
+    predictor = fitted(model)
+    seconds = predictor.predict(
+        machines=machine_column, scale=scale_column, workers=workers, iteration_ratio=ratio
+    )
+    bounds = predictor.interval(
+        machines=machine_column, scale=scale_column, level=level, workers=workers, iteration_ratio=ratio
+    )
+    factors, least_log_spreads = _widening(model, machine_column, scale_column)
+    return widened(seconds, bounds, level=level, factors=factors, least_log_spreads=least_log_spreads)
+
+
+@_of_the_model
+def probability_within(
+    model: Model,
+    *,
+    machines: ArrayLike,
+    seconds: ArrayLike,
+    scale: ArrayLike = 1.0,
+    iterations: int | None = None,
+) -> FloatArray:
+    """The probability that runs take no longer than so many seconds, start-up excluded.
+
+    It agrees with `predict_interval`: a run stays below the upper bound of its 80 % interval with 90 %.
+
+    Args:
+        model: the model.
+        machines: n numbers of machines, or one.
+        seconds: n limits, or one; of at least 0, infinity among them.
+        scale: n shares of the target input, or one.
+        iterations: see `predict_seconds`.
+
+    Returns:
+        Shape (n,).
+    """
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    workers = effective_machines(model.observations, machines=machine_column, scale=scale_column)
+    ratio = _iteration_ratio(model, iterations)
+    predictor = fitted(model)
+
+    def within(limits: FloatArray) -> FloatArray:
+        return predictor.probability_within(
+            machines=machine_column, scale=scale_column, limits=limits, workers=workers, iteration_ratio=ratio
+        )
+
+    factors, least_log_spreads = _widening(model, machine_column, scale_column)
+    return within_widened(
+        predictor.predict(
+            machines=machine_column, scale=scale_column, workers=workers, iteration_ratio=ratio
+        ),
+        np.broadcast_to(np.asarray(seconds, dtype=np.float64), machine_column.shape),
+        within,
+        factors=factors,
+        least_log_spreads=least_log_spreads,
+    )
+
+
+def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
+    """Why so many machines cannot hold the data in memory; empty where they can or nothing is known.
+
+    What the runs wanted to cache and what their tasks used at most, extrapolated; see `regimes`.
+
+    Args:
+        model: the model.
+        machines: the number of machines.
+        scale: the share of the target input.
+    """
+    forecast = _forecast(model, whole_number("machines", machines), positive_number("scale", scale))
+    reasons = []
+    if forecast.cache_share is not None and forecast.cache_share < WHOLE_CACHE:
+        reasons.append(f"{forecast.cache_share:.0%} of the data to be cached finds room in memory")
+    if forecast.spills:
+        reasons.append("tasks spill to disk")
+    return "; ".join(reasons)
+
+
+def _widening(model: Model, machines: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """By what Spark's figures widen the intervals: factors and least log-spreads, shape (n,) each."""
+    forecasts = [
+        _forecast(model, int(count), share)
+        for count, share in zip(machines.tolist(), scale.tolist(), strict=True)
+    ]
+    factors = np.array([forecast.widening for forecast in forecasts])
+    return factors, np.array([forecast.least_log_spread for forecast in forecasts])
+
+
+def contributions(
+    model: Model, *, machines: int, scale: float = 1.0, iterations: int | None = None
+) -> dict[str, float]:
+    """The seconds that each term contributes to the prediction; their sum is the prediction.
+
+    Args:
+        model: the model.
+        machines: the number of machines.
+        scale: the share of the target input.
+        iterations: see `predict_seconds`.
+    """
+    (parts,) = contributions_of_runs(model, machines=machines, scale=scale, iterations=iterations)
+    return parts
+
+
+@_of_the_model
+def contributions_of_runs(
+    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+) -> list[dict[str, float]]:
+    """`contributions` of many runs, for the price of about one.
+
+    Args:
+        model: the model.
+        machines: n numbers of machines, or one.
+        scale: n shares of the target input, or one.
+        iterations: see `predict_seconds`.
+    """
+    seconds = fitted(model).contributions(
+        machines=machines,
+        scale=scale,
+        workers=effective_machines(model.observations, machines=machines, scale=scale),
+        iteration_ratio=_iteration_ratio(model, iterations),
+    )
+    names = [term.name for term in model.terms]
+    return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
+
+
+def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
+    """Why the observations do not support a prediction, in words; empty where they do.
+
+    To extrapolate to more data is what samples are for, so larger inputs are mentioned only from
+    far outside, smaller ones always: who asks for less than any sample may mean another unit. Machine
+    counts are mentioned as soon as they leave what was observed: what happens on more machines may have
+    been invisible on fewer. What Spark reported of the runs tells of changes that times cannot show; see
+    `regimes`.
+
+    Args:
+        model: the model.
+        machines: the number of machines.
+        scale: the share of the target input.
+    """
+    machines = whole_number("machines", machines)
+    scale = positive_number("scale", scale)
+    observed_machines = [run.machines for run in model.observations]
+    scales = [run.scale for run in model.observations]
+    largest_scale = max(scales)
+    reasons = []
+    if machines > max(observed_machines):
+        reasons.append(f"{machines_in_words(machines)}: at most {max(observed_machines)} were observed")
+    elif machines < min(observed_machines):
+        reasons.append(f"{machines_in_words(machines)}: at least {min(observed_machines)} were observed")
+    if scale > FURTHEST_SCALE * largest_scale:
+        times = scale / largest_scale
+        reasons.append(f"scale {scale:g}: {times:.0f} times the largest observed, {largest_scale:g}")
+    elif scale < min(scales):
+        reasons.append(f"scale {scale:g}: at least {min(scales):g} was observed")
+    reasons += _forecast(model, machines, scale).warnings
+    return "; ".join(reason.rstrip(".") for reason in reasons)
+
+
+def machines_in_words(count: int) -> str:
+    """A number of machines for a sentence."""
+    return "1 machine" if count == 1 else f"{count} machines"
+
+
+@lru_cache(maxsize=4096)
+def _forecast(model: Model, machines: int, scale: float) -> RegimeForecast:
+    """Kept, since each interval of a run and its warnings ask for it, and it goes through all runs."""
+    return foresee(model.observations, machines=machines, scale=scale)
+
+
+def _iteration_ratio(model: Model, iterations: int | None) -> float:
+    if iterations is None:
+        return 1.0
+    wanted = whole_number("iterations", iterations)
+    if model.trained_iterations is None:
+        raise InvalidParameterError(
+            "iterations",
+            iterations,
+            f"is asked of a model of {model.job!r} that was trained without",
+            remedy="Give the sample runs a number of iterations, or leave it out here.",
+        )
+    return wanted / model.trained_iterations

@@ -1,0 +1,148 @@
+"""The methods of prediction by name, behind one interface."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol, Self, TypedDict
+
+from numpy.typing import ArrayLike
+
+from airflow_provider_ernest.documents import AveragingPrior, Observation
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.numbers import FloatArray
+from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.regression import ErnestRegression
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, quoted
+from airflow_provider_ernest.settings import AVERAGING, METHODS, RELATIVE
+
+
+class Predictor(Protocol):
+    """What all methods can do; `averaging.TermAveraging` describes the arguments."""
+
+    coefficients_: FloatArray
+
+    def fit(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from runs; refuses what does not determine the model."""
+
+    def fit_undetermined(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        seconds: ArrayLike,
+        workers: ArrayLike | None = None,
+    ) -> Self:
+        """Learn from whatever runs there are."""
+
+    def predict(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """Seconds, shape (n,)."""
+
+    def interval(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        level: float,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> tuple[FloatArray, FloatArray]:
+        """What a single run lies between with probability `level`, seconds of shape (n,) each."""
+
+    def probability_within(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        limits: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """The probability that a single run takes no longer than `limits` (seconds above 0), shape (n,)."""
+
+    def contributions(
+        self,
+        *,
+        machines: ArrayLike,
+        scale: ArrayLike,
+        workers: ArrayLike | None = None,
+        iteration_ratio: float = 1.0,
+    ) -> FloatArray:
+        """Seconds that each term explains, shape (n, p); they add up to the prediction."""
+
+
+class ObservedColumns(TypedDict):
+    """The observations of a job as a predictor is fitted to them, each of shape (n,)."""
+
+    machines: list[int]
+    scale: list[float]
+    seconds: list[float]
+    workers: FloatArray
+
+
+def observed_columns(
+    runs: Sequence[Observation], *, told_by: Sequence[Observation] | None = None
+) -> ObservedColumns:
+    """Runs as columns, each with the machines that its tasks could keep busy.
+
+    Args:
+        runs: what a predictor is to be fitted to.
+        told_by: the observations whose metrics tell the tasks; by default the runs themselves.
+    """
+    machines, scale = [run.machines for run in runs], [run.scale for run in runs]
+    return ObservedColumns(
+        machines=machines,
+        scale=scale,
+        seconds=[run.seconds for run in runs],
+        workers=effective_machines(told_by or runs, machines=machines, scale=scale),
+    )
+
+
+def check_method(method: str) -> str:
+    """The name, if it is one of `METHODS`.
+
+    Raises:
+        InvalidParameterError: it is not.
+    """
+    if method not in METHODS:
+        raise InvalidParameterError("method", method, "is unknown", remedy=f"Use one of {quoted(METHODS)}.")
+    return method
+
+
+def default_terms(method: str) -> tuple[str, ...]:
+    """The terms that a method takes unless told otherwise."""
+    return DICTIONARY if check_method(method) == AVERAGING else ERNEST
+
+
+def new_predictor(
+    method: str, *, terms: Sequence[str] | None = None, prior: AveragingPrior | None = None
+) -> Predictor:
+    """A predictor that has seen no runs yet.
+
+    Args:
+        method: one of `METHODS`.
+        terms: names of its terms; None for `default_terms`.
+        prior: for "averaging": what is believed before the runs.
+
+    Raises:
+        InvalidParameterError: the method is unknown.
+    """
+    check_method(method)
+    chosen = default_terms(method) if terms is None else tuple(terms)
+    if method == AVERAGING:
+        return TermAveraging(terms=chosen, prior=prior)
+    return ErnestRegression(terms=chosen, weighting="relative" if method == RELATIVE else "absolute")

@@ -1,0 +1,518 @@
+"""Foreseeing that a job changes its regime: that at the target it does something that its samples did not.
+
+A model of run times knows only what the runs did. When cached data no longer fits into memory, tasks begin
+to spill, or slots outnumber tasks, time follows another law. What Spark reports of the runs tells when that
+comes: cached bytes grow with the input and memory with the machines, and both are known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from airflow_provider_ernest.documents import Observation, RunMetrics
+from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
+from airflow_provider_ernest.prediction.regression import non_negative_least_squares
+from airflow_provider_ernest.prediction.terms import basis
+
+# ---------------------------------------------------------------------------
+# How a figure that Spark reports of each run (tasks, cached bytes) grows with the input and the machines.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Growth:
+    """A sum of terms with coefficients of at least 0.
+
+    Attributes:
+        terms: names of p terms.
+        coefficients: shape (p,), in the figure's unit.
+        deviations: fitted over reported, less 1, shape (n,).
+    """
+
+    terms: tuple[str, ...]
+    coefficients: FloatArray
+    deviations: FloatArray
+
+    def at(self, *, machines: FloatArray | float, scale: FloatArray | float) -> FloatArray:
+        """The figure at n configurations, shape (n,)."""
+        rows = basis(self.terms, machines=machines, scale=scale)
+        return np.asarray(rows @ self.coefficients, dtype=np.float64)
+
+
+def fit_growth(
+    terms: Sequence[str], *, machines: FloatArray, scale: FloatArray, values: FloatArray
+) -> Growth | None:
+    """Non-negative least squares on relative errors.
+
+    Args:
+        terms: names of p terms.
+        machines: of n runs.
+        scale: of n runs.
+        values: the figure of n runs, each above 0.
+
+    Returns:
+        The growth, None where the runs do not determine the terms.
+    """
+    rows = basis(terms, machines=machines, scale=scale) / values[:, np.newaxis]
+    size = np.linalg.norm(rows, axis=0)
+    if np.linalg.matrix_rank(rows / size, tol=1e-6) < len(terms):
+        return None
+    coefficients = non_negative_least_squares(rows, np.ones(values.size))
+    return Growth(
+        terms=tuple(terms), coefficients=coefficients, deviations=np.asarray(rows @ coefficients - 1.0)
+    )
+
+
+# ---------------------------------------------------------------------------
+# How many of the machines a job can keep busy: its tasks against the slots that run them.
+#
+# A stage of 16 tasks runs no faster on 64 slots than on 16. The event log tells the tasks of the stages in
+# which most of the time goes; how they grow (not at all, as with a fixed number of shuffle partitions, or
+# with
+# the input, or with the machines, as Spark's default parallelism does) is read off the runs.
+
+
+_ONE_CAUSE = (("1",), ("scale",), ("machines",))
+_MORE_CAUSES = (("1", "scale"), ("1", "scale", "machines"))
+_SAME_SHARE = 0.1
+"""Task counts that a growth explains within this share, or within a task, are explained."""
+_UNEXPLAINED_SHARE = 0.5
+"""Beyond this the runs contradict one another, and nothing is said of the tasks at other configurations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parallelism:
+    """Tasks and slots of a job at other configurations.
+
+    Attributes:
+        slots_per_machine: tasks that one machine runs at once.
+        growths: ways in which the tasks may grow, all of them in line with the runs.
+    """
+
+    slots_per_machine: float
+    growths: tuple[Growth, ...]
+
+    def tasks(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+        """Tasks that can run at once, shape (n,), whole numbers of at least 1.
+
+        Where the runs allow several ways of growth it is the one with most tasks: no limit is
+        foreseen without evidence.
+        """
+        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+        counts = [growth.at(machines=machine_column, scale=scale_column) for growth in self.growths]
+        return np.asarray(np.maximum(1.0, np.round(np.max(counts, axis=0))), dtype=np.float64)
+
+    def effective_machines(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+        """Machines that would do as much if all their slots were always busy, shape (n,)."""
+        machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+        tasks = self.tasks(machines=machine_column, scale=scale_column)
+        slots = machine_column * self.slots_per_machine
+        return np.asarray(tasks / self.slots_per_machine / _rounds(tasks / slots), dtype=np.float64)
+
+
+def parallelism(observations: Sequence[Observation]) -> Parallelism | None:
+    """What the runs tell of tasks and slots; None where they tell nothing, or contradict one another."""
+    told = [(run, run.metrics) for run in observations if run.metrics is not None and _tells(run.metrics)]
+    if not told:
+        return None
+    machines = np.array([run.machines for run, _ in told], dtype=np.float64)
+    scale = np.array([run.scale for run, _ in told])
+    tasks = np.array([metrics.dominant_stage_tasks for _, metrics in told], dtype=np.float64)
+    slots = np.array([metrics.slots for _, metrics in told], dtype=np.float64)
+    growths = _growths(machines, scale, tasks)
+    if not growths:
+        return None
+    return Parallelism(slots_per_machine=float(np.median(slots / machines)), growths=growths)
+
+
+def effective_machines(
+    observations: Sequence[Observation], *, machines: ArrayLike, scale: ArrayLike
+) -> FloatArray:
+    """Machines that work counts on: those asked for, less what has no task to run.
+
+    Terms of work that spreads take these; terms of overhead take the machines themselves. Runs and
+    predictions are to be treated alike.
+
+    Args:
+        observations: the runs, those without metrics tell nothing.
+        machines: n numbers of machines, or one.
+        scale: n shares of the target input, or one.
+
+    Returns:
+        Array of shape (n,), each above 0 and at most `machines`; `machines` where nothing is known.
+
+    Raises:
+        InvalidParameterError: a value does not fit.
+    """
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    known = parallelism(observations)
+    if known is None:
+        return np.array(machine_column)
+    return known.effective_machines(machines=machine_column, scale=scale_column)
+
+
+def _tells(metrics: RunMetrics) -> bool:
+    return bool(metrics.dominant_stage_tasks) and metrics.slots > 0
+
+
+def _growths(machines: FloatArray, scale: FloatArray, tasks: FloatArray) -> tuple[Growth, ...]:
+    """The simplest ways of growth that explain the task counts; none where nothing nearly does."""
+    allowed = np.maximum(_SAME_SHARE, 0.6 / tasks)
+
+    def fits(causes: Sequence[tuple[str, ...]]) -> list[Growth]:
+        found = (fit_growth(terms, machines=machines, scale=scale, values=tasks) for terms in causes)
+        return [growth for growth in found if growth is not None]
+
+    simple = [growth for growth in fits(_ONE_CAUSE) if np.all(np.abs(growth.deviations) <= allowed)]
+    if simple:
+        return tuple(simple)
+    several = fits(_MORE_CAUSES)
+    for growth in several:
+        if np.all(np.abs(growth.deviations) <= allowed):
+            return (growth,)
+    closest = min(several, key=_largest_deviation, default=None)
+    if closest is None or _largest_deviation(closest) > _UNEXPLAINED_SHARE:
+        return ()
+    return (closest,)
+
+
+def _largest_deviation(growth: Growth) -> float:
+    return float(np.max(np.abs(growth.deviations)))
+
+
+def _rounds(tasks_per_slot: FloatArray) -> FloatArray:
+    """Rounds that the slots need, counted in tasks.
+
+    Equal tasks need ``ceil(tasks_per_slot)`` rounds. Tasks of unequal length fill the gaps of the last
+    round: then time goes with ``tasks_per_slot`` itself. Tasks are in between, so the mean is taken.
+    """
+    even = np.ceil(tasks_per_slot)
+    uneven = np.maximum(1.0, tasks_per_slot)
+    return np.asarray((even + uneven) / 2.0, dtype=np.float64)
+
+
+# ---------------------------------------------------------------------------
+# What memory does to a run that has not been made: cached data that does not fit, tasks that spill.
+
+
+_WHOLE = 0.99
+"""From this share on everything is taken to have been cached."""
+_PROTECTED = 0.5
+"""Spark's spark.memory.storageFraction: the share of memory from which execution drives no cached data."""
+_TIMES_SLOWER = 10.0
+"""What an uncached pass over the data may cost against a cached one: "an order of magnitude" (Zaharia et al.,
+Resilient Distributed Datasets, NSDI 2012, abstract)."""
+_TIGHT = 1.25
+_SPILL = 1.5
+_UNKNOWN_SPILL = 1.25
+_SAME_LOAD = 1.05
+
+
+@dataclass(frozen=True, kw_only=True)
+class CacheForecast:
+    """Share of the wanted cache that fits; the rest as in `RegimeForecast`."""
+
+    share: float | None = None
+    warning: str = ""
+    widening: float = 1.0
+    least_log_spread: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpillForecast:
+    """Whether tasks spill; the rest as in `RegimeForecast`."""
+
+    spills: bool | None = None
+    warning: str = ""
+    widening: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class _CachingRuns:
+    """Columns of the runs that cached something, each of shape (n,)."""
+
+    machines: FloatArray
+    scale: FloatArray
+    wanted_bytes: FloatArray
+    cached_bytes: FloatArray
+    storage_bytes: FloatArray
+    execution_bytes: FloatArray
+
+    @property
+    def share(self) -> FloatArray:
+        return np.asarray(np.minimum(1.0, self.cached_bytes / self.wanted_bytes))
+
+    @property
+    def usable_bytes_per_machine(self) -> float:
+        """As full as the fullest run was that had to leave data out; all of it where none had to."""
+        per_machine = float(np.median(self.storage_bytes / self.machines))
+        overflowing = self.share < _WHOLE
+        filled = (self.cached_bytes / self.storage_bytes)[overflowing]
+        return per_machine * float(np.clip(filled.max(), 0.05, 1.0)) if filled.size else per_machine
+
+    @property
+    def safe_share(self) -> float:
+        """The share of memory in which cached data is safe from execution, by what execution has used."""
+        execution = float((self.execution_bytes / self.storage_bytes).max())
+        held = (self.cached_bytes / self.storage_bytes)[self.share >= _WHOLE]
+        return max(_PROTECTED, 1.0 - execution, float(held.max(initial=0.0)))
+
+    def wanted_at(self, scale: float) -> float:
+        """In proportion to the input where all runs read the same share, else with a fixed part."""
+        for terms in (("1", "scale"), ("scale",)):
+            growth = fit_growth(terms, machines=self.machines, scale=self.scale, values=self.wanted_bytes)
+            if growth is not None:
+                return float(growth.at(machines=1.0, scale=scale)[0])
+        return float(self.wanted_bytes.max())
+
+
+def foresee_cache(
+    observations: Sequence[Observation], *, machines: int, scale: float
+) -> CacheForecast | None:
+    """Cached bytes, which grow with the input, against storage memory, which grows with the machines.
+
+    Returns:
+        None where no run is known to have cached anything.
+    """
+    runs = _caching_runs(observations)
+    if runs is None:
+        return None
+    wanted, room = runs.wanted_at(scale), runs.usable_bytes_per_machine * machines
+    share = min(1.0, room / wanted)
+    least, most = float(runs.share.min()), float(runs.share.max())
+    away = max(0.0, least - share, share - most)
+    facts = (
+        f"At scale {scale:g} about {_size(wanted)} would be cached and {count_of_machines(machines)} "
+        f"{'has' if machines == 1 else 'have'} room for {_size(room)}"
+    )
+    if away < 1.0 - _WHOLE:
+        tight = share >= _WHOLE and wanted > runs.safe_share * room
+        warning = (
+            f"{facts}: tight, for sorting and joining take memory from the cache. "
+            f"{count_of_machines(_needed(wanted, runs.safe_share * room / machines))} would be safe."
+        )
+        return CacheForecast(share=share, warning=warning if tight else "", widening=_TIGHT if tight else 1.0)
+    return CacheForecast(
+        share=share,
+        warning=f"{facts}: {_change(runs, share, _needed(wanted, runs.usable_bytes_per_machine))}",
+        widening=max(1.5, 1.0 + 2.0 * away),
+        # Twice the deviation reaches the time in which all that changes its place takes an order more.
+        least_log_spread=math.log1p((_TIMES_SLOWER - 1.0) * away) / 2.0,
+    )
+
+
+def _change(runs: _CachingRuns, share: float, needed: int) -> str:
+    """How the share at the target differs from those of the runs, and what to do."""
+    least, most = float(runs.share.min()), float(runs.share.max())
+    if share < least:
+        before = "all of it" if least >= _WHOLE else f"at least {100 * least:.0f} %"
+        return (
+            f"{100 * (1 - share):.0f} % would be read or computed again each time, where the runs held "
+            f"{before} in memory, and the run takes longer than predicted. At least "
+            f"{count_of_machines(needed)} would hold it; or take machines with more memory, or cache less."
+        )
+    return (
+        f"{100 * share:.0f} % of it fits, where the runs held at most {100 * most:.0f} %, and the run may be "
+        "faster than predicted. Observe a run that holds as much: a smaller sample, or more machines."
+    )
+
+
+def foresee_spill(
+    observations: Sequence[Observation], known: Parallelism | None, *, machines: int, scale: float
+) -> SpillForecast | None:
+    """Whether tasks spill, by the input that each handles: memory for each is the same everywhere.
+
+    Below a load at which a run did not spill none does, above one at which one did each does. Beyond
+    all runs the largest memory that a task used tells, taken to grow with its input.
+
+    Returns:
+        None where there are no metrics.
+    """
+    told = [(run, run.metrics) for run in observations if run.metrics is not None]
+    if not told:
+        return None
+    loads = _loads(known, [run.machines for run, _ in told], [run.scale for run, _ in told])
+    target = float(_loads(known, [machines], [scale])[0])
+    spilled = np.array([metrics.spilled_bytes > 0 for _, metrics in told])
+    lowest_spilling = float(loads[spilled].min(initial=math.inf))
+    highest_dry = float(loads[~spilled].max(initial=0.0))
+    if target * _SAME_LOAD >= max(lowest_spilling, highest_dry) and spilled.any():
+        return SpillForecast(spills=True)
+    if target <= _SAME_LOAD * min(lowest_spilling, highest_dry):
+        return SpillForecast(spills=False)
+    if spilled.all():
+        return SpillForecast(
+            warning=f"All runs spilled to disk. At scale {scale:g} on {count_of_machines(machines)} a task "
+            "handles less than in any of them and may not spill: the run may be faster than predicted.",
+            widening=_UNKNOWN_SPILL,
+        )
+    if spilled.any():
+        return SpillForecast(widening=_UNKNOWN_SPILL)
+    return _beyond_all_runs([metrics for _, metrics in told], target / loads, machines, scale)
+
+
+def _beyond_all_runs(
+    metrics: Sequence[RunMetrics], times_larger: FloatArray, machines: int, scale: float
+) -> SpillForecast:
+    """No run has spilled, and a task of the target handles `times_larger` as much as one of each run."""
+    shares = [
+        (each.peak_execution_memory_bytes * times, each.storage_memory_bytes / each.slots)
+        for each, times in zip(metrics, times_larger, strict=True)
+        if each.peak_execution_memory_bytes is not None and each.storage_memory_bytes and each.slots
+    ]
+    if not shares:
+        return SpillForecast()
+    needed, room = max(shares, key=lambda pair: pair[0] / pair[1])
+    if needed <= room:
+        return SpillForecast(spills=False)
+    return SpillForecast(
+        spills=True,
+        warning=f"At scale {scale:g} on {count_of_machines(machines)} a task needs up to {_size(needed)} "
+        f"to sort, join or aggregate and has {_size(room)}: it spills to disk, as no run did. More "
+        "partitions (spark.sql.shuffle.partitions), or more memory for each core, would avoid it.",
+        widening=_SPILL,
+    )
+
+
+def _loads(known: Parallelism | None, machines: Sequence[int], scale: Sequence[float]) -> FloatArray:
+    """Input of one task in arbitrary units; where tasks are not known each slot is taken to have one."""
+    count = np.asarray(machines, dtype=np.float64)
+    shares = np.asarray(scale, dtype=np.float64)
+    return shares / (known.tasks(machines=count, scale=shares) if known is not None else count)
+
+
+def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
+    columns = [
+        (
+            run.machines,
+            run.scale,
+            metrics.cache_wanted_bytes,
+            metrics.cached_bytes or 0,
+            metrics.storage_memory_bytes,
+            (metrics.peak_execution_memory_bytes or 0) * metrics.slots,
+        )
+        for run in observations
+        if (metrics := run.metrics) is not None
+        and metrics.cache_wanted_bytes
+        and metrics.storage_memory_bytes
+    ]
+    if not columns:
+        return None
+    names = ("machines", "scale", "wanted_bytes", "cached_bytes", "storage_bytes", "execution_bytes")
+    arrays = (np.array(column, dtype=np.float64) for column in zip(*columns, strict=True))
+    return _CachingRuns(**dict(zip(names, arrays, strict=True)))
+
+
+def _needed(wanted_bytes: float, bytes_per_machine: float) -> int:
+    return max(1, math.ceil(wanted_bytes / bytes_per_machine * (1 - 1e-9)))
+
+
+def count_of_machines(count: int) -> str:
+    """The number with its noun."""
+    return "1 machine" if count == 1 else f"{count} machines"
+
+
+def _size(size_bytes: float) -> str:
+    for unit, name in ((1e12, "TB"), (1e9, "GB"), (1e6, "MB")):
+        if size_bytes >= unit:
+            return f"{size_bytes / unit:.1f} {name}"
+    return f"{size_bytes / 1e3:.1f} kB"
+
+
+# ---------------------------------------------------------------------------
+
+
+WIDEST = 3.0
+"""The largest factor on the log-spread of an interval: what is known of the job still bounds it."""
+
+_CAPPED = 1.25
+"""Factor where tasks run short for the first time: the prediction allows for it, but no run has shown it."""
+_SHORT_OF_TASKS = 0.9
+_NOTABLY_LESS = 0.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class RegimeForecast:
+    """What Spark's own figures say of a run that has not been made.
+
+    Attributes:
+        effective_machines: machines that the tasks can keep busy, above 0 and at most those asked for.
+        cache_share: share of the data to be cached that finds room in memory, 0..1; None where the job
+            caches nothing, or nothing is known.
+        spills: whether tasks spill to disk; None where it is not known.
+        warnings: what changes against the runs, with numbers and remedies, in sentences.
+        widening: factor of at least 1 on the log-spread of the prediction's interval.
+        least_log_spread: the standard deviation of log(seconds) to assume at least; 0 where no cliff comes.
+            A narrow interval stays too narrow with any factor when the cache no longer holds.
+    """
+
+    effective_machines: float
+    cache_share: float | None = None
+    spills: bool | None = None
+    warnings: tuple[str, ...] = ()
+    widening: float = 1.0
+    least_log_spread: float = 0.0
+
+
+def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
+    """Foresee what a run does by what the observed ones did.
+
+    Args:
+        observations: runs of the job on one type of machine; those without metrics tell nothing.
+        machines: the number of machines of the run.
+        scale: the share of the target input that it reads.
+
+    Raises:
+        InvalidParameterError: a value does not fit.
+    """
+    machines = whole_number("machines", machines)
+    scale = positive_number("scale", scale)
+    known = parallelism(observations)
+    effective, cap_warning = _cap(observations, known, machines, scale)
+    cache = foresee_cache(observations, machines=machines, scale=scale) or CacheForecast()
+    spill = foresee_spill(observations, known, machines=machines, scale=scale) or SpillForecast()
+    widening = cache.widening * spill.widening * (_CAPPED if cap_warning else 1.0)
+    warnings = (cap_warning, cache.warning, spill.warning)
+    return RegimeForecast(
+        effective_machines=effective,
+        cache_share=cache.share,
+        spills=spill.spills,
+        warnings=tuple(warning for warning in warnings if warning),
+        widening=min(WIDEST, widening),
+        least_log_spread=cache.least_log_spread,
+    )
+
+
+def _cap(
+    observations: Sequence[Observation], known: Parallelism | None, machines: int, scale: float
+) -> tuple[float, str]:
+    """Effective machines, and a warning where they are notably fewer than in any of the runs."""
+    if known is None:
+        return float(machines), ""
+    effective = float(known.effective_machines(machines=machines, scale=scale)[0])
+    count = np.array([run.machines for run in observations], dtype=np.float64)
+    seen = known.effective_machines(machines=count, scale=np.array([run.scale for run in observations]))
+    busy = effective / machines
+    if busy >= _SHORT_OF_TASKS or busy > float(np.min(seen / count)) - _NOTABLY_LESS:
+        return effective, ""
+    tasks = int(known.tasks(machines=machines, scale=scale)[0])
+    slots = round(machines * known.slots_per_machine)
+    facts = (
+        f"At scale {scale:g} about {tasks} tasks can run at once in the stages that take most of the time, "
+        f"for {slots} slots of {count_of_machines(machines)}"
+    )
+    if tasks < slots:
+        most = max(1, math.floor(tasks / known.slots_per_machine))
+        return effective, (
+            f"{facts}: what goes beyond {count_of_machines(most)} stands idle in them. More partitions "
+            f"(smaller input splits, or spark.sql.shuffle.partitions of {slots} or more) would use them all."
+        )
+    rounds = math.ceil(tasks / slots)
+    return effective, (
+        f"{facts}: in the last of {rounds} rounds most slots stand idle. {rounds * slots} or many more "
+        "partitions would use them all."
+    )

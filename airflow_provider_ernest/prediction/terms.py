@@ -1,0 +1,349 @@
+"""The terms that a model may have: non-negative columns with a physical meaning (Ernest, section 3.1).
+
+A prediction is the sum of coefficient times term, so each term shows how many seconds of the run
+it explains. A term must not be negative anywhere: coefficients are not negative either, and no
+part of a run takes negative time.
+
+A job that none of these describes can bring its own terms: a formula such as
+``"max(scale/machines - 0.05, 0)"`` stands for itself wherever names of terms are given (see
+`formulas`), and `register` makes any function a term of this process.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from types import MappingProxyType
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.numbers import FloatArray, column_for_runs, machines_and_scale, positive_number
+
+# ---------------------------------------------------------------------------
+# Terms written as formulas: ``"scale^1.5/machines"`` or ``"max(scale/machines - 0.05, 0)"``.
+#
+# A formula is data: it can be stored with a model and read back elsewhere, which a Python function
+# cannot. It is parsed, never executed: only numbers, ``machines``, ``scale``, the operators
+# ``+ - * / ^`` and a few functions can occur in it.
+
+
+VARIABLES = ("machines", "scale")
+
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": np.log,
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+    "max": lambda *values: reduce(np.maximum, values),
+    "min": lambda *values: reduce(np.minimum, values),
+}
+
+LONGEST = 200
+"""Characters; a longer formula is no term that a person could explain."""
+
+
+class Formula:
+    """A formula in machines and scale, as the column of a term.
+
+    Args:
+        text: the formula; ``^`` and ``**`` both raise to a power.
+
+    Raises:
+        InvalidParameterError: the text is no such formula.
+
+    Example:
+        >>> import numpy as np
+        >>> spilling = Formula("max(scale/machines - 0.05, 0)")
+        >>> spilling(machines=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
+        [0.05, 0.0]
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            if len(text) > LONGEST:
+                raise ValueError(f"it is longer than {LONGEST} characters")
+            # Written as a power from the start: in Python ^ binds less than + does.
+            self._root = ast.parse(text.replace("^", "**").strip(), mode="eval").body
+            self._check(self._root)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise InvalidParameterError(
+                "terms",
+                text,
+                f"is neither a known term nor a formula: {error}",
+                remedy="Name a term of model.terms.TERMS, or write a formula with "
+                f"{', '.join(VARIABLES)}, numbers, + - * / ^ and {', '.join(FUNCTIONS)}.",
+            ) from error
+
+    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        """The formula's value for each run, shape (n,); not finite where it has none."""
+        with np.errstate(all="ignore"):
+            value = self._value(self._root, {"machines": machines, "scale": scale})
+        return np.asarray(np.broadcast_to(value, machines.shape), dtype=np.float64)
+
+    def _check(self, node: ast.expr) -> None:
+        """Refuse everything that is no arithmetic."""
+        match node:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return
+            case ast.Name(id=name) if name in VARIABLES:
+                return
+            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in OPERATORS:
+                self._check(left)
+                self._check(right)
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                self._check(operand)
+            case ast.Call(func=ast.Name(id=name), args=[_, *_] as arguments, keywords=[]) if (
+                name in FUNCTIONS
+            ):
+                if (len(arguments) == 1) == (name in ("max", "min")):
+                    raise ValueError(f"{name} has {len(arguments)} arguments")
+                for argument in arguments:
+                    self._check(argument)
+            case _:
+                raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on {' and '.join(VARIABLES)}")
+
+    def _value(self, node: ast.expr, variables: dict[str, FloatArray]) -> Any:
+        match node:
+            case ast.Constant(value=number):
+                # As a float: whole powers of whole numbers could grow without end.
+                return np.float64(number)  # type: ignore[arg-type]
+            case ast.Name(id=name):
+                return variables[name]
+            case ast.BinOp(left=left, op=operation, right=right):
+                return OPERATORS[type(operation)](self._value(left, variables), self._value(right, variables))
+            case ast.UnaryOp(operand=operand):
+                return -self._value(operand, variables)
+            case ast.Call(func=ast.Name(id=name), args=arguments):
+                return FUNCTIONS[name](*(self._value(argument, variables) for argument in arguments))
+        raise AssertionError(node)
+
+
+# ---------------------------------------------------------------------------
+
+
+class Column(Protocol):
+    """The value of a term for each run; keyword-only, for machines and scale must not be swapped."""
+
+    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        """Arrays of shape (n,) in and out."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """One term of a model.
+
+    Attributes:
+        name: the formula, in machines and scale.
+        meaning: what the time that it explains is spent on, for people.
+        column: the formula as a function.
+        spreads: whether it is work done by the machines that really work, which may be fewer than
+            there are (the driver takes one, or there are not tasks enough for all).
+    """
+
+    name: str
+    meaning: str
+    column: Column
+    spreads: bool = False
+
+
+NOMINAL_RECORDS = 1e9
+"""Records of the whole input that sorting is reckoned with: the logarithm hardly depends on it."""
+
+
+def _library(*terms: Term) -> Mapping[str, Term]:
+    return MappingProxyType({term.name: term for term in terms})
+
+
+TERMS: Mapping[str, Term] = _library(
+    Term("1", "fixed work", lambda *, machines, scale: np.ones_like(machines)),
+    Term(
+        "scale/machines",
+        "work that spreads over the machines",
+        lambda *, machines, scale: scale / machines,
+        spreads=True,
+    ),
+    Term("log(machines)", "tree aggregation", lambda *, machines, scale: np.log(machines)),
+    Term("machines", "overhead of each machine", lambda *, machines, scale: machines),
+    Term("sqrt(machines)", "two-stage aggregation", lambda *, machines, scale: np.sqrt(machines)),
+    Term(
+        "scale^2/machines",
+        "work that grows with the square of the data and spreads",
+        lambda *, machines, scale: scale**2 / machines,
+        spreads=True,
+    ),
+    Term(
+        "scale*log2(1e9*scale)/machines",
+        "sorting, reckoned with 1e9 records in the whole input",
+        lambda *, machines, scale: scale * np.log2(np.maximum(NOMINAL_RECORDS * scale, 1.0)) / machines,
+        spreads=True,
+    ),
+    Term("scale", "work on the data that does not spread", lambda *, machines, scale: scale),
+    Term(
+        "scale/sqrt(machines)",
+        "work that spreads unevenly (skew)",
+        lambda *, machines, scale: scale / np.sqrt(machines),
+        spreads=True,
+    ),
+    Term(
+        "1/machines",
+        "fixed work that spreads over the machines",
+        lambda *, machines, scale: 1 / machines,
+        spreads=True,
+    ),
+)
+"""The library of terms by name."""
+
+_registered: dict[str, Term] = {}
+
+ERNEST: tuple[str, ...] = ("1", "scale/machines", "log(machines)", "machines")
+"""The four terms of the original model (Ernest, equation 1); the logarithm is the natural one."""
+
+OPTEX: tuple[str, ...] = ("1", "machines", "1/machines", "scale/machines")
+"""The terms of OptEx's closed form at a fixed number of iterations."""
+
+DICTIONARY: tuple[str, ...] = (
+    "1",
+    "scale",
+    "scale/machines",
+    "scale/sqrt(machines)",
+    "log(machines)",
+    "machines",
+)
+"""The terms over whose subsets the averaging of terms goes."""
+
+
+CLIFF = re.compile(r"max\(scale/machines - (\d[\d.e+-]*), 0\)")
+"""What `memory_cliff` writes."""
+
+FIXED_TERM = "1"
+"""The term that does not iterate: an iterative job starts up and reads its input once."""
+
+
+def register(term: Term) -> None:
+    """Make a term with any function known in this process, under its name.
+
+    A model with such a term can be used only where it is registered too; a formula has no such need.
+
+    Raises:
+        InvalidParameterError: there is another term of that name.
+    """
+    if TERMS.get(term.name, term) != term or _registered.setdefault(term.name, term) != term:
+        raise InvalidParameterError("term", term.name, "is the name of another term", remedy="Rename it.")
+
+
+def memory_cliff(scale_on_one_machine: float) -> str:
+    """The term of work that begins when memory runs out: what a machine holds beyond a threshold.
+
+    Args:
+        scale_on_one_machine: the largest share of the input that fits into one machine's memory.
+
+    Returns:
+        The name of the term, a formula.
+
+    Example:
+        >>> memory_cliff(0.05)
+        'max(scale/machines - 0.05, 0)'
+    """
+    return f"max(scale/machines - {positive_number('scale_on_one_machine', scale_on_one_machine):g}, 0)"
+
+
+def term_named(name: str) -> Term:
+    """The known term of that name, or the term that the name is the formula of.
+
+    Raises:
+        InvalidParameterError: the name is neither.
+    """
+    if not isinstance(name, str):
+        raise InvalidParameterError(
+            "terms", name, "is not a name", remedy="Name the terms by their formulas."
+        )
+    known = _registered.get(name) or TERMS.get("".join(name.split()))
+    if known:
+        return known
+    cliff = CLIFF.fullmatch(name)
+    meaning = f"spilling what a machine has beyond {cliff[1]} of the data" if cliff else "a term of your own"
+    return Term(name, meaning, Formula(name), spreads=bool(cliff))
+
+
+def check_terms(terms: Sequence[str]) -> tuple[str, ...]:
+    """The names as a tuple, if each is known or a formula and none is named twice.
+
+    Raises:
+        InvalidParameterError: there is none, one is neither known nor a formula, or one is repeated.
+    """
+    given = (terms,) if isinstance(terms, str) else tuple(terms)
+    if not given:
+        known = f"Known terms are {quoted(list(TERMS))}."
+        raise InvalidParameterError("terms", terms, "is empty", remedy=known)
+    names = tuple(term_named(name).name for name in given)
+    if len(set(names)) < len(names):
+        raise InvalidParameterError("terms", names, "names a term twice", remedy="Name each term once.")
+    return names
+
+
+def quoted(terms: Sequence[str]) -> str:
+    """The names for a message."""
+    return ", ".join(f'"{name}"' for name in terms)
+
+
+def basis(
+    terms: Sequence[str], *, machines: ArrayLike, scale: ArrayLike, workers: ArrayLike | None = None
+) -> FloatArray:
+    """The terms' values for each run.
+
+    Args:
+        terms: names of p terms.
+        machines: n numbers of machines, each >= 1, or a single one for all runs.
+        scale: n shares of the target input, each > 0, or a single one for all runs.
+        workers: the machines that share the work which spreads, above 0; by default all of them.
+
+    Returns:
+        Array of shape (n, p), one column a term.
+
+    Raises:
+        InvalidParameterError: a term is unknown or negative, or a value does not fit.
+    """
+    names = check_terms(terms)
+    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
+    worker_column = machine_column
+    if workers is not None:
+        worker_column = column_for_runs("workers", workers, machine_column.size)
+    columns = []
+    for name in names:
+        term = term_named(name)
+        column = term.column(machines=worker_column if term.spreads else machine_column, scale=scale_column)
+        columns.append(_never_negative(name, column, machines=machine_column, scale=scale_column))
+    return np.column_stack(columns)
+
+
+def _never_negative(name: str, column: FloatArray, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+    wrong = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
+    if wrong.size:
+        at = int(wrong[0])
+        raise InvalidParameterError(
+            "terms",
+            name,
+            f"is {column[at]:g} for {machines[at]:g} machines and scale {scale[at]:g}",
+            remedy="A term is part of a run's time: it must be a finite number of at least 0 for each run.",
+        )
+    return column
+
+
+def iteration_factors(terms: Sequence[str], ratio: float) -> FloatArray:
+    """What each term is multiplied by for `ratio` times the iterations, shape (p,)."""
+    return np.array([1.0 if name == FIXED_TERM else ratio for name in terms])

@@ -1,0 +1,477 @@
+"""From observations to a model that can be stored, judged and chosen by."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from datetime import UTC, datetime
+from statistics import median
+
+import numpy as np
+
+from airflow_provider_ernest.documents import (
+    AveragingPrior,
+    Design,
+    FittedTerm,
+    Fold,
+    Model,
+    Observation,
+    Origin,
+    RunConditions,
+    TrainingCluster,
+    Validation,
+    new_id,
+    prior_for,
+)
+from airflow_provider_ernest.exceptions import (
+    FitError,
+    InadequateModelError,
+    InvalidParameterError,
+    TooFewObservationsError,
+)
+from airflow_provider_ernest.numbers import positive_number
+from airflow_provider_ernest.prediction.averaging import TermAveraging, contradiction, wrong_points
+from airflow_provider_ernest.prediction.evidence import merge_repetitions
+from airflow_provider_ernest.prediction.predictors import (
+    Predictor,
+    check_method,
+    default_terms,
+    new_predictor,
+    observed_columns,
+)
+from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.regression import undetermined_terms
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, basis, check_terms, term_named
+from airflow_provider_ernest.settings import AVERAGING, RELATIVE
+
+# ---------------------------------------------------------------------------
+# Leave-one-out cross-validation: how well are runs predicted that the fit has not seen?
+
+
+def leave_one_out(
+    new_predictor: Callable[[], Predictor],
+    observations: Sequence[Observation],
+    *,
+    apart: Sequence[Observation] = (),
+) -> Validation:
+    """Predict each observation from those of other configurations (Ernest, section 3.3).
+
+    Repetitions of a run are left out together: otherwise they would predict each other.
+
+    Where the others alone do not determine the terms, the fold is still predicted, from one of the
+    fits that are then possible. Its error tells of the missing run more than of the model and is
+    as a rule too large, so that no model looks better for having too few runs;
+    `undetermined_folds` names these folds. With as many observations as terms all folds are so.
+
+    Args:
+        new_predictor: gives a predictor that has seen no runs yet.
+        observations: runs of at least two configurations.
+        apart: those that the others are not predicted from, since they contradict all others.
+
+    Raises:
+        TooFewObservationsError: there are fewer than two configurations.
+    """
+    splits = list(_splits(observations))
+    if len(splits) < 2:
+        raise TooFewObservationsError(
+            f"Observations of {len(splits)} configurations cannot be cross-validated.",
+            remedy="Observe runs of at least two configurations.",
+        )
+    folds = tuple(
+        fold
+        for left_out, rest in splits
+        for fold in _folds(new_predictor(), left_out, [run for run in rest if run not in apart], observations)
+    )
+    errors_percent = np.array([abs(fold.error_percent) for fold in folds])
+    residuals = np.array([fold.predicted_seconds - fold.seconds for fold in folds])
+    return Validation(
+        folds=tuple(sorted(folds, key=lambda fold: fold.index)),
+        residual_sum_of_squares=float(residuals @ residuals),
+        median_error_percent=float(np.median(errors_percent)),
+        max_error_percent=float(errors_percent.max()),
+    )
+
+
+def undetermined_folds(terms: Sequence[str], observations: Sequence[Observation]) -> tuple[Observation, ...]:
+    """The observations without whose configuration the others do not determine the terms."""
+    terms = check_terms(terms)
+    return tuple(
+        run
+        for left_out, rest in _splits(observations)
+        if undetermined_terms(
+            basis(terms, machines=[other.machines for other in rest], scale=[other.scale for other in rest]),
+            terms,
+        )
+        for run in left_out
+    )
+
+
+def _splits(observations: Sequence[Observation]) -> Iterator[tuple[list[Observation], list[Observation]]]:
+    """For each configuration its observations, and all others."""
+    for configuration in dict.fromkeys((run.machines, run.scale) for run in observations):
+        inside = [run for run in observations if (run.machines, run.scale) == configuration]
+        yield inside, [run for run in observations if (run.machines, run.scale) != configuration]
+
+
+def _folds(
+    predictor: Predictor,
+    left_out: Sequence[Observation],
+    rest: Sequence[Observation],
+    observations: Sequence[Observation],
+) -> Iterator[Fold]:
+    fitted = predictor.fit_undetermined(**observed_columns(rest, told_by=observations))
+    first = left_out[0]
+    workers = effective_machines(observations, machines=first.machines, scale=first.scale)
+    predicted = float(fitted.predict(machines=first.machines, scale=first.scale, workers=workers)[0])
+    for run in left_out:
+        yield Fold(
+            index=run.index,
+            machines=run.machines,
+            scale=run.scale,
+            seconds=run.seconds,
+            predicted_seconds=predicted,
+        )
+
+
+# ---------------------------------------------------------------------------
+# Whether observations and the model fitted to them are good enough to be trusted.
+
+
+FEW_CONFIGURATIONS = 5
+"""With fewer distinct configurations an interval rests on prior belief more than on runs."""
+
+DIFFERENT_WORK = 1.25
+"""Runs of one configuration whose times differ by this factor did not do the same work."""
+
+MUCH_NOISE = 0.12
+"""Relative; identical Spark runs differ by 2 to 7 per cent."""
+
+PROBABLY_DISTURBED = 0.5
+
+
+def check_adequacy(model: Model, *, max_error_percent: float) -> None:
+    """Refuse a model whose median leave-one-out error is above the threshold.
+
+    The median is the error to expect of a prediction like those of the observed runs. The largest
+    error is shown too, but does not decide: the run that it stems from is as a rule the one at the
+    edge of the design, which the others can only extrapolate to.
+
+    Raises:
+        InadequateModelError: with both errors and what can be done.
+    """
+    threshold = positive_number("max_error_percent", max_error_percent)
+    validation = model.validation
+    if validation.median_error_percent <= threshold:
+        return
+    worst = max(validation.folds, key=lambda fold: abs(fold.error_percent))
+    raise InadequateModelError(
+        f"The leave-one-out error of the model of {model.job!r} on {model.instance_type} is "
+        f"{validation.median_error_percent:.1f} % (median), above the threshold of {threshold:g} %; "
+        f"the largest is {validation.max_error_percent:.1f} %, of run {worst.index} "
+        f"({worst.machines} machines, scale {worst.scale:g}).",
+        remedy="Observe more runs or larger samples, look at the worst run for disturbances, add a term that "
+        "describes the job better, or raise max_error_percent.",
+    )
+
+
+def warnings_about(
+    predictor: Predictor, terms: Sequence[str], observations: Sequence[Observation]
+) -> tuple[str, ...]:
+    """What a user should know before trusting a model of these observations.
+
+    Args:
+        predictor: fitted to the observations.
+        terms: names of its terms.
+        observations: at least one.
+    """
+    counts = "Their median counts." if isinstance(predictor, TermAveraging) else "All of them count."
+    warnings = [*_about_the_design(observations), *_about_different_work(observations, counts)]
+    if isinstance(predictor, TermAveraging):
+        return (*warnings, *_about_the_averaging(predictor, observations))
+    return (*warnings, *_about_the_terms(terms, observations))
+
+
+def _about_the_design(observations: Sequence[Observation]) -> list[str]:
+    warnings = []
+    scales = {run.scale for run in observations}
+    if len(scales) == 1:
+        warnings.append(
+            f"All runs read the same share of the input ({scales.pop():.4g}): how time grows with the data "
+            "is derived from the machine counts alone."
+        )
+    if len({run.machines for run in observations}) == 1:
+        warnings.append(
+            f"All runs used {observations[0].machines} machines: nothing is known of other machine counts."
+        )
+    return warnings
+
+
+def _about_different_work(observations: Sequence[Observation], counts: str) -> list[str]:
+    """Inputs of the same size need not be the same work, and then scale does not tell the time."""
+    seconds = defaultdict(list)
+    for run in observations:
+        seconds[run.machines, run.scale].append(run.seconds)
+    return [
+        f"Runs on {machines} machines at scale {scale:g} took {min(times):.1f} to {max(times):.1f} s: either "
+        "they were disturbed, or inputs of one size are not the same work, and then no model in machines and "
+        f"scale can be exact. {counts}"
+        for (machines, scale), times in seconds.items()
+        if max(times) > DIFFERENT_WORK * min(times)
+    ]
+
+
+def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observation]) -> list[str]:
+    warnings = []
+    configurations = len({(run.machines, run.scale) for run in observations})
+    if configurations < FEW_CONFIGURATIONS:
+        warnings.append(
+            f"{configurations} configurations were observed: the intervals rest on what is usual for Spark "
+            f"jobs more than on this one. Observe {FEW_CONFIGURATIONS} or more."
+        )
+    warnings += [
+        f"Run {run.index} ({run.machines} machines, scale {run.scale:g}, {run.seconds:.1f} s) does not fit "
+        f"the others: it was disturbed or short of memory with a probability of {probability:.0%}, and "
+        "counts accordingly less."
+        for run, probability, apart in zip(observations, predictor.disturbed_, predictor.apart_, strict=True)
+        if probability > PROBABLY_DISTURBED and not apart
+    ]
+    warnings += [
+        f"Run {run.index} ({run.machines} machines, scale {run.scale:g}, {run.seconds:.4g} s) contradicts "
+        "the others, which agree with each other: it is left out. Look at it: a run that ended early or was "
+        "held up says nothing of the job."
+        for run, apart in zip(observations, predictor.apart_, strict=True)
+        if apart
+    ]
+    if predictor.noise_ > MUCH_NOISE:
+        warnings.append(
+            f"The runs scatter by about {predictor.noise_:.0%} around every smooth model: the cluster was "
+            "disturbed, or the work of an input is not told by its size. The intervals are as wide."
+        )
+    return warnings
+
+
+def _about_the_terms(terms: Sequence[str], observations: Sequence[Observation]) -> list[str]:
+    if len(observations) == len(terms):
+        return [
+            f"There are as many observations as terms ({len(terms)}): the model fits them whatever they are, "
+            "and only the cross-validation error says something about it."
+        ]
+    undetermined = undetermined_folds(terms, observations)
+    if not undetermined:
+        return []
+    listed = "; ".join(
+        f"run {run.index}: {run.machines} machines, scale {run.scale:g}" for run in undetermined
+    )
+    return [
+        f"Without one of these runs the others do not determine the model, so its cross-validation error "
+        f"says little ({listed})."
+    ]
+
+
+# ---------------------------------------------------------------------------
+
+
+def train(
+    observations: Sequence[Observation],
+    *,
+    job: str,
+    instance_type: str = "local",
+    method: str = AVERAGING,
+    terms: Sequence[str] | None = None,
+    prior: AveragingPrior | None = None,
+    artifact: str | None = None,
+    artifact_sha256: str | None = None,
+    input_path: str | None = None,
+    origin: Origin | None = None,
+    design: Design | None = None,
+    cluster: TrainingCluster | None = None,
+    conditions: RunConditions | None = None,
+    warnings: Sequence[str] = (),
+) -> Model:
+    """Fit and cross-validate a model.
+
+    Args:
+        observations: runs of the job on one type of machine, all with the same iterations.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        method: one of `predictors.METHODS`.
+        terms: names of the terms; None for the method's own.
+        prior: for "averaging": what is believed before the runs, None for the default. Where all runs
+            name their hosts, their machines are executors that worked, and the driver takes none.
+        artifact: path of the job's JAR or .py file.
+        artifact_sha256: hash of its content.
+        input_path: the target input that scale 1.0 stands for.
+        origin: the task instance that fits it.
+        design: the design that the runs were planned by.
+        cluster: the machines that they were made on.
+        conditions: what, beside the code, their times depend on.
+        warnings: what is to be known of them before the model is trusted.
+
+    Raises:
+        FitError: the observations cannot be of one model, do not determine the terms, or contradict each
+            other.
+        TooFewObservationsError: there are too few observations.
+        InvalidParameterError: a term or the method is unknown.
+    """
+    names = check_terms(default_terms(method) if terms is None else terms)
+    iterations = _one_of(observations, "iterations")
+    _one_of(observations, "instance_type")
+    prior = prior_for(observations, prior) if method == AVERAGING else None
+    predictor = new_predictor(method, terms=names, prior=prior).fit(**observed_columns(observations))
+    if method != AVERAGING:
+        _check_agreement(observations, names)
+    apart = _apart(predictor, observations)
+    now = datetime.now(UTC)
+    return Model(
+        model_id=new_id(now),
+        job=job,
+        instance_type=instance_type,
+        created_at=now.isoformat(),
+        method=method,
+        terms=_fitted_terms(predictor, names),
+        prior=prior,
+        driver_share=predictor.driver_share_ if isinstance(predictor, TermAveraging) else 0.0,
+        noise=predictor.noise_ if isinstance(predictor, TermAveraging) else 0.0,
+        validation=leave_one_out(
+            lambda: new_predictor(method, terms=names, prior=prior), observations, apart=apart
+        ),
+        observations=tuple(observations),
+        startup_seconds=median(run.startup_seconds for run in observations),
+        artifact=artifact,
+        artifact_sha256=artifact_sha256,
+        input_path=input_path,
+        trained_iterations=iterations,
+        warnings=(*warnings, *warnings_about(predictor, names, observations)),
+        origin=origin,
+        design=design,
+        cluster=cluster,
+        conditions=conditions,
+    )
+
+
+def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]) -> None:
+    """Refuse runs of which one is wrong: with given terms each counts, whatever the others say."""
+    columns = observed_columns(observations)
+    merged = merge_repetitions(**{name: np.asarray(column, float) for name, column in columns.items()})
+    # By all usual terms: that a few given ones describe no run well is the model's fault, not a run's.
+    every = tuple(dict.fromkeys((*DICTIONARY, *terms)))
+    wrong = wrong_points(merged, every, AveragingPrior(driver_share=0.0))
+    if wrong.any():
+        raise contradiction(merged, np.flatnonzero(wrong).tolist())
+
+
+def _apart(predictor: Predictor, observations: Sequence[Observation]) -> list[Observation]:
+    """The observations that contradict all others and were left out of the fit."""
+    if not isinstance(predictor, TermAveraging):
+        return []
+    return [run for run, is_apart in zip(observations, predictor.apart_, strict=True) if is_apart]
+
+
+def _fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:
+    probabilities = predictor.probabilities_ if isinstance(predictor, TermAveraging) else np.ones(len(names))
+    return tuple(
+        FittedTerm(
+            name=name,
+            meaning=term_named(name).meaning,
+            coefficient=float(coefficient),
+            probability=float(probability),
+        )
+        for name, coefficient, probability in zip(names, predictor.coefficients_, probabilities, strict=True)
+    )
+
+
+def _one_of(observations: Sequence[Observation], field: str) -> int | None:
+    """The value that all observations have in the field; None where there are no observations."""
+    values = {getattr(run, field) for run in observations}
+    if len(values) > 1:
+        listed = ", ".join(sorted(str(value) for value in values))
+        raise FitError(
+            f"The observations differ in {field}: {listed}. One model cannot describe them.",
+            remedy=f"Train one model for each {field}, or observe the runs anew.",
+        )
+    return values.pop() if values else None
+
+
+# ---------------------------------------------------------------------------
+# More terms for a job that the given ones do not describe (Ernest, section 3.4).
+#
+# The paper adds terms when the cross-validation error is high. That helps where the error is the model's
+# and not the runs': on noisy runs a further term describes noise, so it must lower the error of runs
+# that the fit has not seen.
+
+
+EXTENSIONS: tuple[str, ...] = (
+    "sqrt(machines)",
+    "scale*log2(1e9*scale)/machines",
+    "scale^2/machines",
+    "scale",
+    "scale/sqrt(machines)",
+)
+"""The paper's further terms, and two that public Spark traces show."""
+
+SPARE_RUNS = 1
+"""Runs that must be left when one is left out, beyond the number of terms."""
+
+
+def extend_terms(
+    observations: Sequence[Observation],
+    *,
+    terms: Sequence[str] = ERNEST,
+    extensions: Sequence[str] = EXTENSIONS,
+    above_percent: float = 10.0,
+    method: str = RELATIVE,
+) -> tuple[str, ...]:
+    """The terms, with those extensions that bring the leave-one-out error below a threshold.
+
+    One term after the other is added, each time the one that lowers the median leave-one-out error
+    most, until the error is at most `above_percent`, none lowers it, or the runs determine no more.
+
+    Args:
+        observations: runs of the job.
+        terms: names of the terms to begin with.
+        extensions: names or formulas of the terms that may be added.
+        above_percent: the error above which terms are added.
+        method: "relative" or "classic"; "averaging" weighs all its terms by itself.
+
+    Returns:
+        The given terms, followed by the added ones.
+
+    Raises:
+        InvalidParameterError: a term or the method cannot be.
+        TooFewObservationsError: there are fewer than two configurations.
+    """
+    if check_method(method) == AVERAGING:
+        raise InvalidParameterError(
+            "method",
+            method,
+            "weighs all its terms by itself",
+            remedy="Name the extensions among its terms.",
+        )
+    threshold = positive_number("above_percent", above_percent)
+    chosen = check_terms(terms)
+    left = [term for term in check_terms(extensions) if term not in chosen] if extensions else []
+    error = _error(observations, chosen, method)
+    while error > threshold:
+        possible = [term for term in left if _determined(observations, (*chosen, term))]
+        errors = {term: _error(observations, (*chosen, term), method) for term in possible}
+        best = min(errors, key=errors.__getitem__, default=None)
+        if best is None or errors[best] >= error:
+            break
+        chosen, error = (*chosen, best), errors[best]
+        left.remove(best)
+    return chosen
+
+
+def _error(observations: Sequence[Observation], terms: tuple[str, ...], method: str) -> float:
+    """Median leave-one-out error in per cent."""
+    return leave_one_out(lambda: new_predictor(method, terms=terms), observations).median_error_percent
+
+
+def _determined(observations: Sequence[Observation], terms: tuple[str, ...]) -> bool:
+    """Whether the terms stay determined when any one run is left out."""
+    if len(observations) < len(terms) + 1 + SPARE_RUNS:
+        return False
+    rows = basis(
+        terms, machines=[run.machines for run in observations], scale=[run.scale for run in observations]
+    )
+    return not undetermined_terms(rows, terms)

@@ -1,1 +1,0 @@
-"""Where the time of one run went, as one self-contained HTML page."""

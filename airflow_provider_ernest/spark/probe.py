@@ -1,0 +1,274 @@
+"""The bandwidth probe as a step of an Airflow task: submitted, bounded in time, read."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import statistics
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
+from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
+from airflow_provider_ernest.spark.sizing import sizing_conf
+from airflow_provider_ernest.spark.submit import driver_conf
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+
+
+# ---------------------------------------------------------------------------
+# What the bandwidth probe measured, and how the machines of a cluster compare.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bandwidth(Document):
+    """What the probe measured on one machine, in 10^9 bytes per second, and how that compares.
+
+    Attributes:
+        memory_gigabytes_per_second: copied within memory by all cores together, read and written.
+        network_gigabytes_per_second: the worse of sending and receiving; None with a single machine.
+        score: the worse of the two, each relative to the median machine of the cluster: 1.0 is ordinary.
+    """
+
+    memory_gigabytes_per_second: float
+    network_gigabytes_per_second: float | None
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measurement(Document):
+    """What one round of the probe measured on one machine, in 10^9 bytes per second.
+
+    Attributes:
+        host: the machine's address.
+        memory_windows: the rate of each window; at least one.
+        sent: the rate of each transfer to another machine; none with a single machine.
+        received: the rate of each transfer from another machine.
+    """
+
+    host: str
+    memory_windows: tuple[float, ...]
+    sent: tuple[float, ...] = ()
+    received: tuple[float, ...] = ()
+
+
+def rate(measurements: Iterable[Measurement]) -> dict[str, Bandwidth]:
+    """Compare the machines of a cluster; their order does not matter.
+
+    Memory counts by its best window of all rounds: noise only ever lowers a rate, and a slow machine is
+    slow in all of them. Network counts by the best transfer in each direction, since a slow partner would
+    blame an innocent machine, and then by the worse direction.
+
+    Args:
+        measurements: one for each machine and round.
+
+    Returns:
+        The bandwidth of each host.
+    """
+    rounds: dict[str, list[Measurement]] = {}
+    for measurement in measurements:
+        rounds.setdefault(measurement.host, []).append(measurement)
+    memory = {
+        host: max(window for one in several for window in one.memory_windows)
+        for host, several in rounds.items()
+    }
+    network = {host: _network(several) for host, several in rounds.items()}
+    memory_ratios = relative_to_median(memory)
+    network_ratios = relative_to_median({host: value for host, value in network.items() if value is not None})
+    return {
+        host: Bandwidth(
+            memory_gigabytes_per_second=memory[host],
+            network_gigabytes_per_second=network[host],
+            score=min(memory_ratios[host], network_ratios.get(host, memory_ratios[host])),
+        )
+        for host in rounds
+    }
+
+
+def relative_to_median(values: dict[str, float]) -> dict[str, float]:
+    """Each value divided by the median of all; 1.0 where that is 0."""
+    median = statistics.median(values.values()) if values else 0.0
+    return {key: value / median if median > 0 else 1.0 for key, value in values.items()}
+
+
+def _network(several: list[Measurement]) -> float | None:
+    sent = [value for one in several for value in one.sent]
+    received = [value for one in several for value in one.received]
+    return min(max(sent), max(received)) if sent and received else None
+
+
+# ---------------------------------------------------------------------------
+
+
+APPLICATION = Path(__file__).with_name("bandwidth_probe.py")
+ON_MACHINES = [Path(__file__).with_name(name) for name in ("bandwidth_group.py", "bandwidth_machine.py")]
+
+EXECUTOR_MEMORY_MEGABYTES = 512
+"""An executor of the probe holds next to nothing, and Spark refuses less than 450."""
+# The probe's Python process has two buffers of 32 MB for each core, and itself.
+_BUFFERS_MEGABYTES_PER_CORE = 64
+_OTHER_MEGABYTES = 384
+
+_REMEDY = "The driver's output is in this task's log, above; the executors' is in the logs of the machines."
+
+
+def probe_bandwidth(
+    *,
+    master_url: str,
+    conf: Mapping[str, str],
+    machines: int,
+    cores_per_machine: int,
+    rounds: int,
+    interval_seconds: float,
+    secret: str | None,
+    timeout_seconds: float,
+    log: Any,
+    on_submit: Callable[[ErnestSubmitHook], None] | None = None,
+    spark_conn_id: str | None = None,
+) -> dict[str, Bandwidth]:
+    """Measure the bandwidth of all machines of a cluster that does nothing else; a round takes some 10 s.
+
+    Must be called from the task's main thread, as `ErnestSubmitHook.run`.
+
+    Args:
+        master_url: of the cluster, to submit to and to find the way there.
+        conf: properties that applications need on it; see `ClusterHandle.spark_conf`.
+        machines: how many it has. All must take part.
+        cores_per_machine: that each offers.
+        rounds: how often to measure.
+        interval_seconds: between the rounds.
+        secret: that the cluster's processes share; None where they do not authenticate.
+        timeout_seconds: how long all of it may take.
+        log: where progress and results go.
+        on_submit: gets the hook before it submits, so that a killed task can call its `end`.
+        spark_conn_id: the Airflow connection to submit through, instead of the address.
+
+    Returns:
+        The bandwidth of each machine, by its host as the Spark master knows it (`RegisteredWorker.host`).
+
+    Raises:
+        ClusterStartError: the probe failed, was ended or took too long; with the reason.
+        ClusterLostError: there is no way to the master.
+        InvalidParameterError, MissingResourceError: see `ErnestSubmitHook`.
+    """
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+
+    folder = make_owned(runtime_folder())
+    try:
+        output = Path(folder, "bandwidth.json")
+        hook = ErnestSubmitHook(
+            master_url=None if spark_conn_id else master_url,
+            spark_conn_id=spark_conn_id,
+            conf={
+                **conf,
+                **driver_conf(master_url, conf=conf),
+                **sizing_conf(
+                    machines=machines,
+                    cores_per_machine=cores_per_machine,
+                    machines_wait_seconds=timeout_seconds,
+                ),
+                **_probe_conf(conf, cores_per_machine),
+            },
+            application_args=[
+                f"--machines={machines}",
+                f"--cores={cores_per_machine}",
+                f"--rounds={rounds}",
+                f"--interval-seconds={interval_seconds}",
+                f"--output={output}",
+            ],
+            name="ernest-bandwidth-probe",
+            options={"py_files": ",".join(map(str, ON_MACHINES))},
+            secret=secret,
+        )
+        if on_submit is not None:
+            on_submit(hook)
+        _run(hook, timeout_seconds=timeout_seconds, output=output)
+        bandwidth = rate(_read(output)["measurements"])
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    if len(bandwidth) != machines:
+        raise _failed(f"{len(bandwidth)} of {machines} machines took part")
+    for host, measured in sorted(bandwidth.items(), key=lambda item: item[1].score):
+        log.info("%s: %s", host, _in_words(measured))
+    return bandwidth
+
+
+def _run(hook: ErnestSubmitHook, *, timeout_seconds: float, output: Path) -> None:
+    is_late = threading.Event()
+
+    def end() -> None:
+        is_late.set()
+        hook.end()
+
+    timer = threading.Timer(timeout_seconds, end)
+    timer.daemon = True
+    timer.start()
+    try:
+        hook.run(str(APPLICATION))
+    except SampleRunError as error:
+        if is_late.is_set():
+            raise _failed(f"it took longer than timeout_seconds={timeout_seconds:g} and was ended") from error
+        raise _failed(_read(output).get("problem") or error.message.rstrip(".")) from error
+    finally:
+        timer.cancel()
+        hook.end()  # whatever else interrupted the run, such as Airflow's own time limit
+
+
+def _read(output: Path) -> dict[str, Any]:
+    """What the application wrote; nothing where it did not come to that."""
+    try:
+        document: dict[str, Any] = json.loads(output.read_text())
+    except FileNotFoundError:
+        return {}
+    measurements = document.get("measurements", [])
+    return {**document, "measurements": [Measurement.from_dict(one) for one in measurements]}
+
+
+def _probe_conf(conf: Mapping[str, str], cores_per_machine: int) -> dict[str, str]:
+    """Properties of the probe itself: one task fills a machine, and no failure is tried again."""
+    java = "-XX:TieredStopAtLevel=1"  # it lives for seconds: half of a start is compilation
+    container_megabytes = cores_per_machine * _BUFFERS_MEGABYTES_PER_CORE + _OTHER_MEGABYTES
+    return {
+        "spark.task.cpus": str(cores_per_machine),
+        "spark.executor.memory": f"{_executor_megabytes(conf.get('spark.executor.memory', ''))}m",
+        # Counts where containers limit a process's memory (YARN, Kubernetes).
+        "spark.executor.memoryOverhead": f"{container_megabytes}m",
+        **{
+            option: f"{conf.get(option, '')} {java}".strip()
+            for option in ("spark.driver.extraJavaOptions", "spark.executor.extraJavaOptions")
+        },
+        "spark.task.maxFailures": "1",
+        "spark.stage.maxConsecutiveAttempts": "1",
+        "spark.barrier.sync.timeout": "60",
+        # All machines are there before the first stage; more than a few looks would only hide a mistake.
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.interval": "1s",
+        "spark.scheduler.barrier.maxConcurrentTasksCheck.maxFailures": "5",
+        "spark.speculation": "false",
+        "spark.ui.enabled": "false",
+        "spark.eventLog.enabled": "false",
+    }
+
+
+def _executor_megabytes(offered: str) -> int:
+    """What the probe's executors take of what the machines offer ("3072m")."""
+    megabytes = re.fullmatch(r"(\d+)m", offered)
+    return min(EXECUTOR_MEMORY_MEGABYTES, int(megabytes[1])) if megabytes else EXECUTOR_MEMORY_MEGABYTES
+
+
+def _in_words(bandwidth: Bandwidth) -> str:
+    network = bandwidth.network_gigabytes_per_second
+    return (
+        f"memory {bandwidth.memory_gigabytes_per_second:.1f} GB/s, "
+        f"network {'not measured' if network is None else f'{network:.2f} GB/s'}, "
+        f"score {bandwidth.score:.2f}"
+    )
+
+
+def _failed(problem: str) -> ClusterError:
+    return ClusterStartError(f"The bandwidth probe failed: {problem}.", remedy=_REMEDY)

@@ -1,1 +1,0 @@
-"""The profile of a run: all analyses of its event log, put together."""

@@ -1,1 +1,0 @@
-"""Replaying a run from its event log: tasks on slots, stages after their parents, the driver between."""

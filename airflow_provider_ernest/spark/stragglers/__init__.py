@@ -1,1 +1,0 @@
-"""Tasks that held their stages up: which, why, and what they cost."""

@@ -1,0 +1,1 @@
+"""Documents as files: whole files, their catalogue, archives, pruning."""

@@ -1,0 +1,399 @@
+"""Files of a store on any storage: how they are named and listed, and what goes wrong with them."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import logging
+import os
+import re
+import secrets
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from airflow_provider_ernest.exceptions import (
+    ErnestError,
+    InvalidDocumentError,
+    InvalidParameterError,
+    StoreError,
+)
+
+# ---------------------------------------------------------------------------
+# Files that are never seen half-written, on whatever storage a path object stands for.
+
+
+NO_HARD_LINKS = {errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK}
+"""How file systems without hard links (FAT, some network file systems) refuse them."""
+RANDOM_BYTES = 4
+"""In the names of temporary files."""
+TEMPORARY = re.compile(rf"\..+\.[0-9a-f]{{{2 * RANDOM_BYTES}}}")
+
+
+def create_whole(path: Any, text: str) -> None:
+    """Write a new file that appears whole or not at all, also when the machine dies meanwhile.
+
+    On a local file system by a link to a file that is on the disk already; object stores promise as
+    much of each write.
+
+    Args:
+        path: of a `pathlib.Path` or anything with its methods; its folder exists.
+        text: written as UTF-8.
+
+    Raises:
+        FileExistsError: there is a file of that name.
+        OSError: it cannot be written.
+    """
+    local = local_path(path)
+    if local is not None:
+        _create_locally(local, text)
+    elif path.exists():
+        raise FileExistsError(f"{path} exists")
+    else:
+        path.write_text(text, encoding="utf-8")
+
+
+def is_temporary(name: str) -> bool:
+    """Whether a file of that name is one that `create_whole` was still writing."""
+    return TEMPORARY.fullmatch(name) is not None
+
+
+def local_path(path: Any) -> Path | None:
+    """The path on the local file system that a path object stands for, None where on another storage."""
+    protocol = getattr(path, "protocol", None)
+    if protocol is None:
+        return path if isinstance(path, Path) else None
+    # Object store paths, too, were of pathlib's classes before universal_pathlib 0.3.
+    return Path(path.path) if protocol in {"", "file", "local"} else None
+
+
+def _create_locally(path: Path, text: str) -> None:
+    """By a temporary file, which is linked under its name only when its content is on the disk."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(RANDOM_BYTES)}")
+    try:
+        with temporary.open("x", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        _name(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    # The new name is on the disk only when the directory is.
+    directory = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+def _name(temporary: Path, path: Path) -> None:
+    """Give the file its final name, unless that is taken."""
+    try:
+        path.hardlink_to(temporary)
+    except OSError as error:
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        if path.exists():
+            raise FileExistsError(f"{path} exists") from error
+        temporary.replace(path)
+
+
+def move_whole(path: Any, target: Any) -> None:
+    """Move a file to where there is none; at every moment it is whole in one of both places, or in both.
+
+    Args:
+        path: of a `pathlib.Path` or anything with its methods.
+        target: on the same storage; its folder exists.
+
+    Raises:
+        FileExistsError: there is another file.
+        FileNotFoundError: there is no file to move.
+        OSError: it cannot be moved.
+    """
+    local, local_target = local_path(path), local_path(target)
+    if local is not None and local_target is not None:
+        _move_locally(local, local_target)
+        return
+    content = path.read_bytes()
+    if not target.exists():
+        target.write_bytes(content)
+    elif target.read_bytes() != content:
+        raise FileExistsError(f"{target} exists")
+    path.unlink()
+
+
+def _move_locally(path: Path, target: Path) -> None:
+    try:
+        target.hardlink_to(path)
+    except FileExistsError:
+        # Another process may be moving it at this moment.
+        if not path.samefile(target):
+            raise
+    except OSError as error:
+        if error.errno not in NO_HARD_LINKS:
+            raise
+        if target.exists():
+            raise FileExistsError(f"{target} exists") from error
+        path.rename(target)
+        return
+    path.unlink(missing_ok=True)
+
+
+def delete(path: Any) -> bool:
+    """Delete a file; whether there was one.
+
+    Raises:
+        OSError: it cannot be deleted.
+    """
+    # Object stores delete what is not there without a word.
+    if local_path(path) is None and not path.exists():
+        return False
+    try:
+        path.unlink()
+    except FileNotFoundError:
+        return False
+    return True
+
+
+# ---------------------------------------------------------------------------
+
+
+LONGEST_NAME = 200
+"""File systems allow 255 bytes; some are left for the suffix and for a temporary name."""
+UNTOUCHED = timedelta(seconds=60)
+"""A file that was written to more recently may still be growing: copying programs, unlike this package, write
+a file under its final name. They set its time of modification to the original's only when it is whole."""
+
+
+@contextmanager
+def store_errors(problem: str) -> Iterator[None]:
+    """Make store errors that begin with the problem of whatever goes wrong with files or a storage's library.
+
+    Other errors of this package pass: they tell of the user's values, and how to change them.
+    """
+    try:
+        yield
+    except (OSError, InvalidDocumentError) as error:
+        raise StoreError(
+            f"{problem}: {error}", remedy="Check the store's path, its permissions and its content."
+        ) from error
+    except ErnestError:
+        raise
+    except ImportError as error:
+        raise StoreError(
+            f"{problem}: {error}.",
+            remedy="Install the package for this kind of storage, such as s3fs for s3:// and gcsfs for gs://.",
+        ) from error
+    # The libraries behind object stores raise errors of their own.
+    except Exception as error:
+        raise StoreError(
+            f"{problem}: {type(error).__name__}: {error}",
+            remedy="Check the store's address, the connection that it names and what that may do.",
+        ) from error
+
+
+def safe_name(parameter: str, name: str) -> str:
+    """One path segment that no other name maps to, on any storage: no separators, never "." or ".."."""
+    if not name:
+        raise InvalidParameterError(parameter, name, "is empty", remedy="Give it a name.")
+    encoded = quote(name, safe="", errors="surrogatepass")
+    if encoded.startswith("."):
+        encoded = "%2E" + encoded[1:]
+    if len(encoded) > LONGEST_NAME:
+        digest = hashlib.sha256(encoded.encode("ascii")).hexdigest()
+        encoded = f"{encoded[: LONGEST_NAME - len(digest) - 1]}-{digest}"
+    return encoded
+
+
+def decode_json(text: str) -> Any:
+    """What the JSON text says.
+
+    Raises:
+        InvalidDocumentError: it is no JSON.
+    """
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError) as error:
+        raise InvalidDocumentError(f"This is not JSON: {error}") from error
+
+
+def files(folder: Any) -> list[Any]:
+    """What the folder holds now, without files that are still being written; nothing where there is none."""
+    forget_listing(folder)
+    try:
+        return _files(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        # Another process may have made the folder just now.
+        return _files(folder) if folder.exists() else []
+
+
+def forget_listing(folder: Any) -> None:
+    """Let a storage ask anew what a folder holds: those of object stores remember listings.
+
+    They would never show what others write, nor that a file of theirs is there.
+    """
+    file_system = _file_system(folder)
+    if file_system is not None:
+        file_system.invalidate_cache(folder.path)
+
+
+def changed_at(path: Any) -> datetime | None:
+    """When the content of a file was last written; None where the storage does not tell.
+
+    Raises:
+        OSError: there is no such file.
+    """
+    local = local_path(path)
+    if local is not None:
+        return datetime.fromtimestamp(local.stat().st_mtime, UTC)
+    try:
+        changed = _file_system(path).modified(path.path)
+    except OSError:
+        raise
+    # Each storage's library says in a way of its own that it does not know.
+    except Exception:
+        return None
+    return changed if isinstance(changed, datetime) and changed.tzinfo else None
+
+
+def is_settled(path: Any) -> bool:
+    """Whether a file has not been written to for a while, or is not there any more; also where nobody knows.
+
+    Raises:
+        OSError: that cannot be seen.
+    """
+    try:
+        changed = changed_at(path)
+    except FileNotFoundError:
+        return True
+    return changed is None or datetime.now(UTC) - changed >= UNTOUCHED
+
+
+def _file_system(path: Any) -> Any:
+    """That of fsspec behind a path of an object store; None for others."""
+    # Airflow's paths stand before those that do the work, with file systems of their own.
+    return getattr(getattr(path, "__wrapped__", path), "fs", None)
+
+
+def is_whole_json(content: bytes) -> bool:
+    """Whether that is the whole of some JSON text. What is nested too deeply to be read counts as whole."""
+    try:
+        msgspec.json.decode(content)
+    except (msgspec.DecodeError, UnicodeError):
+        return False
+    except RecursionError:
+        return True
+    return True
+
+
+def _files(folder: Any) -> list[Any]:
+    return [path for path in folder.iterdir() if not str(path.name).startswith(".")]
+
+
+# ---------------------------------------------------------------------------
+# Files of lines: what can be read of each, and whether that is all of it.
+
+
+log = logging.getLogger(__name__)
+
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Content(Generic[Value]):
+    """What a file holds that can be read.
+
+    Attributes:
+        lines: of text.
+        values: what they say.
+        is_whole: whether that is all of it.
+        is_torn: whether something is missing for good: what else is there is no line of any version.
+    """
+
+    lines: Sequence[str] = ()
+    values: Sequence[Value] = ()
+    is_whole: bool = False
+    is_torn: bool = False
+
+
+def content_of(path: Any, read: Callable[[str], Value]) -> Content[Value] | OSError:
+    """What a file holds; a warning in the log names each line that cannot be read.
+
+    Args:
+        path: a `pathlib.Path`, or anything with its methods.
+        read: what a line says; it raises InvalidDocumentError for a line that is none.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (UnicodeDecodeError, IsADirectoryError) as error:
+        log.warning("Skipping %s, which is no text: %s", path, error)
+        return Content(is_torn=isinstance(error, UnicodeDecodeError))
+    except OSError as error:
+        return error
+    if not text:
+        log.warning("Skipping %s, which is empty.", path)
+        return Content(is_torn=True)
+    lines, values, is_whole, is_torn = [], [], True, False
+    for number, line in enumerate(text.split("\n")[: -1 if text.endswith("\n") else None], 1):
+        try:
+            values.append(read(line))
+            lines.append(line)
+        except InvalidDocumentError as error:
+            is_whole = False
+            is_torn = is_torn or not is_whole_json(line.encode("utf-8"))
+            log.warning("Skipping line %d of %s, which cannot be read: %s", number, path, error)
+    return Content(lines=lines, values=values, is_whole=is_whole, is_torn=is_torn)
+
+
+# ---------------------------------------------------------------------------
+# Work of many parts on threads that no process waits for when it ends.
+
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def in_threads(work: Callable[[Part], Result], parts: Sequence[Part], *, most: int) -> list[Result]:
+    """The results of many parts of some work, in the order of the parts.
+
+    An executor of the standard library would do, but for storage that never answers: the interpreter
+    waits for an executor's threads when it ends.
+
+    Args:
+        work: done for each part; what it raises first is raised here, when all threads have ended.
+        parts: any number of them.
+        most: so many at a time.
+    """
+    waiting: SimpleQueue[int] = SimpleQueue()
+    for number in range(len(parts)):
+        waiting.put(number)
+    results: dict[int, Result] = {}
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        while not failures:
+            try:
+                number = waiting.get_nowait()
+            except Empty:
+                return
+            try:
+                results[number] = work(parts[number])
+            except BaseException as error:
+                failures.append(error)
+
+    threads = [Thread(target=run, daemon=True) for _ in range(min(most, len(parts)))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
+    return [results[number] for number in range(len(parts))]

@@ -1,0 +1,966 @@
+"""Pruning a store: the plan, its execution, and what is told of both, for the command line and for a task."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import singledispatch
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote, urlsplit
+
+from airflow_provider_ernest.documents import (
+    CODE,
+    BottleneckReport,
+    DecisionRecord,
+    Model,
+    ModelMark,
+    ObservationRecord,
+    ProductionRun,
+    ProfileRecord,
+)
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
+from airflow_provider_ernest.store.catalogue import (
+    DECISION,
+    FOLDER,
+    MARK,
+    MODEL,
+    PRODUCTION_RUN,
+    SHELF_OF,
+    CatalogueEntry,
+    entry_of,
+)
+from airflow_provider_ernest.store.files import (
+    changed_at,
+    files,
+    forget_listing,
+    is_temporary,
+    local_path,
+    store_errors,
+)
+from airflow_provider_ernest.store.stored_documents import (
+    BOTTLENECK_REPORT,
+    OBSERVATION,
+    PROFILE,
+    UNLISTED,
+    list_set_aside,
+)
+
+if TYPE_CHECKING:
+    from airflow_provider_ernest.store.store import ModelStore
+
+
+# ---------------------------------------------------------------------------
+# Stored documents as far as their removal is concerned: how old they are, and what they need.
+
+
+Key = tuple[str, str]
+"""A document's kind and id."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A stored document.
+
+    Attributes:
+        kind: of the catalogue's, or of `stored_documents.UNLISTED`.
+        id: of the document.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        at: when it was made; the end of time where it does not say, so that it is young and stays.
+        needs: the documents without which it cannot be understood.
+        lineage: of a model, the id of the model of sample runs alone that it goes on from, or its own.
+        artifact_sha256: the application that it is of.
+        event_logs: where the event logs lie that it names.
+        cause: of a mark.
+        of_model: of a bottleneck report, the id of the model that it stands beside.
+        purpose: of a run profile, that of its run.
+    """
+
+    kind: str
+    id: str
+    job: str
+    instance_type: str
+    at: datetime
+    needs: tuple[Key, ...] = ()
+    lineage: str = ""
+    artifact_sha256: str | None = None
+    event_logs: tuple[str, ...] = ()
+    cause: str = ""
+    of_model: str = ""
+    purpose: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What others need it by."""
+        return self.kind, self.id
+
+
+def items_of(documents: Iterable[Any]) -> Iterator[Item]:
+    """The items of stored documents; of those of an unknown kind none, so that they stay."""
+    return (item for item in map(_item, documents) if item is not None)
+
+
+@singledispatch
+def _item(document: object) -> Item | None:
+    return None
+
+
+@_item.register
+def _(model: Model) -> Item:
+    return Item(
+        kind=MODEL,
+        id=model.model_id,
+        job=model.job,
+        instance_type=model.instance_type,
+        at=_moment(model.created_at),
+        needs=_keys(MODEL, model.base_model_id),
+        lineage=model.base_model_id or model.model_id,
+        artifact_sha256=model.artifact_sha256,
+        event_logs=_known(*(run.event_log for run in model.observations)),
+    )
+
+
+@_item.register
+def _(record: DecisionRecord) -> Item:
+    return Item(
+        kind=DECISION,
+        id=record.decision_id,
+        job=record.job,
+        instance_type=record.instance_type,
+        at=_moment(record.decided_at),
+        needs=_keys(MODEL, record.model_id, record.decision.model_id, *record.model_ids),
+    )
+
+
+@_item.register
+def _(run: ProductionRun) -> Item:
+    return Item(
+        kind=PRODUCTION_RUN,
+        id=run.production_id,
+        job=run.job,
+        instance_type=run.instance_type,
+        at=_moment(run.recorded_at),
+        needs=_keys(DECISION, run.decision_id) + _keys(MODEL, run.model_id),
+        artifact_sha256=run.artifact_sha256,
+        event_logs=_known(run.event_log),
+    )
+
+
+@_item.register
+def _(mark: ModelMark) -> Item:
+    return Item(
+        kind=MARK,
+        id=mark.mark_id,
+        job=mark.job,
+        instance_type=mark.instance_type,
+        at=_moment(mark.marked_at),
+        needs=_keys(MODEL, mark.model_id),
+        cause=mark.cause,
+    )
+
+
+@_item.register
+def _(record: ObservationRecord) -> Item:
+    return Item(
+        kind=OBSERVATION,
+        id=record.observation_id,
+        job=record.job,
+        instance_type=record.instance_type,
+        at=_moment(record.recorded_at),
+        event_logs=_known(record.observation.event_log),
+    )
+
+
+@_item.register
+def _(record: ProfileRecord) -> Item:
+    return Item(
+        kind=PROFILE,
+        id=record.profile_id,
+        job=record.job,
+        instance_type=record.instance_type,
+        at=_moment(record.recorded_at),
+        event_logs=_known(record.profile.event_log),
+        purpose=record.purpose,
+    )
+
+
+@_item.register
+def _(report: BottleneckReport) -> Item:
+    return Item(
+        kind=BOTTLENECK_REPORT,
+        id=report.report_id,
+        job=report.job,
+        instance_type=report.instance_type,
+        at=_moment(report.reported_at),
+        needs=_keys(PROFILE, *report.profile_ids),
+        of_model=report.model_id or "",
+    )
+
+
+def _moment(at: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _keys(kind: str, *ids: str | None) -> tuple[Key, ...]:
+    return tuple((kind, each) for each in _known(*ids))
+
+
+def _known(*texts: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text))
+
+
+# ---------------------------------------------------------------------------
+# What of a store may go by its age, and what stays in spite of it, with the reason.
+#
+# What stays is whole: a production run keeps its decision, a decision its models, and a model that has
+# learned
+# the one that it goes on from. The runs that it has learned from are part of it, so their own documents may
+# go.
+# Nor does a model look better afterwards: what tells that it no longer speaks for its job stays with it.
+# And as
+# long as it stays, so does the last that was found of what binds its job.
+
+
+KEEP_MODELS = 5
+"""So many newest models of each job and type of machine stay, unless another number is asked for. Models that
+have learned count as one with the model that they go on from."""
+
+KEEP_PROFILES = 3
+"""So many newest profiles of each job's sample runs, and of its production runs, stay on each type of
+machine; and so does the newest report of what binds it."""
+
+SECONDS_PER_DAY = 86_400.0
+
+ORDER = (PRODUCTION_RUN, DECISION, BOTTLENECK_REPORT, MODEL, MARK, OBSERVATION, PROFILE)
+"""In this order documents are removed, so that at no moment one that is there lacks what it needs. Marks go
+after their model: without its mark a stale one would be taken for fresh."""
+
+YOUNG = "it is young"
+REFERS = "refers to it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RetentionPlan:
+    """What goes and what stays.
+
+    Attributes:
+        removed: in the order in which they are to be removed.
+        kept_because: for each that is old enough to go and stays all the same, why.
+        kept: how many stay, by kind.
+        event_logs: locations that only removed documents name, by the key of the one that goes last.
+    """
+
+    removed: tuple[Item, ...]
+    kept_because: Mapping[Key, str]
+    kept: Mapping[str, int]
+    event_logs: Mapping[Key, tuple[str, ...]]
+
+    @property
+    def removed_by_kind(self) -> dict[str, int]:
+        """How many go, by kind."""
+        return dict(Counter(item.kind for item in self.removed))
+
+
+def plan_retention(
+    items: Iterable[Item], *, now: datetime, older_than_days: float, keep_models: int = KEEP_MODELS
+) -> RetentionPlan:
+    """What of a store may go.
+
+    Args:
+        items: all that is in it.
+        now: with its time zone.
+        older_than_days: younger documents stay.
+        keep_models: so many newest models of each job and type of machine stay, however old; see
+            `KEEP_MODELS`.
+
+    Raises:
+        InvalidParameterError: an age below 0, or no model of a job were to stay.
+    """
+    _check(older_than_days, keep_models)
+    by_key: dict[Key, list[Item]] = defaultdict(list)
+    for item in items:
+        by_key[item.key].append(item)
+    all_items = [item for same in by_key.values() for item in same]
+    old = {
+        key
+        for key, same in by_key.items()
+        if all((now - item.at).total_seconds() > SECONDS_PER_DAY * older_than_days for item in same)
+    }
+    kept: dict[Key, str] = {key: YOUNG for key in by_key if key not in old and key[0] != MARK}
+    _keep(kept, _newest_models(all_items, keep_models), by_key)
+    _keep(kept, _signs_of_code(all_items, kept), by_key)
+    _keep(kept, _marks(by_key, kept, old), by_key)
+    _keep(kept, _reports(all_items, kept), by_key)
+    _keep(kept, _newest_profiles(all_items), by_key)
+    removed = sorted(
+        (item for item in all_items if item.key not in kept),
+        key=lambda item: (ORDER.index(item.kind), not item.needs, item.at, item.id),
+    )
+    return RetentionPlan(
+        removed=tuple(removed),
+        kept_because={key: why for key, why in kept.items() if key in old},
+        kept=dict(Counter(item.kind for item in all_items if item.key in kept)),
+        event_logs=_free_event_logs(removed, (item for item in all_items if item.key in kept)),
+    )
+
+
+def _check(older_than_days: float, keep_models: int) -> None:
+    if not 0 <= older_than_days < float("inf"):
+        raise InvalidParameterError(
+            "older_than_days",
+            older_than_days,
+            "is not a number of days of at least 0",
+            remedy="Give an age in days, such as 90.",
+        )
+    if keep_models < 1:
+        raise InvalidParameterError(
+            "keep_models",
+            keep_models,
+            "would leave jobs without their newest model",
+            remedy="Keep at least 1.",
+        )
+
+
+def _keep(
+    kept: dict[Key, str], further: Iterable[tuple[Key, str]], by_key: Mapping[Key, Sequence[Item]]
+) -> None:
+    """Keep these, too, and all that is needed by what is kept, in turn."""
+    for key, why in further:
+        kept.setdefault(key, why)
+    waiting = list(kept)
+    while waiting:
+        key = waiting.pop()
+        for needed in (each for item in by_key[key] for each in item.needs):
+            if needed in by_key and needed not in kept:
+                kept[needed] = f"{key[0]} {key[1]}, which stays, {REFERS}"
+                waiting.append(needed)
+
+
+def _newest_models(items: Iterable[Item], keep_models: int) -> Iterator[tuple[Key, str]]:
+    models: dict[tuple[str, str], list[Item]] = defaultdict(list)
+    for item in items:
+        if item.kind == MODEL:
+            models[item.job, item.instance_type].append(item)
+    why = "it is the newest" if keep_models == 1 else f"it is one of the {keep_models} newest"
+    for of_type in models.values():
+        newest: dict[str, Item] = {}
+        # A model that learns from each run has made a hundred others soon: of a lineage only the last counts.
+        for item in sorted(of_type, key=_age, reverse=True):
+            newest.setdefault(item.lineage, item)
+        yield from (
+            (item.key, f"{why} of its job and type of machine")
+            for item in islice(newest.values(), keep_models)
+        )
+
+
+def _signs_of_code(items: Sequence[Item], kept: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
+    """The last sign of each job's code, where it makes a model stale that stays, or a marked one fresh again.
+
+    See `freshness.state_of`.
+    """
+    last: dict[str, Item] = {}
+    for item in items:
+        if item.kind in (MODEL, PRODUCTION_RUN) and item.artifact_sha256:
+            last[item.job] = max(last.get(item.job, item), item, key=_age)
+    told = {item.job for item in items if item.cause == CODE}
+    for item in items:
+        sign = last.get(item.job)
+        if sign and item.kind == MODEL and item.key in kept and item.artifact_sha256 != sign.artifact_sha256:
+            told.add(item.job)
+    yield from ((last[job].key, "it tells what the job's code was last") for job in told if job in last)
+
+
+def _marks(
+    by_key: Mapping[Key, Sequence[Item]], kept: Mapping[Key, str], old: set[Key]
+) -> list[tuple[Key, str]]:
+    """Marks of lineages that stay, and with them the models they are of; and young ones of no model here."""
+    lineages = {item.lineage for key in kept for item in by_key[key] if key[0] == MODEL}
+    found = []
+    for key, marks in by_key.items():
+        if key[0] != MARK:
+            continue
+        models = [model for mark in marks for need in mark.needs for model in by_key.get(need, ())]
+        if any(model.lineage in lineages for model in models):
+            found.append((key, "it speaks against a model that stays"))
+        elif not models and key not in old:
+            found.append((key, YOUNG))
+    return found
+
+
+def _reports(items: Iterable[Item], kept: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
+    """The newest reports of what binds a job: of each model that stays, and on each type of machine."""
+    of_model: dict[str, Item] = {}
+    of_type: dict[tuple[str, str], Item] = {}
+    for item in sorted(items, key=_age):
+        if item.kind == BOTTLENECK_REPORT:
+            of_type[item.job, item.instance_type] = item
+            if (MODEL, item.of_model) in kept:
+                of_model[item.of_model] = item
+    yield from ((item.key, "it tells what binds the job of a model that stays") for item in of_model.values())
+    yield from ((item.key, "it is the newest of its job and type of machine") for item in of_type.values())
+
+
+def _newest_profiles(items: Iterable[Item]) -> Iterator[tuple[Key, str]]:
+    profiles: dict[tuple[str, str, str], list[Item]] = defaultdict(list)
+    for item in sorted(items, key=_age, reverse=True):
+        if item.kind == PROFILE:
+            profiles[item.job, item.instance_type, item.purpose].append(item)
+    for of_purpose in profiles.values():
+        for item in of_purpose[:KEEP_PROFILES]:
+            yield item.key, f"it is one of the {KEEP_PROFILES} newest of its job, type of machine and purpose"
+
+
+def _age(item: Item) -> tuple[datetime, str]:
+    return item.at, item.id
+
+
+def _free_event_logs(removed: Iterable[Item], kept: Iterable[Item]) -> dict[Key, tuple[str, ...]]:
+    """The logs that nothing kept names, by the last of the removed documents that names them."""
+    named = {log for item in kept for log in item.event_logs}
+    last = {log: item.key for item in removed for log in item.event_logs if log not in named}
+    free: dict[Key, list[str]] = defaultdict(list)
+    for log, key in last.items():
+        free[key].append(log)
+    return {key: tuple(logs) for key, logs in free.items()}
+
+
+# ---------------------------------------------------------------------------
+# The removal of what a retention plan says, and of the event logs that only that names.
+
+
+log = logging.getLogger(__name__)
+
+MOST_FAILURES = 20
+"""After so many, what is left is not tried: the store cannot be written to."""
+
+ROLLING_LOG = "eventlog_v2_"
+"""Spark's name for a folder of event logs of one application; no other folder is removed."""
+
+
+@dataclass(kw_only=True)
+class Removed:
+    """What a removal did.
+
+    Attributes:
+        removed: the documents that are gone.
+        spared: those that something needs that was written since the plan was made, or that could not be
+            removed.
+        failed: what could not be removed, with why.
+        event_logs: files and folders of event logs that are gone.
+        event_log_failures: why others are not.
+    """
+
+    removed: list[Item] = field(default_factory=list)
+    spared: list[Item] = field(default_factory=list)
+    failed: list[tuple[Item, str]] = field(default_factory=list)
+    event_logs: list[Path] = field(default_factory=list)
+    event_log_failures: list[str] = field(default_factory=list)
+
+
+def carry_out(
+    store: ModelStore,
+    plan: RetentionPlan,
+    *,
+    event_logs: EventLogs | None = None,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Removed:
+    """Remove what a plan says. It may be interrupted at any moment, and repeated; others may write meanwhile.
+
+    What cannot be removed stays with all that it needs, and does not keep the rest from going.
+
+    Args:
+        store: that the plan is of.
+        plan: what goes.
+        event_logs: the folder whose event logs go with the documents that name them; None to leave them.
+        progress: is told how many documents have been gone through.
+    """
+    done = Removed()
+    needed: set[Key] | None = None
+    spared: set[Key] = set()
+    profiles = _ReportedProfiles(store, plan)
+    for number, item in enumerate(plan.removed):
+        progress(number)
+        if item.kind == PROFILE and profiles.are_needed(item):
+            spared.add(item.key)
+        if item.kind in (MODEL, MARK) and needed is None:
+            # Asked only now that nothing old needs a model: a task may just have decided by an old one.
+            needed = _needed_now(store, plan)
+            spared |= needed
+        if item.key in spared or (item.kind == MARK and spared.intersection(item.needs)):
+            done.spared.append(item)
+            spared.update((item.key, *item.needs))
+        elif len(done.failed) >= MOST_FAILURES:
+            done.failed.append((item, "not tried"))
+        elif not _remove(store, item, plan, event_logs, done):
+            spared.update(item.needs)
+    return done
+
+
+def _remove(
+    store: ModelStore, item: Item, plan: RetentionPlan, event_logs: EventLogs | None, done: Removed
+) -> bool:
+    try:
+        if event_logs is not None:
+            # Before the document: without it nobody would know of them.
+            for location in plan.event_logs.get(item.key, ()):
+                event_logs.remove(location, done)
+        if store.remove(item.kind, job=item.job, instance_type=item.instance_type, document_id=item.id):
+            done.removed.append(item)
+    # Libraries of object stores have errors of their own.
+    except Exception as error:
+        log.debug("Cannot remove %s %s", item.kind, item.id, exc_info=True)
+        done.failed.append((item, str(error)))
+        return False
+    return True
+
+
+def _needed_now(store: ModelStore, plan: RetentionPlan) -> set[Key]:
+    """The models that are referred to by what is in the store and not of the plan."""
+    planned = {item.key for item in plan.removed}
+    needed: set[Key] = set()
+    for entry in store.catalogue.entries():
+        if (entry.kind, entry.id) not in planned and entry.kind != MARK:
+            needed |= {(MODEL, each) for each in (entry.model_id, entry.base_model_id) if each}
+    return needed
+
+
+class _ReportedProfiles:
+    """The profiles that a report needs which a task has made of them since the plan.
+
+    The catalogue lists no reports. One look at the newest of a job and type of machine is enough, just before
+    their first profile goes: reports are made of the runs of a training that ends, which are young.
+
+    Args:
+        store: that the plan is of.
+        plan: what goes.
+    """
+
+    def __init__(self, store: ModelStore, plan: RetentionPlan) -> None:
+        self._store = store
+        self._planned = {item.id for item in plan.removed if item.kind == BOTTLENECK_REPORT}
+        self._needed: dict[tuple[str, str], set[str] | None] = {}
+
+    def are_needed(self, item: Item) -> bool:
+        """Whether the profile is needed by what stays."""
+        group = item.job, item.instance_type
+        if group not in self._needed:
+            self._needed[group] = self._needed_of(group)
+        needed = self._needed[group]
+        return needed is None or item.id in needed
+
+    def _needed_of(self, group: tuple[str, str]) -> set[str] | None:
+        """None where nobody can know."""
+        try:
+            newest = self._store.bottlenecks(*group, limit=1)
+        except StoreError as error:
+            log.warning("The run profiles of %r on %s stay for now: %s", *group, error)
+            return None
+        staying = (report for report in newest if report.report_id not in self._planned)
+        return {name for report in staying for name in report.profile_ids}
+
+
+class EventLogs:
+    """A local folder of event logs; nothing outside it is ever removed.
+
+    Documents come from anywhere, so what they name is looked at as it is on the disk: links are followed
+    before it is asked whether a log lies in the folder.
+
+    Args:
+        folder: an absolute path or one from the working directory.
+
+    Raises:
+        MissingResourceError: there is no such folder.
+    """
+
+    def __init__(self, folder: str | Path) -> None:
+        try:
+            self._folder = Path(folder).expanduser().resolve(strict=True)
+            if not self._folder.is_dir():
+                raise NotADirectoryError("it is no folder")
+        except OSError as error:
+            raise MissingResourceError(
+                f"The folder of event logs {str(folder)!r} cannot be read: {error.strerror or error}.",
+                remedy="Name the folder that [ernest] event_logs sets.",
+            ) from error
+
+    def find(self, location: str) -> Path | None:
+        """The log's file or folder, None where it is not one in this folder."""
+        parts = urlsplit(location) if "://" in location or location.startswith("file:") else None
+        if parts is not None and (parts.scheme != "file" or parts.netloc not in ("", "localhost")):
+            return None
+        try:
+            path = Path(unquote(parts.path) if parts is not None else location)
+            if not path.is_absolute() or path.is_symlink():
+                return None
+            real = path.resolve(strict=True)
+        except (OSError, ValueError, RuntimeError):
+            return None
+        is_log = real.is_file() or (real.is_dir() and real.name.startswith(ROLLING_LOG))
+        return real if is_log and self._folder in real.parents else None
+
+    def remove(self, location: str, done: Removed) -> None:
+        """Remove a log, and the folders of its attempt and its run if they are empty then; note failures."""
+        path = self.find(location)
+        if path is None:
+            return
+        try:
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink()
+            done.event_logs.append(path)
+        except OSError as error:
+            done.event_log_failures.append(f"{path}: {error.strerror or error}")
+            return
+        self._remove_empty(path.parent)
+
+    def _remove_empty(self, folder: Path) -> None:
+        """Remove a folder and those above it that hold nothing else, but never a DAG's: it is used again."""
+        try:
+            while self._folder in folder.parent.parents:
+                folder.rmdir()
+                folder = folder.parent
+        except OSError as error:
+            log.debug("%s stays: %s", folder, error)
+
+
+# ---------------------------------------------------------------------------
+# Where a store's catalogue and its documents differ, and how that is made good.
+#
+# Who writes or removes a document lists that next. Killed between the two, it leaves a document that is not
+# listed, or lists one that is gone. Nobody notices but who reads all documents.
+
+
+_NOT_LISTED = tuple(shelf.form for shelf in UNLISTED.values())
+
+
+class Relisting:
+    """What is listed wrongly in a store. To be made before all documents are read, which `watch` watches.
+
+    Args:
+        store: the store.
+
+    Raises:
+        StoreError: the catalogue cannot be read.
+    """
+
+    def __init__(self, store: ModelStore) -> None:
+        self._store = store
+        self._not_seen = {entry.key: entry for entry in store.catalogue.entries() if entry.kind in SHELF_OF}
+        self._not_listed: list[CatalogueEntry] = []
+
+    def watch(self, documents: Iterable[Any]) -> Iterator[Any]:
+        """The documents, each of which is noted."""
+        for document in documents:
+            if not isinstance(document, _NOT_LISTED):
+                entry = entry_of(document)
+                if self._not_seen.pop(entry.key, None) is None:
+                    self._not_listed.append(entry)
+            yield document
+
+    def carry_out(self) -> tuple[int, int]:
+        """List what is there, and no more what is gone; how many of each.
+
+        Others may have listed or removed some of it in the meantime.
+
+        Raises:
+            StoreError: the catalogue cannot be read or written.
+        """
+        listed = {entry.key for entry in self._store.catalogue.entries()}
+        found = [each for each in self._not_listed if each.key not in listed and self._is_there(each)]
+        self._store.catalogue.add_found(found)
+        gone = [each for each in self._not_seen.values() if each.key in listed and not self._is_there(each)]
+        for each in gone:
+            self._store.remove(each.kind, job=each.job, instance_type=each.instance_type, document_id=each.id)
+        return len(found), len(gone)
+
+    def _is_there(self, entry: CatalogueEntry) -> bool:
+        path = SHELF_OF[entry.kind].path(self._store.root, entry.job, entry.instance_type, entry.id)
+        with store_errors(f"Whether {path} is there cannot be seen"):
+            forget_listing(path.parent)
+            return bool(path.exists())
+
+
+# ---------------------------------------------------------------------------
+# Temporary files that killed writers left in a store. Nobody reads them, and nothing is lost with them.
+#
+# Neither readers nor writers sweep them: they would have to tell them from those of writers at work, and
+# each
+# killed writer leaves one small file at most. `ernest store prune` does.
+
+
+SAFE_AGE = timedelta(hours=1)
+"""No writer takes that long for a file."""
+DEEPEST = 3
+"""Folders that a document lies in under the root."""
+
+
+def leftovers(root: Any, older_than: timedelta = SAFE_AGE) -> list[Any]:
+    """The paths of the temporary files in a store that have not been written to for so long, by name.
+
+    On an object store there are none: what is written there appears whole.
+
+    Raises:
+        StoreError: the store cannot be listed.
+    """
+    if local_path(root) is None:
+        return []
+    newest = datetime.now(UTC) - older_than
+    with store_errors(f"What killed writers left in {root} cannot be listed"):
+        found = [*_temporary_files(root, DEEPEST), *_temporary_files(root / FOLDER, 0)]
+        return [path for path in found if _is_before(path, newest)]
+
+
+def _temporary_files(folder: Any, depth: int) -> Iterator[Any]:
+    if not folder.is_dir():
+        return
+    yield from sorted(
+        (path for path in folder.iterdir() if is_temporary(str(path.name))), key=lambda path: str(path.name)
+    )
+    if depth:
+        for inner in sorted(files(folder), key=lambda path: str(path.name)):
+            # Beside the folders of documents lie models, by far the most: they are no folders.
+            if depth > 1 or not str(inner.name).endswith(".json"):
+                yield from _temporary_files(inner, depth - 1)
+
+
+def _is_before(path: Any, newest: datetime) -> bool:
+    try:
+        changed = changed_at(path)
+    except FileNotFoundError:
+        return False
+    return changed is not None and changed <= newest
+
+
+# ---------------------------------------------------------------------------
+
+
+MOST_NAMED = 50
+"""So many documents are named in lines; all are in the summary."""
+
+
+class Prune:
+    """What is removed from a store, planned when the object is made.
+
+    Args:
+        store: to prune.
+        now: with its time zone.
+        older_than_days: younger documents stay.
+        keep_models: so many newest models of each job and type of machine stay.
+        event_logs: the folder whose event logs go with the documents that name them; None to leave them.
+        is_for_set_aside: whether files that were set aside as long ago go as well.
+        progress: is told how many documents have been looked through.
+
+    Raises:
+        InvalidParameterError: see `plan_retention`.
+        StoreError: the store cannot be read.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: ModelStore,
+        now: datetime,
+        older_than_days: float,
+        keep_models: int,
+        event_logs: EventLogs | None = None,
+        is_for_set_aside: bool = False,
+        progress: Callable[[int], None] = lambda done: None,
+    ) -> None:
+        self._store, self._event_logs = store, event_logs
+        self._days = older_than_days
+        self._relisting = Relisting(store)
+        self._relisted = (0, 0)
+        self.plan = plan_retention(
+            items_of(self._relisting.watch(_counted(store.all_documents(), progress))),
+            now=now,
+            older_than_days=older_than_days,
+            keep_models=keep_models,
+        )
+        before = now - timedelta(days=older_than_days)
+        torn = list_set_aside(store.root) if is_for_set_aside else []
+        self._set_aside = [each.path for each in torn if _is_before_cutoff(each.at, before)]
+        self._leftovers = leftovers(store.root)
+        self._file_failures: list[str] = []
+        self._removal: Removed | None = None
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything goes."""
+        return bool(self.plan.removed or self._set_aside or self._leftovers)
+
+    def carry_out(self, *, progress: Callable[[int], None] = lambda done: None) -> None:
+        """Remove what is planned, see `removal.carry_out`, and list what is there, see `relisting`.
+
+        Args:
+            progress: is told how many documents have been gone through.
+        """
+        self._removal = carry_out(self._store, self.plan, event_logs=self._event_logs, progress=progress)
+        for path in (*self._set_aside, *self._leftovers):
+            try:
+                with store_errors(f"{path} cannot be removed"):
+                    path.unlink()
+            except StoreError as error:
+                if not isinstance(error.__cause__, FileNotFoundError):
+                    self._file_failures.append(error.message)
+        try:
+            self._relisted = self._relisting.carry_out()
+        except StoreError as error:
+            self._file_failures.append(error.message)
+
+    def summary(self) -> dict[str, Any]:
+        """What was removed, or would be, as JSON can hold it."""
+        done = self._removal
+        items = self.plan.removed if done is None else done.removed
+        return {
+            "store": str(self._store.root),
+            "is_done": done is not None,
+            "older_than_days": self._days,
+            "removed": dict(Counter(item.kind for item in items)),
+            "documents": [_named(item) for item in items],
+            "kept": dict(self.plan.kept),
+            "kept_because": {f"{kind} {name}": why for (kind, name), why in self.plan.kept_because.items()},
+            "event_logs": self._event_log_names(),
+            "set_aside": [str(path) for path in self._set_aside],
+            "leftovers": [str(path) for path in self._leftovers],
+            "listed": self._relisted[0],
+            "listed_no_more": self._relisted[1],
+            "spared": [_named(item) for item in (done.spared if done else ())],
+            "failed": self._failures(),
+        }
+
+    def lines(self) -> list[str]:
+        """The same for people, without the names of what stays."""
+        done = self._removal
+        items = self.plan.removed if done is None else done.removed
+        verb = "Would remove" if done is None else "Removed"
+        counts = Counter(item.kind for item in items)
+        told = ", ".join(f"{counts[kind]:,} {_words(kind, counts[kind])}" for kind in ORDER if counts[kind])
+        lines = [f"{verb} {told or 'no document'} older than {self._days:g} days from {self._store.root}"]
+        lines += [
+            f"  {item.kind} {item.id} of {item.job!r} on {item.instance_type}" for item in items[:MOST_NAMED]
+        ]
+        if len(items) > MOST_NAMED:
+            lines.append(f"  and {len(items) - MOST_NAMED:,} more")
+        lines += _counted_line(f"{verb} {{}} event logs", len(self._event_log_names()))
+        lines += _counted_line(f"{verb} {{}} files that were set aside", len(self._set_aside))
+        lines += _counted_line(
+            f"{verb} {{}} temporary files of writers that were killed", len(self._leftovers)
+        )
+        lines += _counted_line("Listed {} documents whose writers were killed before", self._relisted[0])
+        lines += _counted_line("Listed {} documents no more that are gone", self._relisted[1])
+        reasons = Counter(_in_general(why) for why in self.plan.kept_because.values())
+        lines += [f"{count:,} as old stay: {why}" for why, count in reasons.most_common()]
+        lines += _counted_line("{} stay, since something new needs them", len(done.spared) if done else 0)
+        return lines
+
+    def raise_failures(self) -> None:
+        """Raise what could not be removed.
+
+        Raises:
+            StoreError: there was such a thing; the rest is gone.
+        """
+        failed = self._failures()
+        if failed:
+            raise StoreError(
+                f"{len(failed):,} could not be removed: {'; '.join(failed[:3])}",
+                remedy="Check what may be done with the store's files, and prune again.",
+            )
+
+    def _failures(self) -> list[str]:
+        if self._removal is None:
+            return []
+        documents = [f"{item.kind} {item.id}: {problem}" for item, problem in self._removal.failed]
+        return [*documents, *self._removal.event_log_failures, *self._file_failures]
+
+    def _event_log_names(self) -> list[str]:
+        if self._removal is not None:
+            return [str(path) for path in self._removal.event_logs]
+        if self._event_logs is None:
+            return []
+        found = (self._event_logs.find(name) for names in self.plan.event_logs.values() for name in names)
+        return [str(path) for path in found if path is not None]
+
+
+def retention_days(text: str) -> float:
+    """What the option retention_days says; 0 where it says nothing: everything is kept.
+
+    Raises:
+        InvalidParameterError: it is no number of at least 0.
+    """
+    try:
+        days = float(text or 0)
+    except ValueError:
+        days = -1.0
+    if not 0 <= days < float("inf"):
+        raise InvalidParameterError(
+            "retention_days",
+            text,
+            "is not a number of days of at least 0",
+            remedy="Set 0 to keep everything.",
+        )
+    return days
+
+
+def retention_models(text: str, *, default: int) -> int:
+    """What the option retention_models says, or the default where it says nothing.
+
+    Raises:
+        InvalidParameterError: it is no whole number of at least 1.
+    """
+    if not text:
+        return default
+    if not text.isdecimal() or int(text) < 1:
+        raise InvalidParameterError(
+            "retention_models",
+            text,
+            "is not a whole number of at least 1",
+            remedy="The newest model of a job always stays.",
+        )
+    return int(text)
+
+
+def _counted(documents: Iterable[Any], progress: Callable[[int], None]) -> Iterator[Any]:
+    for number, document in enumerate(documents):
+        progress(number)
+        yield document
+
+
+def _is_before_cutoff(at: str, moment: datetime) -> bool:
+    try:
+        return datetime.fromisoformat(at) < moment
+    except (ValueError, TypeError):
+        return False
+
+
+def _named(item: Item) -> dict[str, str]:
+    return {"kind": item.kind, "id": item.id, "job": item.job, "instance_type": item.instance_type}
+
+
+def _words(kind: str, count: int) -> str:
+    singular = {
+        "production": "production run",
+        "observation": "sample run",
+        "profile": "run profile",
+        "bottlenecks": "bottleneck report",
+    }.get(kind, kind)
+    return singular if count == 1 else f"{singular}s"
+
+
+def _in_general(why: str) -> str:
+    """The reason without the document that it names."""
+    return "what stays refers to it" if why.endswith(REFERS) else why
+
+
+def _counted_line(form: str, count: int) -> list[str]:
+    return [form.format(f"{count:,}")] if count else []

@@ -1,0 +1,1 @@
+"""What is shown of a model, a run, all models, a profile: the source of page, report and command line."""

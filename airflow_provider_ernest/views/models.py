@@ -1,0 +1,264 @@
+"""The list of models: the newest of each job and type of machine, searched, sorted and cut into pages."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from operator import is_
+from typing import Any
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.learning.drift import ALTERNATIVES, OUTCOMES, THRESHOLD
+from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State, state_of
+from airflow_provider_ernest.store.catalogue import MARK, MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.views.loaded import Readable, newest_models, visible_entries
+
+# ---------------------------------------------------------------------------
+# The states of models that have been told before: most stay as they are between two looks at the list.
+
+
+MOST_REMEMBERED = 20_000
+
+_REMEMBERED: dict[CatalogueEntry, tuple[tuple[CatalogueEntry, ...], State]] = {}
+
+
+def remembered_state(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> State:
+    """The state of a model; of the same entries as last time without weighing a thousand runs again.
+
+    Args:
+        model: its entry in the catalogue.
+        of_job: what the reader may see of its job.
+    """
+    told = _REMEMBERED.get(model)
+    # The catalogue keeps an entry for as long as it is listed, so that the same one is the same object. What
+    # is remembered keeps its entries, too: no other object can take the place of one of them.
+    if told is not None and len(told[0]) == len(of_job) and all(map(is_, told[0], of_job)):
+        return told[1]
+    state = state_of(model, others=of_job)
+    if len(_REMEMBERED) >= MOST_REMEMBERED:
+        _REMEMBERED.clear()
+    _REMEMBERED[model] = (tuple(of_job), state)
+    return state
+
+
+# ---------------------------------------------------------------------------
+# Which models cannot be drifting, told from numbers alone: there may be 10,000, and most are fresh.
+
+
+@lru_cache(maxsize=4096)
+def could_be_drift(*, unlikely: int, unusual: int) -> bool:
+    """Whether so many misses could be evidence of drift, in the worst order that they may have come in.
+
+    Never false where `drift.evidence_of` finds drift; for few misses it is false without looking at the runs.
+
+    Args:
+        unlikely: runs outside what was likely, and inside what was nearly certain.
+        unusual: runs outside what was nearly certain.
+    """
+    worst = [
+        _most(
+            [wrong / right for wrong, right in zip(alternative, OUTCOMES, strict=True)],
+            unlikely=unlikely,
+            unusual=unusual,
+        )
+        for alternative in ALTERNATIVES
+    ]
+    return sum(worst) / len(worst) >= THRESHOLD
+
+
+def _most(ratios: list[float], *, unlikely: int, unusual: int) -> float:
+    """The largest that a statistic, which goes from s to (s + 1) * ratio with each run, can become.
+
+    Runs inside what was likely never take it above the point where they leave it, and from above they only
+    take it down. Of the others, those with the larger ratios do most at the end.
+    """
+    inside, *outside = ratios
+    statistic = inside / (1.0 - inside)
+    for ratio, count in sorted(zip(outside, (unlikely, unusual), strict=True)):
+        for _ in range(count):
+            statistic = max(statistic, (statistic + 1.0) * ratio)
+            if statistic > len(ALTERNATIVES) * THRESHOLD:
+                return statistic
+    return statistic
+
+
+# ---------------------------------------------------------------------------
+
+
+STATES = (FRESH, STALE, DRIFTING)
+"""From what needs nobody's attention to what needs it most."""
+
+MOST_ROWS = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """The newest model of a job on a type of machine, and what there is besides.
+
+    Attributes:
+        model: the catalogue's entry.
+        state: whether it can be trusted still.
+        production_runs: of the job on that type, by any model.
+        versions: the models of the job on that type.
+    """
+
+    model: CatalogueEntry
+    state: State
+    production_runs: int
+    versions: int
+
+
+def list_models(
+    entries: Sequence[CatalogueEntry],
+    *,
+    readable: Readable,
+    search: str = "",
+    sort: str = "created_at",
+    descending: bool = True,
+    state: str | None = None,
+    offset: int = 0,
+    limit: int = 25,
+    now: datetime,
+) -> dict[str, Any]:
+    """One page of the models that a person may see.
+
+    Args:
+        entries: all of the catalogue.
+        readable: whether a DAG may be read. Entries of other DAGs are as if they were not there, in
+            states and numbers too.
+        search: words that must all occur, in any case, in job, type, DAG, terms or artifact.
+        sort: one of `SORTS`; rows without a value come last, equal ones by job and instance type.
+        descending: the largest first.
+        state: only models in this one of `STATES`; None or "" for all.
+        offset: rows to leave out.
+        limit: rows to show, 1 to `MOST_ROWS`.
+        now: what ages count to, with its time zone.
+
+    Returns:
+        For `JsonAnswer`: ``total`` counts what matches search and state, ``counts`` what matches the search.
+
+    Raises:
+        InvalidParameterError: a parameter is none of these.
+    """
+    _check(sort=sort, state=state, offset=offset, limit=limit)
+    found = list(_rows(visible_entries(entries, readable), search.casefold().split()))
+    counts = Counter(row.state.name for row in found)
+    rows = [row for row in found if not state or row.state.name == state]
+    shown = _sorted(rows, SORTS[sort], descending=descending)[offset : offset + limit]
+    return {
+        "total": len(rows),
+        "offset": offset,
+        "limit": limit,
+        "counts": {name: counts[name] for name in STATES},
+        "rows": [_told(row, now) for row in shown],
+    }
+
+
+def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
+    if sort not in SORTS:
+        raise InvalidParameterError("sort", sort, "is unknown", remedy=f"Use one of {', '.join(SORTS)}.")
+    if state and state not in STATES:
+        raise InvalidParameterError("state", state, "is unknown", remedy=f"Use one of {', '.join(STATES)}.")
+    if offset < 0:
+        raise InvalidParameterError("offset", offset, "is negative", remedy="Begin at 0.")
+    if not 1 <= limit <= MOST_ROWS:
+        raise InvalidParameterError(
+            "limit", limit, "is no size of a page", remedy=f"Ask for 1 to {MOST_ROWS} rows."
+        )
+
+
+def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[Row]:
+    """The models in which all the words occur, in no order."""
+    of_job: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
+    for entry in entries:
+        of_job[entry.job].append(entry)
+    numbers = Counter((entry.job, entry.instance_type, entry.kind) for entry in entries)
+    suspect = {job for job, others in of_job.items() if _may_not_be_fresh(others)}
+    for (job, instance_type), model in newest_models(entries).items():
+        if not words or _contains(model, words):
+            yield Row(
+                model=model,
+                state=remembered_state(model, of_job[job]) if job in suspect else State(FRESH),
+                production_runs=numbers[job, instance_type, PRODUCTION_RUN],
+                versions=numbers[job, instance_type, MODEL],
+            )
+
+
+def _may_not_be_fresh(of_job: Sequence[CatalogueEntry]) -> bool:
+    """Whether there is any sign against a model of the job: most have none, and there may be 10,000."""
+    artifacts: set[str | None] = {None}
+    unlikely = unusual = 0
+    for entry in of_job:
+        if entry.kind == MARK:
+            return True
+        artifacts.add(entry.artifact_sha256)
+        if entry.is_unusual:
+            unusual += 1
+        elif entry.is_unlikely:
+            unlikely += 1
+    return len(artifacts) > 2 or could_be_drift(unlikely=unlikely, unusual=unusual)
+
+
+def _contains(model: CatalogueEntry, words: Iterable[str]) -> bool:
+    fields = (model.job, model.instance_type, model.dag_id, *model.terms, model.artifact)
+    # A word must lie within one field: the line break is in none of them.
+    text = "\n".join(field for field in fields if field).casefold()
+    return all(word in text for word in words)
+
+
+def _sorted(rows: Iterable[Row], value: Callable[[Row], Any], *, descending: bool) -> list[Row]:
+    by_name = sorted(rows, key=lambda row: (row.model.job, row.model.instance_type))
+    valued = [(value(row), row) for row in by_name]
+    with_value = sorted(
+        (pair for pair in valued if pair[0] is not None), key=lambda pair: pair[0], reverse=descending
+    )
+    return [row for _, row in with_value] + [row for found, row in valued if found is None]
+
+
+def _moment(at: str) -> datetime | None:
+    """When that was; None where it cannot be read. Times without a zone are taken to be in UTC."""
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+SORTS: dict[str, Callable[[Row], Any]] = {
+    "job": lambda row: row.model.job.casefold(),
+    "instance_type": lambda row: row.model.instance_type.casefold(),
+    "terms": lambda row: row.model.terms or None,
+    "median_error_percent": lambda row: row.model.median_error_percent,
+    "created_at": lambda row: _moment(row.model.at),
+    "artifact_sha256": lambda row: row.model.artifact_sha256,
+    "state": lambda row: STATES.index(row.state.name),
+    "production_runs": lambda row: row.production_runs,
+}
+"""What rows may be sorted by."""
+
+
+def _told(row: Row, now: datetime) -> dict[str, Any]:
+    model, created = row.model, _moment(row.model.at)
+    return {
+        "job": model.job,
+        "instance_type": model.instance_type,
+        "model_id": model.id,
+        "created_at": model.at,
+        "age_seconds": max(0.0, (now - created).total_seconds()) if created else None,
+        "method": model.method,
+        "terms": model.terms,
+        "median_error_percent": model.median_error_percent,
+        "max_error_percent": model.max_error_percent,
+        "observations": model.observations,
+        "artifact": model.artifact,
+        "artifact_sha256": model.artifact_sha256,
+        "dag_id": model.dag_id,
+        "state": row.state.name,
+        "state_reason": row.state.reason,
+        "state_cause": row.state.cause,
+        "production_runs": row.production_runs,
+        "versions": row.versions,
+    }

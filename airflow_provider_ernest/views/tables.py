@@ -1,0 +1,293 @@
+"""Documents as lines of text: the same in task logs, in the demo and in benchmarks."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from airflow_provider_ernest.decision.choice import on_pareto_front, probability_in_words
+from airflow_provider_ernest.prediction.predict import machines_in_words
+from airflow_provider_ernest.settings import AVERAGING, BALANCED, CHEAPEST, FASTEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
+    from airflow_provider_ernest.documents import Alternative, Decision, Design, Model, Observation
+
+
+# ---------------------------------------------------------------------------
+# A decision as lines of text, and the comparison of types at the same dollars per hour.
+
+
+SCREEN_WIDTH = 110
+
+FEWEST_FOR_REMARKS = 28
+"""As many characters are left for remarks even where long names of types make the line too long."""
+
+MOST_ALTERNATIVES = 40
+"""Of more the log shows only those that matter; the document has all."""
+
+MOST_OF_THE_FRONT = 24
+
+LEAST_DIFFERENCE = 1e-4
+"""A smaller share is not seen in the table."""
+
+NEIGHBOURS = 2
+"""So many on either side of the chosen one are shown."""
+
+
+def decision_table(decision: Decision, *, only_front: bool = False) -> list[str]:
+    """The configurations considered, and the one chosen.
+
+    Of more than `MOST_ALTERNATIVES` the chosen one with its neighbours, mixes of types and the Pareto front.
+
+    Args:
+        decision: with all alternatives.
+        only_front: show only the Pareto front and the chosen one.
+    """
+    lines = [f"goal: {decision.goal}"]
+    if decision.alternatives:
+        lines += _alternatives(decision, only_front=only_front)
+    if decision.predicted_seconds is None:
+        return [*lines, f"fallback: {_machines(decision)}, without a prediction"]
+    lines.append(
+        f"{_machines(decision)}: {decision.predicted_seconds:.1f} s for "
+        f"{decision.predicted_cost:.5f} $; leave-one-out error of the model "
+        f"{decision.error_percent:.1f} % (median), {decision.max_error_percent:.1f} % (largest)"
+    )
+    lines += _certainty(decision)
+    return [line.rstrip() for line in lines]
+
+
+def same_cost_table(rows: Sequence[SameCost]) -> list[str]:
+    """For each rate of dollars per hour what each type of machine makes of it."""
+    if not rows:
+        return ["the same dollars per hour: the types have no rate in common"]
+    width = max(len("type"), *(len(each.instance_type) for row in rows for each in row.types))
+    lines = [
+        "the same dollars per hour (of the machines alone), by type",
+        f"  rate  {'type':{width}}  machines  $ per hour    seconds  likely seconds (80 %)    dollars",
+    ]
+    for row in rows:
+        rates = [f"{row.dollars_per_hour:6.2f}", *[" " * 6] * (len(row.types) - 1)]
+        lines += [f"{rate}  {_at_rate(each, width)}" for rate, each in zip(rates, row.types, strict=True)]
+    return lines
+
+
+def _at_rate(each: TypeAtRate, width: int) -> str:
+    line = f"{each.instance_type:{width}}  {each.machines:8d}  {each.dollars_per_hour:10.3f}  "
+    line += f"{each.seconds:9.1f}  {_range(each.likely_seconds):>21s}  {each.dollars:9.5f}  "
+    marks = ("<- fastest" if each.is_fastest else "", f"[{each.extrapolates}]" if each.extrapolates else "")
+    return (line + _joined(marks, SCREEN_WIDTH - len(line))).rstrip()
+
+
+def _alternatives(decision: Decision, *, only_front: bool) -> list[str]:
+    """A heading, and a line for each alternative that is shown."""
+    considered = decision.alternatives
+    if only_front:
+        considered = tuple(each for each in considered if each.is_pareto or decision.is_for(each))
+    shown = _shown(considered, decision)
+    names = {each.instance_type for each in decision.alternatives}
+    width = max(len("type"), *(len(each.instance_type) for each in shown)) if len(names) > 1 else 0
+    certain = any(each.probability is not None for each in shown)
+    lines = [
+        (f"{'type':{width}}  " if width else "")
+        + "machines    seconds  likely seconds (80 %)    dollars"
+        + ("  probability" if certain else "")
+    ]
+    for each in shown:
+        line = f"{each.instance_type:{width}}  " if width else ""
+        line += f"{each.machines:8d}  {each.seconds:9.1f}  {_range(each.likely_seconds):>21s}  "
+        line += f"{each.cost:9.5f}  " + (f"{_percent(each.probability):>11s}  " if certain else "")
+        lines.append(line + _joined(_marks(each, decision), SCREEN_WIDTH - len(line)))
+    left_out = len(considered) - len(shown)
+    if left_out:
+        lines.append(f"({left_out} of {len(considered)} alternatives are not shown here)")
+    return lines
+
+
+def _shown(alternatives: Sequence[Alternative], decision: Decision) -> list[Alternative]:
+    if len(alternatives) <= MOST_ALTERNATIVES:
+        return list(alternatives)
+    front = on_pareto_front([(each.seconds, each.cost) for each in alternatives])
+    on_front = [position for position, is_on in enumerate(front) if is_on]
+    step = max(1.0, (len(on_front) - 1) / (MOST_OF_THE_FRONT - 1))
+    kept = {on_front[round(step * number)] for number in range(int((len(on_front) - 1) / step + 0.5) + 1)}
+    for position, each in enumerate(alternatives):
+        if each.composition:
+            kept.add(position)
+        if decision.is_for(each):
+            first, last = max(0, position - NEIGHBOURS), position + NEIGHBOURS
+            near = range(first, min(last + 1, len(alternatives)))
+            kept |= {at for at in near if alternatives[at].instance_type == each.instance_type}
+    return [alternatives[position] for position in sorted(kept)]
+
+
+def _certainty(decision: Decision) -> list[str]:
+    """What is billed besides the machines, and how surely the goal is kept."""
+    lines = []
+    parts = decision.cost_parts
+    if parts is not None and parts.total > parts.machines:
+        others = ((parts.master, "master"), (parts.volumes, "volumes"), (parts.training, "training"))
+        told = [f"{dollars:.5f} $ {name}" for dollars, name in others if dollars > 0]
+        lines.append(f"of which {', '.join([f'{parts.machines:.5f} $ machines', *told])}")
+    if decision.probability is not None and decision.confidence is not None:
+        lines.append(
+            f"keeps to the goal with a probability of {_percent(decision.probability)}; asked for were "
+            f"{100 * decision.confidence:.10g} %"
+        )
+        lines += _bargain(decision)
+    if decision.likely_seconds and decision.nearly_certain_seconds:
+        lines.append(
+            f"{_range(decision.likely_seconds)} s with a probability of 80 %, "
+            f"{_range(decision.nearly_certain_seconds)} s with 95 %"
+        )
+    return lines
+
+
+def _bargain(decision: Decision) -> list[str]:
+    """Why a better one that is sure enough was left; see `Goal.preference`."""
+    objective = decision.goal.split(" ")[0]
+    chosen = [each for each in decision.alternatives if decision.is_for(each)]
+    figures: dict[str, Callable[[Alternative], float]] = {
+        CHEAPEST: lambda each: each.cost,
+        FASTEST: lambda each: each.seconds,
+        BALANCED: lambda each: each.cost * each.seconds,
+    }
+    if objective not in figures or not chosen or not chosen[0].feasible:
+        return []
+    figure, counted = figures[objective], {CHEAPEST: "dollars", FASTEST: "seconds"}
+    least = figure(chosen[0]) * (1 - LEAST_DIFFERENCE)
+    if not any(each.feasible and figure(each) < least for each in decision.alternatives):
+        return []
+    return [
+        f"{counted.get(objective, 'seconds times dollars')} count per run that keeps to the goal: a little "
+        "more for much more certainty is a bargain"
+    ]
+
+
+def _machines(decision: Decision) -> str:
+    """What was chosen, in words; the type is named where there were several to choose from."""
+    if decision.composition:
+        return " + ".join(f"{part.machines} {part.instance_type}" for part in decision.composition)
+    words = machines_in_words(decision.config.machines)
+    if len({each.instance_type for each in decision.alternatives}) > 1:
+        return f"{words} of {decision.config.instance_type}"
+    return words
+
+
+def _marks(alternative: Alternative, decision: Decision) -> tuple[str, ...]:
+    taken = "<- fallback" if decision.fallback_reason else "<- chosen"
+    missed = ""
+    if not alternative.feasible:
+        asked, probability = decision.confidence, alternative.probability
+        is_improbable = asked is not None and probability is not None and probability < asked
+        missed = f"below {100 * asked:.10g} %" if asked is not None and is_improbable else "misses the goal"
+    return (
+        taken if decision.is_for(alternative) else "",
+        missed,
+        f"[{alternative.memory_shortage}]" if alternative.memory_shortage else "",
+        f"[{alternative.extrapolates}]" if alternative.extrapolates else "",
+    )
+
+
+def _joined(marks: Sequence[str], room: int) -> str:
+    """Remarks in what is left of a line; the document has them in full."""
+    joined, width = "  ".join(mark for mark in marks if mark), max(room, FEWEST_FOR_REMARKS)
+    return joined if len(joined) <= width else f"{joined[: width - 4].rstrip()} ..."
+
+
+def _range(seconds: tuple[float, float] | None) -> str:
+    return f"{seconds[0]:.1f} to {seconds[1]:.1f}" if seconds else "unknown"
+
+
+def _percent(probability: float | None) -> str:
+    return "unknown" if probability is None else probability_in_words(probability)
+
+
+# ---------------------------------------------------------------------------
+
+
+ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}
+"""What the weighting of a design means."""
+
+MOST_COST_DIGITS = 9
+"""Decimals of a cost at most."""
+
+WORTH_MENTIONING = 0.01
+"""A lower probability that the driver takes a machine is not shown."""
+
+
+def design_table(design: Design) -> list[str]:
+    """The runs to be made, and how good the choice is."""
+    digits = _cost_digits(design)
+    lines = [
+        f"{design.criterion}-optimal design for {ERRORS.get(design.weighting, design.weighting)}: "
+        f"{len(design.experiments)} runs out of {design.candidates} candidates",
+        f"cost {design.cost:.{digits}f} of {design.budget:.{digits}f} {design.cost_unit}, "
+        f"{design.efficiency:.0%} as efficient as the relaxed optimum",
+        "run  machines    scale  partitions  weight    cost",
+    ]
+    lines += [
+        f"{run.index:3d}  {run.machines:8d}  {run.scale:7.2%}  {run.partitions:10d}  {run.weight:6.2f}  "
+        f"{run.cost:6.{digits}f}"
+        for run in design.experiments
+    ]
+    return lines
+
+
+def _cost_digits(design: Design) -> int:
+    """Decimals that tell the cheapest run's cost: in dollars it may be a fraction of a cent."""
+    cheapest = min((run.cost for run in design.experiments if run.cost > 0), default=1.0)
+    return min(max(1, 1 - math.floor(math.log10(cheapest))), MOST_COST_DIGITS)
+
+
+def observations_table(observations: Iterable[Observation]) -> list[str]:
+    """What each run really did."""
+    lines = ["run  machines    scale  seconds  start-up  waited  tasks  application"]
+    for run in sorted(observations, key=lambda run: run.index):
+        tasks = run.metrics.tasks if run.metrics else 0
+        lines.append(
+            f"{run.index:3d}  {run.machines:8d}  {run.scale:7.2%}  {run.seconds:7.1f}  "
+            f"{run.startup_seconds:8.1f}  {run.waited_seconds:6.1f}  {tasks:5d}  {run.application_id or ''}"
+        )
+    return lines
+
+
+def model_table(model: Model) -> list[str]:
+    """The terms with what they mean, and each observation against its prediction from the others."""
+    validation = model.validation
+    lines = _terms(model)
+    lines.append("run  machines    scale  seconds  predicted from the others    error")
+    lines += [
+        f"{fold.index:3d}  {fold.machines:8d}  {fold.scale:7.2%}  {fold.seconds:7.1f}  "
+        f"{fold.predicted_seconds:25.1f}  {fold.error_percent:+6.1f}%"
+        for fold in validation.folds
+    ]
+    lines.append(
+        f"leave-one-out error: median {validation.median_error_percent:.1f} %, largest "
+        f"{validation.max_error_percent:.1f} %; a start-up of {model.startup_seconds:.1f} s comes on top"
+    )
+    return lines
+
+
+def _terms(model: Model) -> list[str]:
+    if model.method != AVERAGING:
+        return [
+            f"{model.method} least squares:",
+            *(f"{term.coefficient:12.4f} s x {term.name:22s} {term.meaning}" for term in model.terms),
+        ]
+    driver = (
+        f"; a machine is the driver's with a probability of {model.driver_share:.0%}"
+        if model.driver_share > WORTH_MENTIONING
+        else ""
+    )
+    return [
+        "average over all sets of terms: how probable each is, its mean coefficient, what it is",
+        *(
+            f"{term.probability:6.1%}  {term.coefficient:10.4f} s x {term.name:22s} {term.meaning}"
+            for term in model.terms
+        ),
+        f"single runs scatter by {model.noise:.1%}{driver}",
+    ]

@@ -1,0 +1,1 @@
+"""The pages inside Airflow, and the JSON that they draw."""

@@ -1,0 +1,196 @@
+"""Who may see what: a login for everything, and for what a DAG made the right to read that DAG.
+
+Airflow's own dependencies answer by what they find in the address; here what is to be read names its DAG. So
+the questions that they ask of the auth manager are asked directly, with the same details.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Annotated, Any
+
+from airflow.api_fastapi.app import get_auth_manager
+from airflow.api_fastapi.auth.managers.models.resource_details import AccessView, DagAccessEntity, DagDetails
+from airflow.api_fastapi.core_api.security import GetUserDep
+from airflow.configuration import conf
+from airflow.models.dag import DagModel
+from airflow.utils.session import create_session
+from fastapi import Depends, HTTPException
+from sqlalchemy import select
+
+# ---------------------------------------------------------------------------
+# Which team a DAG belongs to, where Airflow has teams.
+
+
+Teams = dict[str | None, set[str]]
+
+
+def dag_teams() -> Callable[[set[str]], Teams]:
+    """Groups DAGs by their teams, as Airflow's database knows them."""
+    return by_team
+
+
+def by_team(dag_ids: set[str]) -> Teams:
+    """The DAGs by the team that they belong to; None for those of no team.
+
+    Where Airflow has teams, a DAG that its database does not know is left out: nobody can tell whose it was.
+    """
+    teams: Teams = {}
+    if not dag_ids:
+        return teams
+    owners = _owners(dag_ids)
+    has_teams = conf.getboolean("core", "multi_team", fallback=False)
+    for dag_id in _known(dag_ids) if has_teams else dag_ids:
+        teams.setdefault(owners.get(dag_id), set()).add(dag_id)
+    return teams
+
+
+def _owners(dag_ids: set[str]) -> dict[str, str | None]:
+    mapping = getattr(DagModel, "get_dag_id_to_team_name_mapping", None)
+    if mapping:
+        return dict(mapping(list(dag_ids)))
+    # Airflow 3.1 has teams already, and no setting for them; it tells them for one DAG at a time.
+    team_of = getattr(DagModel, "get_team_name", None)
+    if not team_of:
+        return {}
+    with create_session(scoped=False) as session:
+        return {dag_id: team_of(dag_id, session=session) for dag_id in dag_ids}
+
+
+def _known(dag_ids: set[str]) -> set[str]:
+    with create_session(scoped=False) as session:
+        return set(session.scalars(select(DagModel.dag_id).where(DagModel.dag_id.in_(dag_ids))))
+
+
+# ---------------------------------------------------------------------------
+
+
+NO_PAGES = (
+    "You may not see these pages. Ask your Airflow administrator for the right to read plugins (in Airflow's "
+    "simple auth manager: for a role, viewer at least)."
+)
+NO_RUN = (
+    "You may not read this. Ask your Airflow administrator for the right to read the runs, task instances "
+    "and XComs of the DAG."
+)
+RUN_ENTITIES = (DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.XCOM)
+
+ANY_DAG = "~"
+"""No DAG can have this name, so that only those may read it whose right is not for DAGs by their names."""
+
+
+class Access:
+    """What the user of a request may read.
+
+    Args:
+        user: as Airflow knows him.
+        manager: Airflow's auth manager.
+        teams: groups DAGs by their teams.
+    """
+
+    def __init__(self, user: Any, manager: Any, teams: Callable[[set[str]], Teams]) -> None:
+        self._user = user
+        self._manager = manager
+        self._teams = teams
+
+    def may_see_pages(self) -> bool:
+        """Whether these pages are for him at all."""
+        return bool(self._manager.is_authorized_view(access_view=AccessView.PLUGINS, user=self._user))
+
+    def may_read_all(self) -> bool:
+        """Whether he may read any DAG by whatever name, and so what no DAG made.
+
+        Where Airflow has teams, this is of DAGs that belong to none: of theirs it says nothing.
+        """
+        # Some auth managers answer yes for no DAG in particular where the user may read a single one.
+        return all(
+            self._manager.is_authorized_dag(method="GET", details=details, user=self._user)
+            for details in (None, DagDetails(id=ANY_DAG))
+        )
+
+    def readable(self, dag_ids: Iterable[str | None]) -> Callable[[str | None], bool]:
+        """Which of these DAGs he may read. A DAG that Airflow has forgotten is asked for by its name.
+
+        Args:
+            dag_ids: of the DAGs, which are asked about at once; None stands for what no DAG made.
+
+        Returns:
+            Tells it of each of them; any other is asked about when it comes up, such as one that is named
+            in a document only.
+        """
+        known: dict[str | None, bool] = {}
+
+        def ask(wanted: set[str | None]) -> None:
+            allowed = self._allowed({dag_id for dag_id in wanted if dag_id is not None})
+            known.update({dag_id: dag_id in allowed for dag_id in wanted if dag_id is not None})
+            if None in wanted:
+                known[None] = self.may_read_all()
+
+        def may_read(dag_id: str | None) -> bool:
+            if dag_id not in known:
+                ask({dag_id})
+            return known[dag_id]
+
+        ask(set(dag_ids))
+        return may_read
+
+    def _allowed(self, dag_ids: set[str]) -> set[str]:
+        allowed: set[str] = set()
+        for team, of_team in self._teams(dag_ids).items():
+            allowed |= self._manager.filter_authorized_dag_ids(
+                dag_ids=of_team, user=self._user, method="GET", **_of_team(team)
+            )
+        return allowed
+
+    def require_run(self, dag_id: str) -> None:
+        """Refuse him unless he may read the DAG's runs, task instances and XComs.
+
+        Raises:
+            HTTPException: 403, whether there is such a DAG or not.
+        """
+        for team in self._teams({dag_id}):
+            details = DagDetails(id=dag_id, **_of_team(team))
+            if all(
+                self._manager.is_authorized_dag(
+                    method="GET", access_entity=entity, details=details, user=self._user
+                )
+                for entity in RUN_ENTITIES
+            ):
+                return
+        raise HTTPException(403, NO_RUN)
+
+
+def auth_manager() -> Any:
+    """Airflow's auth manager."""
+    return get_auth_manager()
+
+
+def current_access(
+    user: GetUserDep,
+    manager: Annotated[Any, Depends(auth_manager)],
+    teams: Annotated[Callable[[set[str]], Teams], Depends(dag_teams)],
+) -> Access:
+    """Of the user who asks.
+
+    Raises:
+        HTTPException: 401 without a login.
+    """
+    return Access(user, manager, teams)
+
+
+AccessDep = Annotated[Access, Depends(current_access)]
+
+
+def requires_pages(access: AccessDep) -> None:
+    """Refuse users whom these pages are not for.
+
+    Raises:
+        HTTPException: 401 without a login, 403 without the right to see plugins.
+    """
+    if not access.may_see_pages():
+        raise HTTPException(403, NO_PAGES)
+
+
+def _of_team(team: str | None) -> dict[str, Any]:
+    """The name of a team as an argument; none where there is no team, as in versions without them."""
+    return {} if team is None else {"team_name": team}

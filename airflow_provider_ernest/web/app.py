@@ -1,0 +1,164 @@
+"""The application that answers below /ernest: pages, the files they need, and their JSON API."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache, lru_cache
+from importlib import import_module
+from pathlib import Path
+from threading import Thread
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
+from starlette.responses import RedirectResponse, Response
+
+from airflow_provider_ernest import __version__
+from airflow_provider_ernest.web import models as models_api
+from airflow_provider_ernest.web import runs
+from airflow_provider_ernest.web.access import requires_pages
+from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors
+from airflow_provider_ernest.web.model_responses import REFUSALS
+
+# ---------------------------------------------------------------------------
+# The mathematics, loaded while the first page that will ask for it is still on its way to the reader.
+
+
+PREDICTING = "airflow_provider_ernest.views.report.contents"
+"""What predictions are made with; numpy and scipy come with it, and take most of a second."""
+
+
+@cache
+def load_soon() -> Thread:
+    """Load it beside whatever else is going on, once in a process. A prediction meanwhile waits for it."""
+    thread = Thread(target=import_module, args=(PREDICTING,), name="load the mathematics", daemon=True)
+    thread.start()
+    return thread
+
+
+# ---------------------------------------------------------------------------
+# The HTML pages, which hold no data, and the scripts and styles that they load.
+
+
+router = APIRouter(include_in_schema=False)
+
+STATIC = Path(__file__).parent.resolve() / "static"
+MEDIA_TYPES = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".png": "image/png",
+}
+HTML = "text/html; charset=utf-8"
+
+KnownVersion = Annotated[str, Header(alias="If-None-Match")]
+
+
+@router.get("/")
+def start() -> Response:
+    """The page that one begins with. Relative, since nobody here knows the prefix that Airflow runs under."""
+    return RedirectResponse("models")
+
+
+@router.get("/models")
+def models(known: KnownVersion = "") -> Response:
+    """All models."""
+    return _answer(STATIC / "models.html", HTML, known)
+
+
+@router.get("/model")
+def model(known: KnownVersion = "") -> Response:
+    """One model."""
+    load_soon()
+    return _answer(STATIC / "model.html", HTML, known)
+
+
+@router.get("/run")
+def run(known: KnownVersion = "") -> Response:
+    """A DAG run."""
+    return _answer(STATIC / "run.html", HTML, known)
+
+
+@router.get("/task")
+def task(known: KnownVersion = "") -> Response:
+    """A task instance."""
+    return _answer(STATIC / "task.html", HTML, known)
+
+
+@router.get("/static/{path:path}")
+def static(path: str, known: KnownVersion = "") -> Response:
+    """A script, a style or a picture."""
+    try:
+        file = (STATIC / path).resolve()
+    except (OSError, ValueError):  # such as a null character
+        raise HTTPException(404, NOTHING_HERE) from None
+    media_type = MEDIA_TYPES.get(file.suffix)
+    if media_type is None or not file.is_relative_to(STATIC):
+        raise HTTPException(404, NOTHING_HERE)
+    return _answer(file, media_type, known)
+
+
+def _answer(file: Path, media_type: str, known: str) -> Response:
+    try:
+        state = file.stat()
+        content, version = _content(file, state.st_mtime_ns, state.st_size)
+    except OSError:
+        raise HTTPException(404, NOTHING_HERE) from None
+    # Kept by the browser, but never used without asking: it fits the version of the package that runs.
+    headers = {"ETag": version, "Cache-Control": "no-cache"}
+    if version in (each.strip().removeprefix("W/") for each in known.split(",")):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=media_type, headers=headers)
+
+
+@lru_cache(maxsize=128)
+def _content(file: Path, _changed: int, _size: int) -> tuple[bytes, str]:
+    content = file.read_bytes()
+    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+
+
+# ---------------------------------------------------------------------------
+
+
+DESCRIPTION = """\
+What Ernest did: the models that it keeps, what they predict, and what came of the steps of a DAG run.
+
+The pages draw exactly these answers. Log in as for Airflow's own API: by its session cookie or by
+`Authorization: Bearer` with a token of `POST /auth/token`. Times are in seconds, prices in US dollars,
+moments in ISO 8601. Numbers that are unknown are null. Each answer is about DAGs that the user may read.
+"""
+
+
+def create_app() -> FastAPI:
+    """The application. Each of its routes asks for a login and for the right to see plugins."""
+    app = FastAPI(
+        title="Ernest",
+        version=__version__,
+        description=DESCRIPTION,
+        dependencies=[Depends(requires_pages)],
+        responses=REFUSALS,
+        # Relative to the description itself, since the prefix that Airflow runs under is not known here.
+        servers=[{"url": "."}],
+        # FastAPI's own would be public.
+        docs_url=None,
+        redoc_url=None,
+        openapi_url=None,
+    )
+    handle_errors(app)
+    app.add_middleware(Limiter)
+    # Outside of it: its answers bear them, too.
+    app.add_middleware(Headers)
+
+    @app.get("/openapi.json", tags=["Description"], summary="This description")
+    def openapi() -> dict[str, Any]:
+        return app.openapi()
+
+    app.include_router(models_api.router)
+    app.include_router(runs.router)
+    app.include_router(router)
+
+    @app.get("/{path:path}", include_in_schema=False)
+    def nothing(path: str) -> None:
+        """Whatever else is asked for, so that not even its absence is public."""
+        raise HTTPException(404, NOTHING_HERE)
+
+    return app

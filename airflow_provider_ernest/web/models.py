@@ -1,0 +1,392 @@
+"""The JSON API of the stored models."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Annotated
+
+from fastapi import APIRouter, Depends, HTTPException, Query
+from starlette.responses import Response
+
+from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.links.spark_history import configured_history_server
+from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES
+from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import configured, store_root
+from airflow_provider_ernest.views.clarity import clarity_page
+from airflow_provider_ernest.views.loaded import is_gone, load_model, newest_of, of_job, visible_entries
+from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, production_page
+from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
+from airflow_provider_ernest.views.prediction import (
+    MOST_MACHINES,
+    MOST_RUNS,
+    ONLY_MACHINES,
+    BilledTerms,
+    PredictionRequest,
+)
+from airflow_provider_ernest.views.sample_runs import application_link, untrained_runs
+from airflow_provider_ernest.web.access import AccessDep
+from airflow_provider_ernest.web.answers import JsonAnswer
+from airflow_provider_ernest.web.model_responses import (
+    Clarity,
+    ModelPage,
+    Models,
+    Prediction,
+    ProductionRuns,
+    SameCost,
+    UntrainedRuns,
+    answers,
+)
+
+# ---------------------------------------------------------------------------
+# The model store that the pages show: [ernest] store of Airflow's configuration.
+
+
+@lru_cache(maxsize=4)
+def _store_at(root: str) -> ModelStore:
+    return ModelStore(store_root(root))
+
+
+def model_store() -> ModelStore | StoreError:
+    """The configured store, or why there is none.
+
+    Always the same object, since it remembers what it has read.
+    """
+    try:
+        return _store_at(configured("store"))
+    # The libraries behind object stores raise errors of their own, if they are there at all.
+    except Exception as error:
+        problem = StoreError(f"The model store cannot be opened: {type(error).__name__}: {error}")
+        problem.__cause__ = error
+        return problem
+
+
+def readable_store(store: Annotated[ModelStore | StoreError, Depends(model_store)]) -> ModelStore:
+    """The configured store.
+
+    Raises:
+        StoreError: there is none.
+    """
+    if isinstance(store, StoreError):
+        raise store
+    return store
+
+
+StoreDep = Annotated[ModelStore, Depends(readable_store)]
+
+
+# ---------------------------------------------------------------------------
+# The model that a request is about, if its user may read it.
+
+
+log = logging.getLogger(__name__)
+
+NO_MODEL = (
+    "There is no such model in the store that these pages show, [ernest] store of Airflow's configuration. "
+    "Choose one on the page of all models."
+)
+NO_MODEL_TO_READ = (
+    "There is no such model that you may read. Choose one on the page of all models, or ask your Airflow "
+    "administrator for the right to read the DAG that made it."
+)
+
+Job = Annotated[str, Query(min_length=1, description="The job's name.")]
+InstanceType = Annotated[str, Query(min_length=1, description="The machines' type.")]
+ModelId = Annotated[
+    str | None, Query(min_length=1, description="A version; without it, the newest that the user may read.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class FoundModel:
+    """The model that a request is about.
+
+    Attributes:
+        model: the model.
+        entries: what the store holds of its job, without models whose files are gone.
+        readable: tells of each DAG in them whether the user may read it.
+    """
+
+    model: Model
+    entries: Sequence[CatalogueEntry]
+    readable: Callable[[str | None], bool]
+
+
+def found_model(
+    store: StoreDep, access: AccessDep, job: Job, instance_type: InstanceType, model_id: ModelId = None
+) -> FoundModel:
+    """The model that was asked for, the newest that the user may read where no version was named.
+
+    Who may read all DAGs is told that there is none. Others are told the same of a model that they may not
+    read and of one that does not exist, so that nobody learns by guessing what there is.
+
+    Raises:
+        HTTPException: 404 or 403, see above.
+    """
+    entries = of_job(store.catalogue.entries(), job)
+    readable = access.readable({entry.dag_id for entry in entries})
+    wanted = [
+        entry
+        for entry in newest_of(entries, MODEL, limit=len(entries))
+        if entry.instance_type == instance_type and model_id in (None, entry.id) and readable(entry.dag_id)
+    ]
+    gone = []
+    for entry in wanted:
+        try:
+            model = load_model(store, job, instance_type, entry.id)
+        except StoreError as error:
+            if not is_gone(error):
+                raise
+            log.warning("Model %s of %r on %s is listed and gone", entry.id, job, instance_type)
+            gone.append(entry)
+        else:
+            left = [each for each in entries if each not in gone]
+            return FoundModel(model=model, entries=left, readable=readable)
+    raise HTTPException(404, NO_MODEL) if access.may_read_all() else HTTPException(403, NO_MODEL_TO_READ)
+
+
+FoundDep = Annotated[FoundModel, Depends(found_model)]
+
+
+# ---------------------------------------------------------------------------
+# What a prediction may be asked for in an address.
+
+
+Positive = Query(gt=0, allow_inf_nan=False)
+NotNegative = Query(ge=0, allow_inf_nan=False)
+Machines = Query(ge=1, le=MOST_MACHINES)
+
+
+def billed_terms(
+    increment_seconds: Annotated[
+        float, Query(gt=0, allow_inf_nan=False, description="Machines are billed in whole multiples of it.")
+    ] = ONLY_MACHINES.increment_seconds,
+    minimum_seconds: Annotated[
+        float, Query(ge=0, allow_inf_nan=False, description="The least that is billed for a machine.")
+    ] = ONLY_MACHINES.minimum_seconds,
+    boot_seconds: Annotated[
+        float,
+        Query(
+            ge=0,
+            allow_inf_nan=False,
+            description="From launch to submission: billed, and part of what the deadline allows.",
+        ),
+    ] = ONLY_MACHINES.boot_seconds,
+    master_price_per_hour: Annotated[float, NotNegative] = ONLY_MACHINES.master_price_per_hour,
+    volume_gigabytes: Annotated[float, NotNegative] = ONLY_MACHINES.volume_gigabytes,
+    volume_price_per_gigabyte_month: Annotated[
+        float, NotNegative
+    ] = ONLY_MACHINES.volume_price_per_gigabyte_month,
+    training_dollars: Annotated[
+        float, Query(ge=0, allow_inf_nan=False, description="What all sample runs cost.")
+    ] = ONLY_MACHINES.training_dollars,
+    expected_runs: Annotated[
+        int | None,
+        Query(
+            ge=1,
+            le=MOST_RUNS,
+            description="Production runs that share training_dollars; without it these are left out.",
+        ),
+    ] = ONLY_MACHINES.expected_runs,
+) -> BilledTerms:
+    """What is billed besides the hours of the machines.
+
+    Raises:
+        InvalidParameterError: a number is beyond all measure.
+    """
+    return BilledTerms(
+        increment_seconds=increment_seconds,
+        minimum_seconds=minimum_seconds,
+        boot_seconds=boot_seconds,
+        master_price_per_hour=master_price_per_hour,
+        volume_gigabytes=volume_gigabytes,
+        volume_price_per_gigabyte_month=volume_price_per_gigabyte_month,
+        training_dollars=training_dollars,
+        expected_runs=expected_runs,
+    )
+
+
+def prediction_request(
+    billed: Annotated[BilledTerms, Depends(billed_terms)],
+    scale: Annotated[float, Positive] = 1.0,
+    iterations: Annotated[int | None, Query(ge=1)] = None,
+    deadline_seconds: Annotated[float | None, Positive] = None,
+    budget_dollars: Annotated[float | None, Positive] = None,
+    confidence: Annotated[
+        float, Query(gt=0, lt=1, description="The probability with which deadline and budget are to be kept.")
+    ] = CONFIDENCE,
+    objective: Annotated[
+        str | None,
+        Query(
+            description="What is best; without it the cheapest within the deadline, or the fastest within "
+            "the budget.",
+            json_schema_extra={"enum": list(OBJECTIVES)},
+        ),
+    ] = None,
+    price_per_hour: Annotated[float | None, Positive] = None,
+    min_machines: Annotated[int, Machines] = 1,
+    max_machines: Annotated[int, Machines] = 16,
+) -> PredictionRequest:
+    """What a model is asked.
+
+    Raises:
+        InvalidParameterError: a number is beyond all measure.
+    """
+    return PredictionRequest(
+        scale=scale,
+        iterations=iterations,
+        deadline_seconds=deadline_seconds,
+        budget_dollars=budget_dollars,
+        confidence=confidence,
+        objective=objective,
+        price_per_hour=price_per_hour,
+        billed=billed,
+        min_machines=min_machines,
+        max_machines=max_machines,
+    )
+
+
+# ---------------------------------------------------------------------------
+
+
+router = APIRouter(prefix="/api", tags=["Models"])
+
+
+@router.get("/models", summary="The newest model of each job and instance type", **answers(Models))
+def list_all(
+    store: StoreDep,
+    access: AccessDep,
+    search: Annotated[
+        str,
+        Query(
+            max_length=500,
+            description="Words that all occur in job, instance type, DAG, terms or artifact, in any case.",
+        ),
+    ] = "",
+    sort: Annotated[
+        str,
+        Query(
+            description="Ties are sorted by job and instance type.", json_schema_extra={"enum": list(SORTS)}
+        ),
+    ] = "created_at",
+    descending: bool = True,
+    state: Annotated[
+        str | None,
+        Query(description="Only models in this state.", json_schema_extra={"enum": list(STATES)}),
+    ] = None,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_ROWS)] = 25,
+) -> Response:
+    """A page of the list of models. Models of DAGs that the user may not read are not counted either."""
+    entries = store.catalogue.entries()
+    return JsonAnswer(
+        list_models(
+            entries,
+            readable=access.readable({entry.dag_id for entry in entries}),
+            search=search,
+            sort=sort,
+            descending=descending,
+            state=state,
+            offset=offset,
+            limit=limit,
+            now=datetime.now(UTC),
+        )
+    )
+
+
+@router.get("/model", summary="One model and all that is known of it", **answers(ModelPage))
+def one(store: StoreDep, found: FoundDep) -> Response:
+    """A model with its observations, design, cluster, versions, decisions and production runs."""
+    from airflow_provider_ernest.views.model import model_page
+
+    history_server = configured_history_server()
+    return JsonAnswer(
+        model_page(store, found.model, found.entries, readable=found.readable, history_server=history_server)
+    )
+
+
+@router.get("/production", summary="Production runs beside their predictions", **answers(ProductionRuns))
+def production(
+    store: StoreDep,
+    found: FoundDep,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=MOST_PRODUCTION_RUNS)] = MOST_PRODUCTION_RUNS,
+) -> Response:
+    """The production runs of a job on a type of machine, newest first, whichever version predicted them."""
+    of_type = [entry for entry in found.entries if entry.instance_type == found.model.instance_type]
+    return JsonAnswer(
+        production_page(
+            store,
+            visible_entries(of_type, found.readable),
+            readable=found.readable,
+            link=application_link(configured_history_server()),
+            offset=offset,
+            limit=limit,
+        )
+    )
+
+
+@router.get("/clarity", summary="Why the job takes as long as it does", **answers(Clarity))
+def clarity(store: StoreDep, found: FoundDep) -> Response:
+    """What the event logs of the job's runs tell: what binds it, and what it would take on other machines."""
+    return JsonAnswer(
+        clarity_page(
+            store,
+            found.model,
+            entries=found.entries,
+            readable=found.readable,
+            link=application_link(configured_history_server()),
+        )
+    )
+
+
+@router.get("/untrained_runs", summary="Sample runs that are in no model", **answers(UntrainedRuns))
+def untrained(store: StoreDep, found: FoundDep) -> Response:
+    """How many of the newest sample runs no model was fitted to: their training failed, or goes on."""
+    return JsonAnswer(
+        untrained_runs(
+            store,
+            job=found.model.job,
+            instance_type=found.model.instance_type,
+            entries=found.entries,
+            readable=found.readable,
+        )
+    )
+
+
+@router.get("/prediction", summary="What a model predicts and would choose", **answers(Prediction))
+def predict(
+    store: StoreDep,
+    found: FoundDep,
+    request: Annotated[PredictionRequest, Depends(prediction_request)],
+) -> Response:
+    """The curve of time against machines and, with a price, what each configuration costs.
+
+    With a deadline, a budget or an objective it chooses, too, as the task that chooses does: among all types
+    of machines that the job was trained on, by models that the user may read.
+    """
+    # The mathematics is loaded by the first prediction, not by the start of the API server.
+    from airflow_provider_ernest.views.prediction import prediction
+
+    return JsonAnswer(prediction(store, found.model, request, entries=found.entries, readable=found.readable))
+
+
+@router.get("/same_cost", summary="Types of machines at the same dollars per hour", **answers(SameCost))
+def compare(
+    store: StoreDep, found: FoundDep, request: Annotated[PredictionRequest, Depends(prediction_request)]
+) -> Response:
+    """What each type of machine that the job was trained on makes of the same dollars per hour.
+
+    Deadline, budget and confidence do not matter here: it is not a choice.
+    """
+    from airflow_provider_ernest.views.prediction import compared_at_same_cost
+
+    return JsonAnswer(
+        compared_at_same_cost(store, found.model, request, entries=found.entries, readable=found.readable)
+    )

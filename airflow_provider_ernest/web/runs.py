@@ -1,0 +1,232 @@
+"""The JSON API of DAG runs and task instances."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime
+from typing import Annotated, Any
+
+from airflow.models.dagbag import DBDagBag
+from airflow.models.dagrun import DagRun
+from airflow.models.taskinstance import TaskInstance
+from airflow.models.xcom import XComModel
+from airflow.utils.session import create_session
+from fastapi import APIRouter, Depends, HTTPException, Query
+from pydantic import BeforeValidator
+from sqlalchemy import and_, or_, select
+from starlette.responses import Response
+
+from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.links.spark_history import configured_history_server
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.dag_run import (
+    KEYS,
+    OPERATORS,
+    PRODUCTION_RUN_KEY,
+    RunRecord,
+    StoredOfRun,
+    TaskRow,
+    stored_of,
+)
+from airflow_provider_ernest.views.run import run_page, task_page
+from airflow_provider_ernest.web import run_responses
+from airflow_provider_ernest.web.access import AccessDep
+from airflow_provider_ernest.web.answers import JsonAnswer
+from airflow_provider_ernest.web.model_responses import answers
+from airflow_provider_ernest.web.models import model_store
+
+# ---------------------------------------------------------------------------
+# A DAG run as Airflow's metadata database holds it.
+
+
+log = logging.getLogger(__name__)
+
+RunReader = Callable[[str, str], RunRecord | None]
+
+
+def run_reader() -> RunReader:
+    """Reads a run by the ids of its DAG and its own; None where there is none."""
+
+    def read(dag_id: str, run_id: str) -> RunRecord | None:
+        # Not the request's session: the model store is read after it, and that may take its time.
+        with create_session(scoped=False) as session:
+            return read_run(session, dag_id, run_id)
+
+    return read
+
+
+def read_run(session: Any, dag_id: str, run_id: str) -> RunRecord | None:
+    """A run as the session sees it; None where there is none."""
+    run = session.scalar(select(DagRun).where(DagRun.dag_id == dag_id, DagRun.run_id == run_id))
+    if run is None:
+        return None
+    tasks = _tasks(session, dag_id, run_id)
+    # Of others' tasks nothing is read but the record of a production run, whatever they returned.
+    ours = {task.task_id for task in tasks if task.operator in OPERATORS}
+    return RunRecord(
+        dag_id=dag_id,
+        run_id=run_id,
+        state=_text(run.state),
+        started_at=run.start_date,
+        ended_at=run.end_date,
+        tasks=tasks,
+        values=_values(session, dag_id, run_id, ours),
+        downstream=_downstream(session, run) if ours else {},
+    )
+
+
+def _tasks(session: Any, dag_id: str, run_id: str) -> tuple[TaskRow, ...]:
+    # Columns, for the objects would bring their trigger, their DAG version and more.
+    table = TaskInstance.__table__
+    names = (
+        "task_id",
+        "map_index",
+        "operator",
+        "state",
+        "start_date",
+        "end_date",
+        "try_number",
+        "rendered_map_index",
+        "task_display_name",
+    )
+    rows = session.execute(
+        select(*(table.c[name] for name in names)).where(table.c.dag_id == dag_id, table.c.run_id == run_id)
+    )
+    return tuple(
+        TaskRow(
+            task_id=row.task_id,
+            map_index=row.map_index,
+            operator=row.operator or "",
+            state=_text(row.state),
+            started_at=row.start_date,
+            ended_at=row.end_date,
+            try_number=row.try_number,
+            name=row.rendered_map_index or row.task_display_name or "",
+        )
+        for row in rows
+    )
+
+
+def _values(
+    session: Any, dag_id: str, run_id: str, task_ids: Iterable[str]
+) -> dict[tuple[str, int, str], Any]:
+    """The XComs as the database holds them, as Airflow's own pages show them.
+
+    No class is made of anything, and no backend for XComs is asked, which would open whatever a task has
+    named: what such a backend keeps elsewhere is seen as the reference to it.
+    """
+    columns: tuple[Any, ...] = (XComModel.task_id, XComModel.map_index, XComModel.key, XComModel.value)
+    rows = session.execute(
+        select(*columns).where(
+            XComModel.dag_id == dag_id,
+            XComModel.run_id == run_id,
+            or_(
+                and_(XComModel.task_id.in_(task_ids), XComModel.key.in_(KEYS)),
+                XComModel.key == PRODUCTION_RUN_KEY,
+            ),
+        )
+    )
+    return {(row.task_id, row.map_index, row.key): _parsed(row.value) for row in rows}
+
+
+def _parsed(value: Any) -> Any:
+    """Airflow keeps some values as JSON within JSON."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        return value
+
+
+def _downstream(session: Any, run: DagRun) -> dict[str, frozenset[str]]:
+    """Which tasks follow on which, in the version of the DAG that ran; nothing where it is gone."""
+    try:
+        dag = DBDagBag(load_op_links=False).get_dag_for_run(run, session=session)
+        return (
+            {} if dag is None else {task.task_id: frozenset(task.downstream_task_ids) for task in dag.tasks}
+        )
+    except Exception:  # a DAG of another version of Airflow may be unreadable in many ways
+        log.warning("DAG %s of run %s cannot be read any more", run.dag_id, run.run_id, exc_info=True)
+        return {}
+
+
+def _text(state: Any) -> str | None:
+    return None if state is None else str(getattr(state, "value", state))
+
+
+# ---------------------------------------------------------------------------
+
+
+router = APIRouter(prefix="/api", tags=["DAG runs"])
+
+NO_RUN = "There is no such DAG run. Open this page from a run in Airflow."
+NO_TASK = "There is no such task instance in this run. Open this page from a task instance in Airflow."
+
+
+def _map_index(value: Any) -> Any:
+    """Airflow's own page leaves its placeholder where a task is not mapped."""
+    return -1 if value in ("", "{MAP_INDEX}") else value
+
+
+DagId = Annotated[str, Query(min_length=1)]
+RunId = Annotated[str, Query(min_length=1)]
+TaskId = Annotated[str, Query(min_length=1)]
+MapIndex = Annotated[int, BeforeValidator(_map_index), Query(ge=-1, description="-1 where it is not mapped.")]
+
+
+def allowed_run(dag_id: DagId, run_id: RunId, access: AccessDep) -> tuple[str, str]:
+    """The run that is asked for, once it is clear that the user may read it.
+
+    Raises:
+        HTTPException: 403 where he may not read the DAG's runs, whether there are any or not.
+    """
+    access.require_run(dag_id)
+    return dag_id, run_id
+
+
+def found_run(
+    allowed: Annotated[tuple[str, str], Depends(allowed_run)],
+    read: Annotated[RunReader, Depends(run_reader)],
+) -> RunRecord:
+    """The run.
+
+    Raises:
+        HTTPException: 404 where there is none.
+    """
+    run = read(*allowed)
+    if run is None:
+        raise HTTPException(404, NO_RUN)
+    return run
+
+
+RunDep = Annotated[RunRecord, Depends(found_run)]
+
+
+def stored_of_run(
+    run: RunDep, store: Annotated[ModelStore | StoreError, Depends(model_store)]
+) -> StoredOfRun:
+    """What the model store holds of the run; nothing where there is no store to read."""
+    return stored_of(store, run)
+
+
+StoredDep = Annotated[StoredOfRun, Depends(stored_of_run)]
+
+
+@router.get("/run", summary="From design to decision in a DAG run", **answers(run_responses.Run))
+def of_run(run: RunDep, stored: StoredDep) -> Response:
+    """The steps of each task group of Ernest in a run, with times, costs, decision and production."""
+    return JsonAnswer(
+        run_page(run, stored=stored, now=datetime.now(UTC), history_server=configured_history_server())
+    )
+
+
+@router.get("/task", summary="What came of a task instance", **answers(run_responses.Task))
+def of_task(run: RunDep, stored: StoredDep, task_id: TaskId, map_index: MapIndex = -1) -> Response:
+    """What a task instance of Ernest did, and which model it belongs to."""
+    page = task_page(
+        run, stored=stored, task_id=task_id, map_index=map_index, history_server=configured_history_server()
+    )
+    if page is None:
+        raise HTTPException(404, NO_TASK)
+    return JsonAnswer(page)
