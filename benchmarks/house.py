@@ -4,7 +4,8 @@
     python -m benchmarks.house --before e5f8cff            beside it the last revision of the first edition
     python -m benchmarks.house --repo DIR --revision REV   another checkout, as it was at a revision
 
-It prints a table as Markdown, made by parsing; nothing that is measured is imported. What its rows count:
+It prints a table as Markdown, made by parsing and by mypy; nothing that is measured is imported. What its
+rows count:
 
 lines, lines of code
     Of the package's Python files. Lines of code are those left without blank lines, comments and docstrings.
@@ -27,6 +28,11 @@ modules that name it
 containers of it
     How many hands the value passes through there: classes with a field or an attribute of that name; in
     brackets the functions with a parameter of it.
+way of it
+    How far a value travels: the modules that a reader opens on the shortest way, those where it lies and
+    those that hand it on; in brackets the fields that it lies in, one by one (`benchmarks.value_flow`
+    says how it is followed). `max_machines` of production ends in `spark_conf`, that of sample runs in an
+    experiment, and `scale` in a decision's seconds, by which it is made.
 """
 
 from __future__ import annotations
@@ -44,12 +50,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.value_flow import FIELD, Place, flow_of
+
 PACKAGE = "airflow_provider_ernest"
 
 START = f"{PACKAGE}.task_group"
 """The module that a DAG file imports, from which the way of a value begins."""
 
 FOLLOWED = ("max_machines", "scale")
+
+WAYS: dict[str, tuple[str, str, tuple[str, str] | None]] = {
+    "`max_machines` of production into `spark_conf`": ("SizingGoal", "max_machines", None),
+    "`max_machines` of sample runs into an experiment": (
+        "DesignBounds",
+        "max_machines",
+        ("Experiment", "machines"),
+    ),
+    "`scale` into the predicted seconds": ("SizingGoal", "scale", ("Decision", "predicted_seconds")),
+}
+"""Class and field where a value is stated, and those where it ends, if not in Spark's properties."""
 
 Graph = Mapping[str, frozenset[str]]
 """Modules by name, each with those that it imports."""
@@ -169,6 +188,7 @@ class House:
         self.modules = {module.name: module for module in _modules(root)}
         if not self.modules:
             raise LookupError(f"{root} holds no package {PACKAGE}: give a checkout of it.")
+        self.flow = flow_of(root, PACKAGE, properties="spark_conf", inside=f"{PACKAGE}.operators")
         self.imports = [each for module in self.modules.values() for each in _imports(module, self.modules)]
 
     def rows(self) -> dict[str, str]:
@@ -198,9 +218,25 @@ class House:
                 )
                 for name, way in ways.items()
             },
+            **{f"way of {title}: modules (fields)": self._length(*stated) for title, stated in WAYS.items()},
+            "modules of the three ways together": str(
+                len(
+                    {
+                        name
+                        for cls, field, to in WAYS.values()
+                        for name in _modules_of(self.flow.way(cls, field, to=to))
+                    }
+                )
+            ),
             "lines of tests": f"{sum(map(_lines, tests)):,}",
             "files of tests": f"{len(tests):,}",
         }
+
+    def _length(self, cls: str, name: str, to: tuple[str, str] | None) -> str:
+        way = self.flow.way(cls, name, to=to)
+        if not way:
+            return "not found"
+        return f"{len(_modules_of(way))} ({len({place for place, _ in way if place.kind == FIELD})})"
 
     def listing(self) -> list[str]:
         """What the figures count, by name, for who wants to change them."""
@@ -220,6 +256,9 @@ class House:
                 "Functions": way.functions,
             }.items():
                 lines += ["", f"{kind} with {followed} on its way:", *(f"  {name}" for name in sorted(names))]
+        for title, (cls, name, to) in WAYS.items():
+            lines += ["", f"Way of {title}:"]
+            lines += [f"  {place}, by {at}" for place, at in self.flow.way(cls, name, to=to)]
         return lines
 
     def graph(self, *, at_top: bool = False) -> Graph:
@@ -392,6 +431,10 @@ def _arguments(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.arg]:
 
 def _is(name: str, followed: str) -> bool:
     return name == followed or name.endswith(f"_{followed}")
+
+
+def _modules_of(way: Iterable[tuple[Place, str]]) -> set[str]:
+    return {module for place, at in way for module in (place.module, at)}
 
 
 def _lines(text: str) -> int:

@@ -159,8 +159,8 @@ def _pytest(root: Path, paths: Sequence[str], plugins: list[object]) -> int:
     os.chdir(root)
     sys.path.insert(0, str(root))
     quiet = ["-x", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
-    # pytest's own importer, which rewrites asserts, would load the files that it was given for their doctests, and
-    # so the mutated module without its mutant.
+    # pytest's own importer, which rewrites asserts, would load the files that it was given for their
+    # doctests, and so the mutated module without its mutant.
     quiet.append("--assert=plain")
     return int(pytest.main([*quiet, "--doctest-modules", *paths], plugins=plugins))
 
