@@ -19,7 +19,8 @@ FACTS = {
 
 @pytest.fixture(scope="module")
 def aws():
-    with mock_aws():
+    with pytest.MonkeyPatch.context() as patch, mock_aws():
+        patch.setenv("MOTO_EC2_LOAD_DEFAULT_AMIS", "true")
         yield
 
 

@@ -233,7 +233,7 @@ def test_the_machines_come_up_as_described():
         ec2 = boto3.client("ec2", region_name="us-east-1")
         subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
         group = ec2.describe_security_groups()["SecurityGroups"][0]["GroupId"]
-        image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
+        image = ec2.register_image(Name="spark", RootDeviceName="/dev/xvda")["ImageId"]
         request = run_instances_request(
             # AWS takes the size from the image where none is given, moto does not.
             make_spec(image=image, subnets=(subnet,), security_groups=(group,), volume_gigabytes=8),
