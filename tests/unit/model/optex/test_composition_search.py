@@ -43,7 +43,7 @@ def everything(problem):
     return seconds, seconds * (counts @ problem.prices + problem.fixed_price)
 
 
-@pytest.mark.parametrize("seed", range(90))
+@pytest.mark.parametrize("seed", range(30))
 def test_nothing_allowed_is_cheaper_in_time_nor_faster_for_the_money(seed):
     problem, generator = some_problem(seed)
     seconds, cost = everything(problem)
