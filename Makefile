@@ -7,6 +7,8 @@ WORKERS ?= 2
 # Those with clusters and an Airflow wait for them as long as they work.
 INTEGRATION_WORKERS ?= 3
 INTEGRATION_TESTS := tests/browser tests/integration
+# The processes of Airflow and of the tests keep what they have compiled: each new one would compile it again.
+unexport PYTHONDONTWRITEBYTECODE
 # The stock operators look for spark-submit on PATH.
 export PATH := $(abspath $(BIN)):$(PATH)
 
@@ -16,14 +18,16 @@ export PATH := $(abspath $(BIN)):$(PATH)
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 14
 
-install: $(VENV)/.installed ## build the virtual environment from pinned versions
+install: $(VENV)/.installed ## build the virtual environment from pinned versions: all that the other commands need
 
-$(VENV)/.installed: pyproject.toml constraints.txt
-	@command -v $(PYTHON) >/dev/null || { echo "$(PYTHON) is not there; install it or set PYTHON=..." >&2; exit 1; }
-	@echo "Building $(VENV) from constraints.txt (some minutes where nothing is cached)"
-	$(PYTHON) -m venv --clear $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement constraints.txt
-	$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-build-isolation --editable ".[dev]"
+$(VENV)/.demo: pyproject.toml constraints/install.txt constraints/demo.txt .ci/ensure_packages
+	@echo "Building $(VENV) for the demo from constraints/ (a minute or two where nothing is cached)"
+	@PYTHON=$(PYTHON) .ci/ensure_packages $(VENV) demo
+	@touch $@
+
+$(VENV)/.installed: $(VENV)/.demo constraints/tests.txt
+	@echo "Adding to $(VENV) what the tests need"
+	@.ci/ensure_packages $(VENV) tests
 	@touch $@
 
 java:
@@ -36,7 +40,7 @@ browser:
 	@.ci/ensure_browser
 	@.ci/ensure_axe
 
-demo: install java ## the whole loop: real Airflow, real Spark, a decision (DEMO_EXIT=1 stops at the end)
+demo: $(VENV)/.demo java ## the whole loop: real Airflow, real Spark, a decision (DEMO_EXIT=1 stops at the end)
 	@$(BIN)/python -m benchmarks.demo $(if $(filter 1,$(DEMO_EXIT)),--exit)
 
 demo-ec2: install java network-tools ## the same on machines of a test bed for EC2, with slow ones to cull (root; DEMO_EXIT=1)
@@ -60,7 +64,7 @@ screenshots: install browser ## take the screenshots of docs/ anew, after a chan
 	$(BIN)/python -m benchmarks.screenshots
 
 unit: install ## tests that start neither Spark nor Airflow
-	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --doctest-modules tests/unit tests/golden $(addprefix airflow_provider_ernest/,design prediction decision learning)
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile tests/unit tests/golden
 
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
 	$(BIN)/python -m pytest --numprocesses=$(INTEGRATION_WORKERS) --dist=loadfile --no-loadscope-reorder \
@@ -81,13 +85,17 @@ benchmarks: install java browser ## designs (what they cost, what they are worth
 	$(BIN)/python -m benchmarks.replay_prior
 	$(BIN)/python -m benchmarks.first_paint
 
+# The whole is resolved first, so that the demo and the tests have the same versions of what both need.
+PIN = build/constraints/bin/uv pip compile --quiet --python build/constraints/bin/python --generate-hashes --no-header --no-annotate
 constraints: ## pin the newest compatible versions anew, each by the digests of its archives
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
-	build/constraints/bin/pip install --quiet --disable-pip-version-check --editable ".[dev]"
-	build/constraints/bin/pip freeze --exclude-editable --exclude airflow-provider-ernest > build/constraints/versions.txt
 	build/constraints/bin/pip install --quiet --disable-pip-version-check uv
-	build/constraints/bin/uv pip compile --quiet --no-deps --generate-hashes --no-header --no-annotate \
-		--output-file constraints.txt build/constraints/versions.txt
+	$(PIN) --extra dev pyproject.toml --output-file build/constraints/all.txt
+	rm -f constraints/*.txt
+	printf 'setuptools\nuv\nwheel\n' | $(PIN) - --constraints build/constraints/all.txt --output-file constraints/install.txt
+	$(PIN) --extra demo pyproject.toml --constraints build/constraints/all.txt --output-file constraints/demo.txt
+	$(PIN) --extra dev pyproject.toml --constraints build/constraints/all.txt --output-file constraints/tests.txt \
+		$$(sed -n 's/^\([^ =]*\)==.*/--no-emit-package \1/p' constraints/demo.txt)
 	rm -rf build/constraints
 
 clean: ## remove what the other commands made
