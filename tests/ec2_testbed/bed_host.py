@@ -180,6 +180,8 @@ class Host:
                 stderr=log,
                 start_new_session=True,
             )
+        if self._ending.is_set():
+            self._kill()  # who ended it found no process yet
         assert self.process.stdout
         if self.process.stdout.readline():
             self.boot_seconds = time.monotonic() - started

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import re
 import subprocess
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
@@ -16,7 +18,7 @@ import pytest
 from benchmarks.demo.airflow_server import AirflowServer, AirflowStartError
 from benchmarks.demo.api import AirflowApi, AirflowApiError
 from benchmarks.demo.progress import follow_run
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import AIRFLOW_FOR_TESTS, ROOT, processes_mentioning, wait_until
 
 pytestmark = pytest.mark.airflow
 
@@ -69,19 +71,56 @@ DAGS = """
 """
 
 
+PROGRAM = """
+    import json, sys, time
+    from pathlib import Path
+    from benchmarks.demo.airflow_server import AirflowServer
+
+    root, environment = Path(sys.argv[1]), json.loads(sys.argv[2])
+    report = lambda text: print(text, file=sys.stderr)
+    with AirflowServer(root / "home", root / "dags", environment=environment, report=report) as server:
+        print(json.dumps({"url": server.url, "password": server.password}), flush=True)
+        time.sleep(3600)
+"""
+
+
+@dataclass
+class Program:
+    """A program that runs an Airflow, as the demo does, until it is killed."""
+
+    root: Path
+    process: subprocess.Popen[str]
+    url: str
+    password: str
+
+    @property
+    def home(self) -> Path:
+        return self.root / "home"
+
+    @property
+    def dags_folder(self) -> Path:
+        return self.root / "dags"
+
+
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowServer]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Program]:
     root = tmp_path_factory.mktemp("airflow")
-    dags = root / "dags"
-    dags.mkdir()
-    (dags / "tiny.py").write_text(textwrap.dedent(DAGS))
-    with AirflowServer(root / "home", dags) as server:
-        yield server
+    (root / "dags").mkdir()
+    (root / "dags" / "tiny.py").write_text(textwrap.dedent(DAGS))
+    command = [sys.executable, "-c", textwrap.dedent(PROGRAM), str(root), json.dumps(AIRFLOW_FOR_TESTS)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            told = process.stdout.readline()
+            assert told, "it ended; its last words are above"
+            yield Program(root, process, **json.loads(told))
+        finally:
+            process.kill()
 
 
 @pytest.fixture
-def api(server: AirflowServer) -> Iterator[AirflowApi]:
-    with server.api() as api:
+def api(server: Program) -> Iterator[AirflowApi]:
+    with AirflowApi(server.url, username="admin", password=server.password) as api:
         yield api
 
 
@@ -164,7 +203,7 @@ def test_refusals_carry_airflows_own_words(server, api):
 
 def test_the_password_is_nobody_elses_business(server):
     assert (server.home / "passwords.json").stat().st_mode & 0o077 == 0
-    assert server.password not in server.log_file.read_text()
+    assert server.password not in (server.home / "airflow.log").read_text()
 
 
 def test_a_start_that_takes_too_long_shows_the_log_and_leaves_nothing(tmp_path):
@@ -172,6 +211,7 @@ def test_a_start_that_takes_too_long_shows_the_log_and_leaves_nothing(tmp_path):
     with pytest.raises(AirflowStartError, match=r"not healthy after .* no API server.*airflow\.log"):
         server.start()
     assert not processes_mentioning(str(tmp_path))
+    server.stop()  # once more does no harm
 
 
 def test_an_airflow_that_cannot_start_says_why(tmp_path):
@@ -181,59 +221,29 @@ def test_an_airflow_that_cannot_start_says_why(tmp_path):
         server.start()
 
 
-def processes_of(server: AirflowServer) -> list[psutil.Process]:
-    """All of its processes, by an environment variable that they inherit from one another."""
+def processes_of(home: Path) -> list[psutil.Process]:
+    """All of an Airflow's processes, by an environment variable that they inherit from one another."""
     found = []
     for process in psutil.process_iter():
         try:
-            if process.environ().get("AIRFLOW_HOME") == str(server.home) and process.status() != "zombie":
+            if process.environ().get("AIRFLOW_HOME") == str(home) and process.status() != "zombie":
                 found.append(process)
         except psutil.Error:
             continue
     return found
 
 
-def last_words(server: AirflowServer) -> set[str]:
+def last_words(home: Path) -> set[str]:
     """The last word of each of its processes' command lines."""
     words = set()
-    for process in processes_of(server):
+    for process in processes_of(home):
         with contextlib.suppress(psutil.Error, IndexError):
             words.add(process.cmdline()[-1])
     return words
 
 
-def test_nothing_is_left_after_the_stop(server):
-    # The last test of the shared server: it still runs the task that sleeps, which has left an orphan.
-    assert {"scheduler", "triggerer", "dag-processor", "3570", "3571"} <= last_words(server)
-    server.stop()
-    assert processes_of(server) == []
-    server.stop()  # once more does no harm
-
-
-def test_nothing_is_left_when_the_program_is_killed_while_a_task_runs(tmp_path):
-    (tmp_path / "tiny.py").write_text(textwrap.dedent(DAGS))
-    program = """
-        import sys, time
-        from pathlib import Path
-        from benchmarks.demo.airflow_server import AirflowServer
-
-        root = Path(sys.argv[1])
-        with AirflowServer(root / "home", root) as server, server.api() as api:
-            api.wait_for_dag("waiting")
-            api.unpause("waiting")
-            api.trigger("waiting")
-            time.sleep(3600)
-    """
-    command = [sys.executable, "-c", textwrap.dedent(program), str(tmp_path)]
-    server = AirflowServer(tmp_path / "home", tmp_path)
-    with subprocess.Popen(command, cwd=Path(__file__).parents[2]) as process:
-        try:
-            wait_until(
-                lambda: process.poll() is not None or {"3570", "3571"} <= last_words(server),
-                seconds=300,
-                what="the start of the task",
-            )
-            assert process.poll() is None
-        finally:
-            process.kill()
-    wait_until(lambda: processes_of(server) == [], seconds=60, what="the end of Airflow")
+def test_nothing_is_left_when_the_program_is_killed_while_a_task_runs(server):
+    # The last test of the file: the task that sleeps still runs, and has left an orphan.
+    assert {"scheduler", "triggerer", "dag-processor", "3570", "3571"} <= last_words(server.home)
+    server.process.kill()
+    wait_until(lambda: processes_of(server.home) == [], seconds=60, what="the end of Airflow")

@@ -29,7 +29,7 @@ from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import FINISHED_RUN_STATES, AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
 from tests.ec2_testbed import Testbed
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import AIRFLOW_FOR_TESTS, processes_mentioning, wait_until
 from tests.integration.leak_table import LeakCase
 
 DEPLOYMENT = "tests"
@@ -49,8 +49,7 @@ MACHINES = 1 + WORKERS
 SHORT_LIFE_MINUTES, LONGER_LIFE_MINUTES, SHUTDOWN_SECONDS = 30, 90, 30
 # Of what a task or a trigger does without waiting for anything, on a busy machine.
 AT_ONCE_SECONDS = 20
-QUICK_AIRFLOW = {
-    "AIRFLOW__SCHEDULER__SCHEDULER_HEARTBEAT_SEC": "1",
+SOON_MISSED = {
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT": "20",
     "AIRFLOW__SCHEDULER__TASK_INSTANCE_HEARTBEAT_TIMEOUT_DETECTION_INTERVAL": "5",
     "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "1",
@@ -82,7 +81,8 @@ def bed(home: Path) -> Iterator[Testbed]:
 @pytest.fixture(scope="module")
 def server(home: Path, bed: Testbed) -> Iterator[AirflowServer]:
     environment = {
-        **QUICK_AIRFLOW,
+        **AIRFLOW_FOR_TESTS,
+        **SOON_MISSED,
         "AIRFLOW__ERNEST__STAGING": str(home / "staging"),
         "AIRFLOW__ERNEST__DEPLOYMENT": DEPLOYMENT,
         "AIRFLOW_CONN_AWS_DEFAULT": bed.airflow_connection(),

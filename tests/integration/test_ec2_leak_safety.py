@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import suppress
@@ -21,6 +19,7 @@ import pytest
 
 from airflow_provider_ernest.spark.master import read_state
 from tests.ec2_testbed import Testbed
+from tests.integration import ec2_attempt
 from tests.integration.conftest import processes_mentioning, wait_until
 from tests.integration.leak_table import LeakCase
 
@@ -29,12 +28,11 @@ pytestmark = [
     pytest.mark.timeout(300),
 ]
 
-ROOT = Path(__file__).parents[2]
 WORKERS = 2
 MACHINES = 1 + WORKERS + 1  # the master, the workers, and one to cull
 # Long enough to be killed in the middle.
 LONG_PROBE = {"probe_rounds": 2, "probe_interval_seconds": 15}
-TIME_TO_LIVE_MINUTES = 30  # of a second each
+TIME_TO_LIVE_MINUTES = 20  # of a second each
 # From the last second of the time to live until the host has shut down, on a busy machine.
 TIME_TO_LIVE_BOUND_SECONDS = TIME_TO_LIVE_MINUTES + 30.0
 
@@ -113,7 +111,7 @@ class Task:
 
     def reaper(self) -> None:
         """Run the task that ends what is overdue."""
-        self._start("reap_clusters", "ReapClustersOperator", {"grace_seconds": 0}, "reap", 1).finish()
+        self._start("terminate_cluster", "ReapClustersOperator", {"grace_seconds": 0}, "reap", 1).finish()
 
     def drivers(self) -> list[psutil.Process]:
         """Of the probes that the attempts have started, and not of another test's."""
@@ -137,7 +135,7 @@ class Task:
         self, module: str, operator: str, arguments: dict[str, Any], task_id: str, try_number: int
     ) -> Attempt:
         order = {
-            "module": f"airflow_provider_ernest.operators.{module}",
+            "module": module,
             "operator": operator,
             "arguments": arguments,
             "run_id": self.run_id,
@@ -161,19 +159,8 @@ class Attempt:
 
     def __init__(self, order: dict[str, Any], environment: dict[str, str], output: Path) -> None:
         self._output = output
-        with output.open("w") as file:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.integration.ec2_attempt"],
-                stdin=subprocess.PIPE,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-                env=environment,
-                cwd=ROOT,
-                text=True,
-            )
-        assert self._process.stdin is not None
-        with self._process.stdin as stdin:
-            json.dump(order, stdin)
+        output.touch()
+        self._process = ec2_attempt.start(order, environment, output)
 
     @property
     def log(self) -> str:
@@ -182,18 +169,18 @@ class Attempt:
     def kill(self) -> None:
         """As a worker dies that runs out of memory."""
         self._process.kill()
-        self._process.wait()
+        self._process.join()
 
     def end_as_airflow_does(self) -> None:
         """SIGTERM, and SIGKILL five seconds later."""
-        self._process.send_signal(signal.SIGTERM)
-        try:
-            self._process.wait(5)
-        except subprocess.TimeoutExpired:
-            self.kill()
+        self._process.terminate()
+        self._process.join(5)
+        self.kill()
 
     def wait(self, seconds: float = 200) -> int:
-        return self._process.wait(seconds)
+        self._process.join(seconds)
+        assert self._process.exitcode is not None, f"it has not ended within {seconds:.0f} s:\n{self.log}"
+        return self._process.exitcode
 
     def finish(self, seconds: float = 200) -> Any:
         """What it returned (or the trigger that it waits in); it must have succeeded."""
@@ -203,7 +190,7 @@ class Attempt:
 
     def wait_for_log(self, text: str, *, seconds: float = 120) -> None:
         def is_there() -> bool:
-            assert self._process.poll() is None or text in self.log, self.log
+            assert self._process.is_alive() or text in self.log, self.log
             return text in self.log
 
         wait_until(is_there, seconds=seconds, what=repr(text))

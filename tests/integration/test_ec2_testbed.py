@@ -199,6 +199,14 @@ def test_a_power_cut_says_no_goodbye(bed: Testbed, launch: Callable[..., list[st
     assert [one.state for one in bed.live_instances()] == ["running"]
 
 
+def test_a_machine_may_be_ended_before_it_has_begun_to_boot(bed: Testbed) -> None:
+    ids = [one["InstanceId"] for one in bed.client().run_instances(**launch_request(bed, "", 4))["Instances"]]
+    bed.client().terminate_instances(InstanceIds=ids)
+    for instance_id in ids:
+        wait_for_state(bed, instance_id, "terminated")
+    wait_until(lambda: bed.hosts() == [], seconds=20, what="the end of their processes")
+
+
 def test_a_machine_may_fail_to_boot(bed: Testbed, launch: Callable[..., list[str]]) -> None:
     launched_before = len(bed.instances())
     bed.set_performance(launched_before + 2, boot_fails=True)

@@ -26,7 +26,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import AirflowApi
 from benchmarks.demo.progress import follow_run
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import AIRFLOW_FOR_TESTS, few_flights, processes_mentioning, wait_until
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
@@ -101,9 +101,13 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]
     shutil.copytree(ROOT / "dags" / "jobs", dags / "jobs")
     shutil.copy(ROOT / "dags" / f"{DAG_ID}.py", dags)
     shutil.copy(ROOT / "tests" / "integration" / "retrain_dags" / "sensors.py", dags)
+    few_flights(home / "data")
     application = dags / "jobs" / "enrich_flights.py"
     environment = {
+        **AIRFLOW_FOR_TESTS,
         "AIRFLOW__CORE__DAGS_ARE_PAUSED_AT_CREATION": "True",
+        # What a DAG waits for is watched from the first reading of its file after it was unpaused.
+        "AIRFLOW__DAG_PROCESSOR__MIN_FILE_PROCESS_INTERVAL": "5",
         # So that another triggerer soon takes over what one that was killed watched.
         "AIRFLOW__TRIGGERER__JOB_HEARTBEAT_SEC": "1",
         "AIRFLOW__TRIGGERER__TRIGGERER_HEALTH_CHECK_THRESHOLD": "5",
