@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 _PACKAGE = "airflow_provider_ernest"
-_MODEL = f"{_PACKAGE}/model"
 _TESTS = "tests/unit"
 
 
@@ -31,41 +30,25 @@ def _tests(folder: str, *names: str) -> tuple[str, ...]:
 
 
 AREAS = {
-    "design": Area(code=(f"{_MODEL}/design",), tests=(f"{_TESTS}/model/design",)),
+    "design": Area(code=(f"{_PACKAGE}/design",), tests=(f"{_TESTS}/model/design",)),
     "prediction": Area(
-        code=(
-            f"{_MODEL}/averaging",
-            *_modules(
-                _MODEL,
-                "regression",
-                "terms",
-                "formulas",
-                "prediction",
-                "predictors",
-                "validation",
-                "intervals",
-            ),
-            *_modules(
-                _MODEL, "training", "fitted", "least_squares", "adequacy", "identifiability", "extension"
-            ),
-        ),
+        code=_modules(f"{_PACKAGE}/prediction", "averaging", "evidence", "pooling", "predict", "predictors")
+        + _modules(f"{_PACKAGE}/prediction", "regimes", "regression", "terms", "training"),
         tests=(
             f"{_TESTS}/model/averaging",
+            f"{_TESTS}/model/regimes",
             *_tests(
                 f"{_TESTS}/model", "regression", "terms", "formulas", "prediction", "predictors", "validation"
             ),
             *_tests(f"{_TESTS}/model", "intervals", "training", "fitted", "least_squares", "adequacy"),
             *_tests(f"{_TESTS}/model", "identifiability", "extension", "paper", "choice"),
-            f"{_TESTS}/model/regimes",
         ),
     ),
     "decision": Area(
-        code=_modules(
-            _MODEL, "choice", "offers", "billing", "goals", "mixed", "mixed_job", "pareto", "same_cost"
-        )
-        + _modules(_MODEL, "decision_table", "unreachable", "training_cost"),
+        code=_modules(f"{_PACKAGE}/decision", "choice", "composition", "mixed", "offers", "same_cost"),
         tests=_tests(f"{_TESTS}/model", "choice", "billing", "goals", "mixed", "pareto", "same_cost")
-        + _tests(f"{_TESTS}/model", "decision_table", "training_cost"),
+        + _tests(f"{_TESTS}/model", "decision_table", "training_cost")
+        + _tests(f"{_TESTS}/model/optex", "composition", "composition_search"),
     ),
     "clusters/ec2": Area(code=(f"{_PACKAGE}/clusters/ec2",), tests=(f"{_TESTS}/clusters/ec2",)),
 }

@@ -194,9 +194,13 @@ class _Finder(ast.NodeVisitor):
             return
         if isinstance(node.func, ast.Name) and node.func.id in _FUNCTIONS:
             self._replace(node.func, _FUNCTIONS[node.func.id], "function")
-        named = {name for argument in node.args for name in [_last_name(argument)] if name}
+        named = tuple(name for argument in node.args for name in [_last_name(argument)] if name)
         for part in [node.func, *node.args, *node.keywords]:
-            if not (isinstance(part, ast.Constant) and part.value in named):
+            # positive_number("target_scale", scale); zip's "strict" asserts as `assert` does.
+            is_name = (
+                isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.endswith(named)
+            )
+            if not is_name and not (isinstance(part, ast.keyword) and part.arg == "strict"):
                 self.visit(part)
 
     def visit_Compare(self, node: ast.Compare) -> None:

@@ -105,7 +105,9 @@ def test_conditions_numbers_and_refusals_are_changed() -> None:
         'print(f"{x + 1} machines")\n',
         'title = f"{x + 1} machines"\n',
         'title = "a text for people"\n',
-        "count('machines', machines)\n".join(["x = ", ""]),
+        "x = count('machines', machines)\n",
+        "x = count('target_machines', machines)\n",
+        "x = zip(a, b, strict=True)\n",
         "@cache(maxsize=3)\ndef f(): ...\n",
     ],
 )

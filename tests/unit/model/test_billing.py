@@ -47,6 +47,15 @@ def test_all_that_is_billed_stands_apart():
     assert BilledCost.from_dict(parts.to_dict()) == parts
 
 
+def test_disks_cost_8_cents_and_one_run_bears_the_training_unless_stated_otherwise():
+    parts = Billing(price_per_hour=0.36, volume_gigabytes=730, training_dollars=3.0).cost(
+        machines=10, seconds=HOUR
+    )
+
+    assert parts.volumes == pytest.approx(10 * 0.08)
+    assert parts.training == pytest.approx(3.0)
+
+
 @pytest.mark.parametrize("increment", [1.0, 60.0, HOUR])
 @pytest.mark.parametrize("boot", [0.0, 90.0])
 @pytest.mark.parametrize("budget", [0.3, 0.5, 2.0, 7.3])

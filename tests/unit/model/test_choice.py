@@ -584,6 +584,7 @@ def test_an_untrained_type_is_marked_and_less_sure():
     low, high = guessed.nearly_certain_seconds
     assert high / guessed.seconds > 1.5
     assert guessed.seconds / low > 1.5
+    assert high / guessed.seconds == pytest.approx(guessed.seconds / low, rel=0.05), "as far above as below"
 
 
 def test_a_speed_is_only_for_types_that_were_not_trained():

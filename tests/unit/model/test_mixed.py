@@ -291,6 +291,21 @@ def test_the_parts_are_billed_each_at_its_price_with_one_master_and_the_training
     assert cost.training == pytest.approx(0.4)
 
 
+@pytest.mark.parametrize("dearer", ["m5.large", "c5.large"])
+def test_of_trainings_that_cost_different_sums_a_mix_bears_the_dearest(dearer):
+    offers = [
+        Offer(
+            model=model_of(name),
+            machines=[1, 2],
+            billing=Billing(price_per_hour=PRICES[name], training_dollars=6.0 if name == dearer else 4.0),
+        )
+        for name in ("m5.large", "c5.large")
+    ]
+    parts = [Configuration(machines=1, instance_type=each) for each in ("m5.large", "c5.large")]
+
+    assert mixed_billing(offers, parts).training_share == 6.0
+
+
 def test_machines_that_cannot_hold_the_data_are_marked():
     gigabyte = 1_000_000_000
     metrics = RunMetrics(
