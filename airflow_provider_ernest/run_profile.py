@@ -66,7 +66,7 @@ DRIVER = "driver"
 """What a run is bound by of which no task runs for most of the time."""
 
 BLOCKING = (NETWORK, DISK, GARBAGE_COLLECTION, SCHEDULER, SERIALISATION, PYTHON_WORKER)
-"""What the time of a task may be blocked on; see `spark.blocked_time`."""
+"""What the time of a task may be blocked on; see `clarity.blocked_time`."""
 
 UNMEASURED = "something that Spark does not measure"
 """What a task waits for that neither computes nor is blocked on any of these: a service, input, a busy

@@ -15,7 +15,8 @@ import numpy as np
 from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.replay import Replayed, replay
 from airflow_provider_ernest.clarity.replay_plan import Plan, plan_of
-from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn, StageRow, TaskTable
+from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskTable
 
 _PYTHON_SCOPES = ("python", "pandas", "arrow")
 """Parts of the names of Spark's operations that run Python workers, in lower case."""

@@ -16,7 +16,8 @@ import numpy as np
 from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.blocked_time import python_stages
 from airflow_provider_ernest.clarity.replay_plan import most_at_once
-from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 # ---------------------------------------------------------------------------

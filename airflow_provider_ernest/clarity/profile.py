@@ -13,7 +13,8 @@ import numpy as np
 from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.advice import bound_by, headline_of
 from airflow_provider_ernest.clarity.monotasks import DISK, NETWORK, ResourceUse, resource_use
-from airflow_provider_ernest.eventlog.tables import EventLog, FloatColumn, StageRow, TaskTable
+from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskTable
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.privacy import call_site, without_credentials
 

@@ -24,7 +24,8 @@ from airflow_provider_ernest.clarity.replay_plan import (
     slot_share,
     slots_by_executor,
 )
-from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
 from airflow_provider_ernest.exceptions import EventLogError
 
 # ---------------------------------------------------------------------------

@@ -12,15 +12,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from airflow_provider_ernest.eventlog.tables import (
-    BoolColumn,
-    EventLog,
-    FloatColumn,
-    IntColumn,
-    JobRow,
-    StageRow,
-    TaskTable,
-)
+from airflow_provider_ernest.eventlog.tables import EventLog, JobRow, StageRow
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
 
 # ---------------------------------------------------------------------------
 # Which jobs a job waited for, from when they were submitted and completed.

@@ -23,7 +23,8 @@ from airflow_provider_ernest.clarity.replay import (
     simulate,
 )
 from airflow_provider_ernest.clarity.replay_plan import JobSpan, Moments, Plan, PlannedStage, releases
-from airflow_provider_ernest.eventlog.tables import FloatColumn, IntColumn, StageRow
+from airflow_provider_ernest.eventlog.tables import StageRow
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
 
 # ---------------------------------------------------------------------------
 # How a stage grows with the input: in the number of its tasks, in the size of each, or not at all.

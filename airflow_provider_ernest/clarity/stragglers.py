@@ -13,7 +13,8 @@ from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.blocked_time import blocked_seconds
 from airflow_provider_ernest.clarity.replay import Replayed, replay, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, medians, stage_numbers
-from airflow_provider_ernest.eventlog.tables import BoolColumn, EventLog, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
 
 # ---------------------------------------------------------------------------
 # Hosts whose tasks take longer for the same work than those of the others, in all stages that they ran.

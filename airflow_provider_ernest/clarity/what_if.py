@@ -27,7 +27,8 @@ from airflow_provider_ernest.clarity.monotasks import (
     resource_use,
 )
 from airflow_provider_ernest.clarity.replay import Replayed, replay
-from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, FloatColumn, IntColumn
+from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 # ---------------------------------------------------------------------------

@@ -32,7 +32,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.what_if import Change
-    from airflow_provider_ernest.eventlog.tables import EventLog, TaskTable
+    from airflow_provider_ernest.eventlog.tables import EventLog
+    from airflow_provider_ernest.eventlog.tasks import TaskTable
     from airflow_provider_ernest.prediction.optex import JobProfile
     from airflow_provider_ernest.run_profile import Capacity, RunProfile
 

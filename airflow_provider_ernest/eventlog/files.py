@@ -1,4 +1,4 @@
-"""What an event log consists of, and its lines.
+"""What an event log consists of, how Spark names it, and its lines.
 
 Spark writes one file, or a folder of many that it rolls over: ``eventlog_v2_<application>`` with the files
 ``events_<number>_<application>``, and ``appstatus_<application>``, which holds nothing. The History Server
@@ -21,64 +21,7 @@ from airflow_provider_ernest.exceptions import ErnestError, EventLogError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-
-# ---------------------------------------------------------------------------
-# Lines out of a stream of bytes, in memory that no stream can make large.
-
-
-MAX_LINE_BYTES = 16 << 20
-"""Longer lines are passed over. The longest of real logs are the plans of large queries, some megabytes."""
-
-
-def lines_of(
-    chunks: Iterable[bytes], notes: Notes, *, max_line_bytes: int = MAX_LINE_BYTES
-) -> Iterator[bytes]:
-    """The lines of a text, without their ends; the last may be one that was cut off.
-
-    Args:
-        chunks: the text, cut anywhere.
-        notes: what is told of lines that are passed over.
-        max_line_bytes: of the longest line that is kept.
-    """
-    # One line that goes over many chunks is put together once, not chunk by chunk.
-    parts: list[bytes] = []
-    held_bytes = 0
-    for chunk in _small(chunks):
-        first, *others = chunk.split(b"\n")
-        held_bytes += len(first)
-        if held_bytes <= max_line_bytes:
-            parts.append(first)
-        else:
-            parts.clear()
-        if not others:
-            continue
-        if held_bytes <= max_line_bytes:
-            yield b"".join(parts)
-        else:
-            notes.too_long_lines += 1
-        last = others.pop()
-        yield from others
-        parts, held_bytes = [last], len(last)
-    if held_bytes > max_line_bytes:
-        notes.too_long_lines += 1
-    elif held_bytes:
-        yield b"".join(parts)
-
-
-def _small(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """The same text in pieces of which even the shortest lines take little memory."""
-    for chunk in chunks:
-        if len(chunk) <= CHUNK_BYTES:
-            yield chunk
-            continue
-        for at in range(0, len(chunk), CHUNK_BYTES):
-            yield chunk[at : at + CHUNK_BYTES]
-
-
-# ---------------------------------------------------------------------------
-# How Spark names event logs: by the application, with what tells compression and state.
-
+    from pathlib import Path
 
 IN_PROGRESS_SUFFIX = ".inprogress"
 COMPACT_SUFFIX = ".compact"
@@ -100,45 +43,8 @@ DATABRICKS_NAME = "eventlog"
 _DATABRICKS_FILE = re.compile(rf"{DATABRICKS_NAME}(?:-(\d{{4}}-\d\d-\d\d--\d\d-\d\d))?(?:\.\w+)?")
 _EVENTS_NUMBER = re.compile(rf"{EVENTS_PREFIX}(\d+)_")
 
-
-def application_of_name(name: str) -> str:
-    """The application that a log of this name is of."""
-    plain = name.removeprefix(ROLLED_PREFIX).removesuffix(IN_PROGRESS_SUFFIX)
-    stem, dot, suffix = plain.rpartition(".")
-    if f"{dot}{suffix}" in CODECS:
-        plain = stem
-    attempt = _YARN_ATTEMPT.fullmatch(plain)
-    return attempt.group(1) if attempt else plain
-
-
-def codec_of_name(name: str) -> str | None:
-    """The compression that a file's name tells of; None for none."""
-    plain = name.removesuffix(COMPACT_SUFFIX).removesuffix(IN_PROGRESS_SUFFIX)
-    return CODECS.get(f".{plain.rpartition('.')[2].lower()}") if "." in plain else None
-
-
-def databricks_order(name: str) -> str | None:
-    """What sorts the files of one of Databricks' logs; None where the name is none of such.
-
-    They are named after the minute in which they were closed, and the last, which is open, after none.
-    """
-    found = _DATABRICKS_FILE.fullmatch(name)
-    return (found.group(1) or "open") if found else None
-
-
-def is_rolled(names: Iterable[str]) -> bool:
-    """Whether the files of these names are parts of one log, each in a folder of its own."""
-    return any(events_number(name) is not None or databricks_order(name) is not None for name in names)
-
-
-def events_number(name: str) -> int | None:
-    """The number of a file of a log that is rolled over; None where the name is none of such."""
-    found = _EVENTS_NUMBER.match(name)
-    return int(found.group(1)) if found else None
-
-
-# ---------------------------------------------------------------------------
-
+MAX_LINE_BYTES = 16 << 20
+"""Longer lines are passed over. The longest of real logs are the plans of large queries, some megabytes."""
 
 _NAMED = 5
 MOST_FILES = 100_000
@@ -267,3 +173,90 @@ def _without_progress(file: Place) -> Any:
     if with_name is None or not file.name.endswith(IN_PROGRESS_SUFFIX):
         return None
     return with_name(file.name.removesuffix(IN_PROGRESS_SUFFIX))
+
+
+def find_event_log(directory: Path) -> Path | None:
+    """The event log in a directory that was made for one run; None while Spark has not begun it."""
+    logs = sorted(path for path in directory.glob("*") if _is_log(path))
+    return logs[-1] if logs else None
+
+
+def application_of_name(name: str) -> str:
+    """The application that a log of this name is of."""
+    plain = name.removeprefix(ROLLED_PREFIX).removesuffix(IN_PROGRESS_SUFFIX)
+    stem, dot, suffix = plain.rpartition(".")
+    if f"{dot}{suffix}" in CODECS:
+        plain = stem
+    attempt = _YARN_ATTEMPT.fullmatch(plain)
+    return attempt.group(1) if attempt else plain
+
+
+def codec_of_name(name: str) -> str | None:
+    """The compression that a file's name tells of; None for none."""
+    plain = name.removesuffix(COMPACT_SUFFIX).removesuffix(IN_PROGRESS_SUFFIX)
+    return CODECS.get(f".{plain.rpartition('.')[2].lower()}") if "." in plain else None
+
+
+def databricks_order(name: str) -> str | None:
+    """What sorts the files of one of Databricks' logs; None where the name is none of such.
+
+    They are named after the minute in which they were closed, and the last, which is open, after none.
+    """
+    found = _DATABRICKS_FILE.fullmatch(name)
+    return (found.group(1) or "open") if found else None
+
+
+def is_rolled(names: Iterable[str]) -> bool:
+    """Whether the files of these names are parts of one log, each in a folder of its own."""
+    return any(events_number(name) is not None or databricks_order(name) is not None for name in names)
+
+
+def events_number(name: str) -> int | None:
+    """The number of a file of a log that is rolled over; None where the name is none of such."""
+    found = _EVENTS_NUMBER.match(name)
+    return int(found.group(1)) if found else None
+
+
+def lines_of(
+    chunks: Iterable[bytes], notes: Notes, *, max_line_bytes: int = MAX_LINE_BYTES
+) -> Iterator[bytes]:
+    """The lines of a text, without their ends; the last may be one that was cut off.
+
+    Args:
+        chunks: the text, cut anywhere.
+        notes: what is told of lines that are passed over.
+        max_line_bytes: of the longest line that is kept.
+    """
+    # One line that goes over many chunks is put together once, not chunk by chunk.
+    parts: list[bytes] = []
+    held_bytes = 0
+    for chunk in _small(chunks):
+        first, *others = chunk.split(b"\n")
+        held_bytes += len(first)
+        if held_bytes <= max_line_bytes:
+            parts.append(first)
+        else:
+            parts.clear()
+        if not others:
+            continue
+        if held_bytes <= max_line_bytes:
+            yield b"".join(parts)
+        else:
+            notes.too_long_lines += 1
+        last = others.pop()
+        yield from others
+        parts, held_bytes = [last], len(last)
+    if held_bytes > max_line_bytes:
+        notes.too_long_lines += 1
+    elif held_bytes:
+        yield b"".join(parts)
+
+
+def _small(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """The same text in pieces of which even the shortest lines take little memory."""
+    for chunk in chunks:
+        if len(chunk) <= CHUNK_BYTES:
+            yield chunk
+            continue
+        for at in range(0, len(chunk), CHUNK_BYTES):
+            yield chunk[at : at + CHUNK_BYTES]

@@ -1,8 +1,10 @@
-"""Reading Spark's event log of an application into tables, wherever and however Spark wrote it."""
+"""Reading Spark's event log: into tables, or counting in one that is still being written."""
 
 from __future__ import annotations
 
 import struct
+import time
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -10,6 +12,8 @@ import msgspec
 from airflow_provider_ernest.eventlog.bounds import (
     ENTRY_BYTES,
     MOST_KEPT_BYTES,
+    Bounds,
+    Notes,
     has_too_many_values,
     shortened,
 )
@@ -20,23 +24,42 @@ from airflow_provider_ernest.eventlog.collecting import (
     SqlExecutions,
     told_properties,
 )
+from airflow_provider_ernest.eventlog.compression import text_of
 from airflow_provider_ernest.eventlog.events import (
     PASSED_OVER,
     ApplicationStart,
     EnvironmentUpdate,
     LogStart,
     MomentOnly,
+    TaskEnd,
     event_name,
 )
-from airflow_provider_ernest.eventlog.files import application_of_name
+from airflow_provider_ernest.eventlog.files import (
+    MAX_LINE_BYTES,
+    application_of_name,
+    codec_of_name,
+    event_files,
+    open_lines,
+)
 from airflow_provider_ernest.eventlog.tables import DRIVER, EventLog
-from airflow_provider_ernest.eventlog.task_table import MOST_TASKS, TaskRows
-from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.eventlog.tasks import MOST_TASKS, TaskRows, counts
+from airflow_provider_ernest.exceptions import ErnestError, EventLogError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
 
-    from airflow_provider_ernest.eventlog.bounds import Notes
+    from airflow_provider_ernest.eventlog.tables import ExecutorRow
+
+MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)
+"""What decoders and columns say of an event that is none of Spark's: wrong types, numbers without bounds,
+values nested without end."""
+
+MOST_UNKNOWN_NAMES = 1000
+_STREAMING_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
+
+REST_FACTOR = 20.0
+"""A compressed log is decompressed from its beginning each time: so many times as long it is then let be."""
 
 
 def read_event_log(
@@ -61,26 +84,11 @@ def read_event_log(
             takes longer than `most_seconds`.
         MissingResourceError: the library that opens such an address is not installed.
     """
-    from airflow_provider_ernest.eventlog.bounds import Bounds, Notes
-    from airflow_provider_ernest.eventlog.files import open_lines
-
     notes = Notes(bounds=Bounds(most_seconds=most_seconds))
     application = Application(notes, most_tasks=MOST_TASKS if most_tasks is None else most_tasks)
     application.read(open_lines(source, notes=notes))
     name = str(source).rstrip("/").rpartition("/")[2]
     return application.event_log(str(source), application_of_name(name))
-
-
-# ---------------------------------------------------------------------------
-# From the lines of a log to its tables.
-
-
-MALFORMED = (msgspec.MsgspecError, ValueError, TypeError, OverflowError, RecursionError, struct.error)
-"""What decoders and columns say of an event that is none of Spark's: wrong types, numbers without bounds,
-values nested without end."""
-
-MOST_UNKNOWN_NAMES = 1000
-_STREAMING_QUERY = "org.apache.spark.sql.streaming.StreamingQueryListener$"
 
 
 class Application:
@@ -244,3 +252,113 @@ class Application:
                 "hold: what found no room was passed over."
             )
         return warnings
+
+
+class EventLogProgress:
+    """Counts executors, stages and tasks in an event log that is still being written.
+
+    What counts as a task, an executor or a loss is what counts where the whole log is read.
+
+    Attributes:
+        stages: that were completed.
+        tasks: that did their work.
+    """
+
+    def __init__(self) -> None:
+        self.stages = 0
+        self.tasks = 0
+        self._machines = Machines(Bounds())
+        self._task = msgspec.json.Decoder(TaskEnd).decode
+        self._handlers: dict[bytes, Callable[[bytes], None]] = {
+            b"SparkListenerStageCompleted": self._stage_completed,
+            b"SparkListenerTaskEnd": self._task_ended,
+            b"SparkListenerApplicationEnd": self._ended,
+            **{name.encode(): handler for name, handler in self._machines.handlers.items()},
+        }
+        self._read_bytes: dict[str, int] = {}
+        self._rests_until = 0.0
+
+    @property
+    def executors(self) -> int:
+        """How many have registered."""
+        return len(self._machines.rows)
+
+    @property
+    def lost(self) -> ExecutorRow | None:
+        """The first executor that was removed before the application's end."""
+        return next((executor for executor in self._machines.rows if executor.is_lost), None)
+
+    def read(self, event_log: Path) -> None:
+        """Read on from where the last call ended; a file that is renamed meanwhile is read next time."""
+        began = time.monotonic()
+        is_resting = began < self._rests_until
+        try:
+            for file in event_files(event_log, Notes()):
+                if codec_of_name(file.name) is None:
+                    self._read_plain(file)
+                elif not is_resting:
+                    self._read_compressed(file)
+                    self._rests_until = began + (1 + REST_FACTOR) * (time.monotonic() - began)
+        # A folder whose first file is not there yet holds no log.
+        except (OSError, ErnestError):
+            return
+
+    def _read_plain(self, file: Any) -> None:
+        name = _lasting_name(file)
+        known = self._read_bytes.get(name, 0)
+        with file.open("rb") as content:
+            content.seek(known)
+            # What is longer than any line is not read on: it never ends with one.
+            lines = iter(lambda: content.readline(MAX_LINE_BYTES), b"")
+            self._read_bytes[name] = known + self._count_all(lines)
+
+    def _read_compressed(self, file: Any) -> None:
+        name = _lasting_name(file)
+        known = self._read_bytes.get(name, 0)
+        with file.open("rb") as content:
+            text = text_of(content, file.name, Notes())
+            self._read_bytes[name] = known + self._count_all(_lines_after(text, known))
+
+    def _count_all(self, lines: Iterable[bytes]) -> int:
+        """Count lines that end; returns their bytes."""
+        counted = 0
+        for line in lines:
+            if not line.endswith(b"\n"):
+                break
+            counted += len(line)
+            handler = self._handlers.get(event_name(line))
+            # Without the watch that reads this, nothing would end a run that takes too long.
+            with suppress(*MALFORMED):
+                if handler is not None:
+                    handler(line)
+        return counted
+
+    def _stage_completed(self, line: bytes) -> None:
+        self.stages += 1
+
+    def _task_ended(self, line: bytes) -> None:
+        self.tasks += counts(self._task(line).reason)
+
+    def _ended(self, line: bytes) -> None:
+        self._machines.application_ended = True
+
+    def __str__(self) -> str:
+        return f"{self.stages} stages and {self.tasks} tasks finished"
+
+
+def _lasting_name(file: Any) -> str:
+    """What stays of a file's name when it is renamed: the number, or the application."""
+    return str(file.name).partition(".")[0]
+
+
+def _lines_after(text: Iterator[bytes], known: int) -> Iterator[bytes]:
+    """The lines behind the first bytes of a text, with their ends; the last may have none."""
+    rest = b""
+    for chunk in text:
+        skipped = min(known, len(chunk))
+        known -= skipped
+        *lines, rest = (rest + chunk[skipped:]).split(b"\n")
+        yield from (line + b"\n" for line in lines)
+        if len(rest) > MAX_LINE_BYTES:
+            return
+    yield rest

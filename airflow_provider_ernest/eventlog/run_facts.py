@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents import RunMetrics
-from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, application_of_name
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import all_there_at
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, IntColumn
+    from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
+    from airflow_provider_ernest.eventlog.tasks import IntColumn
 
 _TICK_SECONDS = 0.001
 """Spark's clock: a stage that began and ended with it has run all the same."""
@@ -123,21 +121,6 @@ class RunRecord:
             cached_on_disk_bytes=cache.disk_bytes if cache else None,
             dominant_stage_tasks=_dominant_stage_tasks(log),
         )
-
-
-def find_event_log(directory: Path) -> Path | None:
-    """The event log in a directory that was made for one run; None while Spark has not begun it."""
-    logs = sorted(path for path in directory.glob("*") if _is_log(path))
-    return logs[-1] if logs else None
-
-
-def _is_log(path: Path) -> bool:
-    return not path.name.startswith(".") and (path.name.startswith(ROLLED_PREFIX) or not path.is_dir())
-
-
-def application_id_of(event_log: Any) -> str:
-    """The application that an event log is of: Spark names the file or the folder after it."""
-    return application_of_name(event_log.name)
 
 
 def read_run(event_log: Any) -> RunRecord:

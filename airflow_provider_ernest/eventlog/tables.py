@@ -8,110 +8,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
-# ---------------------------------------------------------------------------
-# The executors of an application: when they were there, and how many tasks they could run meanwhile.
-
+from airflow_provider_ernest.eventlog.tasks import TaskTable
 
 DRIVER = "driver"
 """Spark's id of what runs the tasks of a local master, and holds no cached data elsewhere."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class ExecutorRow:
-    """One executor.
-
-    Attributes:
-        number: what the column `executor` of tasks says.
-        executor_id: Spark's id of it.
-        host: address of its machine.
-        worker: address of the worker daemon (host:port) that runs it, the host where none is known; it tells
-            machines apart.
-        cores: that it brought.
-        added_at: when it registered, seconds since the epoch.
-        removed_at: when it went, likewise; None where it did not.
-        removed_because: in Spark's words.
-        is_lost: whether it went before the application had ended.
-    """
-
-    number: int
-    executor_id: str
-    host: str
-    worker: str
-    cores: int
-    added_at: float
-    removed_at: float | None = None
-    removed_because: str = ""
-    is_lost: bool = False
-
-    def __str__(self) -> str:
-        reason = self.removed_because.rstrip(".") or "no reason told"
-        told = f" ({reason})" if self.removed_at is not None else ""
-        return f"executor {self.executor_id} on machine {self.worker}{told}"
-
-
-def machines_of(executors: Iterable[ExecutorRow]) -> tuple[ExecutorRow, ...]:
-    """The first executor of each distinct worker, in the order in which they were added."""
-    first: dict[str, ExecutorRow] = {}
-    for executor in sorted(executors, key=lambda executor: executor.added_at):
-        first.setdefault(executor.worker, executor)
-    return tuple(first.values())
-
-
-def most_slots(executors: Iterable[ExecutorRow], task_cores: int) -> int:
-    """The most tasks that could run at once.
-
-    Args:
-        executors: those that share a machine count beside one another, those that follow one another do not.
-        task_cores: that a task takes.
-    """
-    changes: list[tuple[float, int]] = []
-    for executor in executors:
-        slots = executor.cores // task_cores
-        changes.append((executor.added_at, slots))
-        if executor.removed_at is not None and executor.removed_at > executor.added_at:
-            changes.append((executor.removed_at, -slots))
-    # At one moment they go before others come.
-    most = now = 0
-    for _, change in sorted(changes):
-        now += change
-        most = max(most, now)
-    return most
-
-
-def slots_by_worker(executors: Iterable[ExecutorRow], task_cores: int) -> dict[str, int]:
-    """The most tasks that could run at once on each worker, in the order in which they came."""
-    of_worker: dict[str, list[ExecutorRow]] = defaultdict(list)
-    for executor in sorted(executors, key=lambda executor: executor.added_at):
-        of_worker[executor.worker].append(executor)
-    return {worker: most_slots(group, task_cores) for worker, group in of_worker.items()}
-
-
-def all_there_at(added_at: Sequence[float], first_launch: float) -> float | None:
-    """When the last of the machines was there that the first task waited for; None where there is none.
-
-    Machines that come later, as under dynamic allocation, join work that is under way. Where none was there
-    before that task, the log lacks its beginning: then it is when the first came.
-
-    Args:
-        added_at: when each machine came, seconds since the epoch.
-        first_launch: when the first task was launched, likewise.
-    """
-    in_time = [moment for moment in added_at if moment <= first_launch]
-    return max(in_time) if in_time else min(added_at, default=None)
-
-
-# ---------------------------------------------------------------------------
-
-
-FloatColumn = NDArray[np.float64]
-IntColumn = NDArray[np.int64]
-BoolColumn = NDArray[np.bool_]
 
 MOST_DIGITS = 16
 """Of a number that a property tells."""
@@ -154,6 +60,39 @@ class StageRow:
 
 
 @dataclass(frozen=True, kw_only=True)
+class ExecutorRow:
+    """One executor.
+
+    Attributes:
+        number: what the column `executor` of tasks says.
+        executor_id: Spark's id of it.
+        host: address of its machine.
+        worker: address of the worker daemon (host:port) that runs it, the host where none is known; it tells
+            machines apart.
+        cores: that it brought.
+        added_at: when it registered, seconds since the epoch.
+        removed_at: when it went, likewise; None where it did not.
+        removed_because: in Spark's words.
+        is_lost: whether it went before the application had ended.
+    """
+
+    number: int
+    executor_id: str
+    host: str
+    worker: str
+    cores: int
+    added_at: float
+    removed_at: float | None = None
+    removed_because: str = ""
+    is_lost: bool = False
+
+    def __str__(self) -> str:
+        reason = self.removed_because.rstrip(".") or "no reason told"
+        told = f" ({reason})" if self.removed_at is not None else ""
+        return f"executor {self.executor_id} on machine {self.worker}{told}"
+
+
+@dataclass(frozen=True, kw_only=True)
 class SqlExecutionRow:
     """One query of Spark SQL.
 
@@ -182,101 +121,6 @@ class CacheUse:
     wanted_bytes: int = 0
     held_bytes: int = 0
     disk_bytes: int = 0
-
-
-@dataclass(frozen=True, kw_only=True)
-class TaskTable:
-    """All task attempts that ended, in the order in which the log tells them; each column has shape (tasks,).
-
-    Attributes:
-        task_id: Spark's number.
-        stage_id: of the stage.
-        stage_attempt: of the stage.
-        attempt: of the task; 0 for the first.
-        executor: `ExecutorRow.number`; -1 where the log tells of no such executor.
-        launched_at: when the scheduler sent it.
-        finished_at: when the scheduler had its result.
-        succeeded: whether it counts; failed, killed and redundant attempts do not.
-        speculative: whether it was a second copy.
-        run_seconds: on the executor, without deserialisation and result serialisation.
-        cpu_seconds: of its thread's CPU; neither Python workers nor garbage collection.
-        deserialise_seconds: of its closure.
-        result_serialisation_seconds: of its result.
-        getting_result_seconds: while the driver fetched a large result.
-        garbage_collection_seconds: of its executor while it ran: tasks side by side tell the same again.
-        fetch_wait_seconds: blocked on shuffle data from other machines.
-        shuffle_write_seconds: blocked on writing shuffle data.
-        python_seconds: in Python workers; NaN where the log does not tell.
-        input_bytes: read from storage or cached blocks.
-        input_records: likewise.
-        output_bytes: written to storage.
-        shuffle_remote_bytes: fetched from other machines.
-        shuffle_local_bytes: read on the own machine.
-        shuffle_read_records: fetched.
-        shuffle_written_bytes: for later stages.
-        shuffle_written_records: likewise.
-        memory_spilled_bytes: taken out of memory.
-        disk_spilled_bytes: put on disk instead.
-        peak_execution_memory_bytes: the most that it held.
-        result_bytes: sent to the driver.
-        is_local: whether it ran where its input was (process, node or no preference).
-    """
-
-    task_id: IntColumn
-    stage_id: IntColumn
-    stage_attempt: IntColumn
-    attempt: IntColumn
-    executor: IntColumn
-    launched_at: FloatColumn
-    finished_at: FloatColumn
-    succeeded: BoolColumn
-    speculative: BoolColumn
-    run_seconds: FloatColumn
-    cpu_seconds: FloatColumn
-    deserialise_seconds: FloatColumn
-    result_serialisation_seconds: FloatColumn
-    getting_result_seconds: FloatColumn
-    garbage_collection_seconds: FloatColumn
-    fetch_wait_seconds: FloatColumn
-    shuffle_write_seconds: FloatColumn
-    python_seconds: FloatColumn
-    input_bytes: IntColumn
-    input_records: IntColumn
-    output_bytes: IntColumn
-    shuffle_remote_bytes: IntColumn
-    shuffle_local_bytes: IntColumn
-    shuffle_read_records: IntColumn
-    shuffle_written_bytes: IntColumn
-    shuffle_written_records: IntColumn
-    memory_spilled_bytes: IntColumn
-    disk_spilled_bytes: IntColumn
-    peak_execution_memory_bytes: IntColumn
-    result_bytes: IntColumn
-    is_local: BoolColumn
-
-    def __len__(self) -> int:
-        """How many tasks ended."""
-        return len(self.task_id)
-
-    @property
-    def seconds(self) -> FloatColumn:
-        """From launch to finish, as the driver saw it."""
-        return self.finished_at - self.launched_at
-
-    @property
-    def scheduler_delay_seconds(self) -> FloatColumn:
-        """What is left of a task's time (Spark's own definition, `AppStatusUtils.schedulerDelay`)."""
-        known = (
-            self.run_seconds
-            + self.deserialise_seconds
-            + self.result_serialisation_seconds
-            + self.getting_result_seconds
-        )
-        return np.maximum(0.0, self.seconds - known)
-
-    def only(self, rows: BoolColumn | IntColumn) -> TaskTable:
-        """Some of the tasks, by a mask or by their places."""
-        return TaskTable(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -359,7 +203,58 @@ class EventLog:
     def ready_at(self) -> float:
         """When clean time begins: the last machine had come of those that the first task waited for.
 
-        Where there is no machine, it is the start. See `executor_rows.all_there_at`.
+        Where there is no machine, it is the start. See `all_there_at`.
         """
         ready_at = all_there_at([executor.added_at for executor in self.machines], self.first_launch)
         return self.started_at if ready_at is None else ready_at
+
+
+def machines_of(executors: Iterable[ExecutorRow]) -> tuple[ExecutorRow, ...]:
+    """The first executor of each distinct worker, in the order in which they were added."""
+    first: dict[str, ExecutorRow] = {}
+    for executor in sorted(executors, key=lambda executor: executor.added_at):
+        first.setdefault(executor.worker, executor)
+    return tuple(first.values())
+
+
+def most_slots(executors: Iterable[ExecutorRow], task_cores: int) -> int:
+    """The most tasks that could run at once.
+
+    Args:
+        executors: those that share a machine count beside one another, those that follow one another do not.
+        task_cores: that a task takes.
+    """
+    changes: list[tuple[float, int]] = []
+    for executor in executors:
+        slots = executor.cores // task_cores
+        changes.append((executor.added_at, slots))
+        if executor.removed_at is not None and executor.removed_at > executor.added_at:
+            changes.append((executor.removed_at, -slots))
+    # At one moment they go before others come.
+    most = now = 0
+    for _, change in sorted(changes):
+        now += change
+        most = max(most, now)
+    return most
+
+
+def slots_by_worker(executors: Iterable[ExecutorRow], task_cores: int) -> dict[str, int]:
+    """The most tasks that could run at once on each worker, in the order in which they came."""
+    of_worker: dict[str, list[ExecutorRow]] = defaultdict(list)
+    for executor in sorted(executors, key=lambda executor: executor.added_at):
+        of_worker[executor.worker].append(executor)
+    return {worker: most_slots(group, task_cores) for worker, group in of_worker.items()}
+
+
+def all_there_at(added_at: Sequence[float], first_launch: float) -> float | None:
+    """When the last of the machines was there that the first task waited for; None where there is none.
+
+    Machines that come later, as under dynamic allocation, join work that is under way. Where none was there
+    before that task, the log lacks its beginning: then it is when the first came.
+
+    Args:
+        added_at: when each machine came, seconds since the epoch.
+        first_launch: when the first task was launched, likewise.
+    """
+    in_time = [moment for moment in added_at if moment <= first_launch]
+    return max(in_time) if in_time else min(added_at, default=None)

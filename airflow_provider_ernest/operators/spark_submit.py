@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, LOCAL
-from airflow_provider_ernest.eventlog.run_facts import application_id_of
+from airflow_provider_ernest.eventlog.files import application_of_name
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import TellsLineage
 from airflow_provider_ernest.links.spark_history import SparkHistoryLink
@@ -231,7 +231,7 @@ class SubmittedRun:
         unawaited = (key for key in WAITING_PROPERTIES if str(hook._conf.get(key)).lower() == "false")
         self._unawaited = next(unawaited, "")
         self._folder = event_log_folder(hook._conf) if finds_event_log else None
-        self._before = {application_id_of(path) for path in self._logs()}
+        self._before = {application_of_name(path.name) for path in self._logs()}
 
     @property
     def untimed_because(self) -> str:
@@ -244,7 +244,7 @@ class SubmittedRun:
     def event_log(self) -> Path | None:
         """Its event log; None where it lies elsewhere, or others began one there, or it is not looked for."""
         # By application, not by file: Spark renames each log when its application ends.
-        found = [path for path in self._logs() if application_id_of(path) not in self._before]
+        found = [path for path in self._logs() if application_of_name(path.name) not in self._before]
         return found[0] if len(found) == 1 else None
 
     @property
@@ -252,7 +252,7 @@ class SubmittedRun:
         """Spark's id of it, by its event log's name or as spark-submit told; None where neither tells."""
         event_log = self.event_log
         if event_log is not None:
-            return application_id_of(event_log)
+            return application_of_name(event_log.name)
         return getattr(self._hook, "_yarn_application_id", None)
 
     def _logs(self) -> Iterable[Path]:

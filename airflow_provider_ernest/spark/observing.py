@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.documents import Observation
-from airflow_provider_ernest.eventlog.run_facts import application_id_of, find_event_log, read_run
+from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import SampleRunError
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def observe(
 def logged_application(directory: Path) -> str | None:
     """Spark's id of the application that wrote its event log into a folder; None where there is none yet."""
     event_log = find_event_log(directory)
-    return application_id_of(event_log) if event_log is not None else None
+    return application_of_name(event_log.name) if event_log is not None else None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.eventlog.progress import EventLogProgress
-from airflow_provider_ernest.eventlog.run_facts import application_id_of, find_event_log
+from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
+from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.master import read_state
 
@@ -134,7 +134,7 @@ class RunWatch:
         if event_log is None:
             return
         if self.application_id is None:
-            self.application_id = application_id_of(event_log)
+            self.application_id = application_of_name(event_log.name)
             self._log.info("Spark application %s, event log %s", self.application_id, event_log)
         self._progress.read(event_log)
 

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model
-from airflow_provider_ernest.eventlog.run_facts import find_event_log, read_run
+from airflow_provider_ernest.eventlog.files import find_event_log
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.operators.locations import path_name
 from benchmarks.demo.api import AirflowApiError
 from benchmarks.demo.progress import follow_run

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow, TaskTable
+from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow
+from airflow_provider_ernest.eventlog.tasks import TaskTable
 from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.replay_prior.jobs import Growth, Job, Step
 

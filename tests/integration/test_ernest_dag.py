@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model, Origin
-from airflow_provider_ernest.eventlog.run_facts import find_event_log, read_run
+from airflow_provider_ernest.eventlog.files import find_event_log
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.run_profile import PYTHON_WORKER
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer, free_ports

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow, TaskTable
+from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow
+from airflow_provider_ernest.eventlog.tasks import TaskTable
 
 START = 1_700_000_000.0
 """When all machines are there; the times that tests give count from it."""

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.documents import Experiment
-from airflow_provider_ernest.eventlog.progress import EventLogProgress
+from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.spark.observing import observe

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import zstandard
 
-from airflow_provider_ernest.eventlog import progress as run_progress
-from airflow_provider_ernest.eventlog.progress import EventLogProgress
+from airflow_provider_ernest.eventlog import reading as run_progress
+from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from tests.unit.spark.event_log_texts import executor, line, started, task
 
 COMPLETED = {"Event": "SparkListenerStageCompleted"}

@@ -7,8 +7,9 @@ import pytest
 import zstandard
 
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.eventlog.run_facts import application_id_of, find_event_log, read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import SampleRunError
 from tests.unit.spark.event_log_texts import REAL, task
 
@@ -204,7 +205,7 @@ def test_folders_of_rolled_logs_are_event_logs_and_others_are_not(tmp_path: Path
     ],
 )
 def test_the_name_tells_the_application(name: str, application: str):
-    assert application_id_of(Path(name)) == application
+    assert application_of_name(name) == application
 
 
 def test_a_compressed_and_a_rolled_log_tell_of_the_same_run(tmp_path: Path):

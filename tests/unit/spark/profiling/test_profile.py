@@ -245,12 +245,12 @@ def test_what_of_the_log_could_not_be_read_is_told():
 @pytest.mark.parametrize(
     "function",
     [
-        "monotasks.ideal.ideal_seconds",
-        "monotasks.what_if.default_what_ifs",
-        "stragglers.finding.find_stragglers",
-        "profiling.phases.optex_phases",
-        "profiling.job_category.category_of",
-        "profiling.advice.advise",
+        "monotasks.ideal_seconds",
+        "what_if.default_what_ifs",
+        "stragglers.find_stragglers",
+        "profile.optex_phases",
+        "profile.category_of",
+        "advice.advise",
     ],
 )
 def test_an_analysis_that_fails_costs_no_other(function: str, monkeypatch: pytest.MonkeyPatch):
@@ -258,7 +258,7 @@ def test_an_analysis_that_fails_costs_no_other(function: str, monkeypatch: pytes
         raise ZeroDivisionError("odd")
 
     whole = profile_run(shuffle())
-    monkeypatch.setattr(f"airflow_provider_ernest.spark.{function}", fail)
+    monkeypatch.setattr(f"airflow_provider_ernest.clarity.{function}", fail)
     profile = profile_run(shuffle())
     (warning,) = profile.warnings
     assert warning.endswith("is not known: ZeroDivisionError: odd")

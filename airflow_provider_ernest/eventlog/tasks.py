@@ -1,13 +1,15 @@
-"""From the events of tasks to their table: a row is packed as it comes, so that many rows stay small."""
+"""The tasks of an application as columns; a row is packed as its event comes, so that many stay small."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import dataclass, fields
 from struct import Struct
 from typing import TYPE_CHECKING
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from airflow_provider_ernest.eventlog.bounds import ENTRY_BYTES, shortened
 from airflow_provider_ernest.eventlog.events import (
@@ -20,7 +22,6 @@ from airflow_provider_ernest.eventlog.events import (
     TaskEnd,
     TaskEndWithAccumulables,
 )
-from airflow_provider_ernest.eventlog.tables import TaskTable
 from airflow_provider_ernest.exceptions import EventLogError
 
 if TYPE_CHECKING:
@@ -29,75 +30,113 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.eventlog.bounds import Bounds
 
-
-# ---------------------------------------------------------------------------
-# The time that a task spent in Python workers, from the metrics of SQL's Python operators (Spark 4).
-
-
-RUN_PYTHON_WORKERS = "time to run Python workers"
-"""From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The time
-to start a worker is a part of it; that to initialise one is, too, but counts from the worker's start, which
-may have been for an earlier task: neither may be added."""
+FloatColumn = NDArray[np.float64]
+IntColumn = NDArray[np.int64]
+BoolColumn = NDArray[np.bool_]
 
 
-def python_seconds(event: TaskEndWithAccumulables) -> float:
-    """Seconds in Python workers; NaN where no Python operator tells.
+@dataclass(frozen=True, kw_only=True)
+class TaskTable:
+    """All task attempts that ended, in the order in which the log tells them; each column has shape (tasks,).
 
-    Operators of one task are added up. They may work at the same time, one on what the other gives, so the
-    sum is bounded by the time that the task ran.
+    Attributes:
+        task_id: Spark's number.
+        stage_id: of the stage.
+        stage_attempt: of the stage.
+        attempt: of the task; 0 for the first.
+        executor: `ExecutorRow.number`; -1 where the log tells of no such executor.
+        launched_at: when the scheduler sent it.
+        finished_at: when the scheduler had its result.
+        succeeded: whether it counts; failed, killed and redundant attempts do not.
+        speculative: whether it was a second copy.
+        run_seconds: on the executor, without deserialisation and result serialisation.
+        cpu_seconds: of its thread's CPU; neither Python workers nor garbage collection.
+        deserialise_seconds: of its closure.
+        result_serialisation_seconds: of its result.
+        getting_result_seconds: while the driver fetched a large result.
+        garbage_collection_seconds: of its executor while it ran: tasks side by side tell the same again.
+        fetch_wait_seconds: blocked on shuffle data from other machines.
+        shuffle_write_seconds: blocked on writing shuffle data.
+        python_seconds: in Python workers; NaN where the log does not tell.
+        input_bytes: read from storage or cached blocks.
+        input_records: likewise.
+        output_bytes: written to storage.
+        shuffle_remote_bytes: fetched from other machines.
+        shuffle_local_bytes: read on the own machine.
+        shuffle_read_records: fetched.
+        shuffle_written_bytes: for later stages.
+        shuffle_written_records: likewise.
+        memory_spilled_bytes: taken out of memory.
+        disk_spilled_bytes: put on disk instead.
+        peak_execution_memory_bytes: the most that it held.
+        result_bytes: sent to the driver.
+        is_local: whether it ran where its input was (process, node or no preference).
     """
-    milliseconds = [
-        int(each.update)
-        for each in event.info.accumulables or ()
-        if each.name == RUN_PYTHON_WORKERS and each.update is not None
-    ]
-    if not milliseconds:
-        return float("nan")
-    ran = event.metrics.run if event.metrics is not None else 0
-    return max(0, min(sum(milliseconds), ran)) / 1000
+
+    task_id: IntColumn
+    stage_id: IntColumn
+    stage_attempt: IntColumn
+    attempt: IntColumn
+    executor: IntColumn
+    launched_at: FloatColumn
+    finished_at: FloatColumn
+    succeeded: BoolColumn
+    speculative: BoolColumn
+    run_seconds: FloatColumn
+    cpu_seconds: FloatColumn
+    deserialise_seconds: FloatColumn
+    result_serialisation_seconds: FloatColumn
+    getting_result_seconds: FloatColumn
+    garbage_collection_seconds: FloatColumn
+    fetch_wait_seconds: FloatColumn
+    shuffle_write_seconds: FloatColumn
+    python_seconds: FloatColumn
+    input_bytes: IntColumn
+    input_records: IntColumn
+    output_bytes: IntColumn
+    shuffle_remote_bytes: IntColumn
+    shuffle_local_bytes: IntColumn
+    shuffle_read_records: IntColumn
+    shuffle_written_bytes: IntColumn
+    shuffle_written_records: IntColumn
+    memory_spilled_bytes: IntColumn
+    disk_spilled_bytes: IntColumn
+    peak_execution_memory_bytes: IntColumn
+    result_bytes: IntColumn
+    is_local: BoolColumn
+
+    def __len__(self) -> int:
+        """How many tasks ended."""
+        return len(self.task_id)
+
+    @property
+    def seconds(self) -> FloatColumn:
+        """From launch to finish, as the driver saw it."""
+        return self.finished_at - self.launched_at
+
+    @property
+    def scheduler_delay_seconds(self) -> FloatColumn:
+        """What is left of a task's time (Spark's own definition, `AppStatusUtils.schedulerDelay`)."""
+        known = (
+            self.run_seconds
+            + self.deserialise_seconds
+            + self.result_serialisation_seconds
+            + self.getting_result_seconds
+        )
+        return np.maximum(0.0, self.seconds - known)
+
+    def only(self, rows: BoolColumn | IntColumn) -> TaskTable:
+        """Some of the tasks, by a mask or by their places."""
+        return TaskTable(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
 
 
-# ---------------------------------------------------------------------------
-
-
-_INT, _FLOAT, _BOOL = "q", "d", "?"
-_COLUMNS = {
-    "task_id": _INT,
-    "stage_id": _INT,
-    "stage_attempt": _INT,
-    "attempt": _INT,
-    "executor": _INT,
-    "launched_at": _FLOAT,
-    "finished_at": _FLOAT,
-    "succeeded": _BOOL,
-    "speculative": _BOOL,
-    "run_seconds": _FLOAT,
-    "cpu_seconds": _FLOAT,
-    "deserialise_seconds": _FLOAT,
-    "result_serialisation_seconds": _FLOAT,
-    "getting_result_seconds": _FLOAT,
-    "garbage_collection_seconds": _FLOAT,
-    "fetch_wait_seconds": _FLOAT,
-    "shuffle_write_seconds": _FLOAT,
-    "python_seconds": _FLOAT,
-    "input_bytes": _INT,
-    "input_records": _INT,
-    "output_bytes": _INT,
-    "shuffle_remote_bytes": _INT,
-    "shuffle_local_bytes": _INT,
-    "shuffle_read_records": _INT,
-    "shuffle_written_bytes": _INT,
-    "shuffle_written_records": _INT,
-    "memory_spilled_bytes": _INT,
-    "disk_spilled_bytes": _INT,
-    "peak_execution_memory_bytes": _INT,
-    "result_bytes": _INT,
-    "is_local": _BOOL,
-    "index": _INT,
+_TYPES = {"IntColumn": ("q", np.int64), "FloatColumn": ("d", np.float64), "BoolColumn": ("?", np.bool_)}
+_COLUMNS = {column.name: _TYPES[str(column.type)] for column in fields(TaskTable)} | {
+    # Of the partition: it tells which attempts did the same work, and is not kept.
+    "index": _TYPES["IntColumn"]
 }
-_ROW = Struct("=" + "".join(_COLUMNS.values()))
-_TYPES = {_INT: np.int64, _FLOAT: np.float64, _BOOL: np.bool_}
-_ROW_TYPE = np.dtype([(name, _TYPES[code]) for name, code in _COLUMNS.items()])
+_ROW = Struct("=" + "".join(code for code, _ in _COLUMNS.values()))
+_ROW_TYPE = np.dtype([(name, kind) for name, (_, kind) in _COLUMNS.items()])
 _CHUNK_BYTES = 16_384 * _ROW.size
 _LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
 _NAN = float("nan")
@@ -255,3 +294,26 @@ def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[An
     keys = np.stack((columns["stage_id"][order], columns["stage_attempt"][order], index[order]))
     redundant[order[1:]] = (keys[:, 1:] == keys[:, :-1]).all(axis=0)
     return redundant
+
+
+RUN_PYTHON_WORKERS = "time to run Python workers"
+"""From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The time
+to start a worker is a part of it; that to initialise one is, too, but counts from the worker's start, which
+may have been for an earlier task: neither may be added."""
+
+
+def python_seconds(event: TaskEndWithAccumulables) -> float:
+    """Seconds in Python workers; NaN where no Python operator tells.
+
+    Operators of one task are added up. They may work at the same time, one on what the other gives, so the
+    sum is bounded by the time that the task ran.
+    """
+    milliseconds = [
+        int(each.update)
+        for each in event.info.accumulables or ()
+        if each.name == RUN_PYTHON_WORKERS and each.update is not None
+    ]
+    if not milliseconds:
+        return float("nan")
+    ran = event.metrics.run if event.metrics is not None else 0
+    return max(0, min(sum(milliseconds), ran)) / 1000
