@@ -13,6 +13,7 @@ from airflow_provider_ernest.triggers.jar_hash import (
     DEFAULT_POLL_SECONDS,
     DEFAULT_SETTLE_SECONDS,
     JarHashTrigger,
+    watched_paths,
 )
 
 _DIGITS = 12
@@ -47,8 +48,6 @@ def application_changed(
     Raises:
         InvalidParameterError: the application is one of the cluster's machines, which Airflow cannot watch.
     """
-    from airflow_provider_ernest.triggers.jar_hash import watched_paths
-
     own, *others = watched_paths(application, dependencies)
     # What tells the asset from others, without addresses, for they may hold credentials.
     identity = hashlib.sha256(json.dumps([job, own, sorted(others), store]).encode("ascii")).hexdigest()
@@ -58,7 +57,6 @@ def application_changed(
         job=job,
         dependencies=others,
         store=store,
-        watch=name,
         poll_seconds=poll_seconds,
         settle_seconds=settle_seconds,
     )

@@ -37,7 +37,6 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_provider_ernest.operators.experiment_design",
                     "airflow_provider_ernest.operators.local_cluster",
                     "airflow_provider_ernest.operators.ec2_cluster",
-                    "airflow_provider_ernest.operators.ec2_cluster",
                     "airflow_provider_ernest.operators.emr_cluster",
                     "airflow_provider_ernest.operators.existing_cluster",
                     "airflow_provider_ernest.operators.sample_run",
@@ -47,7 +46,6 @@ def get_provider_info() -> dict[str, Any]:
                     "airflow_provider_ernest.operators.spark_submit",
                     "airflow_provider_ernest.operators.record_run",
                     "airflow_provider_ernest.operators.prune_store",
-                    "airflow_provider_ernest.operators.terminate_cluster",
                     "airflow_provider_ernest.operators.terminate_cluster",
                 ],
             }
@@ -64,7 +62,6 @@ def get_provider_info() -> dict[str, Any]:
                 "python-modules": [
                     "airflow_provider_ernest.triggers.ec2_cluster",
                     "airflow_provider_ernest.triggers.jar_hash",
-                    "airflow_provider_ernest.triggers.jar_hash_changed",
                 ],
             }
         ],

@@ -13,12 +13,11 @@ from airflow.sdk import BaseSensorOperator, PokeReturnValue
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.stated import optional_text
-from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.triggers.jar_hash_changed import Found, HashComparison
+    from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 _LOOKS = 5
@@ -99,13 +98,13 @@ class JarHashSensor(BaseSensorOperator):
         if not self._is_deferrable():
             return super().execute(context)
         found = self._first_look()
-        if found.result is not None:
-            return self._told(found.result)
-        from airflow_provider_ernest.triggers.jar_hash_changed import JarHashChangedTrigger
+        if found.is_other:
+            return self._told(found.result())
+        from airflow_provider_ernest.triggers.jar_hash import JarHashChangedTrigger
 
         self.defer(
             trigger=JarHashChangedTrigger(
-                **self._compared(), poll_seconds=self.poke_interval, settle_seconds=self.settle_seconds
+                **self._compared(), known_sha256=self._known(), poll_seconds=self.poke_interval
             ),
             method_name="execute_complete",
             timeout=timedelta(seconds=self.timeout),
@@ -116,7 +115,7 @@ class JarHashSensor(BaseSensorOperator):
         """Return what the trigger has found."""
         from airflow.providers.common.compat.sdk import AirflowFailException
 
-        from airflow_provider_ernest.triggers.jar_hash_changed import CHANGED
+        from airflow_provider_ernest.triggers.jar_hash import CHANGED
 
         if event["status"] != CHANGED:
             raise AirflowFailException(event["reason"])
@@ -127,15 +126,15 @@ class JarHashSensor(BaseSensorOperator):
         with no_vain_retries():
             if self._comparison is None:
                 self._comparison = self._make_comparison()
-            found = self._comparison.compare()
+            found = self._comparison.compare(self._known())
             for _ in range(_LOOKS - 1):
-                if found.wait_seconds is None:
+                if not found.is_settling:
                     break
-                time.sleep(found.wait_seconds)
-                found = self._comparison.compare()
-        if found.result is None:
+                time.sleep(self.settle_seconds)
+                found = self._comparison.compare(self._known())
+        if not found.is_other:
             return PokeReturnValue(is_done=False)
-        return PokeReturnValue(is_done=True, xcom_value=self._told(found.result))
+        return PokeReturnValue(is_done=True, xcom_value=self._told(found.result()))
 
     def _first_look(self) -> Found:
         """A look before the triggerer takes over: often there is nothing to wait for."""
@@ -143,7 +142,7 @@ class JarHashSensor(BaseSensorOperator):
 
         try:
             with no_vain_retries():
-                return self._make_comparison().compare()
+                return self._make_comparison().compare(self._known())
         except AirflowFailException as error:
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
@@ -154,15 +153,23 @@ class JarHashSensor(BaseSensorOperator):
         return result
 
     def _make_comparison(self) -> HashComparison:
-        from airflow_provider_ernest.store.store import ModelStore
-        from airflow_provider_ernest.triggers.jar_hash_changed import HashComparison
+        from airflow_provider_ernest.triggers.jar_hash import HashComparison
 
-        compared = self._compared()
-        store = ModelStore(store_root(compared.pop("store")))
-        return HashComparison(**compared, store=store, settle_seconds=self.settle_seconds, log=self.log)
+        return HashComparison(**self._compared(), log=self.log)
 
     def _compared(self) -> dict[str, Any]:
         """What to compare, rendered."""
+        return {
+            "application": self.application,
+            "dependencies": self.dependencies,
+            "job": optional_text(self.job),
+            "instance_type": optional_text(self.instance_type),
+            "store": optional_text(self.store),
+            "settle_seconds": self.settle_seconds,
+        }
+
+    def _known(self) -> str | None:
+        """The hash to compare with, rendered; None for that of the newest model."""
         known_sha256 = optional_text(self.known_sha256)
         if known_sha256 is not None and not _SHA256.fullmatch(known_sha256):
             raise InvalidParameterError(
@@ -171,14 +178,7 @@ class JarHashSensor(BaseSensorOperator):
                 "is no SHA-256",
                 remedy="Give 64 hexadecimal digits in lower case, such as a model's artifact_sha256.",
             )
-        return {
-            "application": self.application,
-            "dependencies": self.dependencies,
-            "job": optional_text(self.job),
-            "instance_type": optional_text(self.instance_type),
-            "known_sha256": known_sha256,
-            "store": optional_text(self.store),
-        }
+        return known_sha256
 
     def _is_deferrable(self) -> bool:
         if self.deferrable is not None:

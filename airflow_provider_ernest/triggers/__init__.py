@@ -1,10 +1,27 @@
 """Waiting without a worker's slot: for machines, and for a change of an application.
 
-The triggers are in `ec2_cluster`, `jar_hash` (events of an asset) and `jar_hash_changed` (for a sensor).
-What waits for an application is made of layers, each of which can be read by itself:
-
-* `looking` looks at its files, with `known_hashes` of earlier looks, on S3 by `s3_files`;
-* `hash_comparison` compares what it sees with the `newest_model`, for the sensor and its trigger;
-* `change_watch` tells each change once, for the asset, by its `watch_journal`;
-* `handing_over` waits until Airflow has stored an event, and `threads` calls what blocks.
+All that blocks is called by `in_thread`: what holds up the triggerer's event loop holds up all triggers.
 """
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+Result = TypeVar("Result")
+
+
+async def in_thread(call: Callable[[], Result]) -> Result:
+    """Call what blocks in a thread.
+
+    Args:
+        call: may use connections and other things of Airflow's.
+    """
+    # Not by asyncio.to_thread: connections come by way of the triggerer's event loop, and in all versions
+    # of Airflow it is asgiref's threads that know it.
+    from asgiref.sync import sync_to_async
+
+    # Shielded, since asgiref answers a cancellation with one of its own, without the message by which
+    # Airflow tells that a user has ended the task.
+    return await asyncio.shield(asyncio.ensure_future(sync_to_async(call, thread_sensitive=False)()))

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
 from airflow_provider_ernest.exceptions import ErnestError
-from airflow_provider_ernest.triggers.threads import in_thread
+from airflow_provider_ernest.triggers import in_thread
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

@@ -19,7 +19,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.sensors import jar_hash
 from airflow_provider_ernest.sensors.jar_hash import JarHashSensor
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.triggers.jar_hash_changed import CHANGED, FAILED, JarHashChangedTrigger
+from airflow_provider_ernest.triggers.jar_hash import CHANGED, FAILED, JarHashChangedTrigger
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
 try:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.triggers.jar_hash_changed import Found, HashComparison
+from airflow_provider_ernest.triggers.jar_hash import Found, HashComparison, newest_model
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
 LOG = logging.getLogger("task")
@@ -22,9 +21,7 @@ def comparing(jar, store):
             "application": str(jar),
             "dependencies": (),
             "job": JOB,
-            "instance_type": None,
-            "known_sha256": None,
-            "store": ModelStore(store.root),
+            "store": str(store.root),
             "settle_seconds": 0.0,
             "log": LOG,
         }
@@ -33,8 +30,8 @@ def comparing(jar, store):
     return comparing
 
 
-def settled(comparison: HashComparison) -> Found:
-    while (found := comparison.compare()).wait_seconds is not None:
+def settled(comparison: HashComparison, known_sha256: str | None = None) -> Found:
+    while (found := comparison.compare(known_sha256)).is_settling:
         pass
     return found
 
@@ -42,9 +39,9 @@ def settled(comparison: HashComparison) -> Found:
 def test_it_waits_while_the_application_is_that_of_the_model(comparing, store, jar):
     model = trained(store, b"first")
     comparison = comparing()
-    assert settled(comparison) == Found(is_other=False)
+    assert not settled(comparison).is_other
     deploy(jar, b"second")
-    result = settled(comparison).result
+    result = settled(comparison).result()
     assert (result["sha256"], result["known_sha256"]) == (sha256(b"second"), sha256(b"first"))
     assert result["changed"] == [str(jar)]
     assert result["model_id"] == model.model_id
@@ -70,24 +67,24 @@ def test_the_newest_of_any_type_counts_or_that_of_the_given_one(comparing, store
 
 
 def test_without_a_model_there_is_nothing_to_wait_for(comparing):
-    result = settled(comparing(instance_type="r5.large")).result
+    result = settled(comparing(instance_type="r5.large")).result()
     assert (result["known_sha256"], result["model_id"], result["changed"]) == (None, None, None)
     assert "no model of 'nightly' on r5.large" in result["reason"]
 
 
 def test_a_model_that_does_not_know_its_application_is_none_to_wait_for(comparing, store):
     model = trained(store, None)
-    result = settled(comparing()).result
+    result = settled(comparing()).result()
     assert result["model_id"] == model.model_id
     assert "does not know" in result["reason"]
 
 
 def test_a_given_hash_counts_instead_of_a_model(comparing, store, jar):
     trained(store, b"something else")
-    comparison = comparing(known_sha256=sha256(b"first"), job=None)
-    assert not settled(comparison).is_other
+    comparison = comparing(job=None)
+    assert not settled(comparison, sha256(b"first")).is_other
     deploy(jar, b"second")
-    result = settled(comparison).result
+    result = settled(comparison, sha256(b"first")).result()
     assert result["model_id"] is None
     assert "was given" in result["reason"]
 
@@ -96,7 +93,7 @@ def test_a_file_that_is_not_there_yet_is_waited_for(comparing, jar, caplog):
     caplog.set_level(logging.INFO)
     absent = jar.with_name("absent.jar")
     comparison = comparing(application=str(absent))
-    assert settled(comparison) == settled(comparison) == Found(is_other=False)
+    assert settled(comparison) == settled(comparison) == Found()
     assert caplog.text.count("There is no") == 1
     absent.write_bytes(b"there")
     assert settled(comparison).is_other
@@ -117,3 +114,21 @@ def test_an_application_of_the_machines_is_refused(comparing):
         comparing(application="local:/opt/job.jar")
     with pytest.raises(InvalidParameterError, match=r"names no file"):
         comparing(application="")
+
+
+def test_the_newest_counts_of_any_type_or_of_one(store):
+    assert newest_model(store, JOB) is None
+    newer = trained(store, b"2", number=2, instance_type="c5.large")
+    older = trained(store, b"1", number=1, instance_type="m5.large")
+
+    assert newest_model(store, JOB).id == newer.model_id
+    assert newest_model(store, JOB, "m5.large").id == older.model_id
+    assert newest_model(store, JOB, "r5.large") is None
+    assert newest_model(store, "another") is None
+
+
+def test_one_that_comes_later_is_seen_by_whoever_has_looked_before(store, tmp_path):
+    trained(store, b"1", number=1)
+    assert newest_model(store, JOB).artifact_sha256
+    newer = trained(type(store)(store.root), b"2", number=2)
+    assert newest_model(store, JOB).id == newer.model_id

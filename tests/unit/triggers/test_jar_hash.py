@@ -1,9 +1,11 @@
-"""The trigger as Airflow runs it: events, their payload, and no end."""
+"""The triggers as Airflow runs them: events, their payload, and their end."""
 
 from __future__ import annotations
 
 import asyncio
 import json
+import logging
+import os
 import threading
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -13,37 +15,52 @@ import pytest
 from airflow.triggers.base import BaseEventTrigger
 
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.triggers import jar_hash
-from airflow_provider_ernest.triggers import jar_hash as change_watch
-from airflow_provider_ernest.triggers.jar_hash import JarHashTrigger
+from airflow_provider_ernest.triggers.jar_hash import (
+    CHANGED,
+    FAILED,
+    HashComparison,
+    JarHashChangedTrigger,
+    JarHashTrigger,
+)
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
 
 @pytest.fixture
-def trigger(jar: Path, store: ModelStore) -> Callable[..., JarHashTrigger]:
-    def trigger(**changes: Any) -> JarHashTrigger:
-        arguments = {
-            "application": str(jar),
-            "job": JOB,
-            "store": str(store.root),
-            "poll_seconds": 0.01,
-            "settle_seconds": 0,
-        }
-        return JarHashTrigger(**{**arguments, **changes})
-
-    return trigger
+def arguments(jar: Path, store: ModelStore) -> dict[str, Any]:
+    return {
+        "application": str(jar),
+        "job": JOB,
+        "store": str(store.root),
+        "poll_seconds": 0.01,
+        "settle_seconds": 0,
+    }
 
 
-@pytest.fixture(autouse=True)
-def handed_over(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Airflow stores each event at once; tells that the trigger has waited for it."""
-    calls: list[str] = []
+@pytest.fixture
+def trigger(arguments: dict[str, Any]) -> Callable[..., JarHashTrigger]:
+    """An asset's."""
+    return lambda **changes: JarHashTrigger(**{**arguments, **changes})
 
-    async def at_once() -> None:
-        calls.append("stored")
 
-    monkeypatch.setattr(jar_hash, "handed_over", at_once)
-    return calls
+@pytest.fixture
+def waiting(arguments: dict[str, Any]) -> Callable[..., JarHashChangedTrigger]:
+    """A sensor's."""
+    return lambda **changes: JarHashChangedTrigger(**{**arguments, **changes})
+
+
+@pytest.fixture
+def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The thread of each comparison."""
+    threads: list[int] = []
+    compare = HashComparison.compare
+
+    def counted(self: HashComparison, known_sha256: str | None = None) -> Any:
+        found = compare(self, known_sha256)
+        threads.append(threading.get_ident())
+        return found
+
+    monkeypatch.setattr(HashComparison, "compare", counted)
+    return threads
 
 
 async def next_payload(events: AsyncIterator[Any]) -> dict[str, Any]:
@@ -52,28 +69,49 @@ async def next_payload(events: AsyncIterator[Any]) -> dict[str, Any]:
     return payload
 
 
-def confirmed(store: ModelStore) -> int:
-    return len(list(store.root.rglob("*.confirmed")))
-
-
-async def until(condition: Callable[[], bool]) -> None:
+async def next_looks(looks: list[int], number: int = 3) -> None:
+    """So many, enough for a change to settle and to be told."""
+    wanted = len(looks) + number
     async with asyncio.timeout(30):
-        while not condition():
+        while len(looks) < wanted:
             await asyncio.sleep(0.01)
 
 
-def test_what_airflow_stores_is_plain_and_makes_the_same_trigger_again(trigger):
-    path, arguments = trigger(dependencies=("b.jar", "a.jar")).serialize()
-    module, _, name = path.rpartition(".")
-    assert (module, name) == (JarHashTrigger.__module__, JarHashTrigger.__qualname__)
+async def told_of(trigger: JarHashTrigger, jar: Path, looks: list[int], *contents: bytes) -> list[str]:
+    """The hashes that it tells, of the application as it is and then of each of these contents."""
+    told: list[str] = []
 
-    again = JarHashTrigger(**json.loads(json.dumps(arguments)))
+    async def listen() -> None:
+        async for event in trigger.run():
+            told.append(event.payload["sha256"])
+
+    listening = asyncio.ensure_future(listen())
+    await next_looks(looks)
+    for content in contents:
+        deploy(jar, content)
+        await next_looks(looks)
+    listening.cancel()
+    await asyncio.gather(listening, return_exceptions=True)
+    return told
+
+
+@pytest.mark.parametrize("which", ["trigger", "waiting"])
+def test_what_airflow_stores_is_plain_and_makes_the_same_trigger_again(which, request):
+    make = request.getfixturevalue(which)
+    path, arguments = make(dependencies=("b.jar", "a.jar")).serialize()
+    kind = type(make())
+    assert path == f"{kind.__module__}.{kind.__qualname__}"
+    again = kind(**json.loads(json.dumps(arguments)))
     assert again.serialize() == (path, arguments)
+
+
+def test_triggers_of_equal_arguments_are_one_to_airflow(trigger):
+    one = trigger(dependencies=("b.jar", "a.jar")).serialize()
     same = trigger(dependencies="a.jar, b.jar", poll_seconds=0.010).serialize()
-    assert BaseEventTrigger.hash(*same) == BaseEventTrigger.hash(path, arguments)
+    assert BaseEventTrigger.hash(*same) == BaseEventTrigger.hash(*one)
 
 
-def test_each_change_is_an_event(trigger, jar, store, handed_over):
+def test_each_change_is_an_event(trigger, jar, store):
     trained(store, b"before")
 
     async def watch() -> list[dict[str, Any]]:
@@ -89,73 +127,78 @@ def test_each_change_is_an_event(trigger, jar, store, handed_over):
     hashes = [sha256(content) for content in (b"before", b"first", b"second", b"first")]
     assert [payload["previous_sha256"] for payload in payloads] == hashes[:-1]
     assert [payload["sha256"] for payload in payloads] == hashes[1:]
-    assert [payload["sequence"] for payload in payloads] == [1, 2, 3]
     assert {payload["job"] for payload in payloads} == {JOB}
     assert {payload["application"] for payload in payloads} == {str(jar)}
     assert json.loads(json.dumps(payloads)) == payloads
-    assert handed_over == ["stored"] * 2, "the last was not yet waited for"
 
 
-def test_an_event_is_confirmed_when_airflow_has_it_and_not_before(trigger, store, monkeypatch):
-    trained(store, b"before")
-    stored = threading.Event()
-
-    async def handed_over() -> None:
-        await until(stored.is_set)
-
-    monkeypatch.setattr(jar_hash, "handed_over", handed_over)
-
-    async def watch() -> None:
-        events = aiter(trigger().run())
-        await next_payload(events)
-        resumed = asyncio.ensure_future(anext(events))
-        await asyncio.sleep(0)
-        assert confirmed(store) == 0
-        stored.set()
-        await until(lambda: confirmed(store) == 1)
-        resumed.cancel()
-
-    asyncio.run(watch())
-
-
-def test_a_trigger_that_ends_before_the_event_is_stored_leaves_it_to_the_next(trigger, store, monkeypatch):
-    trained(store, b"before")
-    monkeypatch.setattr(change_watch, "LEASE_SECONDS", 0.0)
-
-    async def first() -> dict[str, Any]:
-        events = aiter(trigger().run())
-        payload = await next_payload(events)
-        await events.aclose()  # never resumed, as after a kill
-        return payload
-
-    assert asyncio.run(first()) == asyncio.run(first())
-
-
-def test_two_triggerers_tell_a_change_once(trigger, jar, store):
-    told: list[dict[str, Any]] = []
-
-    async def listen(watching: JarHashTrigger) -> None:
-        async for event in watching.run():
-            told.append(event.payload)
-
-    async def watch() -> None:
-        tasks = [asyncio.ensure_future(listen(trigger())) for _ in range(2)]
-        await until(lambda: bool(list(store.root.rglob("*.change.json"))))
-        for count, content in enumerate((b"second", b"third", b"second"), start=1):
-            deploy(jar, content)
-            await until(lambda wanted=count: confirmed(store) == wanted)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    asyncio.run(watch())
-    assert [payload["sha256"] for payload in told] == [
-        sha256(content) for content in (b"second", b"third", b"second")
+@pytest.mark.parametrize("model_of", [b"first", None, "no model"])
+def test_without_a_change_since_the_newest_model_only_later_ones_are_told(
+    trigger, jar, store, looks, model_of
+):
+    if model_of != "no model":
+        trained(store, model_of)
+    assert asyncio.run(told_of(trigger(), jar, looks)) == []
+    assert asyncio.run(told_of(trigger(), jar, looks, b"second", b"first")) == [
+        sha256(b"second"),
+        sha256(b"first"),
     ]
 
 
+def test_a_touch_is_no_change_nor_is_a_file_that_comes_and_goes(trigger, jar, store, looks):
+    trained(store, b"first")
+
+    async def watch() -> list[str]:
+        told: list[str] = []
+
+        async def listen() -> None:
+            async for event in trigger().run():
+                told.append(event.payload["sha256"])
+
+        listening = asyncio.ensure_future(listen())
+        await next_looks(looks)
+        os.utime(jar)
+        await next_looks(looks)
+        jar.unlink()
+        await next_looks(looks)
+        jar.write_bytes(b"first")
+        await next_looks(looks)
+        assert not told
+        jar.write_bytes(b"second")
+        await next_looks(looks, 5)
+        listening.cancel()
+        await asyncio.gather(listening, return_exceptions=True)
+        return told
+
+    assert asyncio.run(watch()) == [sha256(b"second")]
+
+
+def test_a_change_of_a_dependency_is_one(trigger, jar, store, tmp_path, looks):
+    library = tmp_path / "library.jar"
+    library.write_bytes(b"1")
+    (changed,) = asyncio.run(told_of(trigger(dependencies=[str(library)]), library, looks, b"2"))
+    assert changed not in (sha256(b"1"), sha256(b"2"), sha256(b"first"))
+
+
+def test_what_changed_while_no_triggerer_ran_is_told_when_one_starts(trigger, jar, store, looks):
+    trained(store, b"first")
+    assert asyncio.run(told_of(trigger(), jar, looks)) == []
+    deploy(jar, b"second")
+    assert asyncio.run(told_of(trigger(), jar, looks)) == [sha256(b"second")]
+
+
+def test_a_triggerer_that_starts_anew_repeats_a_change_until_there_is_a_model_of_it(
+    trigger, jar, store, looks
+):
+    trained(store, b"before")
+    for _ in range(2):
+        assert asyncio.run(told_of(trigger(), jar, looks)) == [sha256(b"first")]
+    trained(store, b"first", number=1)
+    assert asyncio.run(told_of(trigger(), jar, looks)) == []
+
+
 def test_trouble_is_said_once_and_passes(trigger, store, monkeypatch, capsys):
-    made = JarHashTrigger._make_watch
+    made = JarHashTrigger._make_comparison
     attempts = []
 
     def make(self: JarHashTrigger) -> Any:
@@ -164,7 +207,7 @@ def test_trouble_is_said_once_and_passes(trigger, store, monkeypatch, capsys):
             raise RuntimeError("no answer from s3://me:hush-1@bucket/job.jar")
         return made(self)
 
-    monkeypatch.setattr(JarHashTrigger, "_make_watch", make)
+    monkeypatch.setattr(JarHashTrigger, "_make_comparison", make)
     trained(store, b"before")
 
     async def watch() -> dict[str, Any]:
@@ -176,25 +219,86 @@ def test_trouble_is_said_once_and_passes(trigger, store, monkeypatch, capsys):
     assert "hush" not in said
 
 
-def test_addresses_are_told_without_credentials(trigger):
-    change = change_watch.Change(sequence=1, sha256="a", previous_sha256="b", seen_at="")
-    payload = trigger(application="https://me:hush-1@host/job.jar?sig=hush-2")._payload(change)
-    assert payload["application"] == "https://host/job.jar"
-
-
-def test_the_event_loop_is_not_held_up(trigger, store, monkeypatch):
+def test_a_store_that_is_away_is_waited_for(trigger, store, jar, looks):
     trained(store, b"before")
-    threads = set()
-    look = change_watch.ChangeWatch.step
+    away = store.root.rename(store.root.with_name("away"))
+    store.root.write_text("in the way")
 
-    def step(self: change_watch.ChangeWatch) -> Any:
-        threads.add(threading.get_ident())
-        return look(self)
+    async def watch() -> dict[str, Any]:
+        told = asyncio.ensure_future(next_payload(aiter(trigger().run())))
+        await next_looks(looks)
+        assert not told.done()
+        store.root.unlink()
+        away.rename(store.root)
+        return await told
 
-    monkeypatch.setattr(change_watch.ChangeWatch, "step", step)
+    assert asyncio.run(watch())["previous_sha256"] == sha256(b"before")
+
+
+def test_nothing_but_hashes_is_kept_and_told(trigger, store, tmp_path, looks, caplog):
+    caplog.set_level(logging.INFO)
+    secret = tmp_path / "hush-hush.jar"
+    secret.write_bytes(b"first")
+    assert asyncio.run(told_of(trigger(application=str(secret)), secret, looks, b"second"))
+    kept = [path for path in store.root.rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if "hush" in path.read_text() or "hush" in path.name]
+
+
+def test_addresses_are_told_without_credentials(trigger, monkeypatch, store):
+    import fsspec
+
+    memory = fsspec.filesystem("memory")
+    memory.pipe("/job.jar?sig=hush-2", b"first")
+    monkeypatch.setattr(
+        "airflow_provider_ernest.spark.artifact.filesystem_of", lambda _: (memory, "/job.jar?sig=hush-2")
+    )
+    trained(store, b"before")
+
+    async def watch() -> dict[str, Any]:
+        return await next_payload(
+            aiter(trigger(application="https://me:hush-1@host/job.jar?sig=hush-2").run())
+        )
+
+    assert asyncio.run(watch())["application"] == "https://host/job.jar"
+
+
+@pytest.mark.parametrize("which", ["trigger", "waiting"])
+def test_the_event_loop_is_not_held_up(which, request, store, looks):
+    trained(store, b"before")
 
     async def watch() -> None:
-        await next_payload(aiter(trigger().run()))
+        await next_payload(aiter(request.getfixturevalue(which)().run()))
 
     asyncio.run(watch())
-    assert threading.get_ident() not in threads
+    assert looks
+    assert threading.get_ident() not in looks
+
+
+async def only_event(trigger: JarHashChangedTrigger) -> dict[str, Any]:
+    (event,) = [event async for event in trigger.run()]
+    payload: dict[str, Any] = event.payload
+    return payload
+
+
+def test_for_a_sensor_it_fires_once_when_the_application_has_changed(waiting, store, jar, looks):
+    trained(store, b"first")
+
+    async def wait() -> dict[str, Any]:
+        event = asyncio.ensure_future(only_event(waiting()))
+        await next_looks(looks)
+        assert not event.done()
+        deploy(jar, b"second")
+        return await asyncio.wait_for(event, timeout=30)
+
+    event = asyncio.run(wait())
+    assert event["status"] == CHANGED
+    assert event["result"]["sha256"] == sha256(b"second")
+    assert json.loads(json.dumps(event)) == event
+
+
+def test_where_waiting_is_vain_the_sensor_hears_why(waiting):
+    event = asyncio.run(only_event(waiting(application="unheard-of://me:hush-1@host/job.jar")))
+    assert event["status"] == FAILED
+    assert "unheard-of" in event["reason"]
+    assert "hush" not in event["reason"]
