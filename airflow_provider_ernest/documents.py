@@ -16,7 +16,11 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document, not_negative, positive
-from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
+from airflow_provider_ernest.numbers import (
+    number_not_negative,
+    positive_number,
+    whole_number,
+)
 from airflow_provider_ernest.run_profile import Advice, ResourceLimit, RunProfile, StragglerCause
 
 # What speaks Spark knows the documents that can be had here, and nothing else of the model.
@@ -1211,3 +1215,29 @@ def moment_of(name: str) -> datetime | None:
         return datetime.strptime(name.partition("-")[0], _TIME).replace(tzinfo=UTC)
     except ValueError:
         return None
+
+
+def training_dollars(model: Model) -> float | None:
+    """Dollars for the machines over the time of the sample runs; None where prices are not known.
+
+    All machines of the cluster are paid for while any run is on, however many it uses; runs are reckoned one
+    after the other. What the cluster took to form, and its culled machines, are left out: where the DAG run
+    is still known to Airflow, its page has the bill to the second.
+
+    Args:
+        model: the model, with the cluster that its runs were made on.
+    """
+    if model.cluster is None:
+        return None
+    kept = [machine for machine in model.cluster.machines if not machine.culled_because]
+    fallback = model.cluster.price_per_hour
+    prices = [
+        machine.price_per_hour if machine.price_per_hour is not None or machine.is_master else fallback
+        for machine in kept
+    ]
+    if not prices or any(price is None for price in prices):
+        return None
+    # Those that it has learned from in production come after them.
+    samples = model.observations[: len(model.observations) - len(model.learned_from)]
+    seconds = sum(run.startup_seconds + run.seconds for run in samples)
+    return sum(price for price in prices if price is not None) * seconds / 3600.0

@@ -32,7 +32,7 @@ from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParam
 from airflow_provider_ernest.settings import CONFIDENCE
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.decision.choice import Goal
+    from airflow_provider_ernest.decision.goals import Goal
     from airflow_provider_ernest.decision.offers import Offer
     from airflow_provider_ernest.decision.same_cost import SameCost
     from airflow_provider_ernest.documents import Billing, Decision, Model
@@ -130,7 +130,7 @@ def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model
 
 def _training_dollars(args: Namespace, models: Sequence[Model]) -> float:
     """The cost of all sample runs, so far as it is to be shared."""
-    from airflow_provider_ernest.decision.offers import training_dollars
+    from airflow_provider_ernest.documents import training_dollars
 
     if args.training_dollars is not None or args.expected_runs is None:
         return args.training_dollars or 0.0
@@ -204,7 +204,7 @@ def goal_of(args: Namespace) -> Goal | None:
     Raises:
         InvalidParameterError: they contradict each other, or a value cannot be.
     """
-    from airflow_provider_ernest.decision.choice import Goal, load_objective
+    from airflow_provider_ernest.decision.goals import Goal, load_objective
 
     if (args.deadline_seconds, args.budget_dollars, args.objective) == (None, None, None):
         return None

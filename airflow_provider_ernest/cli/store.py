@@ -27,7 +27,7 @@ from airflow_provider_ernest.cli.command import (
     say,
     warn,
 )
-from airflow_provider_ernest.cli.store_text import PLURALS, UNKNOWN, Progress, age, aligned, counted, number
+from airflow_provider_ernest.cli.lines import PLURALS, UNKNOWN, Progress, age, aligned, counted, number
 from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.decision.choice import TOLERANCE, Goal
+from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
 from airflow_provider_ernest.decision.mixed import CompositionProblem, best_counts, starting_compositions
 from airflow_provider_ernest.documents import Configuration
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError

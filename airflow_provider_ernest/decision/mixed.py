@@ -16,7 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.decision.choice import LIKELY, NEARLY_CERTAIN, TOLERANCE, Goal, is_sure
+from airflow_provider_ernest.decision.choice import LIKELY, NEARLY_CERTAIN, is_sure
+from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
 from airflow_provider_ernest.decision.offers import Offer, OfferForecast
 from airflow_provider_ernest.documents import HOUR_SECONDS, Alternative, Billing, Configuration
 from airflow_provider_ernest.exceptions import FitError

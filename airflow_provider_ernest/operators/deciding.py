@@ -8,11 +8,20 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL, ClusterHandle
-from airflow_provider_ernest.decision.choice import Goal, choose_among, consider, decide_on, load_objective
+from airflow_provider_ernest.decision.choice import choose_among, consider, decide_on
 from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
-from airflow_provider_ernest.decision.offers import Offer, training_dollars
-from airflow_provider_ernest.documents import Billing, Configuration, Decision, DecisionRecord, Model, new_id
+from airflow_provider_ernest.decision.goals import Goal, load_objective
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import (
+    Billing,
+    Configuration,
+    Decision,
+    DecisionRecord,
+    Model,
+    new_id,
+    training_dollars,
+)
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InfeasibleGoalError,

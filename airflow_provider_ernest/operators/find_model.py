@@ -172,7 +172,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
 
     def _check(self, settings: Mapping[str, Any]) -> None:
         """Refuse, before anything is started, what only a task can see of the settings."""
-        from airflow_provider_ernest.decision.choice import load_objective
+        from airflow_provider_ernest.decision.goals import load_objective
         from airflow_provider_ernest.setting_checks import Settings
         from airflow_provider_ernest.spark.artifact import require_dependencies
 

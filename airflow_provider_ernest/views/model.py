@@ -10,7 +10,6 @@ from typing import Any
 
 import msgspec
 
-from airflow_provider_ernest.decision.offers import training_dollars
 from airflow_provider_ernest.documents import (
     Billing,
     DecisionRecord,
@@ -21,6 +20,7 @@ from airflow_provider_ernest.documents import (
     Observation,
     ProductionRun,
     RunConditions,
+    training_dollars,
 )
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import evidence_against, lineage_of, state_of

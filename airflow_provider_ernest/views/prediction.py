@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.decision.choice import Goal, on_pareto_front
+from airflow_provider_ernest.decision.goals import Goal, on_pareto_front
 from airflow_provider_ernest.documents import Alternative, Billing, Decision, Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,

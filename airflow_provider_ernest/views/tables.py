@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.decision.choice import on_pareto_front, probability_in_words
+from airflow_provider_ernest.decision.choice import probability_in_words
+from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.prediction.predict import machines_in_words
 from airflow_provider_ernest.settings import AVERAGING, BALANCED, CHEAPEST, FASTEST
 

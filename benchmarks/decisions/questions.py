@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.decision.choice import Goal
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.decisions.situations import Option, Situation
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from airflow_provider_ernest.decision.choice import Goal, is_sure, most_probable
+from airflow_provider_ernest.decision.choice import is_sure, most_probable
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents import Alternative
 from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.decisions.outlook import Outlook

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from airflow_provider_ernest.decision.choice import Goal, consider, decide_on, infeasible
+from airflow_provider_ernest.decision.choice import consider, decide_on, infeasible
 from airflow_provider_ernest.decision.choice import most_probable as surest
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Configuration, Decision
 

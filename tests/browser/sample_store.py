@@ -13,7 +13,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from random import Random
 
-from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.choice import choose
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import (
     DATA,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.decision.choice import Goal, choose_among, consider
+from airflow_provider_ernest.decision.choice import choose_among, consider
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import (
     Alternative,

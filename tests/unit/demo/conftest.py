@@ -1,6 +1,7 @@
 import pytest
 
-from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.choice import choose
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Design, Experiment, Observation
 from airflow_provider_ernest.eventlog.run_facts import RunRecord

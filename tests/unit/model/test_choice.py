@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import Goal as AnyGoal
 from airflow_provider_ernest.decision.choice import choose as choose_of
 from airflow_provider_ernest.decision.choice import choose_among, consider, decide_on, most_probable
+from airflow_provider_ernest.decision.goals import Goal as AnyGoal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Alternative, Billing, Decision, RunMetrics
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import Goal, choose, consider, decide_on
+from airflow_provider_ernest.decision.choice import choose, consider, decide_on
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
 from airflow_provider_ernest.documents import Alternative, BilledCost, Billing, Configuration, Decision

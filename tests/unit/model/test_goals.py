@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import Goal, load_objective
+from airflow_provider_ernest.decision.goals import Goal, load_objective
 from airflow_provider_ernest.documents import Alternative, Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
 

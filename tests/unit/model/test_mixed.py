@@ -8,7 +8,8 @@ from dataclasses import replace
 import pytest
 from scipy.special import ndtr, ndtri
 
-from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.choice import choose
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing, mixed_job
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Configuration, RunMetrics

@@ -1,7 +1,7 @@
 import math
 import random
 
-from airflow_provider_ernest.decision.choice import on_pareto_front
+from airflow_provider_ernest.decision.goals import on_pareto_front
 
 
 def beaten(point: tuple[float, float], points: list[tuple[float, float]]) -> bool:

@@ -4,8 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.offers import training_dollars
-from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster, training_dollars
 from airflow_provider_ernest.prediction.training import train
 
 from .paper import observe

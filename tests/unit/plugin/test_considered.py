@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import on_pareto_front
+from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.documents import FittedTerm, Model
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.prediction import BilledTerms, PredictionRequest, prediction

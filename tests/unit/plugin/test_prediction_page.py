@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.choice import choose
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, FittedTerm, Model
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError

@@ -1,7 +1,8 @@
 import pytest
 
 from airflow_provider_ernest.decision import choice
-from airflow_provider_ernest.decision.choice import Goal, choose
+from airflow_provider_ernest.decision.choice import choose
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Model
 from airflow_provider_ernest.exceptions import InvalidParameterError

@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.decision.choice import Goal
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents import Billing, Model, RunConditions
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.report.contents import gather

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.decision.choice import Goal
 from airflow_provider_ernest.decision.composition import Composition, MachineType, choose_composition
+from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.documents import Configuration
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction.optex import JobProfile, predict
