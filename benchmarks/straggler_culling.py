@@ -33,7 +33,7 @@ import numpy as np
 from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.clusters.ec2.measuring import choose_culled
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.spark.probe import Measurement, rate
+from airflow_provider_ernest.spark.bandwidth import Measurement, rate
 
 KEPT = 50
 PUBLISHED_BEFORE, PUBLISHED_AFTER = 24.7, 26.0

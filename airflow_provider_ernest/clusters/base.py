@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from airflow_provider_ernest.exceptions import ClusterError
 from airflow_provider_ernest.json_document import Document
-from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 
 if TYPE_CHECKING:
     from pathlib import Path

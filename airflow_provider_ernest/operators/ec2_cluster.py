@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
     from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize
     from airflow_provider_ernest.settings import Number
-    from airflow_provider_ernest.spark.probe import Bandwidth
+    from airflow_provider_ernest.spark.bandwidth import Bandwidth
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
     from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shutil
-import statistics
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, SampleRunError
-from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
+from airflow_provider_ernest.spark.bandwidth import Bandwidth, Measurement, rate
 from airflow_provider_ernest.spark.sizing import sizing_conf
 from airflow_provider_ernest.spark.submit import driver_conf
 
@@ -24,83 +22,6 @@ if TYPE_CHECKING:
 
 # ---------------------------------------------------------------------------
 # What the bandwidth probe measured, and how the machines of a cluster compare.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Bandwidth(Document):
-    """What the probe measured on one machine, in 10^9 bytes per second, and how that compares.
-
-    Attributes:
-        memory_gigabytes_per_second: copied within memory by all cores together, read and written.
-        network_gigabytes_per_second: the worse of sending and receiving; None with a single machine.
-        score: the worse of the two, each relative to the median machine of the cluster: 1.0 is ordinary.
-    """
-
-    memory_gigabytes_per_second: float
-    network_gigabytes_per_second: float | None
-    score: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measurement(Document):
-    """What one round of the probe measured on one machine, in 10^9 bytes per second.
-
-    Attributes:
-        host: the machine's address.
-        memory_windows: the rate of each window; at least one.
-        sent: the rate of each transfer to another machine; none with a single machine.
-        received: the rate of each transfer from another machine.
-    """
-
-    host: str
-    memory_windows: tuple[float, ...]
-    sent: tuple[float, ...] = ()
-    received: tuple[float, ...] = ()
-
-
-def rate(measurements: Iterable[Measurement]) -> dict[str, Bandwidth]:
-    """Compare the machines of a cluster; their order does not matter.
-
-    Memory counts by its best window of all rounds: noise only ever lowers a rate, and a slow machine is
-    slow in all of them. Network counts by the best transfer in each direction, since a slow partner would
-    blame an innocent machine, and then by the worse direction.
-
-    Args:
-        measurements: one for each machine and round.
-
-    Returns:
-        The bandwidth of each host.
-    """
-    rounds: dict[str, list[Measurement]] = {}
-    for measurement in measurements:
-        rounds.setdefault(measurement.host, []).append(measurement)
-    memory = {
-        host: max(window for one in several for window in one.memory_windows)
-        for host, several in rounds.items()
-    }
-    network = {host: _network(several) for host, several in rounds.items()}
-    memory_ratios = relative_to_median(memory)
-    network_ratios = relative_to_median({host: value for host, value in network.items() if value is not None})
-    return {
-        host: Bandwidth(
-            memory_gigabytes_per_second=memory[host],
-            network_gigabytes_per_second=network[host],
-            score=min(memory_ratios[host], network_ratios.get(host, memory_ratios[host])),
-        )
-        for host in rounds
-    }
-
-
-def relative_to_median(values: dict[str, float]) -> dict[str, float]:
-    """Each value divided by the median of all; 1.0 where that is 0."""
-    median = statistics.median(values.values()) if values else 0.0
-    return {key: value / median if median > 0 else 1.0 for key, value in values.items()}
-
-
-def _network(several: list[Measurement]) -> float | None:
-    sent = [value for one in several for value in one.sent]
-    received = [value for one in several for value in one.received]
-    return min(max(sent), max(received)) if sent and received else None
 
 
 # ---------------------------------------------------------------------------

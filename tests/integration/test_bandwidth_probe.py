@@ -18,8 +18,9 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.keeper import find_cpu_controller, remove_group
 from airflow_provider_ernest.exceptions import ClusterStartError
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.spark.master import read_state
-from airflow_provider_ernest.spark.probe import APPLICATION, Bandwidth, probe_bandwidth
+from airflow_provider_ernest.spark.probe import APPLICATION, probe_bandwidth
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
 pytestmark = pytest.mark.spark

@@ -15,8 +15,8 @@ from airflow_provider_ernest.clusters.ec2.instances import COMING_OR_THERE, TO_B
 from airflow_provider_ernest.clusters.ec2.readiness import Watch, ask_master, master_of, web_url
 from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
+from airflow_provider_ernest.spark.bandwidth import Bandwidth, relative_to_median
 from airflow_provider_ernest.spark.master import MasterState
-from airflow_provider_ernest.spark.probe import Bandwidth, relative_to_median
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook

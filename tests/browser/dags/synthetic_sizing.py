@@ -60,7 +60,7 @@ class EC2ClusterOperator(BaseOperator):
 def made_up_machine(number: int) -> Machine:
     """A machine as the bandwidth probe would have found it; the last one is slow."""
     from airflow_provider_ernest.clusters.base import Machine
-    from airflow_provider_ernest.spark.probe import Bandwidth
+    from airflow_provider_ernest.spark.bandwidth import Bandwidth
 
     memory, network = (6.1, 0.41) if number == 4 else (10.0 - 0.1 * number, 0.62 - 0.01 * number)
     return Machine(

@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.clusters.ec2.measuring import choose_culled, warnings_after
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.probe import Measurement, rate
+from airflow_provider_ernest.spark.bandwidth import Measurement, rate
 
 
 def machine(host: str) -> Machine:

@@ -54,7 +54,7 @@ def test_a_bad_value_in_a_document_is_named_too():
 def test_a_dag_file_that_imports_the_cluster_loads_nothing_heavy():
     heavy = ["psutil", "pyspark", "py4j", "numpy", "airflow", "urllib.request"]
     code = (
-        "import sys, airflow_provider_ernest.clusters.local;"
+        "import sys, airflow_provider_ernest.clusters.local_spec;"
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     answer = subprocess.run(

@@ -3,7 +3,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
-from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from benchmarks.demo_ec2.machines import launched_machines, machine_lines
 
 START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)

@@ -26,8 +26,8 @@ from airflow_provider_ernest.operators import ec2_cluster
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.spark import probe
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
-from airflow_provider_ernest.spark.probe import Bandwidth
 from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 from tests.ec2_testbed import EC2Api
 

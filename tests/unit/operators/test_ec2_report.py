@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
 from airflow_provider_ernest.operators.ec2_cluster import cluster_lines
-from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 
 NOW = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
 

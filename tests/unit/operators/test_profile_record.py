@@ -11,7 +11,7 @@ from airflow_provider_ernest.documents import SAMPLE
 from airflow_provider_ernest.eventlog import reading
 from airflow_provider_ernest.operators import production_record
 from airflow_provider_ernest.operators.production_record import capacity_of, keep_profile
-from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 
 LOG = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from airflow_provider_ernest.documents import DecisionRecord, ProductionRun, Run
 from airflow_provider_ernest.eventlog import files
 from airflow_provider_ernest.eventlog.files import open_lines
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
-from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from tests.unit.operators.submissions import events, handle
 from tests.unit.operators.test_production_record import decided, recorded
 from tests.unit.spark.event_log_texts import task

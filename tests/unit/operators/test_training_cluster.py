@@ -1,6 +1,6 @@
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
 from airflow_provider_ernest.operators.fit_model import training_cluster
-from airflow_provider_ernest.spark.probe import Bandwidth
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 
 
 def machine(host: str, *, score: float | None = None, price_per_hour: float | None = 0.1) -> Machine:

@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.spark.bandwidth import Measurement, rate
 from airflow_provider_ernest.spark.bandwidth_group import Group, address_of, host_of_executor
 from airflow_provider_ernest.spark.bandwidth_machine import Plan, measure_machine, shifts_of
-from airflow_provider_ernest.spark.probe import Measurement, rate
 
 BRIEF = Plan(cores=1, windows=2, window_seconds=0.02, settle_seconds=0.02, transfer_seconds=0.05)
 

@@ -14,8 +14,8 @@ from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterLostError
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
-from airflow_provider_ernest.spark.probe import Bandwidth
 from tests.ec2_testbed.api import EC2Api
 
 
@@ -160,6 +160,6 @@ def bed(running_api, monkeypatch):
     running_api.reset()
     # The test bed shows everything at once: what does not show in that time will not.
     monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending.SETTLE_SECONDS", 0.5)
-    for module in ("launching._POLL_SECONDS", "adoption._POLL_SECONDS", "guarding._UNSEEN_POLL_SECONDS"):
+    for module in ("launching._POLL_SECONDS", "cluster._POLL_SECONDS", "ending._UNSEEN_POLL_SECONDS"):
         monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}", 0.1)
     return Bed(running_api)

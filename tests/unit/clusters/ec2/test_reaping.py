@@ -121,7 +121,7 @@ def _wrong_clock(monkeypatch, request):
         def now(cls, tz=None):
             return datetime.now(tz) + timedelta(hours=request.param)
 
-    for module in ("aws_clock", "cluster", "resizing", "reaping", "adoption"):
+    for module in ("aws_errors", "cluster", "resizing", "reaping"):
         monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.datetime", Wrong, raising=False)
 
 

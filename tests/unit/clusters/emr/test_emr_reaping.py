@@ -104,7 +104,7 @@ def test_it_is_the_clock_of_aws_that_counts(emr, clients, monkeypatch, hours):
         def now(cls, tz=None):
             return datetime.now(tz) + timedelta(hours=hours)
 
-    for module in ("cluster", "job_flows", "reaping"):
+    for module in ("cluster",):
         monkeypatch.setattr(f"airflow_provider_ernest.clusters.emr.{module}.datetime", Wrong, raising=False)
     handle = EmrCluster.to_start(
         specification(), identity=identity(), client=clients, poll_seconds=0.0
