@@ -14,7 +14,6 @@ from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, 
 from airflow_provider_ernest.owned_folders import make_owned, runtime_folder
 from airflow_provider_ernest.spark.bandwidth import Bandwidth, Measurement, rate
 from airflow_provider_ernest.spark.sizing import sizing_conf
-from airflow_provider_ernest.spark.submit import driver_conf
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
@@ -78,7 +77,8 @@ def probe_bandwidth(
         ClusterLostError: there is no way to the master.
         InvalidParameterError, MissingResourceError: see `ErnestSubmitHook`.
     """
-    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
+    # Only here: the keeper of a local cluster knows what bandwidth is, and Airflow does not load there.
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 
     folder = make_owned(runtime_folder())
     try:

@@ -74,3 +74,10 @@ def test_a_dag_file_loads_the_operators(loaded_by_us: set[str]):
     assert "airflow_provider_ernest.operators.sample_run" in loaded_by_us
     assert "airflow_provider_ernest.triggers.jar_hash" in loaded_by_us
     assert "airflow_provider_ernest.links.spark_history" in loaded_by_us, "and their links"
+
+
+def test_the_keeper_of_a_local_cluster_loads_no_airflow():
+    """In a task's environment it cannot: Airflow there refuses to load without the execution API."""
+    program = "import sys; import airflow_provider_ernest.clusters.keeper; print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not [name for name in done.stdout.split() if name.startswith(("airflow.", "numpy", "pandas", "boto3", "pyspark"))]
