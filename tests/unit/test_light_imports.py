@@ -80,4 +80,5 @@ def test_the_keeper_of_a_local_cluster_loads_no_airflow():
     """In a task's environment it cannot: Airflow there refuses to load without the execution API."""
     program = "import sys; import airflow_provider_ernest.clusters.keeper; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    assert not [name for name in done.stdout.split() if name.startswith(("airflow.", "numpy", "pandas", "boto3", "pyspark"))]
+    heavy = ("airflow.", "numpy", "pandas", "boto3", "pyspark")
+    assert not [name for name in done.stdout.split() if name.startswith(heavy)]
