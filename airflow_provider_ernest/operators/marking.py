@@ -90,7 +90,7 @@ def keep_marks(
 
 
 # ---------------------------------------------------------------------------
-# Telling whom it concerns that a model no longer speaks for its job: callables, or Airflow's notifiers.
+# Telling whom it concerns that a model no longer holds for its job: callables, or Airflow's notifiers.
 
 
 def tell_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:

@@ -1,11 +1,15 @@
-"""The record of a production run: what it took beside what was predicted of it, kept in the model store."""
+"""From a finished production run to its record, and to what its model learns from it.
+
+`record_production` is the flow: how the run went (`timed_here` where this task has submitted it, else
+`ToldRun`), the record of it beside what was predicted, saved; then `follow_up`, by which the model learns or
+is marked; then the run's profile. The event log is read once, for all of it.
+"""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from statistics import median
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_ernest.documents import (
@@ -17,8 +21,9 @@ from airflow_provider_ernest.documents import (
     RunConditions,
     new_id,
 )
-from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled, open_lines
+from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
 from airflow_provider_ernest.eventlog.places import place_of
+from airflow_provider_ernest.eventlog.run_facts import RunRecord, read_run
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.learning.freshness import (
     DRIFTING,
@@ -30,8 +35,8 @@ from airflow_provider_ernest.learning.freshness import (
 )
 from airflow_provider_ernest.operators.find_model import artifact_hash
 from airflow_provider_ernest.operators.marking import keep_marks, new_mark
-from airflow_provider_ernest.operators.recording import record_in_time
-from airflow_provider_ernest.operators.task_context import in_time, origin_of
+from airflow_provider_ernest.operators.recording import keep_profile, median_bandwidth, record_in_time
+from airflow_provider_ernest.operators.task_context import origin_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.run_profile import Capacity
 from airflow_provider_ernest.spark.observing import MeasuredRun, measure
@@ -50,19 +55,401 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-    from airflow_provider_ernest.documents import Decision, Model, Origin
+    from airflow_provider_ernest.documents import Decision, Model
+    from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.operators.spark_submit import SubmittedRun
-    from airflow_provider_ernest.run_profile import RunProfile
-
-
-# ---------------------------------------------------------------------------
-# What a production run ran: which code, under which conditions, on how fast machines.
-
 
 FIND_MODEL = "find_model"
 """The task that looks at code and conditions at the beginning of the run, in the group of the one that
 decides."""
+
+MOST_RUNS_READ = 100
+"""So many of a job's newest production runs are read: twice what a model remembers."""
+
+SUCCESS = "success"
+"""Airflow's word for the state of a task that a run may be recorded of."""
+
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recording:
+    """What is to be recorded, as the operators' parameters tell.
+
+    Attributes:
+        decision: the `DecisionRecord` document that the run went by.
+        application: that ran; None to take the hash that was found before the run.
+        submit_options: further arguments of `SparkSubmitHook`: py_files and jars belong to the code's hash.
+        cluster: `ClusterHandle` document of the cluster that it ran on.
+        store: root of the model store; None for the configured one.
+        learn: whether the model is to learn from it.
+        on_stale: who wants to know where the model no longer holds for the job.
+        profile: whether to keep where the run's time went.
+    """
+
+    decision: Any
+    application: str | None = None
+    submit_options: Mapping[str, Any] = field(default_factory=dict)
+    cluster: Any = None
+    store: Any = None
+    learn: bool = True
+    on_stale: Any = ()
+    profile: bool = True
+
+
+def record_production(
+    timed: Callable[[Decision], TimedRun], *, recording: Recording, context: Context, log: Any
+) -> ProductionRun | None:
+    """Record a run that has succeeded, in the store and as XCom ``production_run``, and learn from it.
+
+    Nothing fails: the run is done, and what hinders its record is a warning. See `record_in_time`, too.
+
+    Args:
+        timed: tells how the run went; raises an `UntimedRunError` that says why where nobody knows.
+        recording: what is to be recorded, and where.
+        context: of the task that records it.
+        log: the logger that the warnings go to.
+
+    Returns:
+        The record; None where there is none.
+    """
+    try:
+        decided = optional_document("decision", recording.decision)
+        if decided is None:
+            log.warning("This production run is not recorded: its decision has left no record to read.")
+            return None
+        record = DecisionRecord.from_dict(decided)
+        timed_run = timed(record.decision)
+        production = _production(timed_run, record, recording=recording, context=context, log=log)
+        _tell(production, log)
+        context["ti"].xcom_push(key="production_run", value=production.to_dict())
+        if not production.job:
+            raise MissingResourceError(
+                "Its decision names no job.", remedy="Give the ChooseConfigOperator a job."
+            )
+    except UntimedRunError as untimed:
+        log.warning("This production run is not recorded: %s.", untimed)
+        return None
+    # XComs are anybody's, and may be kept by any backend.
+    except Exception as error:
+        log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
+        return None
+    saved: list[Any] = []
+    store = optional_text(recording.store)
+    record_in_time(
+        lambda: saved.append(ModelStore(store_root(store)).save_production(production)),
+        what="This production run",
+        log=log,
+    )
+    if saved:
+        follow_up(
+            production,
+            record,
+            learns=recording.learn,
+            on_stale=recording.on_stale,
+            store=store,
+            context=context,
+            log=log,
+        )
+        # Last, for a profile may take long, and go on beside what comes after it.
+        if recording.profile and timed_run.log is not None:
+            _keep_profile(production, timed_run, record, recording=recording, log=log)
+    return production
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimedRun:
+    """How a production run went.
+
+    Attributes:
+        machines: that it ran on.
+        seconds: from submission to end.
+        run_seconds: the part that is the work's own, see `MeasuredRun`; None where it is not known.
+        startup_seconds: the part before.
+        application_id: Spark's id of it.
+        event_log: where its event log lies.
+        log: what that tells, read once for all that is made of it; None where it cannot be read.
+    """
+
+    machines: int
+    seconds: float
+    run_seconds: float | None = None
+    startup_seconds: float | None = None
+    application_id: str | None = None
+    event_log: str | None = None
+    log: EventLog | None = None
+
+    @property
+    def spark(self) -> str | None:
+        """Spark's version where it is of numbers alone: services (3.5.1-amzn-0) go by their releases."""
+        version = (self.log.spark if self.log else None) or ""
+        return version if _VERSION.fullmatch(version) else None
+
+
+class UntimedRunError(Exception):
+    """Why a run cannot be recorded, in words: how long it took is not known."""
+
+
+def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
+    """A run that this task has submitted and waited for.
+
+    Args:
+        run: as its task saw it.
+        decision: that it ran by.
+        ended_at: when its task saw it end, seconds since the epoch.
+        log: the logger that tells where the time is that of spark-submit only.
+
+    Raises:
+        UntimedRunError: the time that passed here is not the run's.
+    """
+    if run is None:
+        raise UntimedRunError("nothing was submitted")
+    if run.untimed_because:
+        raise UntimedRunError(run.untimed_because)
+    event_log = run.event_log
+    if event_log is None:
+        log.info("No event log of this run is on this host.")
+    read = _read(event_log, log)
+    machines = decision.config.machines
+    measured = _measured(read, submitted_at=run.submitted_at, machines=machines, log=log)
+    if measured is None:
+        log.info("The run's time is that of spark-submit.")
+    return TimedRun(
+        machines=measured.machines if measured else machines,
+        seconds=measured.seconds if measured else ended_at - run.submitted_at,
+        run_seconds=measured.run_seconds if measured else None,
+        startup_seconds=measured.startup_seconds if measured else None,
+        application_id=(measured.application_id if measured else None) or run.application_id,
+        event_log=str(event_log) if event_log else None,
+        log=read.log if read else None,
+    )
+
+
+def timed_by_log(
+    event_log: Any, decision: Decision, *, machines: int | None = None, log: Any
+) -> TimedRun | None:
+    """A run that something else has submitted; None, and a warning, where its log tells too little.
+
+    When it was submitted, its log does not tell, only when its driver had begun. So its start-up counts as
+    decided, unless the log shows a longer one.
+
+    Args:
+        event_log: of the run, a path or anything with a path's methods.
+        decision: that it ran by.
+        machines: that it had; None to take those that worked.
+        log: the logger that the warning goes to.
+    """
+    asked = machines or decision.config.machines
+    read = _read(event_log, log)
+    measured = _measured(read, submitted_at=None, machines=asked, log=log)
+    if read is None or measured is None:
+        return None
+    startup = max(measured.startup_seconds, decision.startup_seconds or 0.0)
+    return TimedRun(
+        machines=machines or measured.machines,
+        seconds=startup + measured.run_seconds,
+        run_seconds=measured.run_seconds,
+        startup_seconds=startup,
+        application_id=measured.application_id,
+        event_log=str(event_log),
+        log=read.log,
+    )
+
+
+def _read(event_log: Any, log: Any) -> RunRecord | None:
+    """What the event log tells; None, and why, where there is none or it cannot be read."""
+    if event_log is None:
+        return None
+    try:
+        return read_run(event_log)
+    # The libraries behind object stores raise errors of their own.
+    except Exception as error:
+        _tell_unusable(event_log, error, log)
+        return None
+
+
+def _measured(
+    read: RunRecord | None, *, submitted_at: float | None, machines: int, log: Any
+) -> MeasuredRun | None:
+    """How long the run took by its log; None, and why, where that tells too little."""
+    if read is None:
+        return None
+    try:
+        measured = measure(read, submitted_at=submitted_at, machines=machines)
+    # It is whatever an application wrote into the folder.
+    except Exception as error:
+        log.warning("The event log of %s cannot be used: %s", read.log.application_id, error)
+        return None
+    for lost in measured.lost:
+        log.warning("The run lost %s; its time is recorded all the same.", lost)
+    return measured
+
+
+def _tell_unusable(event_log: Any, error: Exception, log: Any) -> None:
+    address, why = without_credentials(str(event_log)), without_credentials(str(error))
+    log.warning("The event log %s cannot be used: %s: %s", address, type(error).__name__, why)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToldRun:
+    """What is told of a run.
+
+    Attributes:
+        seconds: from submission to end, a number or the text of one; None where nobody states it.
+        machines: that it ran on, likewise.
+        event_log: of it, or the folder that it is in.
+        application_id: Spark's id of it.
+        task_id: of the task that made it, in the same DAG run.
+    """
+
+    seconds: Any = None
+    machines: Any = None
+    event_log: str | None = None
+    application_id: str | None = None
+    task_id: str | None = None
+
+    def timed(self, decision: Decision, *, context: Context, log: Any) -> TimedRun:
+        """How the run went.
+
+        Args:
+            decision: that it ran by.
+            context: of the task that asks.
+            log: the logger that tells why the event log is not used.
+
+        Raises:
+            UntimedRunError: nobody knows, or the task was no such run.
+            InvalidParameterError: a number is none.
+        """
+        seconds = optional_number("seconds", self.seconds)
+        machines = optional_whole_number("machines", self.machines)
+        logged = self._by_log(decision, machines, log) if self.event_log else None
+        # Asked in any case: a run of a task that was skipped or has failed is none, whatever is told of it.
+        of_task = self._of_task(context, log, is_needed=seconds is None and logged is None)
+        if logged is not None:
+            return logged if seconds is None else _with_seconds(logged, seconds)
+        taken = of_task if seconds is None else seconds
+        if taken is None or not taken > 0:
+            raise UntimedRunError(
+                "how long it took is not known: give its seconds, its event_log or its production_task_id"
+            )
+        return TimedRun(
+            machines=machines or decision.config.machines, seconds=taken, application_id=self.application_id
+        )
+
+    def _by_log(self, decision: Decision, machines: int | None, log: Any) -> TimedRun | None:
+        try:
+            event_log = self._log()
+        # The libraries behind object stores raise errors of their own.
+        except Exception as error:
+            _tell_unusable(self.event_log, error, log)
+            return None
+        if event_log is None:
+            log.warning(
+                "Which of the event logs in %s is that of this run cannot be told.",
+                without_credentials(self.event_log or ""),
+            )
+            return None
+        return timed_by_log(event_log, decision, machines=machines, log=log)
+
+    def _log(self) -> Any:
+        """The log; in a folder that of the application, or the only one; None where there is no one such."""
+        place = place_of(self.event_log or "")
+        if place.name.startswith(ROLLED_PREFIX) or not place.is_dir():
+            return place
+        logs = [path for path in place.iterdir() if not str(path.name).startswith(".")]
+        if is_rolled(path.name for path in logs):
+            return place
+        if self.application_id:
+            # Attempts and codecs follow the id, as in application_1_0001_1.lz4.
+            begins = (f"{self.application_id}_", f"{self.application_id}.", f"{self.application_id}/")
+            logs = [path for path in logs if f"{path.name.removeprefix(ROLLED_PREFIX)}/".startswith(begins)]
+        return logs[0] if len(logs) == 1 else None
+
+    def _of_task(self, context: Context, log: Any, *, is_needed: bool) -> float | None:
+        """The seconds that Airflow saw the task run; None where it does not say, or is not asked.
+
+        Raises:
+            UntimedRunError: it is mapped, was skipped or has failed.
+        """
+        if not self.task_id:
+            return None
+        instance: Any = context["ti"]
+        try:
+            told = instance.get_task_breadcrumbs(instance.dag_id, instance.run_id)
+            rows = [row for row in told if row.get("task_id") == self.task_id]
+        # Not every version of Airflow has this call.
+        except Exception as error:
+            tell = log.warning if is_needed else log.info
+            tell(
+                "Airflow does not tell how long the task %s ran: %s: %s",
+                self.task_id,
+                type(error).__name__,
+                error,
+            )
+            return None
+        return _seconds_of(self.task_id, rows)
+
+
+def _seconds_of(task_id: str, rows: list[Mapping[str, Any]]) -> float | None:
+    if not rows:
+        raise UntimedRunError(f"the task {task_id} has not ended in this run of the DAG, or there is none")
+    if len(rows) > 1 or rows[0].get("map_index", -1) not in (-1, None):
+        raise UntimedRunError(
+            f"the task {task_id} is mapped: its {len(rows)} runs are not the one that was decided on"
+        )
+    state = str(rows[0].get("state"))
+    if state != SUCCESS:
+        raise UntimedRunError(f"the task {task_id} has ended as {state}")
+    duration = rows[0].get("duration")
+    return None if duration is None else float(duration)
+
+
+def _with_seconds(logged: TimedRun, seconds: float) -> TimedRun:
+    """With the whole time as it was stated, and the work's own as it was logged."""
+    if logged.run_seconds is None or logged.run_seconds > seconds:
+        return replace(logged, seconds=seconds, run_seconds=None, startup_seconds=None)
+    return replace(logged, seconds=seconds, startup_seconds=seconds - logged.run_seconds)
+
+
+def _production(
+    timed: TimedRun, record: DecisionRecord, *, recording: Recording, context: Context, log: Any
+) -> ProductionRun:
+    decision = record.decision
+    prediction = prediction_for(timed.machines, decision)
+    now = datetime.now(UTC)
+    return ProductionRun(
+        production_id=new_id(now),
+        recorded_at=now.isoformat(),
+        job=record.job,
+        instance_type=record.instance_type,
+        machines=timed.machines,
+        scale=record.scale,
+        seconds=timed.seconds,
+        run_seconds=timed.run_seconds,
+        startup_seconds=timed.startup_seconds,
+        predicted_seconds=prediction.seconds,
+        likely_seconds=prediction.likely,
+        nearly_certain_seconds=prediction.nearly_certain,
+        cost=cost_of(decision, machines=timed.machines, seconds=timed.seconds),
+        model_id=decision.model_id,
+        decision_id=record.decision_id,
+        artifact_sha256=code_of(
+            recording.application, recording.submit_options, record=record, context=context, log=log
+        ),
+        application_id=timed.application_id,
+        event_log=without_credentials(timed.event_log) if timed.event_log else None,
+        origin=origin_of(context),
+        conditions=conditions_of(record, spark=timed.spark, context=context, log=log),
+        bandwidth=bandwidth_of(recording.cluster, log=log),
+    )
+
+
+def _tell(production: ProductionRun, log: Any) -> None:
+    log.info("The run took %.1f s on %d machines.", production.seconds, production.machines)
+    if production.predicted_seconds is not None:
+        log.info("Predicted were %.1f s: %+.1f %%.", production.predicted_seconds, production.error_percent)
+    if production.is_unusual:
+        log.warning("That is outside the interval that was nearly certain (95 %).")
 
 
 def code_of(
@@ -132,22 +519,6 @@ def bandwidth_of(cluster: Any, *, log: Any) -> ClusterBandwidth | None:
         return None
 
 
-def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
-    """The median bandwidth of machines; None where none was probed."""
-    probed = [machine.bandwidth for machine in machines if machine.bandwidth is not None]
-    memory = [each.memory_gigabytes_per_second for each in probed]
-    network = [each.network_gigabytes_per_second for each in probed]
-    known = [value for value in network if value is not None]
-    return (
-        ClusterBandwidth(
-            memory_gigabytes_per_second=median(memory),
-            network_gigabytes_per_second=median(known) if known else None,
-        )
-        if probed
-        else None
-    )
-
-
 def _found(record: DecisionRecord, key: str, context: Context, log: Any) -> Any:
     """What was found at the beginning of the DAG run, if the decision was made in this one; else None."""
     origin, instance = record.origin, context["ti"]
@@ -162,113 +533,44 @@ def _found(record: DecisionRecord, key: str, context: Context, log: Any) -> Any:
         return None
 
 
-# ---------------------------------------------------------------------------
-# The profile of a run: made of its event log where that lies, as soon as the run is done, and kept.
+def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | None:
+    """Dollars for a run on so many machines, billed as it was decided; None where no price is known.
 
-
-MOST_TASKS = 500_000
-"""Of a run with more, no profile is made: a worker of Airflow has other tasks' memory to think of. Twice as
-many took 700 MB."""
-
-MOST_SECONDS = 180.0
-"""So long a task waits for the profile of its run: thrice what `MOST_TASKS` take on a slow core."""
-
-
-def keep_profile(
-    event_log: Any,
-    *,
-    job: str | None,
-    instance_type: str,
-    purpose: str,
-    scale: float,
-    iterations: int | None = None,
-    capacity: Capacity | None = None,
-    artifact_sha256: str | None = None,
-    store: str | None = None,
-    origin: Origin | None = None,
-    log: Any,
-) -> None:
-    """Profile a run by its event log and save that. What hinders it is a warning: the run itself is done.
+    What the sample runs cost is left out: it was paid before, and the decision's part of it is an allotment.
+    For a mix of types, of which it is not known which machine did what, there is no cost.
 
     Args:
-        event_log: of the run, a path or a URL; None where nobody knows it: nothing is done.
-        job: the job's name in the store; None to keep it nowhere.
-        instance_type: the machines' type.
-        purpose: `bottlenecks.SAMPLE` or `bottlenecks.PRODUCTION`.
-        scale: the share of the target input that it read.
-        iterations: of an iterative job.
-        capacity: of a machine, where it was measured.
-        artifact_sha256: hash of the code that ran.
-        store: root of the model store; None for the configured one.
-        origin: the task instance that ran it.
-        log: the logger that the warning goes to.
+        decision: that it ran by.
+        machines: that it had.
+        seconds: from submission to end.
     """
-    if event_log is None or job is None:
-        return
-
-    def keep() -> None:
-        profile = _profile(event_log, scale=scale, iterations=iterations, capacity=capacity)
-        about = {"job": job, "instance_type": instance_type, "purpose": purpose}
-        _save(profile, store, artifact_sha256=artifact_sha256, origin=origin, **about)
-        log.info("%s", profile.headline)
-
-    try:
-        in_time(keep, most_seconds=MOST_SECONDS)
-    except TimeoutError:
-        log.warning(
-            "Why the run took this long is not known: its event log %s is not read after %g s. The task goes "
-            "on without it; see `ernest analyze`.",
-            without_credentials(str(event_log)),
-            MOST_SECONDS,
-        )
-    # A log is whatever the application wrote, and the run is done and paid for.
-    except Exception as error:
-        told = without_credentials(str(error))
-        log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, told)
-
-
-def capacity_of(handle: ClusterHandle | None) -> Capacity | None:
-    """What a machine of a cluster was measured to do; None where it was not probed."""
-    bandwidth = median_bandwidth(handle.machines) if handle is not None else None
-    if handle is None or bandwidth is None or bandwidth.network_gigabytes_per_second is None:
+    if decision.composition:
         return None
-    return Capacity(
-        cores=handle.cores_per_machine,
-        network_gigabytes_per_second=bandwidth.network_gigabytes_per_second,
-        source="measured",
-    )
+    if decision.billing is not None:
+        return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
+    price = decision.price_per_hour
+    return None if price is None else machines * price * seconds / 3600.0
 
 
-def _profile(
-    event_log: Any, *, scale: float, iterations: int | None, capacity: Capacity | None
-) -> RunProfile:
-    from airflow_provider_ernest.clarity.profile import profile_run
-    from airflow_provider_ernest.eventlog.reading import read_event_log
+class Prediction(NamedTuple):
+    """What a decision says of so many machines, in seconds; None where it says nothing."""
 
-    return profile_run(
-        # Nobody waits for what takes longer, so it shall not go on either.
-        read_event_log(event_log, most_tasks=MOST_TASKS, most_seconds=MOST_SECONDS),
-        scale=scale,
-        iterations=iterations,
-        capacity=capacity,
-        event_log=str(event_log),
-    )
+    seconds: float | None = None
+    likely: tuple[float, float] | None = None
+    nearly_certain: tuple[float, float] | None = None
 
 
-def _save(profile: RunProfile, store: str | None, **fields: Any) -> None:
-    from airflow_provider_ernest.documents import ProfileRecord
-
-    now = datetime.now(UTC)
-    record = ProfileRecord(profile_id=new_id(now), recorded_at=now.isoformat(), profile=profile, **fields)
-    ModelStore(store_root(store)).save_profile(record)
-
-
-# ---------------------------------------------------------------------------
-# What follows from a production run: its model learns from it, or is marked where it no longer holds.
-
-
-MOST_RUNS_READ = 100
-"""So many of a job's newest production runs are read: twice what a model remembers."""
+def prediction_for(machines: int, decision: Decision) -> Prediction:
+    """The prediction for the machines that a run really had, which need not be those decided on."""
+    if machines == decision.config.machines:  # of a mix, too: it ran on the machines decided on
+        return Prediction(
+            decision.predicted_seconds, decision.likely_seconds, decision.nearly_certain_seconds
+        )
+    for other in decision.alternatives:
+        is_of_type = other.instance_type == decision.config.instance_type and not other.composition
+        if is_of_type and other.machines == machines:
+            return Prediction(other.seconds, other.likely_seconds, other.nearly_certain_seconds)
+    return Prediction()
 
 
 def follow_up(
@@ -419,264 +721,9 @@ def _cause(lineage: _Lineage, production: ProductionRun) -> tuple[str, str]:
     return cause, f"{evidence.sentence} {sentence}"
 
 
-# ---------------------------------------------------------------------------
-# How long a production run took, on how many machines: from Spark's event log where there is one.
-
-
-FIRST_EVENT = re.compile(rb'^\{"Event":"SparkListenerLogStart","Spark Version":"(\d+(?:\.\d+)*)"\}')
-"""Only versions that are numbers: those of services, such as 3.5.1-amzn-0, go by their releases elsewhere."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimedRun:
-    """How a production run went.
-
-    Attributes:
-        machines: that it ran on.
-        seconds: from submission to end.
-        run_seconds: the part that is the work's own, see `MeasuredRun`; None where it is not known.
-        startup_seconds: the part before.
-        application_id: Spark's id of it.
-        event_log: where its event log lies.
-        spark: Spark's version.
-    """
-
-    machines: int
-    seconds: float
-    run_seconds: float | None = None
-    startup_seconds: float | None = None
-    application_id: str | None = None
-    event_log: str | None = None
-    spark: str | None = None
-
-
-class UntimedRunError(Exception):
-    """Why a run cannot be recorded, in words: how long it took is not known."""
-
-
-def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
-    """A run that this task has submitted and waited for.
-
-    Args:
-        run: as its task saw it.
-        decision: that it ran by.
-        ended_at: when its task saw it end, seconds since the epoch.
-        log: the logger that tells where the time is that of spark-submit only.
-
-    Raises:
-        UntimedRunError: the time that passed here is not the run's.
-    """
-    if run is None:
-        raise UntimedRunError("nothing was submitted")
-    if run.untimed_because:
-        raise UntimedRunError(run.untimed_because)
-    event_log = run.event_log
-    if event_log is None:
-        log.info("No event log of this run is on this host.")
-    machines = decision.config.machines
-    measured = _measured(event_log, submitted_at=run.submitted_at, machines=machines, log=log)
-    if measured is None:
-        log.info("The run's time is that of spark-submit.")
-        return TimedRun(
-            machines=machines,
-            seconds=ended_at - run.submitted_at,
-            application_id=run.application_id,
-            event_log=str(event_log) if event_log else None,
-            spark=spark_version(event_log),
-        )
-    return TimedRun(
-        machines=measured.machines,
-        seconds=measured.seconds,
-        run_seconds=measured.run_seconds,
-        startup_seconds=measured.startup_seconds,
-        application_id=measured.application_id or run.application_id,
-        event_log=str(event_log),
-        spark=spark_version(event_log),
-    )
-
-
-def timed_by_log(
-    event_log: Any, decision: Decision, *, machines: int | None = None, log: Any
-) -> TimedRun | None:
-    """A run that something else has submitted; None, and a warning, where its log tells too little.
-
-    When it was submitted, its log does not tell, only when its driver had begun. So its start-up counts as
-    decided, unless the log shows a longer one.
-
-    Args:
-        event_log: of the run, a path or anything with a path's methods.
-        decision: that it ran by.
-        machines: that it had; None to take those that worked.
-        log: the logger that the warning goes to.
-    """
-    asked = machines or decision.config.machines
-    measured = _measured(event_log, submitted_at=None, machines=asked, log=log)
-    if measured is None:
-        return None
-    startup = max(measured.startup_seconds, decision.startup_seconds or 0.0)
-    return TimedRun(
-        machines=machines or measured.machines,
-        seconds=startup + measured.run_seconds,
-        run_seconds=measured.run_seconds,
-        startup_seconds=startup,
-        application_id=measured.application_id,
-        event_log=str(event_log),
-        spark=spark_version(event_log),
-    )
-
-
-def spark_version(event_log: Any) -> str | None:
-    """Spark's version as the log's first event tells it; None where it does not."""
-    if event_log is None:
-        return None
-    try:
-        found = FIRST_EVENT.match(next(open_lines(event_log), b""))
-    # The libraries behind object stores raise errors of their own.
-    except Exception:
-        return None
-    return found.group(1).decode("ascii") if found else None
-
-
-def _measured(event_log: Any, *, submitted_at: float | None, machines: int, log: Any) -> MeasuredRun | None:
-    """What the event log tells; None, and why, where there is none or it tells too little."""
-    if event_log is None:
-        return None
-    try:
-        measured = measure(event_log, submitted_at=submitted_at, machines=machines)
-    # It is whatever an application wrote into the folder.
-    except Exception as error:
-        told = without_credentials(str(error))
-        log.warning("The event log %s cannot be used: %s", without_credentials(str(event_log)), told)
-        return None
-    for lost in measured.lost:
-        log.warning("The run lost %s; its time is recorded all the same.", lost)
-    return measured
-
-
-# ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recording:
-    """What is to be recorded, as the operators' parameters tell.
-
-    Attributes:
-        decision: the `DecisionRecord` document that the run went by.
-        application: that ran; None to take the hash that was found before the run.
-        submit_options: further arguments of `SparkSubmitHook`: py_files and jars belong to the code's hash.
-        cluster: `ClusterHandle` document of the cluster that it ran on.
-        store: root of the model store; None for the configured one.
-        learn: whether the model is to learn from it.
-        on_stale: who wants to know where the model no longer speaks for the job.
-        profile: whether to keep where the run's time went.
-    """
-
-    decision: Any
-    application: str | None = None
-    submit_options: Mapping[str, Any] = field(default_factory=dict)
-    cluster: Any = None
-    store: Any = None
-    learn: bool = True
-    on_stale: Any = ()
-    profile: bool = True
-
-
-def record_production(
-    timed: Callable[[Decision], TimedRun], *, recording: Recording, context: Context, log: Any
-) -> ProductionRun | None:
-    """Record a run that has succeeded, in the store and as XCom ``production_run``, and learn from it.
-
-    Nothing fails: the run is done, and what hinders its record is a warning. See `record_in_time`, too.
-
-    Args:
-        timed: tells how the run went; raises an `UntimedRunError` that says why where nobody knows.
-        recording: what is to be recorded, and where.
-        context: of the task that records it.
-        log: the logger that the warnings go to.
-
-    Returns:
-        The record; None where there is none.
-    """
-    try:
-        decided = optional_document("decision", recording.decision)
-        if decided is None:
-            log.warning("This production run is not recorded: its decision has left no record to read.")
-            return None
-        record = DecisionRecord.from_dict(decided)
-        timed_run = timed(record.decision)
-        production = _production(timed_run, record, recording=recording, context=context, log=log)
-        _tell(production, log)
-        context["ti"].xcom_push(key="production_run", value=production.to_dict())
-        if not production.job:
-            raise MissingResourceError(
-                "Its decision names no job.", remedy="Give the ChooseConfigOperator a job."
-            )
-    except UntimedRunError as untimed:
-        log.warning("This production run is not recorded: %s.", untimed)
-        return None
-    # XComs are anybody's, and may be kept by any backend.
-    except Exception as error:
-        log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
-        return None
-    saved: list[Any] = []
-    store = optional_text(recording.store)
-    record_in_time(
-        lambda: saved.append(ModelStore(store_root(store)).save_production(production)),
-        what="This production run",
-        log=log,
-    )
-    if saved:
-        follow_up(
-            production,
-            record,
-            learns=recording.learn,
-            on_stale=recording.on_stale,
-            store=store,
-            context=context,
-            log=log,
-        )
-        # Last, for a profile may take long, and go on beside what comes after it.
-        if recording.profile:
-            _recorded_profile(production, timed_run.event_log, record, recording=recording, log=log)
-    return production
-
-
-def _production(
-    timed: TimedRun, record: DecisionRecord, *, recording: Recording, context: Context, log: Any
-) -> ProductionRun:
-    decision = record.decision
-    prediction = prediction_for(timed.machines, decision)
-    now = datetime.now(UTC)
-    return ProductionRun(
-        production_id=new_id(now),
-        recorded_at=now.isoformat(),
-        job=record.job,
-        instance_type=record.instance_type,
-        machines=timed.machines,
-        scale=record.scale,
-        seconds=timed.seconds,
-        run_seconds=timed.run_seconds,
-        startup_seconds=timed.startup_seconds,
-        predicted_seconds=prediction.seconds,
-        likely_seconds=prediction.likely,
-        nearly_certain_seconds=prediction.nearly_certain,
-        cost=cost_of(decision, machines=timed.machines, seconds=timed.seconds),
-        model_id=decision.model_id,
-        decision_id=record.decision_id,
-        artifact_sha256=code_of(
-            recording.application, recording.submit_options, record=record, context=context, log=log
-        ),
-        application_id=timed.application_id,
-        event_log=without_credentials(timed.event_log) if timed.event_log else None,
-        origin=origin_of(context),
-        conditions=conditions_of(record, spark=timed.spark, context=context, log=log),
-        bandwidth=bandwidth_of(recording.cluster, log=log),
-    )
-
-
-def _recorded_profile(
+def _keep_profile(
     production: ProductionRun,
-    event_log: str | None,
+    timed: TimedRun,
     record: DecisionRecord,
     *,
     recording: Recording,
@@ -686,7 +733,8 @@ def _recorded_profile(
     network = bandwidth.network_gigabytes_per_second if bandwidth else None
     cores = production.conditions.cores_per_machine if production.conditions else None
     keep_profile(
-        event_log,
+        timed.event_log,
+        read=timed.log,
         job=production.job,
         instance_type=production.instance_type,
         purpose=PRODUCTION,
@@ -700,180 +748,3 @@ def _recorded_profile(
         origin=production.origin,
         log=log,
     )
-
-
-def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | None:
-    """Dollars for a run on so many machines, billed as it was decided; None where no price is known.
-
-    What the sample runs cost is left out: it was paid before, and the decision's part of it is an allotment.
-    For a mix of types, of which it is not known which machine did what, there is no cost.
-
-    Args:
-        decision: that it ran by.
-        machines: that it had.
-        seconds: from submission to end.
-    """
-    if decision.composition:
-        return None
-    if decision.billing is not None:
-        return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
-    price = decision.price_per_hour
-    return None if price is None else machines * price * seconds / 3600.0
-
-
-class Prediction(NamedTuple):
-    """What a decision says of so many machines, in seconds; None where it says nothing."""
-
-    seconds: float | None = None
-    likely: tuple[float, float] | None = None
-    nearly_certain: tuple[float, float] | None = None
-
-
-def prediction_for(machines: int, decision: Decision) -> Prediction:
-    """The prediction for the machines that a run really had, which need not be those decided on."""
-    if machines == decision.config.machines:  # of a mix, too: it ran on the machines decided on
-        return Prediction(
-            decision.predicted_seconds, decision.likely_seconds, decision.nearly_certain_seconds
-        )
-    for other in decision.alternatives:
-        is_of_type = other.instance_type == decision.config.instance_type and not other.composition
-        if is_of_type and other.machines == machines:
-            return Prediction(other.seconds, other.likely_seconds, other.nearly_certain_seconds)
-    return Prediction()
-
-
-def _tell(production: ProductionRun, log: Any) -> None:
-    log.info("The run took %.1f s on %d machines.", production.seconds, production.machines)
-    if production.predicted_seconds is not None:
-        log.info("Predicted were %.1f s: %+.1f %%.", production.predicted_seconds, production.error_percent)
-    if production.is_unusual:
-        log.warning("That is outside the interval that was nearly certain (95 %).")
-
-
-# ---------------------------------------------------------------------------
-# How long a run took that another task made: as stated, by its event log, or as Airflow saw its task.
-
-
-SUCCESS = "success"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ToldRun:
-    """What is told of a run.
-
-    Attributes:
-        seconds: from submission to end, a number or the text of one; None where nobody states it.
-        machines: that it ran on, likewise.
-        event_log: of it, or the folder that it is in.
-        application_id: Spark's id of it.
-        task_id: of the task that made it, in the same DAG run.
-    """
-
-    seconds: Any = None
-    machines: Any = None
-    event_log: str | None = None
-    application_id: str | None = None
-    task_id: str | None = None
-
-    def timed(self, decision: Decision, *, context: Context, log: Any) -> TimedRun:
-        """How the run went.
-
-        Args:
-            decision: that it ran by.
-            context: of the task that asks.
-            log: the logger that tells why the event log is not used.
-
-        Raises:
-            UntimedRunError: nobody knows, or the task was no such run.
-            InvalidParameterError: a number is none.
-        """
-        seconds = optional_number("seconds", self.seconds)
-        machines = optional_whole_number("machines", self.machines)
-        logged = self._by_log(decision, machines, log) if self.event_log else None
-        # Asked in any case: a run of a task that was skipped or has failed is none, whatever is told of it.
-        of_task = self._of_task(context, log, is_needed=seconds is None and logged is None)
-        if logged is not None:
-            return logged if seconds is None else _with_seconds(logged, seconds)
-        taken = of_task if seconds is None else seconds
-        if taken is None or not taken > 0:
-            raise UntimedRunError(
-                "how long it took is not known: give its seconds, its event_log or its production_task_id"
-            )
-        return TimedRun(
-            machines=machines or decision.config.machines, seconds=taken, application_id=self.application_id
-        )
-
-    def _by_log(self, decision: Decision, machines: int | None, log: Any) -> TimedRun | None:
-        try:
-            event_log = self._log()
-        # The libraries behind object stores raise errors of their own.
-        except Exception as error:
-            why = f"{type(error).__name__}: {without_credentials(str(error))}"
-            log.warning("The event log %s cannot be used: %s", without_credentials(self.event_log or ""), why)
-            return None
-        if event_log is None:
-            log.warning(
-                "Which of the event logs in %s is that of this run cannot be told.",
-                without_credentials(self.event_log or ""),
-            )
-            return None
-        return timed_by_log(event_log, decision, machines=machines, log=log)
-
-    def _log(self) -> Any:
-        """The log; in a folder that of the application, or the only one; None where there is no one such."""
-        place = place_of(self.event_log or "")
-        if place.name.startswith(ROLLED_PREFIX) or not place.is_dir():
-            return place
-        logs = [path for path in place.iterdir() if not str(path.name).startswith(".")]
-        if is_rolled(path.name for path in logs):
-            return place
-        if self.application_id:
-            # Attempts and codecs follow the id, as in application_1_0001_1.lz4.
-            begins = (f"{self.application_id}_", f"{self.application_id}.", f"{self.application_id}/")
-            logs = [path for path in logs if f"{path.name.removeprefix(ROLLED_PREFIX)}/".startswith(begins)]
-        return logs[0] if len(logs) == 1 else None
-
-    def _of_task(self, context: Context, log: Any, *, is_needed: bool) -> float | None:
-        """The seconds that Airflow saw the task run; None where it does not say, or is not asked.
-
-        Raises:
-            UntimedRunError: it is mapped, was skipped or has failed.
-        """
-        if not self.task_id:
-            return None
-        instance: Any = context["ti"]
-        try:
-            told = instance.get_task_breadcrumbs(instance.dag_id, instance.run_id)
-            rows = [row for row in told if row.get("task_id") == self.task_id]
-        # Not every version of Airflow has this call.
-        except Exception as error:
-            tell = log.warning if is_needed else log.info
-            tell(
-                "Airflow does not tell how long the task %s ran: %s: %s",
-                self.task_id,
-                type(error).__name__,
-                error,
-            )
-            return None
-        return _seconds_of(self.task_id, rows)
-
-
-def _seconds_of(task_id: str, rows: list[Mapping[str, Any]]) -> float | None:
-    if not rows:
-        raise UntimedRunError(f"the task {task_id} has not ended in this run of the DAG, or there is none")
-    if len(rows) > 1 or rows[0].get("map_index", -1) not in (-1, None):
-        raise UntimedRunError(
-            f"the task {task_id} is mapped: its {len(rows)} runs are not the one that was decided on"
-        )
-    state = str(rows[0].get("state"))
-    if state != SUCCESS:
-        raise UntimedRunError(f"the task {task_id} has ended as {state}")
-    duration = rows[0].get("duration")
-    return None if duration is None else float(duration)
-
-
-def _with_seconds(logged: TimedRun, seconds: float) -> TimedRun:
-    """With the whole time as it was stated, and the work's own as it was logged."""
-    if logged.run_seconds is None or logged.run_seconds > seconds:
-        return replace(logged, seconds=seconds, run_seconds=None, startup_seconds=None)
-    return replace(logged, seconds=seconds, startup_seconds=seconds - logged.run_seconds)

@@ -61,7 +61,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
             were measured to do is kept.
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
-        on_stale: callables or Airflow notifiers, called where the model no longer speaks for the job.
+        on_stale: callables or Airflow notifiers, called where the model no longer holds for the job.
         profile: whether to keep where the run's time went, by its event log; the pages show it.
     """
 

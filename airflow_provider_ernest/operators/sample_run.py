@@ -209,7 +209,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
 
     def _keep(self, observation: Observation, handle: ClusterHandle | None) -> None:
         from airflow_provider_ernest.documents import SAMPLE
-        from airflow_provider_ernest.operators.production_record import capacity_of, keep_profile
+        from airflow_provider_ernest.operators.recording import capacity_of, keep_profile
 
         job, store = optional_text(self.job), optional_text(self.store)
         artifact_sha256 = optional_text(self.artifact_sha256)

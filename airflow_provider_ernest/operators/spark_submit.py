@@ -62,7 +62,7 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             Spark's id of the run stays unknown unless spark-submit tells it.
         store: root of the model store; None for ``[ernest] store``.
         learn: whether the model that predicted the run learns from it.
-        on_stale: callables or Airflow notifiers, called where the model no longer speaks for the job.
+        on_stale: callables or Airflow notifiers, called where the model no longer holds for the job.
         profile: whether to keep where the run's time went, by its event log; the pages show it.
         kwargs: the stock operator's arguments. `conn_id` counts without `cluster` only.
 

@@ -1,4 +1,4 @@
-"""For each type of machine: the stored model that speaks for the run at hand, or why there is none."""
+"""For each type of machine: the stored model that holds for the run at hand, or why there is none."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 MOST_MODELS = 20
 """So many of a job's models are looked at, and so many earlier lineages: after a change back, an older one
-speaks for the job again."""
+holds for the job again."""
 
 MOST_SECONDS = 120.0
 """So long the store may take to answer before a training is made without it."""
@@ -37,7 +37,7 @@ class Found:
     Attributes:
         model: to be reused; None where a training is needed.
         verdict: on that one, or on the newest.
-        mark: that the newest no longer speaks for the job, where that was not noted of its lineage before.
+        mark: that the newest no longer holds for the job, where that was not noted of its lineage before.
     """
 
     model: Model | None

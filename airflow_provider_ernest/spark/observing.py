@@ -12,9 +12,9 @@ from airflow_provider_ernest.exceptions import SampleRunError
 
 if TYPE_CHECKING:
     from pathlib import Path
-    from typing import Any
 
     from airflow_provider_ernest.documents import Experiment, Origin
+    from airflow_provider_ernest.eventlog.run_facts import RunRecord
     from airflow_provider_ernest.spark.sampling import Sample
 
 
@@ -97,23 +97,22 @@ class MeasuredRun:
     lost: tuple[str, ...] = ()
 
 
-def measure(event_log: Any, *, submitted_at: float | None, machines: int) -> MeasuredRun:
-    """Read from a run's event log how long it took on how many machines.
+def measure(record: RunRecord, *, submitted_at: float | None, machines: int) -> MeasuredRun:
+    """How long a run took on how many machines.
 
     Args:
-        event_log: of the run, as `read_event_log` takes it.
+        record: what its event log tells.
         submitted_at: when spark-submit was started, seconds since the epoch; None to take the moment at
             which the driver had begun, for the log tells of none before.
         machines: asked for. Where the run lost some, those that replaced them do not count beside them.
 
     Raises:
-        SampleRunError: the log cannot be read or has no end, or the job was not run on machines.
+        SampleRunError: the log has no end, or the job was not run on machines.
     """
-    record = read_run(event_log)
     present = len(record.machines)
     used = min(present, machines) if record.lost else present
     if used < 1:
-        raise SampleRunError(f"The event log {event_log} tells of no machine that worked.")
+        raise SampleRunError(f"Application {record.log.application_id} had no machine that worked.")
     work_began_at = record.work_began_at(used)
     run_seconds = record.run_seconds(used) + record.ready_at(used) - work_began_at
     began_at = record.log.started_at if submitted_at is None else submitted_at

@@ -9,8 +9,8 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.documents import SAMPLE
 from airflow_provider_ernest.eventlog import reading
-from airflow_provider_ernest.operators import production_record
-from airflow_provider_ernest.operators.production_record import capacity_of, keep_profile
+from airflow_provider_ernest.operators import recording
+from airflow_provider_ernest.operators.recording import capacity_of, keep_profile
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 
@@ -61,17 +61,19 @@ def test_a_log_that_cannot_be_read_is_a_warning_for_the_run_was_paid_for(tmp_pat
     assert not (tmp_path / "store").exists()
 
 
-def test_a_run_with_too_many_tasks_is_left_alone(event_log, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr(production_record, "MOST_TASKS", 3)
+@pytest.mark.parametrize("is_read_already", [False, True])
+def test_a_run_with_too_many_tasks_is_left_alone(event_log, tmp_path, monkeypatch, caplog, is_read_already):
+    monkeypatch.setattr(recording, "MOST_TASKS", 3)
 
-    keep(event_log, tmp_path / "store")
+    read = reading.read_event_log(event_log) if is_read_already else None
+    keep(event_log, tmp_path / "store", read=read)
 
     assert "more than 3 tasks" in caplog.text
     assert not (tmp_path / "store").exists()
 
 
 def refused(event_log, *, most_tasks, most_seconds):
-    assert most_seconds == production_record.MOST_SECONDS, "what nobody waits for shall not go on"
+    assert most_seconds == recording.PROFILE_SECONDS, "what nobody waits for shall not go on"
     raise PermissionError(f"Access to {event_log} is refused")
 
 
@@ -80,7 +82,7 @@ def test_a_password_in_the_logs_address_is_in_no_warning(tmp_path, monkeypatch, 
     address = "nowhere://me:hunter2@host/app-7"
     keep(address, tmp_path / "store")
     monkeypatch.setattr(reading, "read_event_log", lambda log, **bounds: ended.wait())
-    monkeypatch.setattr(production_record, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(recording, "PROFILE_SECONDS", 0.01)
     keep(address, tmp_path / "store")
     ended.set()
     monkeypatch.setattr(reading, "read_event_log", refused)
@@ -93,7 +95,7 @@ def test_a_password_in_the_logs_address_is_in_no_warning(tmp_path, monkeypatch, 
 def test_a_task_does_not_wait_for_ever(event_log, tmp_path, monkeypatch, caplog):
     """As where the log lies on storage that does not answer."""
     ended = threading.Event()
-    monkeypatch.setattr(production_record, "MOST_SECONDS", 0.01)
+    monkeypatch.setattr(recording, "PROFILE_SECONDS", 0.01)
     monkeypatch.setattr(ModelStore, "save_profile", lambda self, record: ended.wait())
 
     keep(event_log, tmp_path)

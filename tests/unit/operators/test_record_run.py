@@ -15,7 +15,7 @@ import zstandard
 
 from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.documents import DecisionRecord, ProductionRun, RunConditions
-from airflow_provider_ernest.eventlog import files
+from airflow_provider_ernest.eventlog import reading
 from airflow_provider_ernest.eventlog.files import open_lines
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
@@ -141,16 +141,18 @@ def test_a_machine_that_joins_work_under_way_does_not_shorten_the_run(context, b
     assert run.seconds == pytest.approx(107.0)
 
 
-def test_a_log_that_may_be_far_away_is_read_once_for_its_time(context, breadcrumbs, tmp_path, monkeypatch):
+def test_a_log_that_may_be_far_away_is_read_once_for_all_that_is_made_of_it(
+    context, breadcrumbs, tmp_path, monkeypatch
+):
     opened: list[Any] = []
 
     def noted(log: Any, **rest: Any) -> Any:
         opened.append(log)
         return open_lines(log, **rest)
 
-    monkeypatch.setattr(files, "open_lines", noted)
+    monkeypatch.setattr(reading, "open_lines", noted)
 
-    assert record(context, event_log=write_log(tmp_path / "app-7"), profile=False) is not None
+    assert record(context, event_log=write_log(tmp_path / "app-7")) is not None
     assert len(opened) == 1
 
 
