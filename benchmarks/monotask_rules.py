@@ -64,7 +64,7 @@ def by_thesis(log: EventLog, capacity: Capacity, change: Change) -> FloatColumn:
         needed = np.nan_to_num(ideal.moved[resource], nan=0.0)
         old, new = np.maximum(old, needed), np.maximum(new, needed / factor)
     growth = np.divide(new, old, out=np.ones_like(old), where=old > 0)
-    seconds: FloatColumn = log.tasks.seconds * growth[use.stage_of]
+    seconds: FloatColumn = log.task_columns.seconds * growth[use.stage_of]
     return seconds
 
 
@@ -72,7 +72,7 @@ def by_waiting(log: EventLog, capacity: Capacity, change: Change) -> FloatColumn
     """Only what tasks waited becomes as many times as long."""
     parts = resource_use(log).parts
     more = parts[NETWORK] * (1 / change.network - 1) + parts[DISK] * (1 / change.disk - 1)
-    seconds: FloatColumn = log.tasks.seconds + more
+    seconds: FloatColumn = log.task_columns.seconds + more
     return seconds
 
 

@@ -16,7 +16,7 @@ from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.replay import Replayed, replay
 from airflow_provider_ernest.clarity.replay_plan import Plan, plan_of
 from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskTable
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns
 
 _PYTHON_SCOPES = ("python", "pandas", "arrow")
 """Parts of the names of Spark's operations that run Python workers, in lower case."""
@@ -56,7 +56,7 @@ class BlockedTime:
 
 
 def blocked_seconds(
-    tasks: TaskTable,
+    tasks: TaskColumns,
     *,
     python_stages: Collection[StageKey] = (),
     assumed_disk_bytes_per_second: float | None = None,
@@ -123,13 +123,15 @@ def blocked_time(
     """
     plan = plan or plan_of(log)
     blocked = blocked_seconds(
-        log.tasks,
+        log.task_columns,
         python_stages=python_stages(log.stages),
         assumed_disk_bytes_per_second=assumed_disk_bytes_per_second,
     )
     as_it_was = replay(log, plan=plan)
     without = {
-        name: replay(log, task_seconds=log.tasks.seconds - waiting, plan=plan) if waiting.any() else as_it_was
+        name: replay(log, task_seconds=log.task_columns.seconds - waiting, plan=plan)
+        if waiting.any()
+        else as_it_was
         for name, waiting in blocked.items()
     }
     limits = [_limit(log, name, blocked[name], as_it_was, without[name]) for name in run_profile.BLOCKING]
@@ -162,7 +164,7 @@ class _Left:
         return np.asarray(taken)
 
 
-def _python_seconds(tasks: TaskTable, stages: Collection[StageKey], left: FloatColumn) -> FloatColumn:
+def _python_seconds(tasks: TaskColumns, stages: Collection[StageKey], left: FloatColumn) -> FloatColumn:
     keys = zip(tasks.stage_id.tolist(), tasks.stage_attempt.tolist(), strict=True)
     runs_python = np.fromiter((key in stages for key in keys), dtype=np.bool_, count=len(tasks))
     at_most = np.where(runs_python, left, 0.0)
@@ -172,7 +174,7 @@ def _python_seconds(tasks: TaskTable, stages: Collection[StageKey], left: FloatC
 def _limit(
     log: EventLog, name: str, waiting: FloatColumn, as_it_was: Replayed, without: Replayed
 ) -> run_profile.ResourceLimit:
-    total = float(log.tasks.seconds.sum())
+    total = float(log.task_columns.seconds.sum())
     seconds = min(without.seconds, as_it_was.seconds)
     return run_profile.ResourceLimit(
         resource=name,

@@ -17,7 +17,7 @@ from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.blocked_time import python_stages
 from airflow_provider_ernest.clarity.replay_plan import most_at_once
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskColumns
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 # ---------------------------------------------------------------------------
@@ -83,19 +83,19 @@ class ResourceUse:
 
 def resource_use(log: EventLog) -> ResourceUse:
     """What the tasks of a run did with their time, failed attempts and second copies included."""
-    stages, stage_of, tasks_of = _stages_of(log.tasks)
+    stages, stage_of, tasks_of = _stages_of(log.task_columns)
     pythonic = python_stages(log.stages)
     in_python = np.array([stage in pythonic for stage in stages], dtype=np.bool_)
     return ResourceUse(
         stages=stages,
         stage_of=stage_of,
-        parts=split_seconds(log.tasks, in_python=in_python[stage_of]),
-        parallelism=np.minimum(tasks_of, log.slots or most_at_once(log.tasks)).astype(np.float64),
+        parts=split_seconds(log.task_columns, in_python=in_python[stage_of]),
+        parallelism=np.minimum(tasks_of, log.slots or most_at_once(log.task_columns)).astype(np.float64),
         in_python=in_python,
     )
 
 
-def split_seconds(tasks: TaskTable, *, in_python: BoolColumn) -> dict[str, FloatColumn]:
+def split_seconds(tasks: TaskColumns, *, in_python: BoolColumn) -> dict[str, FloatColumn]:
     """The parts of each task's time, each of shape (tasks,).
 
     What is measured in milliseconds may add up to more than a task took: each part gets at most what those
@@ -124,7 +124,7 @@ def split_seconds(tasks: TaskTable, *, in_python: BoolColumn) -> dict[str, Float
     return parts
 
 
-def disk_bytes(tasks: TaskTable) -> IntColumn:
+def disk_bytes(tasks: TaskColumns) -> IntColumn:
     """What each task may have moved from or to disks, shape (tasks,).
 
     Input, output, what it wrote for later stages and read of earlier ones (from a disk of its own machine or
@@ -136,7 +136,7 @@ def disk_bytes(tasks: TaskTable) -> IntColumn:
     return moved
 
 
-def _stages_of(tasks: TaskTable) -> tuple[tuple[StageKey, ...], IntColumn, IntColumn]:
+def _stages_of(tasks: TaskColumns) -> tuple[tuple[StageKey, ...], IntColumn, IntColumn]:
     """The stages that had tasks, each task's among them, and how many each had."""
     pairs = np.column_stack([tasks.stage_id, tasks.stage_attempt])
     found, stage_of, counts = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
@@ -238,8 +238,8 @@ def ideal_times(log: EventLog, capacity: Capacity, use: ResourceUse) -> Ideal:
     lasted = np.maximum(1e-3, _wall_seconds(log, use))
     moved = {}
     for resource, column, rate in (
-        (NETWORK, log.tasks.shuffle_remote_bytes, capacity.network_gigabytes_per_second),
-        (DISK, disk_bytes(log.tasks), capacity.disk_gigabytes_per_second),
+        (NETWORK, log.task_columns.shuffle_remote_bytes, capacity.network_gigabytes_per_second),
+        (DISK, disk_bytes(log.task_columns), capacity.disk_gigabytes_per_second),
     ):
         seconds = np.full(len(use.stages), np.nan)
         if rate is not None:
@@ -257,8 +257,8 @@ def _wall_seconds(log: EventLog, use: ResourceUse) -> FloatColumn:
     """From each stage's first launch to its last finish."""
     began = np.full(len(use.stages), np.inf)
     ended = np.full(len(use.stages), -np.inf)
-    np.minimum.at(began, use.stage_of, log.tasks.launched_at)
-    np.maximum.at(ended, use.stage_of, log.tasks.finished_at)
+    np.minimum.at(began, use.stage_of, log.task_columns.launched_at)
+    np.maximum.at(ended, use.stage_of, log.task_columns.finished_at)
     lasted: FloatColumn = ended - began
     return lasted
 
@@ -352,7 +352,9 @@ def achieved_capacity(log: EventLog, use: ResourceUse | None = None) -> Capacity
     use = use or resource_use(log)
     return Capacity(
         cores=cores_per_machine(log),
-        network_gigabytes_per_second=_achieved(log, log.tasks.shuffle_remote_bytes, use.parts[NETWORK]),
+        network_gigabytes_per_second=_achieved(
+            log, log.task_columns.shuffle_remote_bytes, use.parts[NETWORK]
+        ),
         source=ACHIEVED,
     )
 
@@ -382,7 +384,7 @@ def _waiting_moments(
 
     What a machine does changes only where one of its tasks begins or ends.
     """
-    began, ended = log.tasks.launched_at[rows], log.tasks.finished_at[rows]
+    began, ended = log.task_columns.launched_at[rows], log.task_columns.finished_at[rows]
     # Times come in milliseconds: a task of none would be infinitely fast.
     lasted = np.maximum(1e-3, ended - began)
     edges = np.concatenate([began, began + lasted])
@@ -403,5 +405,5 @@ def _rows_by_machine(log: EventLog) -> list[IntColumn]:
     workers = {executor.number: executor.worker for executor in log.executors}
     names = sorted(set(workers.values()))
     place = {number: names.index(worker) for number, worker in workers.items()}
-    machine = np.array([place.get(int(number), -1) for number in log.tasks.executor], dtype=np.int64)
+    machine = np.array([place.get(int(number), -1) for number in log.task_columns.executor], dtype=np.int64)
     return [np.flatnonzero(machine == index) for index in range(len(names))]

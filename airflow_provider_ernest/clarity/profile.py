@@ -14,7 +14,7 @@ from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.advice import bound_by, headline_of
 from airflow_provider_ernest.clarity.monotasks import DISK, NETWORK, ResourceUse, resource_use
 from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
-from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskTable
+from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.privacy import call_site, without_credentials
 
@@ -73,7 +73,7 @@ def longest_stages(
         for place, stage in numbered[:most]
     ]
     left_out = [stage for _, stage in numbered[most:]]
-    seconds = sum(_sum(log.tasks.seconds[stage.tasks]) for stage in left_out)
+    seconds = sum(_sum(log.task_columns.seconds[stage.tasks]) for stage in left_out)
     kept.sort(key=lambda stage: (stage.began_seconds, stage.stage_id, stage.attempt))
     return tuple(kept), len(left_out), round(seconds, DIGITS)
 
@@ -87,7 +87,7 @@ def _profile(
     warmup_seconds: float,
     quantiles: int,
 ) -> run_profile.StageProfile:
-    row, tasks = stage.row, log.tasks.only(stage.tasks)
+    row, tasks = stage.row, log.task_columns.only(stage.tasks)
     counted = tasks.only(tasks.succeeded)
     own_seconds = own_seconds[tasks.succeeded]
     began_at, ended_at = _span(stage, log)
@@ -120,7 +120,7 @@ def _profile(
 def _span(stage: PlannedStage, log: EventLog) -> tuple[float, float]:
     """From its first task's launch, or its submission where it has none, to its end; since the epoch."""
     submitted_at = float(stage.row.submitted_at or log.started_at)
-    began_at = float(log.tasks.launched_at[stage.tasks].min()) if len(stage.tasks) else submitted_at
+    began_at = float(log.task_columns.launched_at[stage.tasks].min()) if len(stage.tasks) else submitted_at
     return began_at, max(began_at, float(stage.row.completed_at or began_at))
 
 
@@ -129,7 +129,7 @@ def _wall_seconds(stage: PlannedStage, log: EventLog) -> float:
     return ended_at - began_at
 
 
-def _reads_input(tasks: TaskTable) -> bool:
+def _reads_input(tasks: TaskColumns) -> bool:
     """Whether they read input, and nothing of earlier stages: more input would make more such tasks."""
     shuffled = tasks.shuffle_remote_bytes.sum() + tasks.shuffle_local_bytes.sum()
     return bool(tasks.input_bytes.sum() > 0 and shuffled == 0)
@@ -145,7 +145,7 @@ def _quantiles(seconds: FloatColumn, most: int) -> tuple[float, ...]:
     return tuple(round(float(value), DIGITS) for value in np.quantile(seconds, shares))
 
 
-def _seconds_without(waiting: StageWaiting, tasks: TaskTable) -> dict[str, float]:
+def _seconds_without(waiting: StageWaiting, tasks: TaskColumns) -> dict[str, float]:
     least = LITTLE_SHARE * float(tasks.seconds.sum())
     return {
         name: round(seconds, DIGITS)
@@ -237,7 +237,7 @@ def _bottleneck(run: Run, profile: RunProfile) -> dict[str, Any]:
     unmeasured = sum(monotasks.unmeasured_seconds(run.log, run.use).values())
     most_used = monotasks.bottlenecks_of_run(run.log, run.capacity, run.use)
     bound = replace(profile, bottleneck=bound_by(profile, most_used))
-    share = unmeasured / max(1e-9, float(run.log.tasks.seconds.sum()))
+    share = unmeasured / max(1e-9, float(run.log.task_columns.seconds.sum()))
     return {
         "bottleneck": bound.bottleneck,
         "headline": headline_of(bound, unmeasured_share=share),
@@ -401,14 +401,14 @@ def _outline(run: Run) -> RunProfile:
         name=call_site(log.name),
         spark=log.spark,
         machines=max(1, len(log.machines)),
-        slots=log.slots if log.slots > 0 else most_at_once(log.tasks),
+        slots=log.slots if log.slots > 0 else most_at_once(log.task_columns),
         seconds=seconds,
         startup_seconds=startup_seconds,
         replayed_seconds=run.blocked.replayed.seconds,
         limits=run.blocked.limits,
         driver_seconds=_seconds_without_tasks(log),
-        tasks=int(log.tasks.succeeded.sum()),
-        failed_tasks=int((~log.tasks.succeeded).sum()),
+        tasks=int(log.task_columns.succeeded.sum()),
+        failed_tasks=int((~log.task_columns.succeeded).sum()),
         phases=run_profile.PhaseSeconds(
             initialisation_seconds=startup_seconds,
             preparation_seconds=0.0,
@@ -422,8 +422,8 @@ def _outline(run: Run) -> RunProfile:
 def _seconds_without_tasks(log: EventLog) -> float:
     from airflow_provider_ernest.clarity.replay import busy_seconds
 
-    began = (log.tasks.launched_at - log.ready_at).clip(0.0)
-    finished = (log.tasks.finished_at - log.ready_at).clip(0.0)
+    began = (log.task_columns.launched_at - log.ready_at).clip(0.0)
+    finished = (log.task_columns.finished_at - log.ready_at).clip(0.0)
     return max(0.0, log.ended_at - log.ready_at - busy_seconds(began, finished))
 
 
@@ -515,15 +515,15 @@ def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:
 def _initialised_at(log: EventLog) -> float:
     """When the initialisation ended."""
     first = [job.submitted_at for job in log.jobs]
-    if len(log.tasks):
-        first.append(float(log.tasks.launched_at.min()))
+    if len(log.task_columns):
+        first.append(float(log.task_columns.launched_at.min()))
     until = min([log.ready_at, log.ended_at, *first])
     return max(log.started_at, until)
 
 
 def _work_after(log: EventLog, ready: float, use: ResourceUse) -> _Work:
     """What ran from then until the end of the application."""
-    tasks = log.tasks
+    tasks = log.task_columns
     began = np.clip(tasks.launched_at, ready, log.ended_at)
     ended = np.clip(tasks.finished_at, began, log.ended_at)
     edges = np.concatenate([[ready], began, ended, [log.ended_at]])
@@ -548,7 +548,7 @@ def _work_after(log: EventLog, ready: float, use: ResourceUse) -> _Work:
     )
 
 
-def _communication_share(tasks: TaskTable, use: ResourceUse) -> FloatColumn:
+def _communication_share(tasks: TaskColumns, use: ResourceUse) -> FloatColumn:
     """The share of each task's time that was communication, shape (tasks,)."""
     seconds = (
         use.parts[NETWORK]
@@ -631,7 +631,7 @@ def _seconds_by_category(log: EventLog) -> dict[str, float]:
         for stage in log.stages
     }
     seconds: dict[str, float] = defaultdict(float)
-    tasks = log.tasks
+    tasks = log.task_columns
     columns = (tasks.stage_id.tolist(), tasks.stage_attempt.tolist(), tasks.seconds.tolist())
     for stage_id, attempt, lasted in zip(*columns, strict=True):
         seconds[category.get((stage_id, attempt), CORE)] += max(0.0, lasted)

@@ -25,7 +25,7 @@ from airflow_provider_ernest.clarity.replay_plan import (
     slots_by_executor,
 )
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskColumns
 from airflow_provider_ernest.exceptions import EventLogError
 
 # ---------------------------------------------------------------------------
@@ -294,7 +294,7 @@ def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
     A stage's excess is by how much the median of its first tasks is above that of its others. Where it has no
     others, only what its first tasks took longer to deserialise is known.
     """
-    tasks = log.tasks
+    tasks = log.task_columns
     stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
     is_first = _first_tasks(tasks, stage, slots_by_executor(log))
     first, others = np.flatnonzero(is_first), np.flatnonzero(~is_first)
@@ -320,7 +320,7 @@ def _stage_of_task(plan: Plan, count: int) -> IntColumn:
     return found
 
 
-def _first_tasks(tasks: TaskTable, stage: IntColumn, slots: Mapping[int, int]) -> BoolColumn:
+def _first_tasks(tasks: TaskColumns, stage: IntColumn, slots: Mapping[int, int]) -> BoolColumn:
     """Which tasks were the first of their stage on a slot: launched before any of it ended on their executor.
 
     Args:
@@ -361,7 +361,7 @@ def separated(
         machines: how many there shall be.
         warm_up: of the log, where it is known.
     """
-    tasks = log.tasks
+    tasks = log.task_columns
     recorded = np.maximum(tasks.seconds, 1e-9)
     change = seconds / recorded
     found = warm_up or warm_up_of(log, plan)
@@ -448,13 +448,13 @@ def replay(
     Raises:
         EventLogError: no task ended, so that there is nothing to replay.
     """
-    if not len(log.tasks):
+    if not len(log.task_columns):
         raise EventLogError(
             f"The event log of {log.application_id} tells of no task that ended.",
             remedy="Wait until the application has run some, or give the log of another run.",
         )
     plan = plan or plan_of(log)
-    seconds = log.tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
+    seconds = log.task_columns.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
     if machines is None or machines == len(log.machines):
         durations, slots = _as_it_was(log, seconds), slots_of(log)
     else:
@@ -470,29 +470,29 @@ def slots_of(log: EventLog) -> list[Slot]:
     An executor that went when no task was launched any more went with the application, whose end may come
     later in a replay.
     """
-    last_launch = float(log.tasks.launched_at.max())
+    last_launch = float(log.task_columns.launched_at.max())
     numbered = []
     slots_at = slots_by_executor(log)
     for executor in log.executors:
         ends = executor.removed_at if executor.removed_at and executor.removed_at < last_launch else np.inf
         slot = Slot(begins=executor.added_at - log.ready_at, ends=ends - log.ready_at)
         # More slots than tasks change nothing, and a log may tell of any number of cores.
-        useful = min(slots_at[executor.number], len(log.tasks))
+        useful = min(slots_at[executor.number], len(log.task_columns))
         numbered += [(number, executor.number, slot) for number in range(useful)]
     slots = [slot for _, _, slot in sorted(numbered, key=lambda entry: entry[:2])]
-    return slots or [Slot()] * most_at_once(log.tasks)
+    return slots or [Slot()] * most_at_once(log.task_columns)
 
 
 def equal_slots(log: EventLog, machines: int) -> list[Slot]:
     """The slots of as many machines, each with as many as those of the run in the middle."""
     by_worker = list(log.slots_by_worker.values())
-    each = int(np.median(by_worker)) if by_worker else most_at_once(log.tasks)
-    return [Slot()] * min(machines * max(1, each), max(1, len(log.tasks)))
+    each = int(np.median(by_worker)) if by_worker else most_at_once(log.task_columns)
+    return [Slot()] * min(machines * max(1, each), max(1, len(log.task_columns)))
 
 
 def _as_it_was(log: EventLog, seconds: FloatColumn) -> Durations:
     """No warm-up is told apart: the run's own first tasks are first again."""
-    return Durations(seconds=seconds, slot_seconds=seconds * slot_share(log.tasks))
+    return Durations(seconds=seconds, slot_seconds=seconds * slot_share(log.task_columns))
 
 
 def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:

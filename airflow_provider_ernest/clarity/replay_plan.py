@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.eventlog.tables import EventLog, JobRow, StageRow
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskColumns
 
 # ---------------------------------------------------------------------------
 # Which jobs a job waited for, from when they were submitted and completed.
@@ -63,7 +63,7 @@ def releases(jobs: Sequence[JobSpan]) -> list[tuple[int, ...]]:
 # that of the first one that failed, and so on.
 
 
-def retries_of(tasks: TaskTable, places: IntColumn) -> dict[int, int]:
+def retries_of(tasks: TaskColumns, places: IntColumn) -> dict[int, int]:
     """For each repeated attempt the failed one before it.
 
     Args:
@@ -87,7 +87,7 @@ def retries_of(tasks: TaskTable, places: IntColumn) -> dict[int, int]:
     return found
 
 
-def copies_of(tasks: TaskTable, places: IntColumn) -> dict[int, float]:
+def copies_of(tasks: TaskColumns, places: IntColumn) -> dict[int, float]:
     """For each speculative copy how long after the stage's first task it was launched.
 
     Returns:
@@ -105,12 +105,12 @@ def copies_of(tasks: TaskTable, places: IntColumn) -> dict[int, float]:
 # How quickly the driver gave tasks to free slots, beside what the tasks themselves took.
 
 
-def freed_at(tasks: TaskTable) -> FloatColumn:
+def freed_at(tasks: TaskColumns) -> FloatColumn:
     """When each task's slot was free again: the driver fetches a large result after that."""
     return np.asarray(np.maximum(tasks.launched_at, tasks.finished_at - tasks.getting_result_seconds))
 
 
-def slot_share(tasks: TaskTable) -> FloatColumn:
+def slot_share(tasks: TaskColumns) -> FloatColumn:
     """The share of each task's seconds that it took its slot for."""
     held = freed_at(tasks) - tasks.launched_at
     return np.asarray((held / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0))
@@ -121,7 +121,7 @@ def slots_by_executor(log: EventLog) -> dict[int, int]:
     return {executor.number: max(1, executor.cores // log.task_cores) for executor in log.executors}
 
 
-def most_at_once(tasks: TaskTable) -> int:
+def most_at_once(tasks: TaskColumns) -> int:
     """The most tasks that ran side by side; at least 1."""
     if not len(tasks):
         return 1
@@ -136,7 +136,7 @@ class Launching:
     """Of one log: from a stage's submission to its first task, and from a slot's task to its next."""
 
     def __init__(self, log: EventLog) -> None:
-        self._tasks = log.tasks
+        self._tasks = log.task_columns
         self._slots_by_executor = slots_by_executor(log)
         self._times, is_full = self._occupation(log)
         numbers = np.arange(len(is_full))
@@ -173,7 +173,7 @@ class Launching:
 
     def _occupation(self, log: EventLog) -> tuple[FloatColumn, BoolColumn]:
         """When slots were taken, freed, added or lost, and whether none was free then."""
-        tasks = log.tasks
+        tasks = log.task_columns
         added = np.array([executor.added_at for executor in log.executors])
         slots = np.array([self._slots_by_executor[executor.number] for executor in log.executors])
         lost = np.array([executor.removed_at or np.inf for executor in log.executors])
@@ -345,13 +345,13 @@ class Plan:
 
 def plan_of(log: EventLog) -> Plan:
     """Find out what waited for what."""
-    places = _tasks_by_stage(log.tasks)
+    places = _tasks_by_stage(log.task_columns)
     stages = _submitted_stages(log, places)
     jobs = _jobs_with_stages(log, stages)
     return _Planner(log, places).plan(jobs)
 
 
-def _tasks_by_stage(tasks: TaskTable) -> dict[_Key, IntColumn]:
+def _tasks_by_stage(tasks: TaskColumns) -> dict[_Key, IntColumn]:
     """The tasks' places by stage and attempt, each in the order in which they were launched."""
     if not len(tasks):
         return {}
@@ -368,9 +368,9 @@ def _submitted_stages(log: EventLog, places: dict[_Key, IntColumn]) -> list[Stag
     for key, tasks in places.items():
         row = rows.get(key, StageRow(stage_id=key[0], attempt=key[1], name="", tasks=len(tasks)))
         if row.submitted_at is None:
-            row = replace(row, submitted_at=float(log.tasks.launched_at[tasks[0]]))
+            row = replace(row, submitted_at=float(log.task_columns.launched_at[tasks[0]]))
         if row.completed_at is None:
-            row = replace(row, completed_at=float(log.tasks.finished_at[tasks].max()))
+            row = replace(row, completed_at=float(log.task_columns.finished_at[tasks].max()))
         rows[key] = row
     ran = [row for row in rows.values() if row.submitted_at is not None and row.completed_at is not None]
     return sorted(ran, key=lambda row: (row.submitted_at or 0.0, row.stage_id, row.attempt))
@@ -420,7 +420,7 @@ class _Planner:
     """Adds jobs and their stages to the moments."""
 
     def __init__(self, log: EventLog, places: dict[_Key, IntColumn]) -> None:
-        self._tasks = log.tasks
+        self._tasks = log.task_columns
         self._zero = log.ready_at
         self._ended_at = log.ended_at
         self._places = places
@@ -503,7 +503,7 @@ class _Planner:
 # Medians of many small groups at once.
 
 
-def stage_numbers(tasks: TaskTable) -> IntColumn:
+def stage_numbers(tasks: TaskColumns) -> IntColumn:
     """For each task a number that is the same for all of its stage's attempt, counted from 0."""
     keys = np.stack([tasks.stage_id, tasks.stage_attempt])
     return np.asarray(np.unique(keys, axis=1, return_inverse=True)[1]).reshape(-1)

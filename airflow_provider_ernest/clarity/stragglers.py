@@ -14,7 +14,7 @@ from airflow_provider_ernest.clarity.blocked_time import blocked_seconds
 from airflow_provider_ernest.clarity.replay import Replayed, replay, warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import Plan, medians, stage_numbers
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskTable
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskColumns
 
 # ---------------------------------------------------------------------------
 # Hosts whose tasks take longer for the same work than those of the others, in all stages that they ran.
@@ -144,7 +144,7 @@ class Measured:
 
 def measured(log: EventLog, plan: Plan) -> Measured:
     """What the log tells of all its tasks."""
-    tasks = log.tasks
+    tasks = log.task_columns
     stage = stage_numbers(tasks)
     of_stage = _MediansOfStages(stage, tasks.succeeded)
     median_seconds = of_stage(tasks.seconds)
@@ -212,7 +212,7 @@ def _ratio(values: IntColumn, median: FloatColumn, *, few: int) -> FloatColumn:
 
 def _first_seconds(log: EventLog, plan: Plan, median_deserialise: FloatColumn) -> FloatColumn:
     """What first tasks took longer: as those of their stage do, or to deserialise, whichever is more."""
-    tasks: TaskTable = log.tasks
+    tasks: TaskColumns = log.task_columns
     warm_up = warm_up_of(log, plan)
     excess = np.zeros(len(tasks))
     for stage, seconds in zip(plan.stages, warm_up.excess_seconds, strict=True):
@@ -225,7 +225,7 @@ def _hosts(
     log: EventLog, median_seconds: FloatColumn, read_ratio: FloatColumn, first_seconds: FloatColumn
 ) -> tuple[IntColumn, dict[int, SlowHost]]:
     """The number of each task's host, and which hosts are slow for the same work."""
-    tasks = log.tasks
+    tasks = log.task_columns
     host_of = {executor.number: executor.host for executor in log.executors}
     names = np.array([host_of.get(number, "") for number in tasks.executor.tolist()])
     known, host = np.unique(names, return_inverse=True)
@@ -375,11 +375,13 @@ def find_stragglers(log: EventLog, *, as_it_was: Replayed | None = None) -> Stra
     as_it_was = as_it_was or replay(log)
     facts = measured(log, as_it_was.plan)
     excess = facts.seconds - facts.median_seconds
-    late = log.tasks.succeeded & (facts.seconds > TIMES_THE_MEDIAN * facts.median_seconds)
+    late = log.task_columns.succeeded & (facts.seconds > TIMES_THE_MEDIAN * facts.median_seconds)
     rows = np.flatnonzero(late & (excess >= LEAST_EXCESS_SECONDS))
-    rows = rows[np.lexsort((log.tasks.task_id[rows], -excess[rows]))]
+    rows = rows[np.lexsort((log.task_columns.task_id[rows], -excess[rows]))]
     found = causes(facts, rows)
-    keys = zip(log.tasks.stage_id[rows].tolist(), log.tasks.stage_attempt[rows].tolist(), strict=True)
+    keys = zip(
+        log.task_columns.stage_id[rows].tolist(), log.task_columns.stage_attempt[rows].tolist(), strict=True
+    )
     return Stragglers(
         worst=tuple(
             _straggler(log, facts, row, cause)
@@ -391,7 +393,7 @@ def find_stragglers(log: EventLog, *, as_it_was: Replayed | None = None) -> Stra
 
 
 def _straggler(log: EventLog, facts: Measured, row: int, cause: str) -> run_profile.Straggler:
-    tasks = log.tasks
+    tasks = log.task_columns
     hosts = {executor.number: executor.host for executor in log.executors}
     host = hosts.get(int(tasks.executor[row]), "")
     return run_profile.Straggler(
@@ -419,7 +421,7 @@ def _by_cause(
     told = []
     for cause in sorted(set(found)):
         of_cause = names == cause
-        seconds = log.tasks.seconds.copy()
+        seconds = log.task_columns.seconds.copy()
         seconds[rows[of_cause]] = medians[rows[of_cause]]
         without = replay(log, task_seconds=seconds, plan=as_it_was.plan).seconds
         told.append(

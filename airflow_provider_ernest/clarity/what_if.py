@@ -179,9 +179,9 @@ def changed_task_seconds(
     parallelism = use.parallelism
     if change.cores is not None:
         slots = max(1, len(log.machines)) * change.cores
-        parallelism = np.minimum(use.summed(np.ones(len(log.tasks))), slots)
+        parallelism = np.minimum(use.summed(np.ones(len(log.task_columns))), slots)
     moving = _all_moving(log, capacity, change, use)
-    total: FloatColumn = np.maximum(0.0, log.tasks.seconds)
+    total: FloatColumn = np.maximum(0.0, log.task_columns.seconds)
     computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))
     sooner = computing - computing / change.cpu
     seconds = total - sooner
@@ -196,7 +196,7 @@ def _all_moving(log: EventLog, capacity: Capacity, change: Change, use: Resource
     ideal = ideal_times(log, capacity, use)
     network = _Moving(
         waited=use.parts[NETWORK],
-        byte_count=log.tasks.shuffle_remote_bytes,
+        byte_count=log.task_columns.shuffle_remote_bytes,
         needed=ideal.moved[NETWORK],
         ratio=1.0 / change.network,
         is_full=False,
@@ -205,7 +205,7 @@ def _all_moving(log: EventLog, capacity: Capacity, change: Change, use: Resource
         network,
         _Moving(
             waited=use.parts[DISK] + _waiting_for_input(log, use, ideal.moved[DISK]),
-            byte_count=disk_bytes(log.tasks),
+            byte_count=disk_bytes(log.task_columns),
             needed=ideal.moved[DISK],
             ratio=1.0 / change.disk,
             is_full=True,
@@ -218,9 +218,9 @@ def _waiting_for_input(log: EventLog, use: ResourceUse, needed: FloatColumn) -> 
 
     Spark does not measure the time of reading.
     """
-    reads = use.summed(log.tasks.input_bytes) > 0
+    reads = use.summed(log.task_columns.input_bytes) > 0
     written = use.summed(use.parts[DISK]) / use.parallelism
-    unmeasured = np.where(log.tasks.input_bytes > 0, use.parts[UNMEASURED], 0.0)
+    unmeasured = np.where(log.task_columns.input_bytes > 0, use.parts[UNMEASURED], 0.0)
     of_stage = use.summed(unmeasured) / use.parallelism
     explained = np.where(reads & np.isfinite(needed), np.maximum(0.0, needed - written), 0.0)
     share = np.divide(
@@ -348,9 +348,9 @@ def default_what_ifs(
         EventLogError: no task ended.
     """
     changes = [Change(cpu=2.0), Change(cores=2 * capacity.cores, name="twice the cores a machine")]
-    if log.tasks.shuffle_remote_bytes.any():
+    if log.task_columns.shuffle_remote_bytes.any():
         changes += [Change(network=2.0), Change(network=0.5)]
-    if disk_bytes(log.tasks).any():
+    if disk_bytes(log.task_columns).any():
         changes.append(Change(disk=2.0))
     changes += [to_machines(capacity, other, name=name) for name, other in (others or {}).items()]
     return what_ifs(log, capacity, changes, use, as_it_was=as_it_was)
@@ -386,7 +386,7 @@ class _Run:
     def _doubts_of_cores(self, change: Change) -> Iterator[str]:
         """A Python worker that waits for a service does so on any core."""
         in_python = float(self._use.parts[PYTHON_WORKER].sum())
-        if change.cpu != 1.0 and in_python >= TELLING_SHARE * float(self._log.tasks.seconds.sum()) > 0:
+        if change.cpu != 1.0 and in_python >= TELLING_SHARE * float(self._log.task_columns.seconds.sum()) > 0:
             bound = "at best" if change.cpu > 1.0 else "at worst"
             yield f"{bound}: Python workers may wait rather than compute"
 

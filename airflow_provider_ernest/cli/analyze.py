@@ -33,7 +33,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.what_if import Change
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.eventlog.tasks import TaskTable
+    from airflow_provider_ernest.eventlog.tasks import TaskColumns
     from airflow_provider_ernest.prediction.optex import JobProfile
     from airflow_provider_ernest.run_profile import Capacity, RunProfile
 
@@ -295,7 +295,7 @@ def _profile(source: str, scale: float, args: Namespace) -> RunProfile:
     if args.csv is not None:
         with progress(f"writing tables into {args.csv}"):
             write_tables(log, args.csv, force=args.force)
-    with progress(f"analysing {len(log.tasks):,} tasks of {log.application_id}"):
+    with progress(f"analysing {len(log.task_columns):,} tasks of {log.application_id}"):
         return profile_run(
             log,
             scale=scale,
@@ -469,7 +469,7 @@ def write_tables(log: EventLog, folder: str, *, force: bool) -> None:
     contents: dict[str, tuple[Sequence[str], Iterable[Sequence[Any]]]] = {
         "jobs.csv": _of_rows(JobRow, log.jobs),
         "stages.csv": _of_rows(StageRow, log.stages),
-        "tasks.csv": _of_tasks(log.tasks),
+        "tasks.csv": _of_tasks(log.task_columns),
         "executors.csv": _of_rows(ExecutorRow, log.executors),
         "sql_executions.csv": _of_rows(SqlExecutionRow, log.sql_executions),
     }
@@ -505,7 +505,7 @@ def _of_rows(form: type[Any], rows: Iterable[Any]) -> tuple[list[str], Iterator[
     return names, ([_cell(getattr(row, name)) for name in names] for row in rows)
 
 
-def _of_tasks(tasks: TaskTable) -> tuple[list[str], Iterator[list[Any]]]:
+def _of_tasks(tasks: TaskColumns) -> tuple[list[str], Iterator[list[Any]]]:
     names = [*(column.name for column in fields(tasks)), *_OF_TASKS]
     columns = [getattr(tasks, name) for name in names]
 

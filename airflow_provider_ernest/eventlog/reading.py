@@ -226,7 +226,7 @@ class Application:
             jobs=self._jobs.rows,
             stages=self._jobs.stages,
             executors=executors,
-            tasks=self._tasks.table(self._machines.numbers),
+            task_columns=self._tasks.table(self._machines.numbers),
             sql_executions=self._sql.rows(self._jobs.failed_executions),
             broadcast_bytes=self._machines.broadcast_bytes,
             storage_memory_bytes=self._cache.storage_memory_bytes,

@@ -104,7 +104,7 @@ class RunRecord:
     def metrics(self) -> RunMetrics:
         """What the model wants to know of the run, as a document: of the tasks that count."""
         log = self.log
-        tasks = log.tasks.only(log.tasks.succeeded)
+        tasks = log.task_columns.only(log.task_columns.succeeded)
         cache = log.cache
         return RunMetrics(
             tasks=len(tasks),
@@ -156,8 +156,10 @@ def _dominant_stage_tasks(log: EventLog) -> int | None:
     together = _tasks_side_by_side(log)
     if not together:
         return None
-    stages, place = np.unique(log.tasks.stage_id[log.tasks.succeeded], return_inverse=True)
-    seconds = np.bincount(place, weights=log.tasks.run_seconds[log.tasks.succeeded], minlength=len(stages))
+    stages, place = np.unique(log.task_columns.stage_id[log.task_columns.succeeded], return_inverse=True)
+    seconds = np.bincount(
+        place, weights=log.task_columns.run_seconds[log.task_columns.succeeded], minlength=len(stages)
+    )
     run_seconds = dict(zip(stages.tolist(), seconds.tolist(), strict=True))
     half = sum(run_seconds.get(stage, 0.0) for stage in together) / 2
     passed = 0.0

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airflow_provider_ernest.eventlog.tasks import TaskTable
+from airflow_provider_ernest.eventlog.tasks import TaskColumns
+from airflow_provider_ernest.exceptions import MissingResourceError
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 DRIVER = "driver"
 """Spark's id of what runs the tasks of a local master, and holds no cached data elsewhere."""
@@ -138,7 +143,7 @@ class EventLog:
         properties: Spark's properties, without those whose names tell of a secret.
         jobs: in the order in which they were submitted.
         stages: all attempts, in the order in which they were submitted.
-        tasks: all attempts that ended.
+        task_columns: of all attempts that ended; `tasks` has them as a table of pandas.
         executors: in the order in which they were added; the driver, as "driver", only where it ran the
             tasks itself (a local master).
         sql_executions: in the order in which they started.
@@ -155,7 +160,7 @@ class EventLog:
     application_id: str
     started_at: float
     ended_at: float
-    tasks: TaskTable
+    task_columns: TaskColumns
     name: str = ""
     spark: str | None = None
     master: str = ""
@@ -172,6 +177,35 @@ class EventLog:
     unknown_events: Mapping[str, int] = field(default_factory=dict)
     unreadable_lines: int = 0
     warnings: tuple[str, ...] = ()
+
+    @cached_property
+    def tasks(self) -> DataFrame:
+        """All attempts that ended as a table of pandas: `TaskColumns` with what follows of them.
+
+        The other tables are small: ``pandas.DataFrame(log.stages)`` makes one of any of them.
+
+        Raises:
+            MissingResourceError: pandas is not installed.
+        """
+        # It takes twice the memory of all else that reads a log, and longer than a small log takes to be
+        # read: whoever analyses logs in a notebook has it, and nobody else pays for it.
+        try:
+            import pandas as pd
+        except ImportError as error:
+            raise MissingResourceError(
+                "The table of tasks is one of pandas, which is not installed.",
+                remedy="Install it beside this package (pip install pandas), or use `task_columns`.",
+            ) from error
+        columns = self.task_columns
+        named = {column.name: getattr(columns, column.name) for column in fields(columns)}
+        return pd.DataFrame(
+            {
+                **named,
+                "seconds": columns.seconds,
+                "scheduler_delay_seconds": columns.scheduler_delay_seconds,
+            },
+            copy=False,
+        )
 
     @cached_property
     def machines(self) -> tuple[ExecutorRow, ...]:
@@ -197,7 +231,7 @@ class EventLog:
     @property
     def first_launch(self) -> float:
         """When the first task was launched; infinite where there is none."""
-        return float(self.tasks.launched_at.min(initial=np.inf))
+        return float(self.task_columns.launched_at.min(initial=np.inf))
 
     @cached_property
     def ready_at(self) -> float:

@@ -36,7 +36,7 @@ BoolColumn = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, kw_only=True)
-class TaskTable:
+class TaskColumns:
     """All task attempts that ended, in the order in which the log tells them; each column has shape (tasks,).
 
     Attributes:
@@ -125,13 +125,13 @@ class TaskTable:
         )
         return np.maximum(0.0, self.seconds - known)
 
-    def only(self, rows: BoolColumn | IntColumn) -> TaskTable:
+    def only(self, rows: BoolColumn | IntColumn) -> TaskColumns:
         """Some of the tasks, by a mask or by their places."""
-        return TaskTable(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
+        return TaskColumns(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
 
 
 _TYPES = {"IntColumn": ("q", np.int64), "FloatColumn": ("d", np.float64), "BoolColumn": ("?", np.bool_)}
-_COLUMNS = {column.name: _TYPES[str(column.type)] for column in fields(TaskTable)} | {
+_COLUMNS = {column.name: _TYPES[str(column.type)] for column in fields(TaskColumns)} | {
     # Of the partition: it tells which attempts did the same work, and is not kept.
     "index": _TYPES["IntColumn"]
 }
@@ -267,7 +267,7 @@ class TaskRows:
             self._parts[name].append(np.ascontiguousarray(rows[name]))
         self._rows.clear()
 
-    def table(self, executors: Mapping[str, int]) -> TaskTable:
+    def table(self, executors: Mapping[str, int]) -> TaskColumns:
         """All of them; the rows are gone afterwards.
 
         Args:
@@ -280,7 +280,7 @@ class TaskRows:
         columns["executor"] = numbers[columns["executor"]]
         columns["succeeded"] &= ~_redundant(columns, index)
         columns["succeeded"] &= ~np.isin(columns["task_id"], self._redone)
-        return TaskTable(**columns)
+        return TaskColumns(**columns)
 
 
 def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[Any, Any]) -> Any:

@@ -20,7 +20,7 @@ def read_by_ernest(path: str) -> int:
     """Into tables; returns the number of tasks."""
     from airflow_provider_ernest.eventlog.reading import read_event_log
 
-    return len(read_event_log(path).tasks)
+    return len(read_event_log(path).task_columns)
 
 
 def read_by_json(path: str) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow
-from airflow_provider_ernest.eventlog.tasks import TaskTable
+from airflow_provider_ernest.eventlog.tasks import TaskColumns
 from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.replay_prior.jobs import Growth, Job, Step
 
@@ -72,7 +72,7 @@ def run(job: Job, *, machines: int, scale: float, generator: np.random.Generator
         application_id=f"app-{machines}-{scale:g}",
         started_at=START - STARTUP_SECONDS,
         ended_at=START + tables.now,
-        tasks=_task_table(tables.rows),
+        task_columns=_task_table(tables.rows),
         jobs=tuple(tables.jobs),
         stages=tuple(tables.stages),
         executors=tuple(executors),
@@ -197,10 +197,10 @@ _KINDS = {"IntColumn": np.int64, "FloatColumn": np.float64, "BoolColumn": np.boo
 _TRUE = ("succeeded", "is_local")
 
 
-def _task_table(rows: list[dict[str, float]]) -> TaskTable:
+def _task_table(rows: list[dict[str, float]]) -> TaskColumns:
     columns: dict[str, NDArray[Any]] = {}
-    for column in fields(TaskTable):
+    for column in fields(TaskColumns):
         missing = float("nan") if column.name == "python_seconds" else column.name in _TRUE
         values = [row.get(column.name, missing) for row in rows]
         columns[column.name] = np.array(values, dtype=_KINDS[str(column.type)])
-    return TaskTable(**columns)
+    return TaskColumns(**columns)

@@ -40,7 +40,7 @@ Run = Callable[..., RunProfile]
 
 def require_cpu(log: EventLog, *, share: float) -> None:
     """Skip where others had so much of this machine's CPU that tasks waited for it most of their time."""
-    got = float(np.median(log.tasks.cpu_seconds / np.maximum(log.tasks.run_seconds, 1e-3)))
+    got = float(np.median(log.task_columns.cpu_seconds / np.maximum(log.task_columns.run_seconds, 1e-3)))
     if got < share / 2:
         pytest.skip(f"needs a machine that is not busy: tasks got {got:.2f} of {share} cores")
 

@@ -18,7 +18,7 @@ def a_run(name, *, machines=4, scale=0.02, seed=0):
 @pytest.mark.parametrize("name", JOBS)
 def test_a_run_keeps_to_its_slots_and_its_stages_to_their_order(name):
     log = a_run(name)
-    tasks = log.tasks
+    tasks = log.task_columns
     moments = tasks.launched_at + 1e-9
     at_once = [((tasks.launched_at <= at) & (tasks.finished_at > at)).sum() for at in moments]
     assert max(at_once) <= 4 * CORES

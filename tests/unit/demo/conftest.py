@@ -60,7 +60,7 @@ def outcome():
                 started_at=100.0,
                 ended_at=100.0 + 1.25 * seconds(3, 1.0),
                 executors=tuple(executors),
-                tasks=task_table(),
+                task_columns=task_table(),
             )
         ),
         bottlenecks=bottleneck_report(),

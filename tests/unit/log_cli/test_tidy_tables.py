@@ -19,13 +19,13 @@ def test_all_tables_of_a_real_run(analyze: Analyze, tmp_path: Path):
     assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
     log = read_event_log(LOG)
     tasks = pd.read_csv(folder / "tasks.csv")
-    assert len(tasks) == len(log.tasks)
-    assert tasks["seconds"].sum() == pytest.approx(log.tasks.seconds.sum(), abs=1e-3)
+    assert len(tasks) == len(log.task_columns)
+    assert tasks["seconds"].sum() == pytest.approx(log.task_columns.seconds.sum(), abs=1e-3)
     assert tasks["scheduler_delay_seconds"].sum() == pytest.approx(
-        log.tasks.scheduler_delay_seconds.sum(), abs=1e-3
+        log.task_columns.scheduler_delay_seconds.sum(), abs=1e-3
     )
-    assert tasks["succeeded"].tolist() == log.tasks.succeeded.tolist()
-    assert tasks["launched_at"].tolist() == pytest.approx(log.tasks.launched_at.tolist())
+    assert tasks["succeeded"].tolist() == log.task_columns.succeeded.tolist()
+    assert tasks["launched_at"].tolist() == pytest.approx(log.task_columns.launched_at.tolist())
     stages = pd.read_csv(folder / "stages.csv")
     assert stages["name"].tolist() == [stage.name for stage in log.stages]
     assert pd.read_csv(folder / "executors.csv")["host"].tolist() == [each.host for each in log.executors]

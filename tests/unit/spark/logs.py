@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow, JobRow, StageRow
-from airflow_provider_ernest.eventlog.tasks import TaskTable
+from airflow_provider_ernest.eventlog.tasks import TaskColumns
 
 START = 1_700_000_000.0
 """When all machines are there; the times that tests give count from it."""
@@ -20,7 +20,7 @@ _TRUE_BY_DEFAULT = ("succeeded", "is_local")
 def task(stage: int = 0, launched: float = 0.0, seconds: float = 1.0, **columns: Any) -> dict[str, Any]:
     """A row of the table of tasks; what is not told of its seconds it ran on its CPU.
 
-    `columns` are those of `TaskTable`; times in them that count from the epoch do not belong there.
+    `columns` are those of `TaskColumns`; times in them that count from the epoch do not belong there.
     """
     overhead = sum(
         columns.get(name, 0.0)
@@ -40,15 +40,15 @@ def task(stage: int = 0, launched: float = 0.0, seconds: float = 1.0, **columns:
     }
 
 
-def task_table(rows: Iterable[dict[str, Any]] = ()) -> TaskTable:
+def task_table(rows: Iterable[dict[str, Any]] = ()) -> TaskColumns:
     """The rows as columns; task numbers ascend where they are not told."""
     numbered = [{"task_id": number, **row} for number, row in enumerate(rows)]
     columns = {}
-    for field in fields(TaskTable):
+    for field in fields(TaskColumns):
         absent = field.name in _TRUE_BY_DEFAULT
         values = [row.get(field.name, absent) for row in numbered]
         columns[field.name] = np.array(values, dtype=_kind(field.type))
-    return TaskTable(**columns)
+    return TaskColumns(**columns)
 
 
 def _kind(annotation: Any) -> type:
@@ -141,14 +141,14 @@ def event_log(
     return EventLog(
         **{"application_id": "app-1", "started_at": START - 5.0, **parts},
         ended_at=last if ended is None else START + ended,
-        tasks=tasks,
+        task_columns=tasks,
         jobs=jobs,
         stages=stages,
         executors=tuple(executors),
     )
 
 
-def _stages_of(tasks: TaskTable) -> list[StageRow]:
+def _stages_of(tasks: TaskColumns) -> list[StageRow]:
     made = []
     for stage_id, attempt in sorted(set(zip(tasks.stage_id, tasks.stage_attempt, strict=True))):
         rows = (tasks.stage_id == stage_id) & (tasks.stage_attempt == attempt)
@@ -164,7 +164,7 @@ def _stages_of(tasks: TaskTable) -> list[StageRow]:
     return made
 
 
-def _job_of(stages: tuple[StageRow, ...], tasks: TaskTable) -> JobRow:
+def _job_of(stages: tuple[StageRow, ...], tasks: TaskColumns) -> JobRow:
     first = min((row.submitted_at for row in stages if row.submitted_at is not None), default=START)
     last = max((row.completed_at for row in stages if row.completed_at is not None), default=START)
     numbers = sorted({row.stage_id for row in stages})

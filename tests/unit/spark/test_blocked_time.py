@@ -170,7 +170,7 @@ def test_an_anomaly_of_scheduling_is_no_loss():
         job(1, submitted=2.0, completed=12.0, stages=[2]),
     ]
     log = event_log(rows, executors=[executor(0), executor(1)], stages=stages, jobs=jobs)
-    sooner = replay(log, task_seconds=log.tasks.seconds - log.tasks.fetch_wait_seconds)
+    sooner = replay(log, task_seconds=log.task_columns.seconds - log.task_columns.fetch_wait_seconds)
     assert sooner.seconds == pytest.approx(15.0)
     network = next(limit for limit in limits_of(log) if limit.resource == NETWORK)
     assert network.seconds_without == pytest.approx(12.0)

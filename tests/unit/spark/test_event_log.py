@@ -34,8 +34,12 @@ def test_a_task_without_metrics_counts_with_zeros(tmp_path: Path):
     """So Spark tells of tasks whose executor was lost."""
     log = read_event_log(write(tmp_path / "app-1", started(), task(1, reason="ExecutorLostFailure"), ended()))
 
-    assert (log.tasks.seconds, log.tasks.run_seconds, log.tasks.succeeded) == ([2.0], [0.0], [False])
-    assert np.isnan(log.tasks.python_seconds).all()
+    assert (log.task_columns.seconds, log.task_columns.run_seconds, log.task_columns.succeeded) == (
+        [2.0],
+        [0.0],
+        [False],
+    )
+    assert np.isnan(log.task_columns.python_seconds).all()
 
 
 def test_units_are_seconds_and_bytes(tmp_path: Path):
@@ -64,7 +68,9 @@ def test_units_are_seconds_and_bytes(tmp_path: Path):
         "Output Metrics": {"Bytes Written": 13, "Records Written": 14},
     }
     fetched = {"Getting Result Time": 111_900, "Locality": "NODE_LOCAL"}
-    tasks = read_event_log(write(tmp_path / "app-1", started(), task(1, metrics=metrics, **fetched))).tasks
+    tasks = read_event_log(
+        write(tmp_path / "app-1", started(), task(1, metrics=metrics, **fetched))
+    ).task_columns
 
     assert {name: getattr(tasks, name)[0] for name in tasks.__dataclass_fields__} | {"python_seconds": 0} == {
         "task_id": 1,
@@ -112,15 +118,20 @@ def test_python_operators_side_by_side_take_no_longer_than_their_task(tmp_path: 
         task(3, metrics={"Executor Run Time": 1000}),
     )
 
-    assert read_event_log(log).tasks.python_seconds[:2].tolist() == [1.8, 1.0]
-    assert np.isnan(read_event_log(log).tasks.python_seconds[2])
+    assert read_event_log(log).task_columns.python_seconds[:2].tolist() == [1.8, 1.0]
+    assert np.isnan(read_event_log(log).task_columns.python_seconds[2])
 
 
 def test_a_log_that_was_cut_off_ends_with_the_last_that_it_tells(tmp_path: Path):
     cut = line(task(2, until=999_000))[:-40]
     log = read_event_log(write(tmp_path / "app-1", started(), executor(0), task(1, until=130_000), cut))
 
-    assert (log.is_complete, log.ended_at, len(log.tasks), log.unreadable_lines) == (False, 130.0, 1, 1)
+    assert (log.is_complete, log.ended_at, len(log.task_columns), log.unreadable_lines) == (
+        False,
+        130.0,
+        1,
+        1,
+    )
     assert any("application's end" in warning for warning in log.warnings)
 
 
@@ -150,7 +161,7 @@ def test_what_is_malformed_is_counted_and_spoils_nothing(malformed: bytes, tmp_p
     query = {"Event": f"{SQL}SQLExecutionStart", "executionId": 0, "time": 105_000}
     log = read_event_log(write(tmp_path / "app-1", started(), query, malformed, task(7), ended()))
 
-    assert (log.tasks.task_id.tolist(), log.is_complete) == ([7], True)
+    assert (log.task_columns.task_id.tolist(), log.is_complete) == ([7], True)
     assert log.unreadable_lines + sum(log.unknown_events.values()) == 1
 
 
@@ -167,7 +178,7 @@ def test_json_written_in_another_way_is_read_all_the_same(tmp_path: Path):
     other = json.dumps({**started(), "A": 1}, sort_keys=True).encode() + b"\n"
     log = read_event_log(write(tmp_path / "app-1", other, json.dumps(task(1)).encode() + b"\r\n", ended()))
 
-    assert (log.application_id, len(log.tasks)) == ("app-1", 1)
+    assert (log.application_id, len(log.task_columns)) == ("app-1", 1)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello\n", b"\x89PNG\r\n\x1a\n" + bytes(5000), line(task(1))])
@@ -184,7 +195,7 @@ def test_lines_that_are_too_long_are_passed_over_and_told(tmp_path: Path, monkey
     plan = {"Event": f"{SQL}SQLExecutionStart", "executionId": 0, "time": 1, "description": "x" * (3 << 20)}
     log = read_event_log(write(tmp_path / "app-1", started(), plan, task(1), ended()))
 
-    assert (len(log.tasks), log.sql_executions) == (1, ())
+    assert (len(log.task_columns), log.sql_executions) == (1, ())
     assert any("length" in warning for warning in log.warnings)
 
 
@@ -202,14 +213,14 @@ def test_a_bomb_takes_little_memory(tmp_path: Path):
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
-    assert (len(log.tasks), log.is_complete) == (1, True)
+    assert (len(log.task_columns), log.is_complete) == (1, True)
     assert peak < 80 << 20
 
 
 def test_more_tasks_than_allowed_are_refused(tmp_path: Path):
     path = write(tmp_path / "app-1", started(), *(task(number) for number in range(6)), ended())
 
-    assert len(read_event_log(path, most_tasks=6).tasks) == 6
+    assert len(read_event_log(path, most_tasks=6).task_columns) == 6
     with pytest.raises(EventLogError, match="more than 5 tasks"):
         read_event_log(path, most_tasks=5)
 
@@ -223,8 +234,8 @@ def test_many_tasks_keep_their_order(tmp_path: Path):
         file.write(line(executor(2)))
     log = read_event_log(path)
 
-    assert (log.tasks.task_id == np.arange(40_000)).all()
-    assert (log.tasks.executor == np.where(np.arange(40_000) % 3 == 2, 0, -1)).all()
+    assert (log.task_columns.task_id == np.arange(40_000)).all()
+    assert (log.task_columns.executor == np.where(np.arange(40_000) % 3 == 2, 0, -1)).all()
 
 
 def test_of_two_copies_that_succeeded_the_first_counts(tmp_path: Path):
@@ -232,8 +243,8 @@ def test_of_two_copies_that_succeeded_the_first_counts(tmp_path: Path):
     other_stage = task(3, stage=1, until=118_000, Index=4)
     log = read_event_log(write(tmp_path / "app-1", started(), copy, slow, other_stage, ended()))
 
-    assert log.tasks.succeeded.tolist() == [True, False, True]
-    assert log.tasks.speculative.tolist() == [True, False, False]
+    assert log.task_columns.succeeded.tolist() == [True, False, True]
+    assert log.task_columns.speculative.tolist() == [True, False, False]
 
 
 def test_a_task_whose_output_was_lost_does_not_count_and_is_told_once(tmp_path: Path):
@@ -243,8 +254,8 @@ def test_a_task_whose_output_was_lost_does_not_count_and_is_told_once(tmp_path: 
         write(tmp_path / "app-1", started(), task(1), task(2), lost, task(3, Index=1), ended())
     )
 
-    assert log.tasks.task_id.tolist() == [1, 2, 3]
-    assert log.tasks.succeeded.tolist() == [False, True, True]
+    assert log.task_columns.task_id.tolist() == [1, 2, 3]
+    assert log.task_columns.succeeded.tolist() == [False, True, True]
 
 
 def test_executors_keep_their_number_and_tell_of_their_end(tmp_path: Path):
@@ -266,7 +277,7 @@ def test_executors_keep_their_number_and_tell_of_their_end(tmp_path: Path):
     first, second = log.executors
     assert (first.removed_at, first.removed_because, second.removed_at) == (115.0, "worker lost", None)
     assert [first.worker, second.worker] == ["10.0.0.1", "10.0.0.2"]
-    assert log.tasks.executor.tolist() == [second.number, -1]
+    assert log.task_columns.executor.tolist() == [second.number, -1]
 
 
 def test_a_stage_belongs_to_the_job_that_ran_it(tmp_path: Path):
@@ -350,7 +361,7 @@ def test_a_job_inside_its_driver_is_told(tmp_path: Path):
     driver = {**executor(0), "Executor ID": "driver"}
     log = read_event_log(write(tmp_path / "app-1", started(), driver, task(1, executor="driver"), ended()))
 
-    assert log.tasks.executor.tolist() == [0]
+    assert log.task_columns.executor.tolist() == [0]
     assert any("inside its driver" in warning for warning in log.warnings)
 
 

@@ -139,7 +139,7 @@ def test_a_line_of_very_many_values_is_passed_over(values: bytes, tmp_path: Path
     """Decoded, it would take up to seventy times its length."""
     log = read_within(write(tmp_path / "app-1", started(), values, task(1), ended()), 16 * MEBIBYTE)
 
-    assert (len(log.tasks), log.jobs, log.stages, log.sql_executions) == (1, (), (), ())
+    assert (len(log.task_columns), log.jobs, log.stages, log.sql_executions) == (1, (), (), ())
     assert any("length" in warning for warning in log.warnings)
 
 
@@ -175,7 +175,7 @@ def test_a_file_that_unpacks_to_very_much_is_not_read_to_its_end(
 
     log = read_event_log(path)
 
-    assert len(log.tasks) == 0
+    assert len(log.task_columns) == 0
     assert any("unpacks to more than 2,000 times its length" in warning for warning in log.warnings)
 
 
@@ -255,7 +255,7 @@ def test_numbers_that_no_spark_writes_spoil_nothing_else(odd: str, huge: str, tm
 
     assert (log.started_at, log.ended_at) == (100.0, 160.0)
     assert (log.slots, run.run_seconds(1)) == (2, 59.0)
-    assert 1 in log.tasks.task_id
+    assert 1 in log.task_columns.task_id
     assert run.metrics().to_dict()
     assert json.dumps([job.job_id for job in log.jobs])
 

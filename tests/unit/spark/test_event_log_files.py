@@ -44,7 +44,7 @@ def file_of(folder: Path, number: int) -> Path:
 def test_files_are_read_in_the_order_of_their_numbers(rolled: Path):
     log = read_event_log(rolled)
 
-    assert log.tasks.task_id.tolist() == list(range(2, 26))
+    assert log.task_columns.task_id.tolist() == list(range(2, 26))
     assert (log.application_id, log.is_complete, log.warnings) == (APPLICATION, True, ())
 
 
@@ -53,7 +53,7 @@ def test_a_missing_file_is_told(rolled: Path):
     file_of(rolled, 9).unlink()
     log = read_event_log(rolled)
 
-    assert len(log.tasks) == 20
+    assert len(log.task_columns) == 20
     assert "Of its files, those of number 5, 9 are missing." in log.warnings
 
 
@@ -66,7 +66,7 @@ def test_a_name_may_tell_of_any_number(rolled: Path):
     peak_bytes = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
 
-    assert log.tasks.task_id[-1] == 100
+    assert log.task_columns.task_id[-1] == 100
     assert "Of its files, those of number 5, 13, 14, 15, 16 and more are missing." in log.warnings
     assert peak_bytes < 20 << 20
 
@@ -102,7 +102,7 @@ def test_the_files_of_databricks_are_one_log(given: str, tmp_path: Path):
         return
     log = read_event_log(folder)
 
-    assert log.tasks.task_id.tolist() == ([1, 2, 3, 4] if parts else [4])
+    assert log.task_columns.task_id.tolist() == ([1, 2, 3, 4] if parts else [4])
     assert (log.application_id, log.is_complete, log.warnings) == ("app-1", True, ())
 
 
@@ -119,11 +119,11 @@ def test_a_compact_file_stands_for_those_before_and_its_own(rolled: Path):
     write(compact, started(), task(100))
     log = read_event_log(rolled)
 
-    assert log.tasks.task_id.tolist() == [100, *range(14, 26)]
+    assert log.task_columns.task_id.tolist() == [100, *range(14, 26)]
     assert any("compacted" in warning for warning in log.warnings)
     for number in range(1, 7):
         file_of(rolled, number).unlink()
-    assert read_event_log(rolled).tasks.task_id.tolist() == log.tasks.task_id.tolist()
+    assert read_event_log(rolled).task_columns.task_id.tolist() == log.task_columns.task_id.tolist()
 
 
 def test_a_line_that_was_cut_off_does_not_spoil_the_next_file(rolled: Path):
@@ -131,12 +131,12 @@ def test_a_line_that_was_cut_off_does_not_spoil_the_next_file(rolled: Path):
     file_of(rolled, 3).write_bytes(text[:-30])
     log = read_event_log(rolled)
 
-    assert log.tasks.task_id.tolist() == [*range(2, 7), *range(8, 26)]
+    assert log.task_columns.task_id.tolist() == [*range(2, 7), *range(8, 26)]
     assert log.unreadable_lines == 1
 
 
 def test_a_folder_that_holds_one_log_is_as_good_as_the_log(rolled: Path, tmp_path: Path):
-    assert len(read_event_log(tmp_path).tasks) == 24
+    assert len(read_event_log(tmp_path).task_columns) == 24
 
     write(tmp_path / "app-2", started(), ended())
     with pytest.raises(EventLogError, match=r"holds 2 event logs: app-2, eventlog_v2_.*Give that of one"):
@@ -183,13 +183,13 @@ def bucket(rolled: Path, tmp_path: Path) -> Iterator[UPath]:
 
 
 def test_any_path_will_do(bucket: UPath, rolled: Path):
-    assert len(read_event_log(bucket / "app-2.zstd").tasks) == 28
-    assert len(read_event_log(bucket / rolled.name).tasks) == 24
+    assert len(read_event_log(bucket / "app-2.zstd").task_columns) == 28
+    assert len(read_event_log(bucket / rolled.name).task_columns) == 24
 
 
 def test_addresses_are_opened_by_fsspec(bucket: UPath, rolled: Path):
-    assert len(read_event_log(f"{bucket}/app-2.zstd").tasks) == 28
-    assert len(read_event_log(f"{bucket}/{rolled.name}/").tasks) == 24
+    assert len(read_event_log(f"{bucket}/app-2.zstd").task_columns) == 28
+    assert len(read_event_log(f"{bucket}/{rolled.name}/").task_columns) == 24
     with pytest.raises(EventLogError, match="absent"):
         read_event_log(f"{bucket}/absent")
 
@@ -197,8 +197,8 @@ def test_addresses_are_opened_by_fsspec(bucket: UPath, rolled: Path):
 def test_airflows_paths_are_read(rolled: Path):
     sdk = pytest.importorskip("airflow.sdk")
 
-    assert len(read_event_log(sdk.ObjectStoragePath(f"file://{REAL}/spark-3.5.5.zstd")).tasks) == 28
-    assert len(read_event_log(sdk.ObjectStoragePath(f"file://{rolled}")).tasks) == 24
+    assert len(read_event_log(sdk.ObjectStoragePath(f"file://{REAL}/spark-3.5.5.zstd")).task_columns) == 28
+    assert len(read_event_log(sdk.ObjectStoragePath(f"file://{rolled}")).task_columns) == 24
 
 
 def test_a_scheme_that_nothing_reads_is_told():
@@ -227,8 +227,8 @@ def s3(monkeypatch: pytest.MonkeyPatch, rolled: Path) -> Iterator[Any]:
 
 
 def test_s3_is_read_without_s3fs(s3: Any, rolled: Path):
-    assert len(read_event_log("s3://acme-bucket/spark/app-2.lz4").tasks) == 28
-    assert len(read_event_log(f"s3a://acme-bucket/spark/{rolled.name}/").tasks) == 24
+    assert len(read_event_log("s3://acme-bucket/spark/app-2.lz4").task_columns) == 28
+    assert len(read_event_log(f"s3a://acme-bucket/spark/{rolled.name}/").task_columns) == 24
     with pytest.raises(EventLogError, match=r"s3://acme-bucket/spark/absent: there is no such object"):
         read_event_log("s3://acme-bucket/spark/absent")
     with pytest.raises(EventLogError, match="holds 2 event logs"):
@@ -245,7 +245,7 @@ def test_s3_is_read_by_the_connection_that_is_named(s3: Any, monkeypatch: pytest
 
     monkeypatch.setattr(hook, "get_conn", connection)
 
-    assert len(read_event_log("s3://my_aws@acme-bucket/spark/app-2.lz4").tasks) == 28
+    assert len(read_event_log("s3://my_aws@acme-bucket/spark/app-2.lz4").task_columns) == 28
     assert asked == ["my_aws"]
     found = next(
         place for place in place_of("s3://my_aws@acme-bucket/spark").iterdir() if "app" in place.name
@@ -320,4 +320,4 @@ def test_codecs_may_change_from_file_to_file(tmp_path: Path):
     shutil.copy(REAL / "spark-3.5.5.snappy", folder / "events_1_app-1.snappy")
     (folder / "events_2_app-1").write_bytes(real_text())
 
-    assert len(read_event_log(folder).tasks) == 56
+    assert len(read_event_log(folder).task_columns) == 56

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from airflow_provider_ernest.eventlog.files import open_lines
@@ -35,21 +38,21 @@ def test_every_supported_version_is_read_whole(log: EventLog):
     assert re.fullmatch(r"app-\d{14}-0000", log.application_id)
     assert (log.is_complete, log.warnings, log.unreadable_lines, log.unknown_events) == (True, (), 0, {})
     assert log.master == "local-cluster[2,1,1024]"
-    assert log.started_at < log.ready_at < log.tasks.launched_at.min()
-    assert log.tasks.finished_at.max() <= log.ended_at
+    assert log.started_at < log.ready_at < log.task_columns.launched_at.min()
+    assert log.task_columns.finished_at.max() <= log.ended_at
 
 
 def test_its_machines_are_told_apart(log: EventLog):
     """Both workers are on one host; each has its port."""
     assert [executor.cores for executor in log.machines] == [1, 1]
     assert len({executor.worker for executor in log.machines}) == 2
-    assert set(np.unique(log.tasks.executor)) == {0, 1}
+    assert set(np.unique(log.task_columns.executor)) == {0, 1}
     assert log.slots == 2
 
 
 def test_a_task_that_failed_is_kept_as_such(log: EventLog):
     """Four attempts of one task of the last job, until Spark gave up."""
-    failed = log.tasks.only(~log.tasks.succeeded)
+    failed = log.task_columns.only(~log.task_columns.succeeded)
     assert sorted(failed.attempt.tolist())[:4] == [0, 1, 2, 3]
     assert len(set(failed.stage_id.tolist())) == 1
     assert [job.succeeded for job in log.jobs].count(False) == 1
@@ -64,7 +67,7 @@ def test_each_stage_belongs_to_a_job_and_names_its_parents(log: EventLog):
         assert stage.stage_id in jobs[stage.job_id].stage_ids
         assert stage.submitted_at is not None
         assert stage.completed_at is not None
-        assert stage.tasks == (log.tasks.stage_id == stage.stage_id).sum() or stage.failure
+        assert stage.tasks == (log.task_columns.stage_id == stage.stage_id).sum() or stage.failure
     assert any(stage.parents for stage in log.stages)
     assert {"reduceByKey", "WholeStageCodegen (1)"} <= {
         scope for stage in log.stages for scope in stage.scopes
@@ -86,7 +89,7 @@ def test_its_queries_are_told_with_the_time_of_their_broadcasts(log: EventLog):
 
 
 def test_what_was_shuffled_was_written_before(log: EventLog):
-    tasks = log.tasks
+    tasks = log.task_columns
     read = tasks.shuffle_remote_bytes.sum() + tasks.shuffle_local_bytes.sum()
     assert 0 < read <= tasks.shuffle_written_bytes.sum()
     assert 0 < tasks.cpu_seconds.sum() < tasks.run_seconds.sum()
@@ -103,7 +106,7 @@ def test_the_name_need_not_tell_the_codec(codec: str, tmp_path: Path):
     anonymous = tmp_path / "app-1"
     anonymous.write_bytes((REAL / f"spark-3.5.5.{codec}").read_bytes())
 
-    assert len(read_event_log(anonymous).tasks) == 28
+    assert len(read_event_log(anonymous).task_columns) == 28
 
 
 @pytest.mark.parametrize("codec", CODECS)
@@ -114,9 +117,9 @@ def test_what_came_before_the_damage_is_kept(codec: str, tmp_path: Path):
     cut.write_bytes(whole[: len(whole) * 3 // 4])
 
     log = read_event_log(cut)
-    assert 0 < len(log.tasks) < 28
+    assert 0 < len(log.task_columns) < 28
     assert not log.is_complete
-    assert log.ended_at >= log.tasks.finished_at.max()
+    assert log.ended_at >= log.task_columns.finished_at.max()
     assert log.warnings
 
 
@@ -136,11 +139,11 @@ def test_damage_in_the_middle_is_told(codec: str, tmp_path: Path):
 def test_the_time_in_python_workers_is_read_where_spark_tells_it():
     """The time to start and initialise them is part of the time to run them, so it is not added."""
     log = read_event_log(REAL / "spark-4.0.1-python.zstd")
-    in_python = log.tasks.python_seconds
+    in_python = log.task_columns.python_seconds
     told = ~np.isnan(in_python)
     assert told.any()
     assert (in_python[told] > 0).any()
-    assert (in_python[told] <= log.tasks.seconds[told]).all()
+    assert (in_python[told] <= log.task_columns.seconds[told]).all()
     assert np.isnan(in_python[~told]).any(), "the tasks of the plain data set have no such metric"
 
 
@@ -159,5 +162,34 @@ def test_the_logs_tell_nothing_of_the_machine_that_they_were_made_on():
 
 
 def test_all_columns_are_as_long_as_the_table(log: EventLog):
-    for column in fields(log.tasks):
-        assert getattr(log.tasks, column.name).shape == (len(log.tasks),)
+    for column in fields(log.task_columns):
+        assert getattr(log.task_columns, column.name).shape == (len(log.task_columns),)
+
+
+def test_tasks_are_a_table_of_pandas(log: EventLog):
+    by_stage = log.tasks[log.tasks.succeeded].groupby("stage_id").seconds.sum()
+    assert set(by_stage.index) <= {stage.stage_id for stage in log.stages}
+    columns = log.task_columns
+    assert by_stage.sum() == pytest.approx(columns.seconds[columns.succeeded].sum())
+    assert np.shares_memory(log.tasks.run_seconds.to_numpy(), columns.run_seconds)
+    stages = pd.DataFrame(log.stages)
+    assert stages.name.tolist() == [stage.name for stage in log.stages]
+
+
+def test_only_who_asks_for_that_table_needs_pandas(tmp_path: Path):
+    path = next(REAL.glob("spark-3*"))
+    code = (
+        "import sys\n"
+        "sys.modules['pandas'] = None\n"
+        "from airflow_provider_ernest.clarity.profile import profile_run\n"
+        "from airflow_provider_ernest.eventlog.reading import read_event_log\n"
+        "from airflow_provider_ernest.exceptions import MissingResourceError\n"
+        f"log = read_event_log({str(path)!r})\n"
+        "assert not [each for each in profile_run(log).warnings if 'is not known' in each]\n"
+        "try:\n"
+        "    log.tasks\n"
+        "except MissingResourceError as error:\n"
+        "    print(error)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install pandas" in ran.stdout

@@ -149,7 +149,7 @@ def test_no_stage_needs_more_cpu_than_it_took(seed):
     """Its slots can do no more than compute from its beginning to its end."""
     log = random_log(seed)
     capacity = stated_capacity(log, network=0.1, disk=0.1)
-    tasks = log.tasks
+    tasks = log.task_columns
 
     for (stage_id, _), ideal in ideal_seconds(log, capacity).items():
         own = tasks.stage_id == stage_id

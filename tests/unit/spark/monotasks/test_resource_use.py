@@ -120,7 +120,7 @@ def test_what_is_spilled_is_written_and_read_again():
         ]
     )
 
-    assert disk_bytes(log.tasks).tolist() == [211_111]
+    assert disk_bytes(log.task_columns).tolist() == [211_111]
 
 
 def test_a_run_without_tasks_uses_nothing():
@@ -138,4 +138,4 @@ def test_the_parts_are_not_negative_and_add_up_to_the_tasks(seed):
 
     assert set(parts) == set(PARTS)
     assert min(float(seconds.min()) for seconds in parts.values()) >= 0.0
-    np.testing.assert_allclose(sum(parts.values()), log.tasks.seconds, atol=1e-9)
+    np.testing.assert_allclose(sum(parts.values()), log.task_columns.seconds, atol=1e-9)

@@ -203,7 +203,7 @@ def test_tasks_that_fetch_more_wait_more_for_a_slower_network():
     log = event_log(rows, executors=[executor(0), executor(1)])
     capacity = stated_capacity(log, network=1.0)
 
-    more = changed_task_seconds(log, capacity, Change(network=0.25)) - log.tasks.seconds
+    more = changed_task_seconds(log, capacity, Change(network=0.25)) - log.task_columns.seconds
 
     # 16 GB-seconds of each machine instead of the 8 that computing hides.
     assert more.tolist() == pytest.approx([6.0, 2.0])
@@ -264,7 +264,9 @@ def test_nothing_changed_takes_as_long(seed):
     log = random_log(seed)
     for capacity in (achieved_capacity(log), stated_capacity(log, network=0.05, disk=0.05)):
         np.testing.assert_allclose(
-            changed_task_seconds(log, capacity, Change()), np.maximum(0.0, log.tasks.seconds), atol=1e-9
+            changed_task_seconds(log, capacity, Change()),
+            np.maximum(0.0, log.task_columns.seconds),
+            atol=1e-9,
         )
         assert what_if(log, capacity, Change()).change_percent == pytest.approx(0.0)
 

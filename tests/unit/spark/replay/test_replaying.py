@@ -77,7 +77,7 @@ def test_shorter_tasks_never_make_a_single_stage_longer():
     log = run([SimulatedJob(0.0, [SimulatedStage(seconds)])], machines=4)
     whole = replay(log).seconds
     for _ in range(20):
-        assert replay(log, task_seconds=log.tasks.seconds * generator.random(40)).seconds <= whole
+        assert replay(log, task_seconds=log.task_columns.seconds * generator.random(40)).seconds <= whole
 
 
 def test_what_the_driver_takes_between_jobs_and_at_the_end_is_kept():
@@ -89,7 +89,7 @@ def test_what_the_driver_takes_between_jobs_and_at_the_end_is_kept():
     as_it_was = replay(log)
     assert as_it_was.seconds == pytest.approx(2.0 + 1.0 + 3.0 + 4.0 + 1.0 + 0.5, abs=1e-4)
     assert as_it_was.driver_seconds == pytest.approx(5.5, abs=1e-4)
-    halved = replay(log, task_seconds=log.tasks.seconds / 2)
+    halved = replay(log, task_seconds=log.task_columns.seconds / 2)
     assert halved.seconds == pytest.approx(5.5 + 3.0, abs=1e-4)
     assert halved.stages[2, 0].began_seconds == pytest.approx(2.0 + 0.5 + 3.0 + 2.0, abs=1e-4)
 
@@ -232,7 +232,7 @@ def test_a_copy_that_won_begins_when_the_first_is_late():
     log = event_log(rows, executors=two_slots())
     assert replay(log).seconds == pytest.approx(5.0)
     # All tasks in half the time: so it shows in half the time that one hangs.
-    assert replay(log, task_seconds=log.tasks.seconds / 2).seconds == pytest.approx(2.5)
+    assert replay(log, task_seconds=log.task_columns.seconds / 2).seconds == pytest.approx(2.5)
 
 
 def test_a_stage_that_failed_is_followed_by_its_next_attempt():
