@@ -26,7 +26,8 @@ from airflow_provider_ernest.store.catalogue import MARK, PRODUCTION_RUN, Catalo
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import model_page
 from airflow_provider_ernest.views.models import list_models
-from airflow_provider_ernest.views.prediction import PredictionRequest, prediction
+from airflow_provider_ernest.views.prediction import prediction
+from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import JsonAnswer
 from tests.browser.cheap_models import add_cheap_models
 from tests.browser.synthetic_jobs import PARTITIONS, R3_XLARGE, SyntheticJob
@@ -194,7 +195,7 @@ def _seconds(action: Callable[[], object]) -> float:
     return min(times)
 
 
-def _answer(answer: dict[str, Any]) -> bytes:
+def _answer(answer: object) -> bytes:
     return bytes(JsonAnswer(answer).body)
 
 

@@ -210,7 +210,3 @@ def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:
         column(machines=machine_column, scale=times * scale_column) for times in OTHER_AMOUNTS_OF_DATA
     )
     return not all(np.allclose(here, there, rtol=1e-9, atol=0.0, equal_nan=True) for there in elsewhere)
-
-
-# ---------------------------------------------------------------------------
-# What the sample runs of a model cost.

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from dataclasses import dataclass, field
 
-import msgspec
-
-from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, BottleneckReport, Model, ProfileRecord
+from airflow_provider_ernest.documents import (
+    PRODUCTION,
+    SAMPLE,
+    BottleneckReport,
+    Model,
+    Origin,
+    ProfileRecord,
+)
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.run_profile import RunProfile, StageProfile
+from airflow_provider_ernest.run_profile import (
+    Advice,
+    Capacity,
+    PhaseSeconds,
+    ReplayedSize,
+    ResourceLimit,
+    Straggler,
+    StragglerCause,
+    WhatIf,
+)
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import (
@@ -23,60 +37,106 @@ from airflow_provider_ernest.views.loaded import (
     visible_records,
 )
 from airflow_provider_ernest.views.sample_runs import ApplicationLink
+from airflow_provider_ernest.views.view import view_of
 
 # ---------------------------------------------------------------------------
 # A run and where its time went, as the page of a model shows it.
 
 
-ExplainedRun: TypeAlias = dict[str, Any]
-
 MOST_STRAGGLERS = 50
 """So many of the worst are told one by one."""
 
-OF_THE_RUN = (
-    "event_log",
-    "spark",
-    "slots",
-    "iterations",
-    "seconds",
-    "startup_seconds",
-    "driver_seconds",
-    "tasks",
-    "failed_tasks",
-    "replayed_seconds",
-    "replay_error_percent",
-    "unmeasured_seconds",
-    "phases",
-    "stages_left_out",
-    "left_out_seconds",
-    "capacity",
-)
-"""What only the profile of a run tells of it, and nothing else stands for."""
+
+@dataclass(frozen=True, kw_only=True)
+class RunStage:
+    """A stage of a run.
+
+    Attributes:
+        blocked_seconds: that tasks waited, by what for, summed over tasks.
+        unmeasured_seconds: on what Spark does not measure, summed over tasks.
+        ideal_seconds: that each resource needs at least.
+        bottleneck: the resource that needs, or the waiting that takes, the longest; empty where not known.
+    """
+
+    stage_id: int
+    attempt: int
+    name: str
+    job_id: int
+    tasks: int
+    failed_tasks: int
+    began_seconds: float
+    seconds: float
+    task_seconds: float
+    input_bytes: int
+    output_bytes: int
+    shuffle_remote_bytes: int
+    shuffle_written_bytes: int
+    spilled_bytes: int
+    blocked_seconds: dict[str, float]
+    unmeasured_seconds: float
+    ideal_seconds: dict[str, float]
+    bottleneck: str
+    stragglers: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExplainedRun:
+    """A run and where its time went. Null or empty for what is not kept any more.
+
+    Attributes:
+        purpose: sample or production.
+        category: sql, streaming, mllib, graphx or core.
+        seconds: without start-up.
+        driver_seconds: in which no task ran.
+        replayed_seconds: the same run as its replay gives it.
+        unmeasured_seconds: that tasks neither computed nor waited for anything measured, summed over tasks.
+        limits: the most first.
+        stages: in the order in which they began.
+        left_out_seconds: of their tasks.
+        stragglers: the worst, at most 50.
+        has_profile: whether more is known than the report says.
+    """
+
+    purpose: str
+    recorded_at: str
+    origin: Origin | None
+    application_id: str
+    history_url: str | None
+    machines: int
+    scale: float
+    headline: str
+    bottleneck: str
+    category: str
+    limits: tuple[ResourceLimit, ...]
+    straggler_causes: tuple[StragglerCause, ...]
+    advice: tuple[Advice, ...]
+    warnings: tuple[str, ...]
+    has_profile: bool
+    event_log: str | None = None
+    spark: str | None = None
+    slots: int | None = None
+    iterations: int | None = None
+    seconds: float | None = None
+    startup_seconds: float | None = None
+    driver_seconds: float | None = None
+    tasks: int | None = None
+    failed_tasks: int | None = None
+    replayed_seconds: float | None = None
+    replay_error_percent: float | None = None
+    unmeasured_seconds: float | None = None
+    phases: PhaseSeconds | None = None
+    stages: tuple[RunStage, ...] = ()
+    stages_left_out: int | None = None
+    left_out_seconds: float | None = None
+    stragglers: tuple[Straggler, ...] = ()
+    capacity: Capacity | None = None
+    ideal_seconds: dict[str, float] = field(default_factory=dict)
+    what_ifs: tuple[WhatIf, ...] = ()
+    sizes: tuple[ReplayedSize, ...] = ()
+
 
 OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "advice")
 """What the report of a run tells, too: it knows the other runs of the training."""
-
-OF_A_STAGE = (
-    "stage_id",
-    "attempt",
-    "name",
-    "job_id",
-    "tasks",
-    "failed_tasks",
-    "began_seconds",
-    "seconds",
-    "task_seconds",
-    "input_bytes",
-    "output_bytes",
-    "shuffle_remote_bytes",
-    "shuffle_written_bytes",
-    "spilled_bytes",
-    "blocked_seconds",
-    "unmeasured_seconds",
-    "ideal_seconds",
-    "bottleneck",
-    "stragglers",
-)
 
 
 def explained_run(
@@ -91,53 +151,36 @@ def explained_run(
     """
     profile = record.profile
     warnings = [*(report.warnings if report else ()), *profile.warnings]
-    return {
-        "purpose": record.purpose,
-        "recorded_at": record.recorded_at,
-        "origin": record.origin,
-        "application_id": profile.application_id,
-        "history_url": link(profile.application_id),
-        "machines": profile.machines,
-        "scale": profile.scale,
-        **{name: getattr(profile, name) for name in OF_THE_RUN},
-        **{name: getattr(report or profile, name) for name in OF_BOTH},
-        **_parts(profile),
+    return view_of(
+        ExplainedRun,
+        profile,
+        purpose=record.purpose,
+        recorded_at=record.recorded_at,
+        origin=record.origin,
+        history_url=link(profile.application_id),
+        stages=tuple(view_of(RunStage, stage) for stage in profile.stages),
+        stragglers=profile.stragglers[:MOST_STRAGGLERS],
         # Both may tell of the same.
-        "warnings": list(dict.fromkeys(warnings)),
-        "has_profile": True,
-    }
+        warnings=tuple(dict.fromkeys(warnings)),
+        has_profile=True,
+        **{name: getattr(report or profile, name) for name in OF_BOTH},
+    )
 
 
 def of_report_alone(report: BottleneckReport, link: ApplicationLink) -> ExplainedRun:
     """The same where the profile of the run is not kept any more, or not to be seen: the report's words."""
-    return {
-        "purpose": SAMPLE,
-        "recorded_at": report.reported_at,
-        "origin": None,
-        "application_id": report.application_id,
-        "history_url": link(report.application_id),
-        "machines": report.machines,
-        "scale": report.scale,
-        **dict.fromkeys(OF_THE_RUN),
+    return ExplainedRun(
+        purpose=SAMPLE,
+        recorded_at=report.reported_at,
+        origin=None,
+        application_id=report.application_id,
+        history_url=link(report.application_id),
+        machines=report.machines,
+        scale=report.scale,
+        warnings=report.warnings,
+        has_profile=False,
         **{name: getattr(report, name) for name in OF_BOTH},
-        **{"ideal_seconds": {}, "stages": [], "stragglers": [], "what_ifs": [], "sizes": []},
-        "warnings": report.warnings,
-        "has_profile": False,
-    }
-
-
-def _parts(profile: RunProfile) -> dict[str, Any]:
-    return {
-        "ideal_seconds": profile.ideal_seconds,
-        "stages": [_stage(stage) for stage in profile.stages],
-        "stragglers": profile.stragglers[:MOST_STRAGGLERS],
-        "what_ifs": profile.what_ifs,
-        "sizes": profile.sizes,
-    }
-
-
-def _stage(stage: StageProfile) -> dict[str, Any]:
-    return {name: getattr(stage, name) for name in OF_A_STAGE}
+    )
 
 
 # ---------------------------------------------------------------------------
@@ -155,6 +198,77 @@ MOST_PROFILES = 30
 """So many of the newest are looked through for a production run's."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ReportMade:
+    """The report of bottlenecks that the page goes by.
+
+    Attributes:
+        profiles: runs that it knew.
+    """
+
+    report_id: str
+    reported_at: str
+    model_id: str | None
+    profiles: int
+    origin: Origin | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReplayedOn:
+    """What replay says of a number of machines, and what the model said when it was reported.
+
+    Attributes:
+        replayed_seconds: from submission to end.
+        likely_seconds: the model's interval of 80 %.
+        nearly_certain_seconds: its interval of 95 %.
+        disagrees: whether the replay is outside the interval of 95 %.
+    """
+
+    machines: int
+    replayed_seconds: float
+    model_seconds: float | None
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    disagrees: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replay:
+    """The job on other machines by replay of one of its runs, at one scale and number of iterations.
+
+    Attributes:
+        error_percent: median, of the same replay for the job's other runs.
+        problem: why there are no sizes; empty where there are.
+    """
+
+    instance_type: str
+    model_id: str | None
+    scale: float
+    iterations: int | None
+    from_application_id: str | None
+    from_scale: float | None
+    error_percent: float | None
+    problem: str
+    sizes: tuple[ReplayedOn, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Clarity:
+    """Why a job takes as long as it does.
+
+    Attributes:
+        report: null where none is kept for the model.
+        sample: the run that the report goes by.
+        production: the newest production run with a profile.
+        replays: of the model's type first, then of the job's others.
+    """
+
+    report: ReportMade | None
+    sample: ExplainedRun | None
+    production: ExplainedRun | None
+    replays: tuple[Replay, ...]
+
+
 def clarity_page(
     store: ModelStore,
     model: Model,
@@ -162,7 +276,7 @@ def clarity_page(
     entries: Sequence[CatalogueEntry],
     readable: Readable,
     link: ApplicationLink,
-) -> dict[str, Any]:
+) -> Clarity:
     """What is known of why the model's job takes as long as it does.
 
     Args:
@@ -172,19 +286,16 @@ def clarity_page(
         readable: whether a DAG may be read. Reports and profiles of others are as if they were not there.
         link: see `sample_runs.application_link`.
 
-    Returns:
-        For `JsonAnswer`.
-
     Raises:
         StoreError: the store cannot be read.
     """
     report = _newest_report(store, model, readable)
-    return {
-        "report": _told_report(report),
-        "sample": _sample(store, report, readable, link),
-        "production": _production(store, model, readable, link),
-        "replays": _replays(store, model, report, entries, readable),
-    }
+    return Clarity(
+        report=view_of(ReportMade, report, profiles=len(report.profile_ids)) if report else None,
+        sample=_sample(store, report, readable, link),
+        production=_production(store, model, readable, link),
+        replays=_replays(store, model, report, entries, readable),
+    )
 
 
 def _newest_report(store: ModelStore, model: Model, readable: Readable) -> BottleneckReport | None:
@@ -199,18 +310,6 @@ def _newest_of_models(
 ) -> BottleneckReport | None:
     wanted = visible_records((each for each in reports if each.model_id in model_ids), readable)
     return max(wanted, key=lambda each: each.report_id, default=None)
-
-
-def _told_report(report: BottleneckReport | None) -> dict[str, Any] | None:
-    if report is None:
-        return None
-    return {
-        "report_id": report.report_id,
-        "reported_at": report.reported_at,
-        "model_id": report.model_id,
-        "profiles": len(report.profile_ids),
-        "origin": report.origin,
-    }
 
 
 def _sample(
@@ -253,14 +352,15 @@ def _replays(
     report: BottleneckReport | None,
     entries: Sequence[CatalogueEntry],
     readable: Readable,
-) -> list[dict[str, Any]]:
+) -> tuple[Replay, ...]:
     """What replay says of the model's type of machine, and by the newest models of the job of the others."""
-    told = [_told_replay(report)]
+    reports = [report]
     of_job = visible_entries((entry for entry in entries if entry.job == model.job), readable)
     for entry in newest_models(of_job).values():
         if entry.instance_type != model.instance_type:
-            told.append(_told_replay(_report_of_other_type(store, entry, readable)))
-    return [each for each in told if each is not None]
+            reports.append(_report_of_other_type(store, entry, readable))
+    replays = map(_replay, reports)
+    return tuple(each for each in replays if each is not None)
 
 
 def _report_of_other_type(
@@ -275,18 +375,13 @@ def _report_of_other_type(
     return _newest_of_models(reports, {entry.id, entry.base_model_id or entry.id}, readable)
 
 
-def _told_replay(report: BottleneckReport | None) -> dict[str, Any] | None:
+def _replay(report: BottleneckReport | None) -> Replay | None:
     if report is None or report.replay is None:
         return None
-    replay = report.replay
-    return {
-        "instance_type": report.instance_type,
-        "model_id": report.model_id,
-        "scale": replay.scale,
-        "iterations": replay.iterations,
-        "from_application_id": replay.from_application_id,
-        "from_scale": replay.from_scale,
-        "error_percent": replay.error_percent,
-        "problem": replay.problem,
-        "sizes": [{**msgspec.to_builtins(size), "disagrees": size.disagrees} for size in replay.sizes],
-    }
+    return view_of(
+        Replay,
+        report.replay,
+        instance_type=report.instance_type,
+        model_id=report.model_id,
+        sizes=tuple(view_of(ReplayedOn, size) for size in report.replay.sizes),
+    )

@@ -4,26 +4,30 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-import msgspec
-
 from airflow_provider_ernest.documents import (
     Billing,
+    CandidateRange,
+    ClusterBandwidth,
+    Configuration,
     DecisionRecord,
     Design,
     Experiment,
+    FittedTerm,
+    InputFingerprint,
     Model,
     ModelMark,
     Observation,
-    ProductionRun,
+    Origin,
     RunConditions,
+    TrainingCluster,
     training_dollars,
 )
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.learning.freshness import evidence_against, lineage_of, state_of
+from airflow_provider_ernest.learning.freshness import State, evidence_against, lineage_of, state_of
 from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.store.catalogue import (
     DECISION,
@@ -48,41 +52,81 @@ from airflow_provider_ernest.views.loaded import (
     visible_entries,
     visible_records,
 )
-from airflow_provider_ernest.views.prediction import BILLED_NUMBERS, MOST_RUNS, in_bounds, machines_in_bounds
+from airflow_provider_ernest.views.prediction_request import (
+    BILLED_NUMBERS,
+    MOST_RUNS,
+    in_bounds,
+    machines_in_bounds,
+)
 from airflow_provider_ernest.views.run import fallback_of
-from airflow_provider_ernest.views.sample_runs import ApplicationLink, application_link, cost_of, sample_run
+from airflow_provider_ernest.views.sample_runs import (
+    ApplicationLink,
+    SampleRun,
+    application_link,
+    cost_of,
+    sample_run,
+)
+from airflow_provider_ernest.views.view import view_of
 
 # ---------------------------------------------------------------------------
 # The design behind a model: what was planned, what of it was run, and what that cost.
 
 
+@dataclass(frozen=True, kw_only=True)
+class PlannedRun:
+    """An experiment of a design, and what came of it.
+
+    Attributes:
+        weight: lambda of the relaxed optimal design.
+        paid: dollars; null where it was not run, or no price is known.
+    """
+
+    index: int
+    machines: int
+    scale: float
+    partitions: int
+    weight: float
+    expected_cost: float
+    observed: bool
+    seconds: float | None
+    paid: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DesignFacts:
+    """A design with what came of each experiment.
+
+    Attributes:
+        efficiency: criterion of the relaxed optimum over that of the whole runs, 0..1.
+        candidates: how many (machines, scale) points were considered.
+        weighting: which errors it is for, "relative" to the run's time or "absolute" in seconds.
+    """
+
+    terms: tuple[str, ...]
+    criterion: str
+    efficiency: float
+    cost: float
+    budget: float
+    cost_unit: str
+    candidates: int
+    weighting: str
+    candidate_ranges: tuple[CandidateRange, ...]
+    experiments: tuple[PlannedRun, ...]
+
+
 def design_facts(
     design: Design | None, observations: Sequence[Observation], *, price_per_hour: float | None
-) -> dict[str, Any] | None:
-    """The design with what came of each experiment, not yet JSON-ready; None where there is none."""
+) -> DesignFacts | None:
+    """The design with what came of each experiment; None where there is none."""
     if design is None:
         return None
-    return {
-        "terms": design.terms,
-        "criterion": design.criterion,
-        "efficiency": design.efficiency,
-        "cost": design.cost,
-        "budget": design.budget,
-        "cost_unit": design.cost_unit,
-        "candidates": design.candidates,
-        "weighting": design.weighting,
-        "candidate_ranges": design.candidate_ranges,
-        "experiments": _experiments(design.experiments, observations, price_per_hour),
-    }
-
-
-def _experiments(
-    experiments: Sequence[Experiment], observations: Sequence[Observation], price_per_hour: float | None
-) -> list[dict[str, Any]]:
     unclaimed: dict[int, list[Observation]] = {}
     for run in observations:
         unclaimed.setdefault(run.index, []).append(run)
-    return [_experiment(each, _claim(each, unclaimed), price_per_hour) for each in experiments]
+    experiments = tuple(
+        _planned_run(each, _claim(each, unclaimed), price_per_hour) for each in design.experiments
+    )
+    return view_of(DesignFacts, design, experiments=experiments)
 
 
 def _claim(experiment: Experiment, unclaimed: dict[int, list[Observation]]) -> Observation | None:
@@ -104,20 +148,15 @@ def _claim(experiment: Experiment, unclaimed: dict[int, list[Observation]]) -> O
     return nearest
 
 
-def _experiment(
-    experiment: Experiment, run: Observation | None, price_per_hour: float | None
-) -> dict[str, Any]:
-    return {
-        "index": experiment.index,
-        "machines": experiment.machines,
-        "scale": experiment.scale,
-        "partitions": experiment.partitions,
-        "weight": experiment.weight,
-        "expected_cost": experiment.cost,
-        "observed": run is not None,
-        "seconds": run.seconds if run else None,
-        "paid": cost_of(run, price_per_hour) if run else None,
-    }
+def _planned_run(experiment: Experiment, run: Observation | None, price_per_hour: float | None) -> PlannedRun:
+    return view_of(
+        PlannedRun,
+        experiment,
+        expected_cost=experiment.cost,
+        observed=run is not None,
+        seconds=run.seconds if run else None,
+        paid=cost_of(run, price_per_hour) if run else None,
+    )
 
 
 # ---------------------------------------------------------------------------
@@ -160,30 +199,81 @@ def _read(store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readab
     return visible_records(read_each(load_decision, store, wanted), readable)
 
 
-def told_decision(record: DecisionRecord) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class PastDecision:
+    """A decision that one of the models took part in.
+
+    Attributes:
+        confidence: the probability that was asked for.
+        probability: that the goal is kept, as foreseen.
+        composition: where machines of several types were chosen.
+        fallback: "stated", "most_probable" or null where it is none.
+    """
+
+    decision_id: str
+    decided_at: str
+    goal: str
+    confidence: float | None
+    probability: float | None
+    instance_type: str
+    machines: int
+    composition: tuple[Configuration, ...]
+    predicted_seconds: float | None
+    predicted_cost: float | None
+    fallback: str | None
+    fallback_reason: str | None
+    model_id: str | None
+    origin: Origin | None
+
+
+def past_decision(record: DecisionRecord) -> PastDecision:
     """A decision as the page of a model lists it."""
     decision = record.decision
-    return {
-        "decision_id": record.decision_id,
-        "decided_at": record.decided_at,
-        "goal": decision.goal,
-        "confidence": decision.confidence if decision.confidence is not None else record.confidence,
-        "probability": decision.probability,
-        "instance_type": decision.config.instance_type,
-        "machines": decision.config.machines,
-        "composition": decision.composition,
-        "predicted_seconds": decision.predicted_seconds,
-        "predicted_cost": decision.predicted_cost,
-        "fallback": fallback_of(decision),
-        "fallback_reason": decision.fallback_reason,
-        "model_id": record.model_id,
-        "origin": record.origin,
-    }
+    return view_of(
+        PastDecision,
+        decision,
+        decision_id=record.decision_id,
+        decided_at=record.decided_at,
+        confidence=decision.confidence if decision.confidence is not None else record.confidence,
+        instance_type=decision.config.instance_type,
+        machines=decision.config.machines,
+        fallback=fallback_of(decision),
+        model_id=record.model_id,
+        origin=record.origin,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defaults:
+    """What the page asks for at first: parameters of a prediction.
+
+    Attributes:
+        training_dollars: what the sample runs cost, where that is known.
+        expected_runs: null where no run bears any of it.
+    """
+
+    scale: float | None
+    iterations: int | None
+    deadline_seconds: float | None
+    budget_dollars: float | None
+    objective: str | None
+    confidence: float
+    price_per_hour: float | None
+    min_machines: int | None
+    max_machines: int | None
+    increment_seconds: float
+    minimum_seconds: float
+    boot_seconds: float
+    master_price_per_hour: float
+    volume_gigabytes: float
+    volume_price_per_gigabyte_month: float
+    training_dollars: float | None
+    expected_runs: int | None
 
 
 def defaults_of(
     model: Model, newest: DecisionRecord | None, *, price: float | None, training_dollars: float | None
-) -> dict[str, Any]:
+) -> Defaults:
     """What to ask the model at first: what its DAG asked last, else what can be made of the runs.
 
     A task may have asked what a page cannot; what cannot be asked here is left out, or brought into bounds.
@@ -199,15 +289,15 @@ def defaults_of(
         newest.min_machines if newest else 1, newest.max_machines if newest else 2 * most_observed
     )
     iterations = newest.iterations if newest else model.trained_iterations
-    return {
-        "scale": (in_bounds(newest.scale) if newest else None) or 1.0,
-        "iterations": iterations if iterations is not None and iterations >= 1 else None,
+    return Defaults(
+        scale=(in_bounds(newest.scale) if newest else None) or 1.0,
+        iterations=iterations if iterations is not None and iterations >= 1 else None,
         **_goal(newest),
-        "price_per_hour": in_bounds(price),
-        "min_machines": least,
-        "max_machines": most,
+        price_per_hour=in_bounds(price),
+        min_machines=least,
+        max_machines=most,
         **_billed(newest.decision.billing if newest else None, training_dollars),
-    }
+    )
 
 
 def _goal(newest: DecisionRecord | None) -> dict[str, Any]:
@@ -253,9 +343,98 @@ MOST_SETTINGS = 200
 """So many names of settings are told; their number is told in any case."""
 
 
-def life_of(
-    store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable
-) -> dict[str, Any]:
+@dataclass(frozen=True, kw_only=True)
+class LineageVersion:
+    """A version of a lineage: the model of sample runs alone, or one that learned on from it.
+
+    Attributes:
+        learned_from: production runs that it has learned from.
+    """
+
+    model_id: str
+    created_at: str
+    learned_from: int
+    observations: int
+    median_error_percent: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mark:
+    """What was noted against a model.
+
+    Attributes:
+        cause: code, data, settings, cluster, unexplained or age.
+        artifact_sha256: of the application that was seen instead.
+    """
+
+    mark_id: str
+    marked_at: str
+    model_id: str
+    cause: str
+    reason: str
+    artifact_sha256: str | None
+    origin: Origin | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DriftEvidence:
+    """What production runs say against a model, by a sequential test.
+
+    Attributes:
+        threshold: from which on it is drift.
+        runs: that were predicted, up to the one at which it was passed.
+        unlikely: of them outside the 80 % interval.
+        unusual: of them outside the 95 % interval.
+    """
+
+    value: float
+    threshold: float
+    runs: int
+    unlikely: int
+    unusual: int
+    is_drift: bool
+    is_suspicious: bool
+    sentence: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """What, beside the code, a model was trained under. Null for what is not known.
+
+    Attributes:
+        settings: how many are compared.
+        setting_names: of at most 200 of them; values are not kept.
+    """
+
+    spark: str | None
+    settings: int | None
+    setting_names: tuple[str, ...]
+    cores_per_machine: int | None
+    partitions: int | None
+    total_bytes: int | None
+    bytes_per_partition: float | None
+    columns: int | None
+    format: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """What has become of a model since it was trained.
+
+    Attributes:
+        base_model_id: of the version of sample runs alone.
+        lineage: oldest first; without versions that are gone.
+        marks: newest first, at most 50.
+    """
+
+    base_model_id: str
+    lineage: tuple[LineageVersion, ...]
+    marks: tuple[Mark, ...]
+    evidence: DriftEvidence
+    conditions: Conditions | None
+
+
+def life_of(store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable) -> Life:
     """What has become of a model since it was trained.
 
     Args:
@@ -267,49 +446,40 @@ def life_of(
     entry = entry_of(model)
     lineage = lineage_of(entry, of_job)
     of_type = [each for each in of_job if each.instance_type == model.instance_type]
-    return {
-        "base_model_id": model.base_model_id or model.model_id,
-        "lineage": _lineage(entry, of_type, lineage),
-        "marks": [_mark(mark) for mark in _marks(store, of_type, lineage, readable)],
-        "evidence": _evidence(entry, of_job),
-        "conditions": conditions_in_numbers(model.conditions),
-    }
+    return Life(
+        base_model_id=model.base_model_id or model.model_id,
+        lineage=_lineage(entry, of_type, lineage),
+        marks=tuple(view_of(Mark, mark) for mark in _marks(store, of_type, lineage, readable)),
+        evidence=view_of(DriftEvidence, evidence_against(entry, others=of_job)),
+        conditions=conditions_in_numbers(model.conditions),
+    )
 
 
-def conditions_in_numbers(conditions: RunConditions | None) -> dict[str, Any] | None:
+def conditions_in_numbers(conditions: RunConditions | None) -> Conditions | None:
     """What a model was trained under; None where nothing of it is known. Of settings, only the names."""
     if conditions is None:
         return None
-    shape, settings = conditions.input, conditions.settings
-    return {
-        "spark": conditions.spark,
-        "settings": None if settings is None else len(settings),
-        "setting_names": sorted(settings or ())[:MOST_SETTINGS],
-        "cores_per_machine": conditions.cores_per_machine,
-        "partitions": shape.partitions if shape else None,
-        "total_bytes": shape.total_bytes if shape else None,
-        "bytes_per_partition": shape.bytes_per_partition if shape else None,
-        "columns": shape.columns if shape else None,
-        "format": shape.format if shape else None,
-    }
+    settings = conditions.settings
+    return view_of(
+        Conditions,
+        conditions.input or InputFingerprint(),
+        spark=conditions.spark,
+        settings=None if settings is None else len(settings),
+        setting_names=tuple(sorted(settings or ())[:MOST_SETTINGS]),
+        cores_per_machine=conditions.cores_per_machine,
+    )
 
 
 def _lineage(
     shown: CatalogueEntry, of_type: Sequence[CatalogueEntry], lineage: frozenset[str]
-) -> list[dict[str, Any]]:
+) -> tuple[LineageVersion, ...]:
     """The versions that go on from each other, oldest first, the one that is shown among them."""
     versions = {each.id: each for each in of_type if each.kind == MODEL and each.id in lineage}
     versions.setdefault(shown.id, shown)
-    return [
-        {
-            "model_id": each.id,
-            "created_at": each.at,
-            "learned_from": each.learned_from,
-            "observations": each.observations,
-            "median_error_percent": each.median_error_percent,
-        }
+    return tuple(
+        view_of(LineageVersion, each, model_id=each.id, created_at=each.at)
         for each in sorted(versions.values(), key=lambda each: each.id)
-    ]
+    )
 
 
 def _marks(
@@ -320,39 +490,65 @@ def _marks(
     return visible_records(read_each(load_mark, store, wanted), readable)
 
 
-def _mark(mark: ModelMark) -> dict[str, Any]:
-    return {
-        "mark_id": mark.mark_id,
-        "marked_at": mark.marked_at,
-        "model_id": mark.model_id,
-        "cause": mark.cause,
-        "reason": mark.reason,
-        "artifact_sha256": mark.artifact_sha256,
-        "origin": mark.origin,
-    }
-
-
-def _evidence(entry: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> dict[str, Any]:
-    evidence = evidence_against(entry, others=of_job)
-    names = (
-        "value",
-        "threshold",
-        "runs",
-        "unlikely",
-        "unusual",
-        "is_drift",
-        "is_suspicious",
-        "sentence",
-    )
-    return {name: getattr(evidence, name) for name in names}
-
-
 # ---------------------------------------------------------------------------
 # The production runs of a job on a type of machine, page by page.
 
 
 MOST_PRODUCTION_RUNS = 200
 """So many are shown at once: each is a file of the store."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownProductionRun:
+    """A production run beside what was predicted of it.
+
+    Attributes:
+        seconds: from submission to end, start-up included.
+        likely_seconds: what `seconds` was to lie between with 80 % probability.
+        nearly_certain_seconds: the same with 95 %.
+        bandwidth: what a probe measured of its machines.
+        error_percent: positive where the prediction was too high.
+        is_unlikely: outside the 80 % interval.
+        is_unusual: outside the 95 % interval.
+    """
+
+    production_id: str
+    recorded_at: str
+    job: str
+    instance_type: str
+    machines: int
+    scale: float
+    seconds: float
+    run_seconds: float | None
+    startup_seconds: float | None
+    predicted_seconds: float | None
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    cost: float | None
+    model_id: str | None
+    decision_id: str | None
+    artifact_sha256: str | None
+    application_id: str | None
+    event_log: str | None
+    origin: Origin | None
+    bandwidth: ClusterBandwidth | None
+    error_percent: float | None
+    is_unlikely: bool
+    is_unusual: bool
+    history_url: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProductionRuns:
+    """Some of the production runs of a job on a type of machine.
+
+    Attributes:
+        runs: newest first, of all versions.
+    """
+
+    total: int
+    offset: int
+    runs: tuple[ShownProductionRun, ...]
 
 
 def production_page(
@@ -363,7 +559,7 @@ def production_page(
     link: ApplicationLink,
     offset: int = 0,
     limit: int = MOST_PRODUCTION_RUNS,
-) -> dict[str, Any]:
+) -> ProductionRuns:
     """Some of the production runs, newest first, and how many there are.
 
     Args:
@@ -378,23 +574,111 @@ def production_page(
     entries = [each for each in of_type if each.kind == PRODUCTION_RUN]
     wanted = sorted(entries, key=lambda each: each.id, reverse=True)[offset : offset + limit]
     runs = visible_records(read_each(load_production, store, wanted), readable)
-    return {"total": len(entries), "offset": offset, "runs": [_told(run, link) for run in runs]}
-
-
-def _told(run: ProductionRun, link: ApplicationLink) -> dict[str, Any]:
-    told = msgspec.to_builtins(run)
     # What it ran under is compared where drift is looked into; nobody reads its digests.
-    told.pop("conditions")
-    return {
-        **told,
-        "error_percent": run.error_percent,
-        "is_unlikely": run.is_unlikely,
-        "is_unusual": run.is_unusual,
-        "history_url": link(run.application_id),
-    }
+    shown = (view_of(ShownProductionRun, run, history_url=link(run.application_id)) for run in runs)
+    return ProductionRuns(total=len(entries), offset=offset, runs=tuple(shown))
 
 
 # ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelFacts:
+    """A model.
+
+    Attributes:
+        noise: relative standard deviation of a single run.
+        learned_from: production runs that it has learned from.
+    """
+
+    job: str
+    instance_type: str
+    model_id: str
+    created_at: str
+    method: str
+    artifact: str | None
+    artifact_sha256: str | None
+    input_path: str | None
+    trained_iterations: int | None
+    noise: float
+    driver_share: float
+    startup_seconds: float
+    learned_from: int
+    warnings: tuple[str, ...]
+    origin: Origin | None
+    terms: tuple[FittedTerm, ...]
+    median_error_percent: float
+    max_error_percent: float
+    residual_sum_of_squares: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelledRun(SampleRun):
+    """An observation, and what the model says of it by all the others.
+
+    Attributes:
+        seconds: without start-up.
+        cost: in dollars; null where no price is known.
+        is_production: a production run that the model has learned from.
+    """
+
+    is_production: bool
+    predicted_seconds: float | None
+    error_percent: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Version:
+    """One of the models of a job on a type of machine.
+
+    Attributes:
+        learned_from: production runs that it has learned from.
+        base_model_id: the version of sample runs alone that it goes on from.
+    """
+
+    model_id: str
+    created_at: str
+    median_error_percent: float | None
+    max_error_percent: float | None
+    artifact_sha256: str | None
+    observations: int
+    learned_from: int
+    base_model_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedType:
+    """The newest model of the job on another type of machine."""
+
+    instance_type: str
+    model_id: str
+    created_at: str
+    price_per_hour: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelPage:
+    """A model and all that is known of it.
+
+    Attributes:
+        versions: newest first.
+        production_runs: newest first, at most 200, of all versions.
+        decisions: newest first, at most 50: for this type, or for another by a choice among several.
+    """
+
+    model: ModelFacts
+    state: State
+    is_newest: bool
+    observations: tuple[ModelledRun, ...]
+    design: DesignFacts | None
+    cluster: TrainingCluster | None
+    versions: tuple[Version, ...]
+    life: Life
+    production_runs: tuple[ShownProductionRun, ...]
+    production_total: int
+    decisions: tuple[PastDecision, ...]
+    other_types: tuple[ComparedType, ...]
+    defaults: Defaults
 
 
 def model_page(
@@ -404,7 +688,7 @@ def model_page(
     *,
     readable: Readable,
     history_server: str | None,
-) -> dict[str, Any]:
+) -> ModelPage:
     """What the page of a model shows.
 
     Args:
@@ -414,9 +698,6 @@ def model_page(
         readable: whether a DAG may be read. Versions, runs, decisions and types of other DAGs are as if
             they were not there.
         history_server: the address of Spark's history server, None where there is none.
-
-    Returns:
-        For `JsonAnswer`.
 
     Raises:
         StoreError: the store cannot be read.
@@ -431,68 +712,55 @@ def model_page(
     paid = price_of_cluster(model) or price
     link = application_link(history_server)
     production = production_page(store, of_type, readable=readable, link=link)
-    return {
-        "model": _facts(model),
-        "state": state_of(entry_of(model), others=of_job),
-        "is_newest": versions[0]["model_id"] == model.model_id,
-        "observations": _observations(model, paid, link, readable),
-        "design": design_facts(model.design, model.observations, price_per_hour=paid),
-        "cluster": model.cluster,
-        "versions": versions,
-        "life": life_of(store, model, of_job, readable),
-        "production_runs": production["runs"],
-        "production_total": production["total"],
-        "decisions": [told_decision(record) for record in decisions],
-        "other_types": [
-            {
-                "instance_type": other.entry.instance_type,
-                "model_id": other.entry.id,
-                "created_at": other.entry.at,
-                "price_per_hour": other.price_per_hour,
-            }
+    return ModelPage(
+        model=_facts(model),
+        state=state_of(entry_of(model), others=of_job),
+        is_newest=versions[0].model_id == model.model_id,
+        observations=_observations(model, paid, link, readable),
+        design=design_facts(model.design, model.observations, price_per_hour=paid),
+        cluster=model.cluster,
+        versions=versions,
+        life=life_of(store, model, of_job, readable),
+        production_runs=production.runs,
+        production_total=production.total,
+        decisions=tuple(past_decision(record) for record in decisions),
+        other_types=tuple(
+            ComparedType(
+                instance_type=other.entry.instance_type,
+                model_id=other.entry.id,
+                created_at=other.entry.at,
+                price_per_hour=other.price_per_hour,
+            )
             for other in others
-        ],
-        "defaults": defaults_of(
+        ),
+        defaults=defaults_of(
             model,
             decisions[0] if decisions else None,
             price=price,
             training_dollars=_training_dollars(model, others),
         ),
-    }
+    )
 
 
 def _is_of(entry: CatalogueEntry, model: Model) -> bool:
     return entry.job == model.job and entry.instance_type == model.instance_type
 
 
-def _facts(model: Model) -> dict[str, Any]:
+def _facts(model: Model) -> ModelFacts:
     validation = model.validation
-    return {
-        "job": model.job,
-        "instance_type": model.instance_type,
-        "model_id": model.model_id,
-        "created_at": model.created_at,
-        "method": model.method,
-        "artifact": model.artifact,
-        "artifact_sha256": model.artifact_sha256,
-        "input_path": model.input_path,
-        "trained_iterations": model.trained_iterations,
-        "noise": model.noise,
-        "driver_share": model.driver_share,
-        "startup_seconds": model.startup_seconds,
-        "learned_from": len(model.learned_from),
-        "warnings": model.warnings,
-        "origin": model.origin,
-        "terms": model.terms,
-        "median_error_percent": validation.median_error_percent,
-        "max_error_percent": validation.max_error_percent,
-        "residual_sum_of_squares": validation.residual_sum_of_squares,
-    }
+    return view_of(
+        ModelFacts,
+        model,
+        learned_from=len(model.learned_from),
+        median_error_percent=validation.median_error_percent,
+        max_error_percent=validation.max_error_percent,
+        residual_sum_of_squares=validation.residual_sum_of_squares,
+    )
 
 
 def _observations(
     model: Model, price: float | None, link: ApplicationLink, readable: Readable
-) -> list[dict[str, Any]]:
+) -> tuple[ModelledRun, ...]:
     """The runs, each with what the others predict of it.
 
     A model may have learned from production runs of other DAGs. Their numbers are the model's; which runs
@@ -501,20 +769,21 @@ def _observations(
     may_read = cache(readable)
     # By all that is told of a run, for runs of several designs may share an index.
     folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
-    told = []
     samples = len(model.observations) - len(model.learned_from)
+    modelled = []
     for place, run in enumerate(model.observations):
         fold = folds.get((run.index, run.machines, run.scale, run.seconds))
-        told.append(
-            {
-                **sample_run(_without_source(run, may_read), price_per_hour=price, link=link),
+        modelled.append(
+            view_of(
+                ModelledRun,
+                sample_run(_without_source(run, may_read), price_per_hour=price, link=link),
                 # The production runs that a model has learned from come after its sample runs.
-                "is_production": place >= samples,
-                "predicted_seconds": fold.predicted_seconds if fold else None,
-                "error_percent": fold.error_percent if fold else None,
-            }
+                is_production=place >= samples,
+                predicted_seconds=fold.predicted_seconds if fold else None,
+                error_percent=fold.error_percent if fold else None,
+            )
         )
-    return told
+    return tuple(modelled)
 
 
 def _without_source(run: Observation, readable: Readable) -> Observation:
@@ -523,23 +792,14 @@ def _without_source(run: Observation, readable: Readable) -> Observation:
     return replace(run, origin=None, application_id=None, event_log=None, hosts=())
 
 
-def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> list[dict[str, Any]]:
+def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> tuple[Version, ...]:
     """The models of the job on the type, newest first, this one among them."""
     versions = {entry.id: entry for entry in of_job if entry.kind == MODEL and _is_of(entry, model)}
     versions.setdefault(model.model_id, entry_of(model))
-    return [
-        {
-            "model_id": entry.id,
-            "created_at": entry.at,
-            "median_error_percent": entry.median_error_percent,
-            "max_error_percent": entry.max_error_percent,
-            "artifact_sha256": entry.artifact_sha256,
-            "observations": entry.observations,
-            "learned_from": entry.learned_from,
-            "base_model_id": entry.base_model_id,
-        }
+    return tuple(
+        view_of(Version, entry, model_id=entry.id, created_at=entry.at)
         for entry in sorted(versions.values(), key=lambda entry: entry.id, reverse=True)
-    ]
+    )
 
 
 def _training_dollars(model: Model, others: Sequence[OtherType]) -> float | None:

@@ -15,6 +15,7 @@ from airflow_provider_ernest.learning.drift import ALTERNATIVES, OUTCOMES, THRES
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State, state_of
 from airflow_provider_ernest.store.catalogue import MARK, MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import Readable, newest_models, visible_entries
+from airflow_provider_ernest.views.view import view_of
 
 # ---------------------------------------------------------------------------
 # The states of models that have been told before: most stay as they are between two looks at the list.
@@ -95,15 +96,68 @@ MOST_ROWS = 200
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
-    """The newest model of a job on a type of machine, and what there is besides.
+class ModelRow:
+    """The newest model of a job on a type of machine.
 
     Attributes:
-        model: the catalogue's entry.
-        state: whether it can be trusted still.
+        age_seconds: null where it is not known when it was made.
+        median_error_percent: leave-one-out, absolute.
+        dag_id: null where the command line made it.
+        state: "fresh", "stale" or "drifting" (its predictions have missed too often).
+        state_reason: why, and what to do; empty when fresh.
+        state_cause: code, data, settings, cluster, unexplained or age; empty when fresh.
         production_runs: of the job on that type, by any model.
         versions: the models of the job on that type.
     """
+
+    job: str
+    instance_type: str
+    model_id: str
+    created_at: str
+    age_seconds: float | None
+    method: str
+    terms: tuple[str, ...]
+    median_error_percent: float | None
+    max_error_percent: float | None
+    observations: int
+    artifact: str | None
+    artifact_sha256: str | None
+    dag_id: str | None
+    state: str
+    state_reason: str
+    state_cause: str
+    production_runs: int
+    versions: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class StateCounts:
+    """How many models are in each state."""
+
+    fresh: int
+    stale: int
+    drifting: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Models:
+    """A page of the list of models.
+
+    Attributes:
+        total: models that match search and state.
+        counts: of the models that match the search.
+    """
+
+    total: int
+    offset: int
+    limit: int
+    counts: StateCounts
+    rows: tuple[ModelRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """A model that matches a search, before its row is made: only a few of thousands are shown."""
 
     model: CatalogueEntry
     state: State
@@ -122,7 +176,7 @@ def list_models(
     offset: int = 0,
     limit: int = 25,
     now: datetime,
-) -> dict[str, Any]:
+) -> Models:
     """One page of the models that a person may see.
 
     Args:
@@ -137,9 +191,6 @@ def list_models(
         limit: rows to show, 1 to `MOST_ROWS`.
         now: what ages count to, with its time zone.
 
-    Returns:
-        For `JsonAnswer`: ``total`` counts what matches search and state, ``counts`` what matches the search.
-
     Raises:
         InvalidParameterError: a parameter is none of these.
     """
@@ -148,13 +199,13 @@ def list_models(
     counts = Counter(row.state.name for row in found)
     rows = [row for row in found if not state or row.state.name == state]
     shown = _sorted(rows, SORTS[sort], descending=descending)[offset : offset + limit]
-    return {
-        "total": len(rows),
-        "offset": offset,
-        "limit": limit,
-        "counts": {name: counts[name] for name in STATES},
-        "rows": [_told(row, now) for row in shown],
-    }
+    return Models(
+        total=len(rows),
+        offset=offset,
+        limit=limit,
+        counts=StateCounts(**{name: counts[name] for name in STATES}),
+        rows=tuple(_row(each, now) for each in shown),
+    )
 
 
 def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
@@ -170,7 +221,7 @@ def _check(*, sort: str, state: str | None, offset: int, limit: int) -> None:
         )
 
 
-def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[Row]:
+def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[Found]:
     """The models in which all the words occur, in no order."""
     of_job: defaultdict[str, list[CatalogueEntry]] = defaultdict(list)
     for entry in entries:
@@ -179,7 +230,7 @@ def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[R
     suspect = {job for job, others in of_job.items() if _may_not_be_fresh(others)}
     for (job, instance_type), model in newest_models(entries).items():
         if not words or _contains(model, words):
-            yield Row(
+            yield Found(
                 model=model,
                 state=remembered_state(model, of_job[job]) if job in suspect else State(FRESH),
                 production_runs=numbers[job, instance_type, PRODUCTION_RUN],
@@ -209,7 +260,7 @@ def _contains(model: CatalogueEntry, words: Iterable[str]) -> bool:
     return all(word in text for word in words)
 
 
-def _sorted(rows: Iterable[Row], value: Callable[[Row], Any], *, descending: bool) -> list[Row]:
+def _sorted(rows: Iterable[Found], value: Callable[[Found], Any], *, descending: bool) -> list[Found]:
     by_name = sorted(rows, key=lambda row: (row.model.job, row.model.instance_type))
     valued = [(value(row), row) for row in by_name]
     with_value = sorted(
@@ -227,7 +278,7 @@ def _moment(at: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-SORTS: dict[str, Callable[[Row], Any]] = {
+SORTS: dict[str, Callable[[Found], Any]] = {
     "job": lambda row: row.model.job.casefold(),
     "instance_type": lambda row: row.model.instance_type.casefold(),
     "terms": lambda row: row.model.terms or None,
@@ -240,25 +291,17 @@ SORTS: dict[str, Callable[[Row], Any]] = {
 """What rows may be sorted by."""
 
 
-def _told(row: Row, now: datetime) -> dict[str, Any]:
-    model, created = row.model, _moment(row.model.at)
-    return {
-        "job": model.job,
-        "instance_type": model.instance_type,
-        "model_id": model.id,
-        "created_at": model.at,
-        "age_seconds": max(0.0, (now - created).total_seconds()) if created else None,
-        "method": model.method,
-        "terms": model.terms,
-        "median_error_percent": model.median_error_percent,
-        "max_error_percent": model.max_error_percent,
-        "observations": model.observations,
-        "artifact": model.artifact,
-        "artifact_sha256": model.artifact_sha256,
-        "dag_id": model.dag_id,
-        "state": row.state.name,
-        "state_reason": row.state.reason,
-        "state_cause": row.state.cause,
-        "production_runs": row.production_runs,
-        "versions": row.versions,
-    }
+def _row(found: Found, now: datetime) -> ModelRow:
+    model, created = found.model, _moment(found.model.at)
+    return view_of(
+        ModelRow,
+        model,
+        model_id=model.id,
+        created_at=model.at,
+        age_seconds=max(0.0, (now - created).total_seconds()) if created else None,
+        state=found.state.name,
+        state_reason=found.state.reason,
+        state_cause=found.state.cause,
+        production_runs=found.production_runs,
+        versions=found.versions,
+    )

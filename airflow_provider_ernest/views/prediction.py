@@ -6,220 +6,29 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from airflow_provider_ernest.decision.choice import choose_among, consider
 from airflow_provider_ernest.decision.goals import Goal, on_pareto_front
-from airflow_provider_ernest.documents import Alternative, Billing, Decision, Model
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
+from airflow_provider_ernest.documents import Alternative, Decision, Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     FitError,
     InfeasibleGoalError,
     InvalidParameterError,
 )
-from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
-from airflow_provider_ernest.settings import CONFIDENCE
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.prediction.predictors import check_method
+from airflow_provider_ernest.prediction.terms import check_terms
+from airflow_provider_ernest.settings import AVERAGING
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.decision.offers import Offer
-    from airflow_provider_ernest.views.report.contents import Prediction
-
-
-# ---------------------------------------------------------------------------
-# What a model is asked on its page, checked before anything is computed.
-
-
-MOST_MACHINES = 1_000_000
-WIDEST_SPAN = 1_000
-MOST_RUNS = 1_000_000_000
-"""So many runs may share the training."""
-
-MOST_COMPUTED = 200
-"""As many numbers of machines as a picture can tell apart."""
-
-LARGEST = 1e9
-"""No price, deadline, budget or scale above it, or below its inverse, is meant."""
-
-
-def _sensible(name: str, value: float | None) -> None:
-    """Refuse numbers with which nothing can be reckoned: none above 0, or beyond all measure."""
-    if value is None:
-        return
-    positive_number(name, value)
-    if not 1 / LARGEST <= value <= LARGEST:
-        raise InvalidParameterError(
-            name, value, "is beyond all measure", remedy=f"Give {1 / LARGEST:g} to {LARGEST:g}."
-        )
-
-
-NOT_PRICES = Billing(price_per_hour=1.0)
-"""What is billed where nothing else is said."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BilledTerms:
-    """What is billed besides the hours of the machines; the names are those of `Billing`.
-
-    Attributes:
-        expected_runs: production runs that share `training_dollars`; None to leave these out.
-
-    Raises:
-        InvalidParameterError: a number is below 0, or beyond all measure.
-    """
-
-    increment_seconds: float = NOT_PRICES.increment_seconds
-    minimum_seconds: float = NOT_PRICES.minimum_seconds
-    boot_seconds: float = NOT_PRICES.boot_seconds
-    master_price_per_hour: float = NOT_PRICES.master_price_per_hour
-    volume_gigabytes: float = NOT_PRICES.volume_gigabytes
-    volume_price_per_gigabyte_month: float = NOT_PRICES.volume_price_per_gigabyte_month
-    training_dollars: float = NOT_PRICES.training_dollars
-    expected_runs: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse numbers with which nothing can be reckoned."""
-        _sensible("increment_seconds", self.increment_seconds)
-        if self.expected_runs is not None:
-            whole_number("expected_runs", self.expected_runs)
-        for name in BILLED_NUMBERS:
-            number_not_negative(name, getattr(self, name))
-            if getattr(self, name):
-                _sensible(name, getattr(self, name))
-
-    def at(self, price_per_hour: float) -> Billing:
-        """The same for machines of a price."""
-        terms = {name: getattr(self, name) for name in BILLED_NUMBERS}
-        if self.expected_runs is None:
-            terms["training_dollars"] = 0.0
-        return Billing(
-            price_per_hour=price_per_hour,
-            increment_seconds=self.increment_seconds,
-            expected_runs=self.expected_runs or 1,
-            **terms,
-        )
-
-
-BILLED_NUMBERS = (
-    "minimum_seconds",
-    "boot_seconds",
-    "master_price_per_hour",
-    "volume_gigabytes",
-    "volume_price_per_gigabyte_month",
-    "training_dollars",
-)
-"""Those of `BilledTerms` that may be 0."""
-
-ONLY_MACHINES = BilledTerms()
-
-
-@dataclass(frozen=True, kw_only=True)
-class PredictionRequest:
-    """What a model is asked.
-
-    Attributes:
-        scale: the production input relative to the one that was sampled.
-        iterations: of the production run, for iterative jobs; None for those trained with.
-        deadline_seconds: to be kept, or None.
-        budget_dollars: to be kept, or None.
-        confidence: with what probability.
-        objective: "cheapest", "fastest" or "balanced"; None for the cheapest within the deadline or the
-            fastest within the budget. A function's path is never taken from an address.
-        price_per_hour: dollars for one machine of the model's type and hour; None where not known.
-        billed: what is billed besides, for machines of any type.
-        min_machines: the fewest machines.
-        max_machines: the most, at most `WIDEST_SPAN` numbers of machines in all.
-
-    Raises:
-        InvalidParameterError: a number is not above 0, or beyond all measure.
-    """
-
-    scale: float = 1.0
-    iterations: int | None = None
-    deadline_seconds: float | None = None
-    budget_dollars: float | None = None
-    confidence: float = CONFIDENCE
-    objective: str | None = None
-    price_per_hour: float | None = None
-    billed: BilledTerms = ONLY_MACHINES
-    min_machines: int = 1
-    max_machines: int = 1
-
-    def __post_init__(self) -> None:
-        """Refuse numbers with which nothing can be reckoned."""
-        for name in ("scale", "deadline_seconds", "budget_dollars", "price_per_hour"):
-            _sensible(name, getattr(self, name))
-        if self.iterations is not None:
-            whole_number("iterations", self.iterations)
-
-    def counts(self) -> list[int]:
-        """The numbers of machines to compute: all, or at most `MOST_COMPUTED` of them.
-
-        Then they are spread evenly by ratio, so that no small number is missed: from 12 to 16 machines a
-        run changes as much as from 120 to 160.
-
-        Raises:
-            InvalidParameterError: they are not between 1 and `MOST_MACHINES`, in the wrong order, or more
-                than `WIDEST_SPAN`.
-        """
-        least = whole_number("min_machines", self.min_machines)
-        most = whole_number("max_machines", self.max_machines)
-        if most > MOST_MACHINES:
-            raise InvalidParameterError(
-                "max_machines", most, "is no size of a cluster", remedy=f"Ask for {MOST_MACHINES:,} at most."
-            )
-        if most < least:
-            raise InvalidParameterError(
-                "max_machines", most, f"is less than min_machines={least}", remedy="Exchange the two."
-            )
-        span = most - least
-        if span >= WIDEST_SPAN:
-            raise InvalidParameterError(
-                "max_machines",
-                most,
-                f"is {span + 1:,} numbers of machines with min_machines={least}",
-                remedy=f"Ask for at most {WIDEST_SPAN:,}, up to {least + WIDEST_SPAN - 1:,} machines.",
-            )
-        if span < MOST_COMPUTED:
-            return list(range(least, most + 1))
-        steps = MOST_COMPUTED - 1
-        return sorted({round(least * (most / least) ** (step / steps)) for step in range(steps + 1)})
-
-    def left_out(self) -> str:
-        """That not all numbers of machines were considered, in a sentence; empty where all were."""
-        considered, allowed = len(self.counts()), self.max_machines - self.min_machines + 1
-        if considered == allowed:
-            return ""
-        return f"Of {allowed:,} numbers of machines {considered:,} were considered, evenly spread by ratio."
-
-    def goal(self) -> Goal | None:
-        """What is to be kept and what is best; None without a deadline, a budget and an objective.
-
-        Raises:
-            InvalidParameterError: there are both limits and no objective, or what is no confidence.
-        """
-        if self.deadline_seconds is None and self.budget_dollars is None and self.objective is None:
-            return None
-        return Goal(
-            deadline_seconds=self.deadline_seconds,
-            budget_dollars=self.budget_dollars,
-            confidence=self.confidence,
-            objective=self.objective,
-        )
-
-
-def in_bounds(value: float | None) -> float | None:
-    """The scale, price, deadline or budget where it may be asked for; None where not."""
-    # What is no number is in no bounds.
-    return value if value is not None and 1 / LARGEST <= value <= LARGEST else None
-
-
-def machines_in_bounds(least: int, most: int) -> tuple[int, int]:
-    """The fewest and the most machines, as near to these as may be asked for."""
-    least = min(max(1, least), MOST_MACHINES)
-    return least, min(max(least, most), least + WIDEST_SPAN - 1, MOST_MACHINES)
-
+from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
+from airflow_provider_ernest.views.report.contents import CurvePoint, predictions_of
+from airflow_provider_ernest.views.view import view_of
 
 # ---------------------------------------------------------------------------
 # What an API server can compute of a model, and what it refuses.
@@ -252,10 +61,6 @@ def computing(model: Model) -> Iterator[None]:
 
 
 def _refuse_what_cannot_be(model: Model) -> None:
-    from airflow_provider_ernest.prediction.predictors import check_method
-    from airflow_provider_ernest.prediction.terms import check_terms
-    from airflow_provider_ernest.settings import AVERAGING
-
     if not model.observations:
         raise cannot_predict(model, "it has no observations", remedy="Train it again.")
     rows, terms = max(len(model.observations), MOST_COMPUTED), len(model.terms)
@@ -317,7 +122,7 @@ class Considered:
         skipped: types that are not compared, each with the reason.
     """
 
-    curve: tuple[Prediction, ...]
+    curve: tuple[CurvePoint, ...]
     offers: tuple[Offer, ...]
     alternatives: tuple[Alternative, ...]
     skipped: tuple[tuple[str, str], ...]
@@ -373,9 +178,7 @@ def all_considered(
 
 def _of_model(
     model: Model, request: PredictionRequest
-) -> tuple[tuple[Prediction, ...], Offer, tuple[Alternative, ...]]:
-    from airflow_provider_ernest.views.report.contents import predictions_of
-
+) -> tuple[tuple[CurvePoint, ...], Offer, tuple[Alternative, ...]]:
     # Without a price nothing can be chosen, but all the rest can be shown.
     with computing(model):
         offer, alternatives = _offered(model, request.price_per_hour, request)
@@ -394,12 +197,9 @@ def _of_other(other: OtherType, request: PredictionRequest) -> tuple[Offer, tupl
 def _offered(
     model: Model, price: float | None, request: PredictionRequest
 ) -> tuple[Offer, tuple[Alternative, ...]]:
-    from airflow_provider_ernest.decision.choice import consider
-    from airflow_provider_ernest.decision.offers import Offer
-
     billing = request.billed.at(ANY_PRICE if price is None else price)
     offer = Offer(model=model, machines=request.counts(), billing=billing)
-    goal = request.goal() if price is not None else None
+    goal = goal_of(request) if price is not None else None
     alternatives = consider(offer, goal=goal, scale=request.scale, iterations=request.iterations)
     if not all(map(_is_finite, alternatives)):
         raise cannot_predict(model, BEYOND)
@@ -427,9 +227,26 @@ def _is_finite(each: Alternative) -> bool:
 # What the extended Amdahl model says of a choice: another model, learned from the same runs.
 
 
+@dataclass(frozen=True, kw_only=True)
+class SecondOpinion:
+    """What another model, learned from the same runs, says of the choice.
+
+    Attributes:
+        alpha: the share of the work that spreads over the machines.
+        machines: that were chosen of the model's type; null where none were.
+        seconds: on these, from submission to end.
+        problem: why it cannot tell; empty where it can.
+    """
+
+    alpha: float | None = None
+    machines: int | None
+    seconds: float | None = None
+    problem: str = ""
+
+
 def second_opinion(
     model: Model, decision: Decision | None, *, scale: float, iterations: int | None
-) -> dict[str, Any] | None:
+) -> SecondOpinion | None:
     """The share of the work that spreads, and the seconds on the machines that were chosen.
 
     Args:
@@ -437,26 +254,21 @@ def second_opinion(
         decision: what was chosen; None where nothing was.
         scale: that was asked.
         iterations: likewise; it knows only those of the sample runs.
-
-    Returns:
-        None where there is no such model. ``problem`` says why it cannot tell.
     """
     state = model.amdahl
     if state is None:
         return None
-    from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
-
-    machines = _machines(model, decision)
-    told: dict[str, Any] = {"alpha": None, "machines": machines, "seconds": None, "problem": ""}
+    opinion = SecondOpinion(machines=_machines(model, decision))
     try:
         other = ExtendedAmdahl(degree=state.degree, state=state)
-        told["alpha"] = other.alpha
-        if machines is not None and iterations in (None, model.trained_iterations):
-            (seconds,) = other.predict(x=scale, processors=machines).tolist()
-            told["seconds"] = seconds + model.startup_seconds
+        opinion = replace(opinion, alpha=other.alpha)
+        if opinion.machines is not None and iterations in (None, model.trained_iterations):
+            (seconds,) = other.predict(x=scale, processors=opinion.machines).tolist()
+            opinion = replace(opinion, seconds=seconds + model.startup_seconds)
     except (ErnestError, ArithmeticError, ValueError) as error:
-        told["problem"] = error.message if isinstance(error, ErnestError) else "It cannot be computed."
-    return told
+        problem = error.message if isinstance(error, ErnestError) else "It cannot be computed."
+        opinion = replace(opinion, problem=problem)
+    return opinion
 
 
 def _machines(model: Model, decision: Decision | None) -> int | None:
@@ -469,9 +281,104 @@ def _machines(model: Model, decision: Decision | None) -> int | None:
 # ---------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class ShownAlternative:
+    """A configuration that was considered: a number of machines of a type.
+
+    Attributes:
+        seconds: from submission to end.
+        cost: of all that is billed, in dollars.
+        likely_seconds: what the run lies between with 80 % probability.
+        nearly_certain_seconds: the same with 95 %.
+        feasible: whether it keeps to the goal as surely as was asked for.
+        probability: that it keeps to the deadline and the budget; null without a goal.
+        extrapolates: why the observations do not support it; empty where they do.
+        memory_shortage: why its machines cannot hold the data; empty where they can or nothing is known.
+        is_pareto: no other is both faster and cheaper.
+    """
+
+    instance_type: str
+    machines: int
+    seconds: float
+    cost: float
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    feasible: bool
+    probability: float | None
+    extrapolates: str
+    memory_shortage: str
+    is_pareto: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class OfferedType:
+    """A type of machine that the choice is among."""
+
+    instance_type: str
+    model_id: str
+    price_per_hour: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SkippedType:
+    """A type of machine that is not compared, and why."""
+
+    instance_type: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """What a model predicts, and what would be chosen among all types of machines that it is offered with.
+
+    Attributes:
+        instance_type: the type that the curve is of.
+        confidence: the probability with which the goal is to be kept.
+        boot_seconds: from launch to submission, as asked.
+        latest_seconds: the deadline from submission on: without the boot of the machines.
+        decision: the document that the choosing task returns: config, probability, cost_parts and more; its
+            alternatives stand beside it.
+        out_of_reach: why there is no decision although there is a goal.
+        most_probable: what keeps to a goal out of reach most probably.
+        runners_up: what would have been chosen next.
+        second_opinion: by the extended Amdahl model; null where the model has learned from no production run.
+        offered_types: empty where the model's own price is not known.
+    """
+
+    instance_type: str
+    scale: float
+    iterations: int | None
+    startup_seconds: float
+    price_per_hour: float | None
+    goal: str | None
+    confidence: float
+    boot_seconds: float
+    latest_seconds: float | None
+    curve: tuple[CurvePoint, ...]
+    alternatives: tuple[ShownAlternative, ...]
+    decision: dict[str, Any] | None
+    out_of_reach: str
+    most_probable: ShownAlternative | None
+    runners_up: tuple[ShownAlternative, ...]
+    second_opinion: SecondOpinion | None
+    offered_types: tuple[OfferedType, ...]
+    skipped_types: tuple[SkippedType, ...]
+
+
 RUNNERS_UP = 3
 
 NO_PRICE = "What a machine costs is not known. Give the dollars for one machine and hour."
+
+
+def goal_of(request: PredictionRequest) -> Goal | None:
+    """What is to be kept and what is best; None without a deadline, a budget and an objective.
+
+    Raises:
+        InvalidParameterError: there are both limits and no objective, or what is no confidence.
+    """
+    if request.deadline_seconds is None and request.budget_dollars is None and request.objective is None:
+        return None
+    return view_of(Goal, request)
 
 
 def prediction(
@@ -481,7 +388,7 @@ def prediction(
     *,
     entries: Sequence[CatalogueEntry],
     readable: Readable,
-) -> dict[str, Any]:
+) -> Prediction:
     """The curve of seconds, what each configuration costs, and the choice.
 
     Without a price there is a curve, but neither costs nor choice. Other types of machines are offered by
@@ -494,51 +401,46 @@ def prediction(
         entries: all of the catalogue, or those of the job.
         readable: whether a DAG may be read; types of others are neither offered nor named.
 
-    Returns:
-        For `JsonAnswer`.
-
     Raises:
         InvalidParameterError: the request cannot be.
         FitError: the model cannot predict: it has no runs, or terms that this version does not know.
         StoreError: the store cannot be read.
     """
-    goal = request.goal()
+    goal = goal_of(request)
     considered = all_considered(store, model, request, entries=entries, readable=readable)
     decision, out_of_reach, most_probable = _chosen(considered, goal)
     left_out = request.left_out()
-    return {
-        "instance_type": model.instance_type,
-        "scale": request.scale,
-        "iterations": request.iterations,
-        "startup_seconds": model.startup_seconds,
-        "price_per_hour": request.price_per_hour,
-        "goal": goal.describe() if goal else None,
-        "confidence": request.confidence,
-        "boot_seconds": request.billed.boot_seconds,
-        "latest_seconds": goal.latest_seconds(request.billed.boot_seconds) if goal else None,
-        "curve": considered.curve,
-        "alternatives": [_alternative(each) for each in considered.alternatives],
-        "decision": _told(decision, left_out),
-        "out_of_reach": f"{out_of_reach} {left_out}".rstrip() if out_of_reach else "",
-        "most_probable": _alternative(most_probable) if most_probable else None,
-        "runners_up": _runners_up(considered, goal, decision),
-        "second_opinion": second_opinion(model, decision, scale=request.scale, iterations=request.iterations),
-        "offered_types": [
-            {
-                "instance_type": offer.type_name,
-                "model_id": offer.model.model_id,
-                "price_per_hour": offer.billing.price_per_hour,
-            }
+    return Prediction(
+        instance_type=model.instance_type,
+        scale=request.scale,
+        iterations=request.iterations,
+        startup_seconds=model.startup_seconds,
+        price_per_hour=request.price_per_hour,
+        goal=goal.describe() if goal else None,
+        confidence=request.confidence,
+        boot_seconds=request.billed.boot_seconds,
+        latest_seconds=goal.latest_seconds(request.billed.boot_seconds) if goal else None,
+        curve=considered.curve,
+        alternatives=tuple(_shown(each) for each in considered.alternatives),
+        decision=_decision(decision, left_out),
+        out_of_reach=f"{out_of_reach} {left_out}".rstrip() if out_of_reach else "",
+        most_probable=_shown(most_probable) if most_probable else None,
+        runners_up=_runners_up(considered, goal, decision),
+        second_opinion=second_opinion(model, decision, scale=request.scale, iterations=request.iterations),
+        offered_types=tuple(
+            OfferedType(
+                instance_type=offer.type_name,
+                model_id=offer.model.model_id,
+                price_per_hour=offer.billing.price_per_hour,
+            )
             for offer in considered.offers
-        ],
-        "skipped_types": [{"instance_type": name, "reason": reason} for name, reason in considered.skipped],
-    }
+        ),
+        skipped_types=_skipped(considered),
+    )
 
 
 def _chosen(considered: Considered, goal: Goal | None) -> tuple[Decision | None, str, Alternative | None]:
     """The decision; or why there is none although there is a goal, and what keeps to it most probably."""
-    from airflow_provider_ernest.decision.choice import choose_among
-
     if goal is None:
         return None, "", None
     if not considered.offers:
@@ -549,36 +451,29 @@ def _chosen(considered: Considered, goal: Goal | None) -> tuple[Decision | None,
         return None, str(error), error.most_probable
 
 
-def _alternative(each: Alternative) -> dict[str, Any]:
-    names = (
-        "instance_type",
-        "machines",
-        "seconds",
-        "cost",
-        "likely_seconds",
-        "nearly_certain_seconds",
-        "feasible",
-        "probability",
-        "extrapolates",
-        "memory_shortage",
-        "is_pareto",
-    )
-    return {name: getattr(each, name) for name in names}
+def _shown(each: Alternative) -> ShownAlternative:
+    return view_of(ShownAlternative, each)
 
 
-def _told(decision: Decision | None, left_out: str) -> dict[str, Any] | None:
+def _skipped(considered: Considered) -> tuple[SkippedType, ...]:
+    return tuple(SkippedType(instance_type=name, reason=reason) for name, reason in considered.skipped)
+
+
+def _decision(decision: Decision | None, left_out: str) -> dict[str, Any] | None:
     if decision is None:
         return None
-    told = {key: value for key, value in decision.to_dict().items() if key != "alternatives"}
-    return {**told, "warnings": [*([left_out] if left_out else []), *decision.warnings]}
+    document = {key: value for key, value in decision.to_dict().items() if key != "alternatives"}
+    return {**document, "warnings": [*([left_out] if left_out else []), *decision.warnings]}
 
 
-def _runners_up(considered: Considered, goal: Goal | None, decision: Decision | None) -> list[dict[str, Any]]:
+def _runners_up(
+    considered: Considered, goal: Goal | None, decision: Decision | None
+) -> tuple[ShownAlternative, ...]:
     """What would have been chosen next."""
     if goal is None or decision is None:
-        return []
+        return ()
     feasible: Iterable[Alternative] = (each for each in considered.alternatives if each.feasible)
-    return [_alternative(each) for each in sorted(feasible, key=goal.preference)[1 : 1 + RUNNERS_UP]]
+    return tuple(_shown(each) for each in sorted(feasible, key=goal.preference)[1 : 1 + RUNNERS_UP])
 
 
 # ---------------------------------------------------------------------------
@@ -588,6 +483,18 @@ def _runners_up(considered: Considered, goal: Goal | None, decision: Decision | 
 FEWEST_TYPES = 2
 
 
+@dataclass(frozen=True, kw_only=True)
+class TypesAtSameCost:
+    """Types of machines at the same dollars per hour.
+
+    Attributes:
+        rates: ascending; empty where there are no two types with a common rate.
+    """
+
+    rates: tuple[SameCost, ...]
+    skipped_types: tuple[SkippedType, ...]
+
+
 def compared_at_same_cost(
     store: ModelStore,
     model: Model,
@@ -595,20 +502,13 @@ def compared_at_same_cost(
     *,
     entries: Sequence[CatalogueEntry],
     readable: Readable,
-) -> dict[str, Any]:
+) -> TypesAtSameCost:
     """What each type takes for some rates of dollars per hour that all can come to.
 
-    The arguments and errors are those of `prediction_page.prediction`; without a price nothing is compared.
-
-    Returns:
-        For `JsonAnswer`.
+    The arguments and errors are those of `prediction`; without a price nothing is compared.
     """
-    from airflow_provider_ernest.decision.same_cost import same_cost
-
     considered = all_considered(store, model, request, entries=entries, readable=readable)
     offers, alternatives = considered.offers, considered.alternatives
     enough = len(offers) >= FEWEST_TYPES
-    return {
-        "rates": same_cost(offers, scale=request.scale, alternatives=alternatives) if enough else (),
-        "skipped_types": [{"instance_type": name, "reason": reason} for name, reason in considered.skipped],
-    }
+    rates = same_cost(offers, scale=request.scale, alternatives=alternatives) if enough else ()
+    return TypesAtSameCost(rates=rates, skipped_types=_skipped(considered))

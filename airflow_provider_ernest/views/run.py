@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import quote
 
 from airflow_provider_ernest.documents import (
+    BilledCost,
     BottleneckReport,
+    Configuration,
     Decision,
     Experiment,
     ModelMark,
@@ -44,25 +45,35 @@ from airflow_provider_ernest.views.run_costs import (
     together,
     training_of,
 )
-from airflow_provider_ernest.views.sample_runs import ApplicationLink, application_link, cost_of, sample_run
+from airflow_provider_ernest.views.sample_runs import (
+    ApplicationLink,
+    SampleRun,
+    application_link,
+    cost_of,
+    sample_run,
+)
+from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import dollars, duration, machines, percent, probability
 
 # ---------------------------------------------------------------------------
 # Why the job takes as long as it does, as the page of a run tells it.
 
 
-def told_bottlenecks(report: BottleneckReport | None) -> dict[str, Any] | None:
-    """A report in the form of the API's answer; None where there is none."""
-    if report is None:
-        return None
-    return {
-        "headline": report.headline,
-        "bottleneck": report.bottleneck,
-        "application_id": report.application_id,
-        "machines": report.machines,
-        "scale": report.scale,
-        "disagreement": disagreement_of(report),
-    }
+@dataclass(frozen=True, kw_only=True)
+class RunBottlenecks:
+    """Why the job takes as long as it does, by the runs of a training.
+
+    Attributes:
+        application_id: of the run that it goes by.
+        disagreement: where a replay is outside the model's 95 % intervals, as a sentence; else empty.
+    """
+
+    headline: str
+    bottleneck: str
+    application_id: str
+    machines: int
+    scale: float
+    disagreement: str
 
 
 def disagreement_of(report: BottleneckReport) -> str:
@@ -303,6 +314,47 @@ _RESULTS = {
 # The steps of a task group as the page of a run lists them.
 
 
+@dataclass(frozen=True, kw_only=True)
+class ModelReference:
+    """Which model a step made, read or was predicted by."""
+
+    job: str
+    instance_type: str
+    model_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownStep:
+    """A task instance of the way from design to production.
+
+    Attributes:
+        kind: find, preflight, design, cluster, sample_run, fit, bottleneck_report, choose, resize, terminate,
+            production or record.
+        branch: of several types of machine the one trained; empty for what all share.
+        instance_type: the branch's; null where there is none, or not known yet.
+        state: Airflow's; null where it has not been scheduled.
+        seconds: of the last attempt; until now where it runs.
+        cost: of the machines that it used; null where unknown or none.
+        says: what came of it, as a sentence.
+    """
+
+    task_id: str
+    map_index: int
+    name: str
+    kind: str
+    branch: str
+    instance_type: str | None
+    operator: str
+    state: str | None
+    started_at: str | None
+    ended_at: str | None
+    seconds: float | None
+    try_number: int
+    cost: float | None
+    says: str
+    model: ModelReference | None
+
+
 AFTER_CHOICE = (dag_run.RESIZE, dag_run.PRODUCTION, dag_run.RECORD)
 WITH_MODEL = (
     dag_run.SAMPLE_RUN,
@@ -315,7 +367,7 @@ WITH_MODEL = (
 """The steps that a model comes of, or that come of it."""
 
 
-def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> list[dict[str, Any]]:
+def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> tuple[ShownStep, ...]:
     """The steps in their order, with times, costs and what came of each.
 
     Args:
@@ -323,7 +375,7 @@ def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> 
         documents: of each of its branches, in their order.
         now: what running tasks are reckoned to.
     """
-    return [_told(step, group, documents, now) for step in group.steps]
+    return tuple(_shown(step, group, documents, now) for step in group.steps)
 
 
 def documents_for(step: Step, documents: Sequence[Documents]) -> Documents:
@@ -344,9 +396,9 @@ def model_of(step: Step, documents: Sequence[Documents]) -> ModelName | None:
     return its.model_name
 
 
-def model_reference(name: ModelName | None) -> dict[str, str] | None:
+def model_reference(name: ModelName | None) -> ModelReference | None:
     """A model's name as the pages link to it."""
-    return dict(zip(("job", "instance_type", "model_id"), name, strict=True)) if name else None
+    return ModelReference(job=name[0], instance_type=name[1], model_id=name[2]) if name else None
 
 
 def moment(at: datetime | None) -> str | None:
@@ -354,26 +406,23 @@ def moment(at: datetime | None) -> str | None:
     return at.isoformat() if at else None
 
 
-def _told(step: Step, group: Group, documents: Sequence[Documents], now: datetime) -> dict[str, Any]:
+def _shown(step: Step, group: Group, documents: Sequence[Documents], now: datetime) -> ShownStep:
     task, its = step.task, documents_for(step, documents)
-    return {
-        "task_id": task.task_id,
-        "map_index": task.map_index,
+    return view_of(
+        ShownStep,
+        task,
         # Airflow calls a task by its whole id where it has no name of its own.
-        "name": task.name if task.name not in ("", task.task_id) else task.task_id.rpartition(".")[2],
-        "kind": step.kind,
-        "branch": step.branch.rpartition(".")[2],
-        "instance_type": its.instance_type if step.branch else None,
-        "operator": task.operator,
-        "state": task.state,
-        "started_at": moment(task.started_at) if task.has_run else None,
-        "ended_at": moment(task.ended_at) if task.has_run else None,
-        "seconds": task.seconds(now),
-        "try_number": task.try_number,
-        "cost": _cost(step, group, documents, now),
-        "says": says(step, its),
-        "model": model_reference(model_of(step, documents)),
-    }
+        name=task.name if task.name not in ("", task.task_id) else task.task_id.rpartition(".")[2],
+        kind=step.kind,
+        branch=step.branch.rpartition(".")[2],
+        instance_type=its.instance_type if step.branch else None,
+        started_at=moment(task.started_at) if task.has_run else None,
+        ended_at=moment(task.ended_at) if task.has_run else None,
+        seconds=task.seconds(now),
+        cost=_cost(step, group, documents, now),
+        says=says(step, its),
+        model=model_reference(model_of(step, documents)),
+    )
 
 
 def _cost(step: Step, group: Group, documents: Sequence[Documents], now: datetime) -> float | None:
@@ -392,9 +441,30 @@ def _cost(step: Step, group: Group, documents: Sequence[Documents], now: datetim
 # The production run of a task group beside what was predicted of it.
 
 
-def production_against_prediction(
-    task: TaskRow | None, documents: Sequence[Documents]
-) -> dict[str, Any] | None:
+@dataclass(frozen=True, kw_only=True)
+class Production:
+    """The production run beside what was predicted of it.
+
+    Attributes:
+        error_percent: positive where the prediction was too high.
+        held_likely: whether it took a time inside the 80 % interval.
+        held_nearly_certain: whether inside the 95 % interval.
+    """
+
+    task_id: str
+    state: str | None
+    machines: int | None
+    seconds: float | None
+    cost: float | None
+    predicted_seconds: float | None
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    error_percent: float | None
+    held_likely: bool | None
+    held_nearly_certain: bool | None
+
+
+def production_against_prediction(task: TaskRow | None, documents: Sequence[Documents]) -> Production | None:
     """The production run beside its prediction; of a mapped task the first instance."""
     if task is None:
         return None
@@ -406,19 +476,19 @@ def production_against_prediction(
     nearly_certain = told.nearly_certain_seconds if told else None
     # The time of a run that failed says nothing of the prediction.
     taken = seconds if task.state == SUCCESS else None
-    return {
-        "task_id": task.task_id,
-        "state": task.state,
-        "machines": production_machines(task, first),
-        "seconds": seconds,
-        "cost": production_cost(task, documents) if ended else None,
-        "predicted_seconds": predicted,
-        "likely_seconds": likely,
-        "nearly_certain_seconds": nearly_certain,
-        "error_percent": 100.0 * (predicted - taken) / taken if predicted is not None and taken else None,
-        "held_likely": _held(taken, likely),
-        "held_nearly_certain": _held(taken, nearly_certain),
-    }
+    return Production(
+        task_id=task.task_id,
+        state=task.state,
+        machines=production_machines(task, first),
+        seconds=seconds,
+        cost=production_cost(task, documents) if ended else None,
+        predicted_seconds=predicted,
+        likely_seconds=likely,
+        nearly_certain_seconds=nearly_certain,
+        error_percent=100.0 * (predicted - taken) / taken if predicted is not None and taken else None,
+        held_likely=_held(taken, likely),
+        held_nearly_certain=_held(taken, nearly_certain),
+    )
 
 
 def _held(seconds: float | None, interval: tuple[float, float] | None) -> bool | None:
@@ -428,16 +498,201 @@ def _held(seconds: float | None, interval: tuple[float, float] | None) -> bool |
 # ---------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunDesign:
+    """The design of the sample runs.
+
+    Attributes:
+        experiments: how many.
+    """
+
+    experiments: int
+    candidates: int
+    efficiency: float
+    criterion: str
+    cost: float
+    cost_unit: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunCluster:
+    """The cluster of the sample runs.
+
+    Attributes:
+        machines: workers that were kept.
+        culled: machines that were ended before any run.
+    """
+
+    kind: str
+    name: str
+    instance_type: str
+    machines: int
+    culled: int
+    price_per_hour: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunReuse:
+    """Whether a stored model made the training needless.
+
+    Attributes:
+        reason: why, or why not; empty where that is not kept any more.
+        growth: how many times as large the input is as when it was trained.
+    """
+
+    is_reused: bool
+    reason: str
+    growth: float | None
+    trained_at: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunModel(ModelReference):
+    """The model that was fitted in this run, or that it reuses."""
+
+    median_error_percent: float | None
+    max_error_percent: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class PaidTraining:
+    """What a training cost.
+
+    Attributes:
+        seconds: from the start of the cluster's task to the decision, or to its end before.
+        machines: paid for: with the master and the culled ones.
+    """
+
+    seconds: float | None
+    cost: float | None
+    machines: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class WholeTraining(PaidTraining):
+    """What the trainings for all types of machine cost together.
+
+    Attributes:
+        share_of_production_percent: its cost, of one production run's.
+    """
+
+    share_of_production_percent: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Branch:
+    """The training for one type of machine.
+
+    Attributes:
+        name: of its nested task group; empty where there is but one type.
+        instance_type: null where nothing tells it yet.
+        reuse: null where no task of the run looks for a stored model.
+        is_decided_by: whether the decision comes of its model.
+    """
+
+    name: str
+    instance_type: str | None
+    design: RunDesign | None
+    cluster: RunCluster | None
+    observations: tuple[SampleRun, ...]
+    reuse: RunReuse | None
+    model: RunModel | None
+    bottlenecks: RunBottlenecks | None
+    is_decided_by: bool
+    training: PaidTraining
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunDecision:
+    """What was chosen.
+
+    Attributes:
+        composition: where machines of several types were chosen.
+        confidence: the probability that was asked for.
+        probability: that the goal is kept, as foreseen.
+        fallback: "stated", "most_probable" or null where it is none.
+        reuse: why the model was an earlier run's; empty where it was not.
+    """
+
+    machines: int
+    instance_type: str
+    composition: tuple[Configuration, ...]
+    goal: str
+    confidence: float | None
+    probability: float | None
+    fallback: str | None
+    reuse: str
+    predicted_seconds: float | None
+    run_seconds: float | None
+    likely_seconds: tuple[float, float] | None
+    nearly_certain_seconds: tuple[float, float] | None
+    predicted_cost: float | None
+    cost_parts: BilledCost | None
+    price_per_hour: float | None
+    fallback_reason: str | None
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownGroup:
+    """The steps of one task group of Ernest.
+
+    Attributes:
+        group_id: empty where the tasks are in none.
+        branches: at least one.
+    """
+
+    group_id: str
+    steps: tuple[ShownStep, ...]
+    branches: tuple[Branch, ...]
+    decision: RunDecision | None
+    training: WholeTraining
+    production: Production | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunMark(ModelReference):
+    """What the run noted against a model.
+
+    Attributes:
+        cause: code, data, settings, cluster, unexplained or age.
+    """
+
+    cause: str
+    reason: str
+    marked_at: str
+    task_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """A DAG run.
+
+    Attributes:
+        run_url: relative to the root of Airflow.
+        marks: what this run noted against models, newest first.
+        hints: what is missing, and what to do.
+    """
+
+    dag_id: str
+    run_id: str
+    state: str | None
+    started_at: str | None
+    ended_at: str | None
+    run_url: str
+    groups: tuple[ShownGroup, ...]
+    marks: tuple[RunMark, ...]
+    hints: tuple[str, ...]
+
+
 NO_STEPS = (
     "No task of this run is one of Ernest's. Put an ErnestTaskGroup ahead of the production task, or open a "
     "run of a DAG that has one."
 )
 
 
-def run_page(
-    run: RunRecord, *, stored: StoredOfRun, now: datetime, history_server: str | None = None
-) -> dict[str, Any]:
-    """A run in the form of the API's answer.
+def run_page(run: RunRecord, *, stored: StoredOfRun, now: datetime, history_server: str | None = None) -> Run:
+    """What the page of a run shows.
 
     Args:
         run: as it was read.
@@ -450,17 +705,20 @@ def run_page(
     ]
     hints = [hint for group, documents in groups for hint in hints_of(group, documents)]
     link = application_link(history_server)
-    return {
-        "dag_id": run.dag_id,
-        "run_id": run.run_id,
-        "state": run.state,
-        "started_at": moment(run.started_at),
-        "ended_at": moment(run.ended_at),
-        "run_url": f"dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}",
-        "groups": [_group(group, documents, now, link) for group, documents in groups],
-        "marks": [_mark(mark) for mark in _marks(groups, stored)],
-        "hints": hints if groups else [NO_STEPS],
-    }
+    return Run(
+        dag_id=run.dag_id,
+        run_id=run.run_id,
+        state=run.state,
+        started_at=moment(run.started_at),
+        ended_at=moment(run.ended_at),
+        run_url=f"dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}",
+        groups=tuple(_group(group, documents, now, link) for group, documents in groups),
+        marks=tuple(
+            view_of(RunMark, mark, task_id=mark.origin.task_id if mark.origin else None)
+            for mark in _marks(groups, stored)
+        ),
+        hints=tuple(hints) if groups else (NO_STEPS,),
+    )
 
 
 def _marks(groups: Sequence[tuple[Group, Sequence[Documents]]], stored: StoredOfRun) -> tuple[ModelMark, ...]:
@@ -468,18 +726,6 @@ def _marks(groups: Sequence[tuple[Group, Sequence[Documents]]], stored: StoredOf
     noting = (dag_run.FIND, dag_run.RECORD)
     may_note = any(group.tasks(kind) for group, _ in groups for kind in noting)
     return stored.marks if may_note else ()
-
-
-def _mark(mark: ModelMark) -> dict[str, Any]:
-    return {
-        "job": mark.job,
-        "instance_type": mark.instance_type,
-        "model_id": mark.model_id,
-        "cause": mark.cause,
-        "reason": mark.reason,
-        "marked_at": mark.marked_at,
-        "task_id": mark.origin.task_id if mark.origin else None,
-    }
 
 
 def hints_of(group: Group, documents: Sequence[Documents]) -> list[str]:
@@ -506,81 +752,47 @@ def hints_of(group: Group, documents: Sequence[Documents]) -> list[str]:
     return list(dict.fromkeys(hints))
 
 
-def _group(
-    group: Group, documents: Sequence[Documents], now: datetime, link: ApplicationLink
-) -> dict[str, Any]:
+def _group(group: Group, documents: Sequence[Documents], now: datetime, link: ApplicationLink) -> ShownGroup:
     trainings = [
         training_of(branch, its, now=now) for branch, its in zip(group.branches, documents, strict=True)
     ]
-    training = together(trainings)
-    return {
-        "group_id": group.group_id,
-        "steps": steps_of(group, documents, now=now),
-        "branches": [
-            _branch(its, its_training, link) for its, its_training in zip(documents, trainings, strict=True)
-        ],
-        "decision": _decision(documents[0]),
-        "training": {
-            **_training(training),
-            "share_of_production_percent": share_of_production(group, documents, training),
-        },
-        "production": production_against_prediction(group.task(dag_run.PRODUCTION), documents),
-    }
+    whole = together(trainings)
+    return ShownGroup(
+        group_id=group.group_id,
+        steps=steps_of(group, documents, now=now),
+        branches=tuple(
+            _branch(its, training, link) for its, training in zip(documents, trainings, strict=True)
+        ),
+        decision=_decision(documents[0]),
+        training=view_of(
+            WholeTraining, whole, share_of_production_percent=share_of_production(group, documents, whole)
+        ),
+        production=production_against_prediction(group.task(dag_run.PRODUCTION), documents),
+    )
 
 
-def _branch(documents: Documents, training: Training, link: ApplicationLink) -> dict[str, Any]:
+def _branch(documents: Documents, training: Training, link: ApplicationLink) -> Branch:
     """The training for one type of machine."""
     price = price_per_hour(documents)
-    return {
-        "name": documents.branch.rpartition(".")[2],
-        "instance_type": documents.instance_type,
-        "design": _design(documents),
-        "cluster": _cluster(documents),
-        "observations": [
-            sample_run(each, price_per_hour=price, link=link)
-            for each in sorted(documents.observations.values(), key=lambda each: each.index)
-        ],
-        "reuse": _reuse(documents),
-        "model": _model(documents),
-        "bottlenecks": told_bottlenecks(documents.bottlenecks),
-        "is_decided_by": documents.is_decided_by,
-        "training": _training(training),
-    }
+    design, cluster, report = documents.design, documents.cluster, documents.bottlenecks
+    runs = sorted(documents.observations.values(), key=lambda each: each.index)
+    return Branch(
+        name=documents.branch.rpartition(".")[2],
+        instance_type=documents.instance_type,
+        design=view_of(RunDesign, design, experiments=len(design.experiments)) if design else None,
+        cluster=view_of(RunCluster, cluster, machines=len(cluster.machines), culled=len(cluster.culled))
+        if cluster
+        else None,
+        observations=tuple(sample_run(each, price_per_hour=price, link=link) for each in runs),
+        reuse=_reuse(documents),
+        model=_model(documents),
+        bottlenecks=view_of(RunBottlenecks, report, disagreement=disagreement_of(report)) if report else None,
+        is_decided_by=documents.is_decided_by,
+        training=view_of(PaidTraining, training),
+    )
 
 
-def _training(training: Training) -> dict[str, Any]:
-    return {"seconds": training.seconds, "cost": training.cost, "machines": training.machines}
-
-
-def _design(documents: Documents) -> dict[str, Any] | None:
-    design = documents.design
-    if design is None:
-        return None
-    return {
-        "experiments": len(design.experiments),
-        "candidates": design.candidates,
-        "efficiency": design.efficiency,
-        "criterion": design.criterion,
-        "cost": design.cost,
-        "cost_unit": design.cost_unit,
-    }
-
-
-def _cluster(documents: Documents) -> dict[str, Any] | None:
-    cluster = documents.cluster
-    if cluster is None:
-        return None
-    return {
-        "kind": cluster.kind,
-        "name": cluster.name,
-        "instance_type": cluster.instance_type,
-        "machines": len(cluster.machines),
-        "culled": len(cluster.culled),
-        "price_per_hour": cluster.price_per_hour,
-    }
-
-
-def _model(documents: Documents) -> dict[str, Any] | None:
+def _model(documents: Documents) -> RunModel | None:
     name = model_reference(documents.model_name)
     if name is None:
         return None
@@ -588,56 +800,61 @@ def _model(documents: Documents) -> dict[str, Any] | None:
     decision = documents.decision if documents.is_reused and documents.is_decided_by else None
     validation = documents.model.validation if documents.model else None
     median, most = (decision.error_percent, decision.max_error_percent) if decision else (None, None)
-    return {
-        **name,
-        "median_error_percent": validation.median_error_percent if validation else median,
-        "max_error_percent": validation.max_error_percent if validation else most,
-    }
+    return view_of(
+        RunModel,
+        name,
+        median_error_percent=validation.median_error_percent if validation else median,
+        max_error_percent=validation.max_error_percent if validation else most,
+    )
 
 
-def _reuse(documents: Documents) -> dict[str, Any] | None:
+def _reuse(documents: Documents) -> RunReuse | None:
     """Whether the training was needed."""
     reuse = documents.reuse
     if reuse is None:
         return None
-    return {
-        "is_reused": reuse.is_reused,
-        "reason": reuse.reason,
-        "growth": reuse.growth,
-        "trained_at": documents.model.created_at if reuse.is_reused and documents.model else None,
-    }
+    trained_at = documents.model.created_at if reuse.is_reused and documents.model else None
+    return view_of(RunReuse, reuse, trained_at=trained_at)
 
 
-def _decision(documents: Documents) -> dict[str, Any] | None:
+def _decision(documents: Documents) -> RunDecision | None:
     decision = documents.decision
     if decision is None:
         return None
-    copied = (
-        "goal",
-        "confidence",
-        "probability",
-        "composition",
-        "predicted_seconds",
-        "run_seconds",
-        "likely_seconds",
-        "nearly_certain_seconds",
-        "predicted_cost",
-        "cost_parts",
-        "price_per_hour",
-        "fallback_reason",
-        "warnings",
+    return view_of(
+        RunDecision,
+        decision,
+        machines=decision.config.machines,
+        instance_type=decision.config.instance_type,
+        fallback=fallback_of(decision),
+        reuse=documents.record.reuse if documents.record else "",
     )
-    return {
-        "machines": decision.config.machines,
-        "instance_type": decision.config.instance_type,
-        "fallback": fallback_of(decision),
-        "reuse": documents.record.reuse if documents.record else "",
-        **{name: getattr(decision, name) for name in copied},
-    }
 
 
 # ---------------------------------------------------------------------------
 # What the tab of a task instance tells.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """A task instance.
+
+    Attributes:
+        kind: as of the steps; null where it is no task of Ernest.
+        instance_type: that it trains on, where there are several.
+        fallback: of a decision: "stated", "most_probable" or null.
+        experiment: that a sample run was to make.
+    """
+
+    kind: str | None = None
+    state: str | None = None
+    says: str = ""
+    instance_type: str | None = None
+    fallback: str | None = None
+    model: ModelReference | None = None
+    observation: SampleRun | None = None
+    experiment: Experiment | None = None
+    hints: tuple[str, ...]
 
 
 NOT_OURS = (
@@ -649,8 +866,8 @@ NO_MODEL_YET = "There is no model of this run yet. It comes of the task that fit
 
 def task_page(
     run: RunRecord, *, stored: StoredOfRun, task_id: str, map_index: int, history_server: str | None = None
-) -> dict[str, Any] | None:
-    """A task instance in the form of the API's answer; None where there is none of that name.
+) -> Task | None:
+    """What the tab of a task instance shows; None where there is none of that name.
 
     Args:
         run: of the task instance.
@@ -666,7 +883,7 @@ def task_page(
     task = found[0]
     group, step = _place(run, task)
     if group is None or step is None:
-        return _empty(state=task.state, hints=[NOT_OURS])
+        return Task(state=task.state, hints=(NOT_OURS,))
     every = [documents_of(run, branch, stored) for branch in group.branches]
     documents, model = documents_for(step, every), model_of(step, every)
     hints = hints_of(group, every)
@@ -675,21 +892,18 @@ def task_page(
     if step.kind == dag_run.PRODUCTION:
         hints += _where_its_log_is(documents.production_of(task))
     observation = documents.observations.get(map_index) if step.kind == dag_run.SAMPLE_RUN else None
-    told = None
-    if observation is not None:
-        link = application_link(history_server)
-        told = sample_run(observation, price_per_hour=price_per_hour(documents), link=link)
-    return {
-        "kind": step.kind,
-        "state": task.state,
-        "says": says(step, documents),
-        "instance_type": documents.instance_type if step.branch else None,
-        "fallback": _fallback(step, documents),
-        "model": model_reference(model),
-        "observation": told,
-        "experiment": _experiment(run, group, step),
-        "hints": hints,
-    }
+    price, link = price_per_hour(documents), application_link(history_server)
+    return Task(
+        kind=step.kind,
+        state=task.state,
+        says=says(step, documents),
+        instance_type=documents.instance_type if step.branch else None,
+        fallback=_fallback(step, documents),
+        model=model_reference(model),
+        observation=sample_run(observation, price_per_hour=price, link=link) if observation else None,
+        experiment=_experiment(run, group, step),
+        hints=tuple(hints),
+    )
 
 
 def _fallback(step: Step, documents: Documents) -> str | None:
@@ -708,30 +922,13 @@ def _where_its_log_is(run: ProductionRun | None) -> list[str]:
     ]
 
 
-def _empty(
-    *, state: str | None = None, kind: str | None = None, says: str = "", hints: list[str]
-) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "state": state,
-        "says": says,
-        "instance_type": None,
-        "fallback": None,
-        "model": None,
-        "observation": None,
-        "experiment": None,
-        "hints": hints,
-    }
-
-
-def _mapped(run: RunRecord, instances: list[TaskRow]) -> dict[str, Any]:
+def _mapped(run: RunRecord, instances: list[TaskRow]) -> Task:
     """All instances of a mapped task."""
     _, step = _place(run, instances[0])
-    count = len(instances)
-    return _empty(
+    return Task(
         kind=step.kind if step else None,
-        says=f"It has {count} mapped instances.",
-        hints=["Open one of them." if step else NOT_OURS],
+        says=f"It has {len(instances)} mapped instances.",
+        hints=("Open one of them." if step else NOT_OURS,),
     )
 
 
@@ -743,7 +940,7 @@ def _place(run: RunRecord, task: TaskRow) -> tuple[Group | None, Step | None]:
     return None, None
 
 
-def _experiment(run: RunRecord, group: Group, step: Step) -> dict[str, Any] | None:
+def _experiment(run: RunRecord, group: Group, step: Step) -> Experiment | None:
     """What a sample run was to make: the design's experiment at its place."""
     branches = [branch for branch in group.branches if branch.group_id == step.branch]
     design = (branches[0] if branches else group).task(dag_run.DESIGN)
@@ -753,6 +950,6 @@ def _experiment(run: RunRecord, group: Group, step: Step) -> dict[str, Any] | No
     if not isinstance(planned, list) or step.task.map_index >= len(planned):
         return None
     try:
-        return asdict(Experiment.from_dict(planned[step.task.map_index]))
+        return Experiment.from_dict(planned[step.task.map_index])
     except (ValueError, TypeError, ArithmeticError, RecursionError):
         return None

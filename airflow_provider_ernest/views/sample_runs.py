@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeAlias
+from dataclasses import dataclass
+from typing import TypeAlias
 
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents import Observation, Origin
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import MOST_MODELS_KEPT, Readable, load_model, newest_of, read_each
+from airflow_provider_ernest.views.view import view_of
 
 ApplicationLink: TypeAlias = Callable[[str | None], str | None]
 """The address of an application's page in Spark's history server, None where there is none."""
@@ -27,31 +29,43 @@ def application_link(history_server: str | None) -> ApplicationLink:
     return lambda application_id: history_url(history_server or "", application_id)
 
 
+@dataclass(frozen=True, kw_only=True)
+class SampleRun:
+    """An observation.
+
+    Attributes:
+        seconds: without start-up.
+        cost: in dollars; null where no price is known.
+        history_url: its page in Spark's history server.
+        origin: the task instance that observed it.
+    """
+
+    index: int
+    machines: int
+    scale: float
+    seconds: float
+    startup_seconds: float
+    waited_seconds: float
+    cost: float | None
+    iterations: int | None
+    application_id: str | None
+    event_log: str | None
+    hosts: tuple[str, ...]
+    history_url: str | None
+    origin: Origin | None
+
+
 def sample_run(
     run: Observation, *, price_per_hour: float | None, link: ApplicationLink = lambda application_id: None
-) -> dict[str, Any]:
-    """A run with what it cost and where its log is, not yet JSON-ready.
+) -> SampleRun:
+    """A run with what it cost and where its log is.
 
     Args:
         run: the observation.
         price_per_hour: dollars for one of its machines and hour, None where not known.
         link: see `application_link`.
     """
-    return {
-        "index": run.index,
-        "machines": run.machines,
-        "scale": run.scale,
-        "seconds": run.seconds,
-        "startup_seconds": run.startup_seconds,
-        "waited_seconds": run.waited_seconds,
-        "cost": cost_of(run, price_per_hour),
-        "iterations": run.iterations,
-        "application_id": run.application_id,
-        "event_log": run.event_log,
-        "hosts": run.hosts,
-        "history_url": link(run.application_id),
-        "origin": run.origin,
-    }
+    return view_of(SampleRun, run, cost=cost_of(run, price_per_hour), history_url=link(run.application_id))
 
 
 def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
@@ -71,6 +85,20 @@ MOST_RUNS = 100
 Key: TypeAlias = tuple[object, ...]
 
 
+@dataclass(frozen=True, kw_only=True)
+class UntrainedRuns:
+    """Sample runs that no model was fitted to.
+
+    Attributes:
+        looked_at: the newest, at most 100.
+        newest_at: when the last of them was observed.
+    """
+
+    count: int = 0
+    looked_at: int = 0
+    newest_at: str | None = None
+
+
 def untrained_runs(
     store: ModelStore,
     *,
@@ -78,7 +106,7 @@ def untrained_runs(
     instance_type: str,
     entries: Iterable[CatalogueEntry],
     readable: Readable,
-) -> dict[str, Any]:
+) -> UntrainedRuns:
     """How many of the newest sample runs are in no model, and when the last of them was observed.
 
     Args:
@@ -92,9 +120,8 @@ def untrained_runs(
         StoreError: the store cannot be read.
     """
     records = store.observations(job, instance_type, limit=MOST_RUNS)
-    told = {"looked_at": len(records), "count": 0, "newest_at": None}
     if not records:
-        return told
+        return UntrainedRuns()
     # A model is made after its runs, and ids sort by time.
     since = min(record.observation_id for record in records)
     models = (
@@ -111,7 +138,7 @@ def untrained_runs(
     ]
     left = [record for record in visible if _key(record.observation) not in known]
     newest_at = max((record.recorded_at for record in left), default=None)
-    return {"looked_at": len(visible), "count": len(left), "newest_at": newest_at}
+    return UntrainedRuns(looked_at=len(visible), count=len(left), newest_at=newest_at)
 
 
 def _key(run: Observation) -> Key:

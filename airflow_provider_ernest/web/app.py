@@ -17,13 +17,13 @@ from airflow_provider_ernest.web import models as models_api
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.access import requires_pages
 from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors
-from airflow_provider_ernest.web.model_responses import REFUSALS
+from airflow_provider_ernest.web.description import REFUSALS, schemas
 
 # ---------------------------------------------------------------------------
 # The mathematics, loaded while the first page that will ask for it is still on its way to the reader.
 
 
-PREDICTING = "airflow_provider_ernest.views.report.contents"
+PREDICTING = "airflow_provider_ernest.views.prediction"
 """What predictions are made with; numpy and scipy come with it, and take most of a second."""
 
 
@@ -128,6 +128,9 @@ moments in ISO 8601. Numbers that are unknown are null. Each answer is about DAG
 """
 
 
+_schemas = cache(schemas)
+
+
 def create_app() -> FastAPI:
     """The application. Each of its routes asks for a login and for the right to see plugins."""
     app = FastAPI(
@@ -150,7 +153,9 @@ def create_app() -> FastAPI:
 
     @app.get("/openapi.json", tags=["Description"], summary="This description")
     def openapi() -> dict[str, Any]:
-        return app.openapi()
+        described = app.openapi()
+        described.setdefault("components", {})["schemas"] = _schemas()
+        return described
 
     app.include_router(models_api.router)
     app.include_router(runs.router)

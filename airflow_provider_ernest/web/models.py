@@ -21,9 +21,9 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import configured, store_root
 from airflow_provider_ernest.views.clarity import clarity_page
 from airflow_provider_ernest.views.loaded import is_gone, load_model, newest_of, of_job, visible_entries
-from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, production_page
+from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page, production_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
-from airflow_provider_ernest.views.prediction import (
+from airflow_provider_ernest.views.prediction_request import (
     MOST_MACHINES,
     MOST_RUNS,
     ONLY_MACHINES,
@@ -33,16 +33,7 @@ from airflow_provider_ernest.views.prediction import (
 from airflow_provider_ernest.views.sample_runs import application_link, untrained_runs
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
-from airflow_provider_ernest.web.model_responses import (
-    Clarity,
-    ModelPage,
-    Models,
-    Prediction,
-    ProductionRuns,
-    SameCost,
-    UntrainedRuns,
-    answers,
-)
+from airflow_provider_ernest.web.description import answers
 
 # ---------------------------------------------------------------------------
 # The model store that the pages show: [ernest] store of Airflow's configuration.
@@ -258,7 +249,7 @@ def prediction_request(
 router = APIRouter(prefix="/api", tags=["Models"])
 
 
-@router.get("/models", summary="The newest model of each job and instance type", **answers(Models))
+@router.get("/models", summary="The newest model of each job and instance type", **answers("Models"))
 def list_all(
     store: StoreDep,
     access: AccessDep,
@@ -300,18 +291,16 @@ def list_all(
     )
 
 
-@router.get("/model", summary="One model and all that is known of it", **answers(ModelPage))
+@router.get("/model", summary="One model and all that is known of it", **answers("ModelPage"))
 def one(store: StoreDep, found: FoundDep) -> Response:
     """A model with its observations, design, cluster, versions, decisions and production runs."""
-    from airflow_provider_ernest.views.model import model_page
-
     history_server = configured_history_server()
     return JsonAnswer(
         model_page(store, found.model, found.entries, readable=found.readable, history_server=history_server)
     )
 
 
-@router.get("/production", summary="Production runs beside their predictions", **answers(ProductionRuns))
+@router.get("/production", summary="Production runs beside their predictions", **answers("ProductionRuns"))
 def production(
     store: StoreDep,
     found: FoundDep,
@@ -332,7 +321,7 @@ def production(
     )
 
 
-@router.get("/clarity", summary="Why the job takes as long as it does", **answers(Clarity))
+@router.get("/clarity", summary="Why the job takes as long as it does", **answers("Clarity"))
 def clarity(store: StoreDep, found: FoundDep) -> Response:
     """What the event logs of the job's runs tell: what binds it, and what it would take on other machines."""
     return JsonAnswer(
@@ -346,7 +335,7 @@ def clarity(store: StoreDep, found: FoundDep) -> Response:
     )
 
 
-@router.get("/untrained_runs", summary="Sample runs that are in no model", **answers(UntrainedRuns))
+@router.get("/untrained_runs", summary="Sample runs that are in no model", **answers("UntrainedRuns"))
 def untrained(store: StoreDep, found: FoundDep) -> Response:
     """How many of the newest sample runs no model was fitted to: their training failed, or goes on."""
     return JsonAnswer(
@@ -360,7 +349,7 @@ def untrained(store: StoreDep, found: FoundDep) -> Response:
     )
 
 
-@router.get("/prediction", summary="What a model predicts and would choose", **answers(Prediction))
+@router.get("/prediction", summary="What a model predicts and would choose", **answers("Prediction"))
 def predict(
     store: StoreDep,
     found: FoundDep,
@@ -377,7 +366,9 @@ def predict(
     return JsonAnswer(prediction(store, found.model, request, entries=found.entries, readable=found.readable))
 
 
-@router.get("/same_cost", summary="Types of machines at the same dollars per hour", **answers(SameCost))
+@router.get(
+    "/same_cost", summary="Types of machines at the same dollars per hour", **answers("TypesAtSameCost")
+)
 def compare(
     store: StoreDep, found: FoundDep, request: Annotated[PredictionRequest, Depends(prediction_request)]
 ) -> Response:

@@ -31,10 +31,9 @@ from airflow_provider_ernest.views.dag_run import (
     stored_of,
 )
 from airflow_provider_ernest.views.run import run_page, task_page
-from airflow_provider_ernest.web import run_responses
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
-from airflow_provider_ernest.web.model_responses import answers
+from airflow_provider_ernest.web.description import answers
 from airflow_provider_ernest.web.models import model_store
 
 # ---------------------------------------------------------------------------
@@ -213,7 +212,7 @@ def stored_of_run(
 StoredDep = Annotated[StoredOfRun, Depends(stored_of_run)]
 
 
-@router.get("/run", summary="From design to decision in a DAG run", **answers(run_responses.Run))
+@router.get("/run", summary="From design to decision in a DAG run", **answers("Run"))
 def of_run(run: RunDep, stored: StoredDep) -> Response:
     """The steps of each task group of Ernest in a run, with times, costs, decision and production."""
     return JsonAnswer(
@@ -221,7 +220,7 @@ def of_run(run: RunDep, stored: StoredDep) -> Response:
     )
 
 
-@router.get("/task", summary="What came of a task instance", **answers(run_responses.Task))
+@router.get("/task", summary="What came of a task instance", **answers("Task"))
 def of_task(run: RunDep, stored: StoredDep, task_id: TaskId, map_index: MapIndex = -1) -> Response:
     """What a task instance of Ernest did, and which model it belongs to."""
     page = task_page(

@@ -28,7 +28,7 @@ NOT_PAID = Billing(price_per_hour=1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Prediction:
+class CurvePoint:
     """A run on a number of machines, from submission to end.
 
     Attributes:
@@ -69,7 +69,7 @@ class Contents:
     model: Model
     scale: float
     iterations: int | None
-    predictions: tuple[Prediction, ...]
+    predictions: tuple[CurvePoint, ...]
     billing: Billing | None = None
     alternatives: tuple[Alternative, ...] = ()
     goal: Goal | None = None
@@ -90,7 +90,7 @@ class Contents:
         return min(counts), max(counts)
 
     @property
-    def chosen(self) -> Prediction | None:
+    def chosen(self) -> CurvePoint | None:
         """The prediction for the configuration that was chosen."""
         if self.decision is None:
             return None
@@ -150,7 +150,7 @@ def gather(
 
 def predictions_of(
     model: Model, alternatives: Sequence[Alternative], *, scale: float = 1.0, iterations: int | None = None
-) -> tuple[Prediction, ...]:
+) -> tuple[CurvePoint, ...]:
     """What was considered of the model's type, with where its time goes.
 
     Args:
@@ -163,7 +163,7 @@ def predictions_of(
     parts = contributions_of_runs(model, machines=counts, scale=scale, iterations=iterations)
     start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}
     return tuple(
-        Prediction(
+        CurvePoint(
             machines=each.machines,
             seconds=each.seconds,
             likely_seconds=each.likely_seconds or (each.seconds, each.seconds),

@@ -26,7 +26,7 @@ from airflow_provider_ernest.views.report.charts import (
     tag,
     text,
 )
-from airflow_provider_ernest.views.report.contents import Contents, Prediction, learned_from, trained_under
+from airflow_provider_ernest.views.report.contents import Contents, CurvePoint, learned_from, trained_under
 from airflow_provider_ernest.words import dollars, duration, machines, number, percent, probability
 
 # ---------------------------------------------------------------------------
@@ -109,7 +109,7 @@ HALF_COLUMN = 9.0
 
 
 def time_chart(contents: Contents) -> Element:
-    """Prediction, intervals, observed runs, deadline and choice."""
+    """CurvePoint, intervals, observed runs, deadline and choice."""
     predictions = contents.predictions
     fastest = min(predictions, key=lambda each: each.seconds)
     first, last = predictions[0], predictions[-1]
@@ -218,7 +218,7 @@ def _curve(contents: Contents, across: Axis, up: Axis) -> list[Element]:
     ]
 
 
-def _marked(across: Axis, up: Axis, each: Prediction, *, class_: str) -> Element:
+def _marked(across: Axis, up: Axis, each: CurvePoint, *, class_: str) -> Element:
     says = f"{machines(each.machines)}: {duration(each.seconds)}"
     return point(across.place(each.machines), up.place(each.seconds), class_=class_, says=says, radius=7)
 
@@ -419,14 +419,14 @@ def _style(contents: Contents, name: str) -> str:
     return "part-others" if name == OTHERS else f"part-{names.index(name)}"
 
 
-def _share(each: Prediction, name: str, shown: list[str] | None = None) -> float:
+def _share(each: CurvePoint, name: str, shown: list[str] | None = None) -> float:
     """The share of a part of the time; that of `OTHERS` is what the shown ones leave."""
     if name == OTHERS and shown is not None:
         return max(0.0, 1.0 - sum(_share(each, other) for other in shown if other != OTHERS))
     return each.parts[name] / sum(each.parts.values())
 
 
-def _shares_in_words(each: Prediction, shown: list[str]) -> str:
+def _shares_in_words(each: CurvePoint, shown: list[str]) -> str:
     return ", ".join(f"{name} {percent(_share(each, name, shown))}" for name in shown)
 
 
@@ -655,7 +655,7 @@ def _what_is_possible(contents: Contents) -> list[Element]:
     return figures
 
 
-def _time_figure(name: str, each: Prediction) -> Element:
+def _time_figure(name: str, each: CurvePoint) -> Element:
     low, high = each.likely_seconds
     return key_figure(name, duration(each.seconds), f"80 % of runs take {duration(low)} to {duration(high)}")
 

@@ -8,11 +8,13 @@ from typing import Any
 from airflow.api_fastapi.core_api.security import get_user
 from fastapi import HTTPException
 from fastapi.testclient import TestClient
+from jsonschema import Draft202012Validator
 
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
 from airflow_provider_ernest.web.access import auth_manager, dag_teams
 from airflow_provider_ernest.web.app import create_app
+from airflow_provider_ernest.web.description import REFERENCE, schemas
 from airflow_provider_ernest.web.models import model_store
 from airflow_provider_ernest.web.runs import run_reader
 
@@ -65,6 +67,12 @@ class StubAuthManager:
         if team_name not in (None, *self.teams):
             return set()
         return dag_ids if self.dags is None else dag_ids & self.dags
+
+
+def assert_described(name: str, answer: Any) -> None:
+    """The answer has the form that the API's description gives to the view of that name."""
+    form = {"$ref": REFERENCE.format(name=name), "components": {"schemas": schemas()}}
+    Draft202012Validator(form).validate(answer)
 
 
 def pages(

@@ -26,7 +26,6 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_STRAGGLERS, clarity_page
 from airflow_provider_ernest.views.sample_runs import application_link
 from airflow_provider_ernest.web.answers import json_ready
-from airflow_provider_ernest.web.model_responses import Clarity
 from tests.unit.plugin.stored import NOW, everything, identity, model, origin
 from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
 
@@ -98,7 +97,6 @@ def keep(store: ModelStore, by: Model, profile: RunProfile | None = None, **fact
 def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
     known = {"readable": everything, "link": application_link(None), "entries": store.catalogue.entries()}
     told = json_ready(clarity_page(store, shown, **{**known, **asked}))
-    Clarity.model_validate(told)
     return told
 
 
@@ -298,7 +296,7 @@ def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
         "shown = store.latest('join', 'm5.large')\n"
         "page = clarity_page(store, shown, entries=store.catalogue.entries(),\n"
         "                    readable=lambda dag_id: True, link=lambda application_id: None)\n"
-        "assert page['sample']['stages'] and page['replays']\n"
+        "assert page.sample.stages and page.replays\n"
         "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(store.root)], check=True)

@@ -9,7 +9,8 @@ import pytest
 from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.documents import FittedTerm, Model
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.prediction import BilledTerms, PredictionRequest, prediction
+from airflow_provider_ernest.views.prediction import prediction
+from airflow_provider_ernest.views.prediction_request import BilledTerms, PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import decided, everything, model

@@ -9,9 +9,8 @@ import pytest
 from airflow_provider_ernest.documents import Billing, Configuration, DecisionRecord, Model, TrainedMachine
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import model_page
-from airflow_provider_ernest.views.prediction import BILLED_NUMBERS, MOST_RUNS, BilledTerms
+from airflow_provider_ernest.views.prediction_request import BILLED_NUMBERS, MOST_RUNS, BilledTerms
 from airflow_provider_ernest.web.answers import json_ready
-from airflow_provider_ernest.web.model_responses import ModelPage
 
 from .stored import decided, everything, model
 
@@ -31,7 +30,6 @@ def store(tmp_path: Path, trained: Model) -> ModelStore:
 def page(store: ModelStore, shown: Model, readable: Any = everything) -> dict[str, Any]:
     answer = model_page(store, shown, store.catalogue.entries(), readable=readable, history_server=None)
     ready = json_ready(answer)
-    ModelPage.model_validate(ready)
     return ready
 
 

@@ -191,7 +191,7 @@ def test_lists_and_pages_load_no_mathematics():
         "import sys\n"
         "import airflow_provider_ernest.views.models\n"
         "import airflow_provider_ernest.views.model\n"
-        "import airflow_provider_ernest.views.prediction\n"
+        "import airflow_provider_ernest.views.prediction_request\n"
         "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -11,7 +11,7 @@ from airflow_provider_ernest.documents import Design, Experiment, FittedTerm, Mo
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import MOST_DECISIONS, MOST_PRODUCTION_RUNS, model_page
-from airflow_provider_ernest.views.prediction import PredictionRequest
+from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import decided, everything, model, produced
@@ -299,7 +299,7 @@ def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
         "shown = store.latest('join', 'm5.large')\n"
         "page = model_page(store, shown, store.catalogue.entries(), readable=lambda dag_id: True,\n"
         "                  history_server='https://spark.example.com')\n"
-        "assert page['observations']\n"
+        "assert page.observations\n"
         "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
     )
     subprocess.run([sys.executable, "-c", code, str(store.root)], check=True)

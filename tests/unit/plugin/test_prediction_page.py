@@ -13,7 +13,8 @@ from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, FittedTerm, Model
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.prediction import BilledTerms, PredictionRequest, prediction
+from airflow_provider_ernest.views.prediction import prediction
+from airflow_provider_ernest.views.prediction_request import BilledTerms, PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import everything, model, observed

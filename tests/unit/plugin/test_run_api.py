@@ -8,9 +8,9 @@ import pytest
 from airflow_provider_ernest.documents import ProductionRun
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
-from airflow_provider_ernest.web import models, run_responses
+from airflow_provider_ernest.web import models
 from tests.browser.preview_runs import PREVIEW_RUNS, preview_run
-from tests.unit.plugin.pages_app import StubAuthManager, pages
+from tests.unit.plugin.pages_app import StubAuthManager, assert_described, pages
 from tests.unit.plugin.run_examples import DAG_ID, JOB, RUN_ID, TYPE, example_run, model
 
 RUN = {"dag_id": DAG_ID, "run_id": RUN_ID}
@@ -30,7 +30,7 @@ def store(tmp_path: Path) -> ModelStore:
 def test_a_run_has_the_described_form(name: str, store: ModelStore):
     answer = pages(store=store, runs=preview_run).get("/api/run", params={"dag_id": "a", "run_id": name})
     assert answer.status_code == 200
-    run_responses.Run.model_validate_json(answer.text, strict=True)
+    assert_described("Run", answer.json())
 
 
 @pytest.mark.parametrize("name", PREVIEW_RUNS)
@@ -40,7 +40,7 @@ def test_each_of_its_task_instances_has_the_described_form(name: str, store: Mod
         named = {"dag_id": "a", "run_id": name, "task_id": task.task_id, "map_index": task.map_index}
         answer = client.get("/api/task", params=named)
         assert answer.status_code == 200
-        run_responses.Task.model_validate_json(answer.text, strict=True)
+        assert_described("Task", answer.json())
 
 
 @pytest.mark.parametrize("path", ["/api/run", "/api/task"])

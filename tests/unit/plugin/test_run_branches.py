@@ -14,7 +14,6 @@ from airflow_provider_ernest.task_group import ErnestTaskGroup
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, groups_of
 from airflow_provider_ernest.views.run import run_page, task_page
 from airflow_provider_ernest.web.answers import json_ready
-from airflow_provider_ernest.web.run_responses import Run, Task
 from tests.unit.plugin.run_examples import (
     JOB,
     MODEL_ID,
@@ -44,7 +43,6 @@ NOTHING_STORED = StoredOfRun()
 
 def page(run: RunRecord, stored: StoredOfRun = NOTHING_STORED) -> dict[str, Any]:
     ready = json_ready(run_page(run, stored=stored, now=NOW))
-    Run.model_validate(ready)
     return ready
 
 
@@ -55,7 +53,6 @@ def group(run: RunRecord, stored: StoredOfRun = NOTHING_STORED) -> dict[str, Any
 
 def task(run: RunRecord, task_id: str, map_index: int = -1) -> dict[str, Any]:
     told = json_ready(task_page(run, stored=NOTHING_STORED, task_id=task_id, map_index=map_index))
-    Task.model_validate(told)
     return told
 
 

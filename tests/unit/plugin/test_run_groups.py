@@ -4,6 +4,7 @@ from typing import Any
 
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
 from airflow_provider_ernest.views.run import run_page
+from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.plugin.run_examples import (
     NOW,
     downstream,
@@ -15,7 +16,7 @@ from tests.unit.plugin.run_examples import (
 
 
 def page(run: RunRecord) -> dict[str, Any]:
-    return run_page(run, stored=StoredOfRun(), now=NOW)
+    return json_ready(run_page(run, stored=StoredOfRun(), now=NOW))
 
 
 def group(run: RunRecord) -> dict[str, Any]:

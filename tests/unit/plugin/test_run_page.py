@@ -9,6 +9,7 @@ import pytest
 from airflow_provider_ernest.documents import ProductionRun, TrainedMachine, TrainingCluster
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
 from airflow_provider_ernest.views.run import run_page
+from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.plugin.run_examples import (
     DAG_ID,
     JOB,
@@ -32,7 +33,7 @@ MODEL = {"job": JOB, "instance_type": TYPE, "model_id": MODEL_ID}
 
 
 def page(run: RunRecord, stored: StoredOfRun = NOTHING_STORED) -> dict[str, Any]:
-    return run_page(run, stored=stored, now=NOW)
+    return json_ready(run_page(run, stored=stored, now=NOW))
 
 
 def group(run: RunRecord, stored: StoredOfRun = NOTHING_STORED) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, stored_of
 from airflow_provider_ernest.views.run import run_page, task_page
 from airflow_provider_ernest.web.answers import json_ready
-from airflow_provider_ernest.web.run_responses import Run
 from tests.unit.plugin.reuse_examples import (
     REUSED_ID,
     SKIPPED,
@@ -31,7 +30,6 @@ NOT_NEEDED = "Not needed: a stored model is reused."
 
 def page(run: RunRecord, stored: StoredOfRun | None = None) -> dict[str, Any]:
     told: dict[str, Any] = json_ready(run_page(run, stored=stored or StoredOfRun(), now=NOW))
-    Run.model_validate(told)
     return told
 
 
@@ -227,7 +225,9 @@ class TestRecordedBehindProduction:
 
 class TestTaskPages:
     def told(self, task: str, run: RunRecord | None = None) -> dict[str, Any]:
-        page = task_page(run or reused_run(), stored=StoredOfRun(), task_id=f"ernest.{task}", map_index=-1)
+        page = json_ready(
+            task_page(run or reused_run(), stored=StoredOfRun(), task_id=f"ernest.{task}", map_index=-1)
+        )
         assert page is not None
         return page
 

@@ -8,13 +8,14 @@ import pytest
 from airflow_provider_ernest.documents import ProductionRun
 from airflow_provider_ernest.views.dag_run import RunRecord, documents_of, groups_of
 from airflow_provider_ernest.views.run import steps_of
+from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.plugin.run_examples import NOW, decision, example_run, observation, row, rows
 
 
 def steps(run: RunRecord) -> dict[tuple[str, int], dict[str, Any]]:
     """By the last part of the task's id and the map index."""
     (group,) = groups_of(run)
-    told = steps_of(group, [documents_of(run, branch) for branch in group.branches], now=NOW)
+    told = json_ready(steps_of(group, [documents_of(run, branch) for branch in group.branches], now=NOW))
     return {(step["task_id"].rpartition(".")[2], step["map_index"]): step for step in told}
 
 

@@ -8,6 +8,7 @@ import pytest
 from airflow_provider_ernest.documents import Origin, ProductionRun
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
 from airflow_provider_ernest.views.run import task_page
+from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.plugin.run_examples import (
     JOB,
     MODEL_ID,
@@ -22,7 +23,8 @@ MODEL = {"job": JOB, "instance_type": TYPE, "model_id": MODEL_ID}
 
 class TestTask:
     def told(self, task_id: str, map_index: int = -1, run: RunRecord | None = None) -> dict[str, Any] | None:
-        return task_page(run or example_run(), stored=StoredOfRun(), task_id=task_id, map_index=map_index)
+        page = task_page(run or example_run(), stored=StoredOfRun(), task_id=task_id, map_index=map_index)
+        return json_ready(page)
 
     def test_a_sample_run(self):
         told = self.told("ernest.sample_run", 2)
@@ -66,7 +68,7 @@ class TestTask:
             origin=Origin(dag_id="d", run_id="r", task_id="production"),
         )
         stored = StoredOfRun(production_runs=lambda: (recorded,))
-        told = task_page(example_run(), stored=stored, task_id="production", map_index=-1)
+        told = json_ready(task_page(example_run(), stored=stored, task_id="production", map_index=-1))
         assert "as application app-1 is /logs/app-1" in told["hints"][-1]
 
     def test_a_task_that_is_not_ours(self):
