@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.eventlog.bounds import Notes
 from airflow_provider_ernest.eventlog.compression import CHUNK_BYTES, text_of
-from airflow_provider_ernest.eventlog.places import Place, place_of
 from airflow_provider_ernest.exceptions import ErnestError, EventLogError
+from airflow_provider_ernest.places import Place, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.spark.artifact import ArtifactFile, OpenS3
+from airflow_provider_ernest.places import OpenS3, S3Address, S3Place, WatchedFile
 
 if TYPE_CHECKING:
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
@@ -118,15 +118,13 @@ def s3_opener() -> OpenS3:
     """
     clients: dict[str, Callable[[str], Any]] = {}
 
-    def opened(path: str) -> ArtifactFile | None:
+    def opened(path: str) -> WatchedFile | None:
         if not _has_amazon_provider():
             return None
-        from airflow_provider_ernest.spark.artifact_s3 import S3Address, S3File
-
         address = S3Address.of(path)
         connection = address.connection or DEFAULT_CONNECTION
         client = clients.setdefault(connection, aws_clients(connection, None))
-        return S3File(client("s3"), bucket=address.bucket, key=address.key)
+        return S3Place(client("s3"), address.bucket, address.key)
 
     return opened
 

@@ -22,7 +22,6 @@ from airflow_provider_ernest.documents import (
     new_id,
 )
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
-from airflow_provider_ernest.eventlog.places import place_of
 from airflow_provider_ernest.eventlog.run_facts import RunRecord, read_run
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.learning.freshness import (
@@ -37,6 +36,7 @@ from airflow_provider_ernest.operators.find_model import artifact_hash
 from airflow_provider_ernest.operators.marking import keep_marks, new_mark
 from airflow_provider_ernest.operators.recording import keep_profile, median_bandwidth, record_in_time
 from airflow_provider_ernest.operators.task_context import origin_of
+from airflow_provider_ernest.places import place_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.run_profile import Capacity
 from airflow_provider_ernest.spark.observing import MeasuredRun, measure

@@ -8,11 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from airflow_provider_ernest.exceptions import ErnestError
+from airflow_provider_ernest.places import OpenS3, WatchedFile, file_at
 from airflow_provider_ernest.spark.artifact import (
     CHUNK_BYTES,
-    ArtifactFile,
-    OpenS3,
-    artifact_file,
     combined_sha256,
     hash_of_address,
     is_of_the_machines,
@@ -56,7 +54,7 @@ class ArtifactWatch:
     Args:
         paths: the application, and then its dependencies; see `artifact.artifact_paths`.
         settle_seconds: for how long files must stay as they are before they are read.
-        open_s3: see `artifact_file`.
+        open_s3: see `file_at`.
         clock: tells seconds that only grow.
     """
 
@@ -72,7 +70,7 @@ class ArtifactWatch:
         self.settle_seconds = settle_seconds
         self._open_s3 = open_s3
         self._clock = clock
-        self._files: dict[str, ArtifactFile] = {}
+        self._files: dict[str, WatchedFile] = {}
         self._hashes: dict[str, str] = {}
         self._settled: dict[str, str] = {}
         self._pending: dict[str, str] = {}
@@ -159,9 +157,9 @@ class ArtifactWatch:
             return _CONTENT + hash_of_address(path)
         return self._file(path).probe() or _CONTENT + _sha256(self._file(path))
 
-    def _file(self, path: str) -> ArtifactFile:
+    def _file(self, path: str) -> WatchedFile:
         if path not in self._files:
-            self._files[path] = artifact_file(path, open_s3=self._open_s3)
+            self._files[path] = file_at(path, open_s3=self._open_s3)
         return self._files[path]
 
 
@@ -169,7 +167,7 @@ def _key(path: str, probe: str) -> str:
     return hashlib.sha256(f"{path}\n{probe}".encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _sha256(file: ArtifactFile) -> str:
+def _sha256(file: WatchedFile) -> str:
     digest = hashlib.sha256()
     with file.open() as content:
         while piece := content.read(CHUNK_BYTES):

@@ -15,8 +15,8 @@ from statistics import median_low, mode
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents import InputFingerprint
-from airflow_provider_ernest.eventlog.places import filesystem_of
 from airflow_provider_ernest.exceptions import MissingResourceError
+from airflow_provider_ernest.places import filesystem_of
 from airflow_provider_ernest.spark.sampling import list_input
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.eventlog.places import filesystem_of
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.places import filesystem_of
 from airflow_provider_ernest.settings import ARGUMENT, FILES, FIRST_ROWS, SAMPLINGS
 
 if TYPE_CHECKING:

@@ -11,12 +11,12 @@ import fsspec
 import pytest
 
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.spark.artifact import RemoteFile, artifact_file, probe_of
+from airflow_provider_ernest.places import FileSystemPlace, file_at, probe_of
 from tests.unit.spark.artifact_server import served_file
 
 
 def content_of(path: str) -> bytes:
-    with artifact_file(path).open() as file:
+    with file_at(path).open() as file:
         return b"".join(iter(lambda: file.read(3), b""))
 
 
@@ -24,7 +24,7 @@ def content_of(path: str) -> bytes:
 def test_a_local_file_is_told_from_another_of_the_same_size_and_time(scheme, tmp_path: Path):
     path = tmp_path / "job.jar"
     path.write_bytes(b"first")
-    file = artifact_file(f"{scheme}{path}")
+    file = file_at(f"{scheme}{path}")
     before = file.probe()
     assert before == file.probe()
     assert content_of(f"{scheme}{path}") == b"first"
@@ -46,29 +46,29 @@ def test_a_link_is_the_file_that_it_leads_to(tmp_path: Path):
         (tmp_path / name).write_text(name)
     link = tmp_path / "current.jar"
     link.symlink_to("v1.jar")
-    before = artifact_file(str(link)).probe()
+    before = file_at(str(link)).probe()
 
     (tmp_path / "next").symlink_to("v2.jar")
     (tmp_path / "next").replace(link)
-    assert artifact_file(str(link)).probe() != before
+    assert file_at(str(link)).probe() != before
     assert content_of(str(link)) == b"v2.jar"
 
 
 @pytest.mark.parametrize("path", ["{tmp}/absent.jar", "memory://absent.jar"])
 def test_what_is_not_there_is_said_to_be_absent(path, tmp_path):
     with pytest.raises(FileNotFoundError):
-        artifact_file(path.format(tmp=tmp_path)).probe()
+        file_at(path.format(tmp=tmp_path)).probe()
 
 
 def test_a_folder_is_no_file(tmp_path):
     with pytest.raises(IsADirectoryError, match=r"no file"):
-        artifact_file(str(tmp_path)).probe()
+        file_at(str(tmp_path)).probe()
 
 
 def test_any_file_system_of_fsspec_is_asked():
     memory = fsspec.filesystem("memory")
     memory.pipe("/watched/job.jar", b"first")
-    file = artifact_file("memory://watched/job.jar")
+    file = file_at("memory://watched/job.jar")
     before = file.probe()
     assert before == file.probe() != ""
     memory.pipe("/watched/job.jar", b"other")
@@ -89,7 +89,7 @@ def test_only_what_changes_with_the_content_is_believed():
 
 def test_by_http_the_headers_are_asked_for_and_the_content_comes_in_one_answer():
     with served_file(b"x" * 6_000_000) as served:
-        file = artifact_file(served.url)
+        file = file_at(served.url)
         before = file.probe()
         assert served.requests == ["HEAD"]
         served.content = b"y" * 6_000_000
@@ -105,18 +105,18 @@ def test_by_http_the_headers_are_asked_for_and_the_content_comes_in_one_answer()
 def test_a_server_that_refuses_head_is_asked_otherwise():
     with served_file(b"content") as served:
         served.has_head = False
-        assert "etag" in artifact_file(served.url).probe()
+        assert "etag" in file_at(served.url).probe()
 
 
 def test_a_server_that_tells_nothing_is_one_whose_files_must_be_read():
     with served_file(b"content") as served:
         served.has_etag = False
-        assert artifact_file(served.url).probe() == ""
+        assert file_at(served.url).probe() == ""
 
 
 def test_an_absent_page_is_absence_and_anything_else_is_trouble():
     with served_file(b"content") as served:
-        file = artifact_file(served.url)
+        file = file_at(served.url)
         served.status = 404
         with pytest.raises(FileNotFoundError):
             file.probe()
@@ -125,22 +125,22 @@ def test_an_absent_page_is_absence_and_anything_else_is_trouble():
             file.probe()
         url = served.url
     with pytest.raises(ConnectionError):
-        artifact_file(url).probe()
+        file_at(url).probe()
 
 
 def test_a_scheme_that_nothing_reads_is_an_error():
     with pytest.raises(MissingResourceError, match=r"unheard-of"):
-        artifact_file("unheard-of://job.jar")
+        file_at("unheard-of://job.jar")
 
 
 @pytest.mark.usefixtures("without_s3fs")
 def test_s3_is_left_to_fsspec_where_nothing_else_reads_it():
     with pytest.raises(MissingResourceError, match=r"airflow-provider-ernest\[s3\]"):
-        artifact_file("s3://bucket/job.jar", open_s3=lambda _: None)
+        file_at("s3://bucket/job.jar", open_s3=lambda _: None)
 
     class Other:
         pass
 
     other: Any = Other()
-    assert artifact_file("s3a://bucket/job.jar", open_s3=lambda _: other) is other
-    assert isinstance(artifact_file("memory://job.jar", open_s3=lambda _: other), RemoteFile)
+    assert file_at("s3a://bucket/job.jar", open_s3=lambda _: other) is other
+    assert isinstance(file_at("memory://job.jar", open_s3=lambda _: other), FileSystemPlace)

@@ -10,7 +10,7 @@ import pytest
 from moto import mock_aws
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.artifact_s3 import S3Address, S3File
+from airflow_provider_ernest.places import S3Address, S3Place
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
 def test_what_s3_tells_changes_with_the_content(client):
     client.put_object(Bucket="code", Key="jobs/job.jar", Body=b"first")
-    file = S3File(client, bucket="code", key="jobs/job.jar")
+    file = S3Place(client, "code", "jobs/job.jar")
     before = file.probe()
     assert before == file.probe()
     assert "etag" in before
@@ -38,11 +38,11 @@ def test_what_s3_tells_changes_with_the_content(client):
 
 def test_what_is_not_there_is_absent(client):
     with pytest.raises(FileNotFoundError, match=r"s3://code/absent\.jar"):
-        S3File(client, bucket="code", key="absent.jar").probe()
+        S3Place(client, "code", "absent.jar").probe()
     with pytest.raises(FileNotFoundError):
-        S3File(client, bucket="code", key="absent.jar").open()
+        S3Place(client, "code", "absent.jar").open()
     with pytest.raises(FileNotFoundError):
-        S3File(client, bucket="no-such-bucket", key="absent.jar").probe()
+        S3Place(client, "no-such-bucket", "absent.jar").probe()
 
 
 @pytest.mark.parametrize(

@@ -251,7 +251,7 @@ def test_addresses_are_told_without_credentials(trigger, monkeypatch, store):
     memory = fsspec.filesystem("memory")
     memory.pipe("/job.jar?sig=hush-2", b"first")
     monkeypatch.setattr(
-        "airflow_provider_ernest.spark.artifact.filesystem_of", lambda _: (memory, "/job.jar?sig=hush-2")
+        "airflow_provider_ernest.places.filesystem_of", lambda _: (memory, "/job.jar?sig=hush-2")
     )
     trained(store, b"before")
 

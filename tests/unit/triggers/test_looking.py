@@ -73,7 +73,7 @@ def test_addresses_are_shown_without_credentials(looking, caplog, monkeypatch):
     def fail(*_: object, **__: object) -> None:
         raise ConnectionError(f"no answer from {ADDRESS}")
 
-    monkeypatch.setattr(artifact_watch, "artifact_file", fail)
+    monkeypatch.setattr(artifact_watch, "file_at", fail)
     looking(ADDRESS).look()
     assert "no answer from" in caplog.text
     assert "hush" not in caplog.text

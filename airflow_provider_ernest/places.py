@@ -1,0 +1,412 @@
+"""A file or a folder somewhere: local, on S3, by HTTP, or wherever fsspec can read.
+
+`place_of` gives what a user names as a place to read from, with a path's methods; `file_at` one file that may
+be watched, by what its storage tells of it without reading it (`probe`). boto3 reads S3 where s3fs is not
+installed, which cannot be beside the newest amazon provider.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
+from pathlib import Path, PurePosixPath
+from stat import S_ISREG
+from typing import Any, NamedTuple, Protocol
+
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+
+S3_SCHEMES = ("s3://", "s3a://")
+_HTTP_SCHEMES = ("http://", "https://")
+_GONE = (404, 410)
+_ABSENT_ON_S3 = {"404", "NoSuchKey", "NoSuchBucket", "NotFound"}
+_ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:/")
+
+_AZURE_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
+"""Hadoop writes the container where Airflow has the connection: abfss://container@account.dfs.core..."""
+
+_VERSION_KEYS = {
+    "etag",
+    "versionid",
+    "generation",
+    "contentmd5",
+    "md5hash",
+    "crc32c",
+    "digest",
+    "lastmodified",
+    "updated",
+    "modified",
+    "mtime",
+    "created",
+    "creationtime",
+}
+"""What tells one content from the next, in the words of fsspec's file systems without case and separators."""
+
+
+def filesystem_of(path: str) -> tuple[Any, str]:
+    """The fsspec file system of a path, and the path in it.
+
+    Args:
+        path: local or of any fsspec scheme (s3a is read as s3).
+
+    Raises:
+        MissingResourceError: the library that reads this scheme is not installed.
+        ValueError: fsspec does not know the scheme.
+    """
+    import fsspec
+
+    # Hadoop calls "s3a" what everybody else calls "s3".
+    address = f"s3://{path[6:]}" if path.startswith("s3a://") else path
+    try:
+        filesystem, root = fsspec.url_to_fs(address)
+    except ImportError as error:
+        problem = str(error).rstrip(".")
+        raise MissingResourceError(
+            f"The library that reads {path!r} cannot be imported: {problem}.", remedy=_remedy(address)
+        ) from error
+    return filesystem, root
+
+
+def _remedy(address: str) -> str:
+    if address.startswith("s3://"):
+        return 'Install it on the Airflow workers: pip install "airflow-provider-ernest[s3]".'
+    return "Install it on the Airflow workers."
+
+
+class Place(Protocol):
+    """What is asked of a path; `pathlib.Path` and Airflow's `ObjectStoragePath` are such."""
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+
+    def iterdir(self) -> Iterator[Any]:
+        """What a folder holds."""
+
+    def open(self, mode: str) -> Any:
+        """The content of a file."""
+
+
+class WatchedFile(Protocol):
+    """What is asked of a file that is watched."""
+
+    def probe(self) -> str:
+        """What its storage says of it without reading it; empty where that cannot tell a change.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            Exception: whatever the storage's library raises where it cannot be asked.
+        """
+
+    def open(self) -> AbstractContextManager[Any]:
+        """Its content, to be read in pieces.
+
+        Raises:
+            FileNotFoundError: it is not there.
+            Exception: whatever the storage's library raises where it cannot be asked.
+        """
+
+
+OpenS3 = Callable[[str], WatchedFile | None]
+"""The file at an s3 address by other means than s3fs, None where there are none."""
+
+
+class LocalFile:
+    """A file that this process's machine sees."""
+
+    def __init__(self, path: str) -> None:
+        self._path = Path(path).expanduser()
+
+    def probe(self) -> str:
+        """Size, times and inode: of the file that a link leads to."""
+        status = self._path.stat()
+        if not S_ISREG(status.st_mode):
+            raise IsADirectoryError(f"{self._path} is no file")
+        # The time of the last change of the inode: copies can be given the time of the original.
+        return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
+
+    def open(self) -> AbstractContextManager[Any]:
+        """The file, unbuffered: it is read in large pieces."""
+        return self._path.open("rb", buffering=0)
+
+
+class FileSystemPlace:
+    """A path on a file system of fsspec.
+
+    Args:
+        filesystem: of fsspec.
+        path: on it.
+        address: as the user writes it.
+    """
+
+    def __init__(self, filesystem: Any, path: str, address: str) -> None:
+        self._filesystem = filesystem
+        self._path = path
+        self._address = address.rstrip("/")
+        self._is_http = address.startswith(_HTTP_SCHEMES)
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return PurePosixPath(self._path).name
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+        return bool(self._filesystem.isdir(self._path))
+
+    def iterdir(self) -> Iterator[FileSystemPlace]:
+        """What a folder holds."""
+        for path in self._filesystem.ls(self._path, detail=False):
+            name = PurePosixPath(path).name
+            yield FileSystemPlace(self._filesystem, path, f"{self._address}/{name}")
+
+    def probe(self) -> str:
+        """What the file system tells of its content, such as an ETag, and its size."""
+        # Those of object stores remember what they have been told.
+        self._filesystem.invalidate_cache()
+        try:
+            told = self._filesystem.info(self._path)
+        except FileNotFoundError as error:
+            # That of HTTP says so whatever was wrong.
+            if self._is_http and error.__cause__ and getattr(error.__cause__, "status", None) not in _GONE:
+                raise ConnectionError(f"{type(error.__cause__).__name__}: {error.__cause__}") from error
+            raise
+        if told.get("type") == "directory":
+            raise IsADirectoryError(f"{self._path} is no file")
+        return probe_of(told)
+
+    def open(self, mode: str = "rb") -> Any:
+        """The content of a file; by HTTP in one answer, since not every server gives parts."""
+        options = {"block_size": 0} if self._is_http else {}
+        return self._filesystem.open(self._path, mode, **options)
+
+    def __str__(self) -> str:
+        return self._address
+
+
+def place_of(source: Any) -> Any:
+    """The place that a user means.
+
+    Args:
+        source: a path, an address, or anything with a path's methods, which is returned as it is. An address
+            may name an Airflow connection (s3://connection@bucket/key). Without s3fs S3 is read by boto3.
+
+    Raises:
+        MissingResourceError: nothing installed reads such an address.
+    """
+    if not isinstance(source, str):
+        return source
+    local = source.removeprefix("file://").removeprefix("file:")
+    if "://" not in local:
+        return Path(local).expanduser()
+    scheme, _, rest = local.partition("://")
+    user, has_user, host = rest.partition("/")[0].rpartition("@")
+    if f"{scheme}://" in S3_SCHEMES and ":" in user:
+        raise MissingResourceError(
+            f"Nothing takes the credentials in the address {local!r}.",
+            remedy="Name an Airflow connection that has them: s3://connection@bucket/key.",
+        )
+    if local.startswith(S3_SCHEMES) and not _has_s3fs():
+        return s3_place(local)
+    if has_user and ":" not in user and not (scheme in _AZURE_SCHEMES and "." in host):
+        from airflow.sdk import ObjectStoragePath
+
+        # Hadoop calls "s3a" what everybody else calls "s3".
+        return ObjectStoragePath(f"s3://{local[6:]}" if local.startswith("s3a://") else local)
+    try:
+        filesystem, path = filesystem_of(local)
+    except ValueError as error:
+        raise MissingResourceError(
+            f"Nothing reads the address {local!r}: {error}.", remedy="Give another address of the event log."
+        ) from error
+    filesystem.invalidate_cache()
+    return FileSystemPlace(filesystem, path, local)
+
+
+def _has_s3fs() -> bool:
+    from importlib.util import find_spec
+
+    return find_spec("s3fs") is not None
+
+
+class S3Address(NamedTuple):
+    """Where a file lies on S3.
+
+    Attributes:
+        connection: the Airflow connection before the bucket, as in `ObjectStoragePath`; None for none.
+        bucket: the bucket.
+        key: the file in it.
+    """
+
+    connection: str | None
+    bucket: str
+    key: str
+
+    @classmethod
+    def of(cls, path: str) -> S3Address:
+        """The parts of ``s3://[connection@]bucket/key``; s3a, Hadoop's word for it, will do as well.
+
+        Raises:
+            InvalidParameterError: it names no bucket or no file.
+        """
+        place, _, key = path.partition("://")[2].partition("/")
+        connection, _, bucket = place.rpartition("@")
+        if ":" in connection:
+            raise InvalidParameterError(
+                "application",
+                f"s3://...@{bucket}/{key}",
+                "holds credentials",
+                remedy="Name an Airflow connection in their place: s3://connection@bucket/key.",
+            )
+        if not bucket or not key:
+            raise InvalidParameterError(
+                "application", path, "names no file on S3", remedy="Write s3://bucket/key."
+            )
+        return cls(connection or None, bucket, key)
+
+
+class S3Place:
+    """A file or a folder on S3, read by boto3.
+
+    Args:
+        client: a boto3 client of S3.
+        bucket: the bucket.
+        key: of the file, or the prefix of the folder.
+        connection: the Airflow connection that the client is of, which belongs to the address.
+    """
+
+    def __init__(self, client: Any, bucket: str, key: str, *, connection: str = "") -> None:
+        self._client = client
+        self._bucket = bucket
+        self._key = key.strip("/")
+        self._connection = connection
+
+    @property
+    def name(self) -> str:
+        """The last part of the key."""
+        return self._key.rpartition("/")[2]
+
+    def is_dir(self) -> bool:
+        """Whether any key begins with this one and a slash."""
+        found = self._client.list_objects_v2(Bucket=self._bucket, Prefix=self._prefix, MaxKeys=1)
+        return bool(found.get("KeyCount"))
+
+    def iterdir(self) -> Iterator[S3Place]:
+        """The files and folders right below."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket, Prefix=self._prefix, Delimiter="/"
+        )
+        for page in pages:
+            keys = [each["Key"] for each in page.get("Contents", ())]
+            keys += [each["Prefix"] for each in page.get("CommonPrefixes", ())]
+            for key in keys:
+                if key != self._prefix:
+                    yield S3Place(self._client, self._bucket, key, connection=self._connection)
+
+    def probe(self) -> str:
+        """ETag, time, version and size, by a HEAD request."""
+        with self._absence_told():
+            told = self._client.head_object(Bucket=self._bucket, Key=self._key)
+        return probe_of({**told, "size": told["ContentLength"]})
+
+    def open(self, mode: str = "rb") -> Any:
+        """The content, as it arrives; `mode` is always to read bytes."""
+        with self._absence_told():
+            body = self._client.get_object(Bucket=self._bucket, Key=self._key)["Body"]
+        # As a context manager it would give what lies below it, which does not miss bytes that never came.
+        return closing(body)
+
+    @contextmanager
+    def _absence_told(self) -> Iterator[None]:
+        from botocore.exceptions import ClientError
+
+        try:
+            yield
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") in _ABSENT_ON_S3:
+                raise FileNotFoundError(
+                    f"there is no such object: s3://{self._bucket}/{self._key}"
+                ) from error
+            raise
+
+    def __str__(self) -> str:
+        connection = f"{self._connection}@" if self._connection else ""
+        return f"s3://{connection}{self._bucket}/{self._key}"
+
+    @property
+    def _prefix(self) -> str:
+        return f"{self._key}/" if self._key else ""
+
+
+def s3_place(address: str) -> S3Place:
+    """The place at s3://[connection@]bucket/key; s3a, Hadoop's word for it, will do as well.
+
+    Raises:
+        MissingResourceError: neither s3fs nor what it takes instead is installed, or no bucket is named.
+    """
+    where, _, key = address.partition("://")[2].partition("/")
+    connection, _, bucket = where.rpartition("@")
+    if not bucket:
+        raise MissingResourceError(
+            f"The address {address!r} names no bucket.", remedy="Write s3://bucket/key."
+        )
+    try:
+        client = _client(connection)
+    except ImportError as error:
+        raise MissingResourceError(
+            f"The library that reads {address!r} cannot be imported: {error}.",
+            remedy='Install it: pip install "airflow-provider-ernest[s3]", or [ec2] for boto3.',
+        ) from error
+    return S3Place(client, bucket, key, connection=connection)
+
+
+def _client(connection: str) -> Any:
+    if connection:
+        from airflow.providers.amazon.aws.hooks.s3 import S3Hook
+
+        return S3Hook(aws_conn_id=connection).get_conn()
+    import boto3
+
+    return boto3.client("s3")
+
+
+def file_at(path: str, *, open_s3: OpenS3 | None = None) -> WatchedFile:
+    """The file at a path or address.
+
+    Args:
+        path: local, or of any scheme that fsspec knows.
+        open_s3: what reads from S3; None for fsspec.
+
+    Raises:
+        MissingResourceError: nothing installed reads this scheme.
+    """
+    local = local_path(path)
+    if local is not None:
+        return LocalFile(local)
+    by_other_means = open_s3(path) if open_s3 is not None and path.startswith(S3_SCHEMES) else None
+    if by_other_means:
+        return by_other_means
+    try:
+        filesystem, place = filesystem_of(path)
+    except ValueError as error:
+        raise MissingResourceError(
+            f"Nothing reads the application {path!r}: {error}.", remedy="Give another address of it."
+        ) from error
+    return FileSystemPlace(filesystem, place, path)
+
+
+def local_path(path: str) -> str | None:
+    """The path on this machine; None of an address, which Hadoop writes with one slash, too (hdfs:/lib)."""
+    if path.startswith("file:/"):
+        return path.removeprefix("file://").removeprefix("file:")
+    return None if _ADDRESS.match(path) else path
+
+
+def probe_of(told: Mapping[str, Any]) -> str:
+    """The part of what a storage tells of a file that changes with its content; empty where none does."""
+    plain = {key.lower().replace("-", "").replace("_", ""): value for key, value in told.items()}
+    versions = [f"{key}={plain[key]}" for key in sorted(_VERSION_KEYS & plain.keys()) if plain[key]]
+    return " ".join([f"size={plain.get('size')}", *versions]) if versions else ""
