@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, is_dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from airflow_provider_ernest.clusters.emr.spec import is_remote, require_s3_folder, require_step_options
@@ -19,16 +19,16 @@ from airflow_provider_ernest.settings import (
     FIRST_ROWS,
     MACHINE_SECONDS,
     PAPERS_COST,
-    BillingTerms,
     DesignBounds,
     ModelSettings,
     SampledInput,
     SizingGoal,
     SparkJob,
-    rendered_type,
+    require_likeness,
 )
 from airflow_provider_ernest.stated import (
     NOTHING,
+    as_template,
     count,
     has_template,
     is_template,
@@ -37,6 +37,7 @@ from airflow_provider_ernest.stated import (
     optional,
     positive,
     prices,
+    settings_of,
 )
 
 _OF_SAMPLE = re.compile(r"\bsample\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"](\w+)['\"]\s*\])?")
@@ -59,6 +60,14 @@ class PlannedCluster:
     has_price: bool
     is_emr: bool = False
     limits_production: bool = False
+
+
+_KINDS: Mapping[str, Any] = {
+    "input": SampledInput,
+    "bounds": DesignBounds,
+    "goal": SizingGoal,
+    "model": ModelSettings,
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,7 +103,7 @@ class Settings:
     def as_fields(self) -> dict[str, Any]:
         """All but what the tasks render in their own way, as plain data with its templates."""
         job = {name: getattr(self.job, name) for name in ("iterations", "sample_iterations")}
-        settings = {name: _fields_of(getattr(self, name)) for name in ("input", "bounds", "goal", "model")}
+        settings = {name: as_template(kind, getattr(self, name), name) for name, kind in _KINDS.items()}
         return {
             "job": job,
             **settings,
@@ -114,15 +123,12 @@ class Settings:
         Raises:
             InvalidParameterError: a value that cannot work.
         """
-        goal = dict(values["goal"])
-        goal["billing"] = BillingTerms(**goal["billing"])
-        goal["untrained_types"] = [rendered_type(each) for each in goal["untrained_types"]]
         return cls(
             job=SparkJob(**values["job"], **job),
-            input=SampledInput(**values["input"]),
-            bounds=DesignBounds(**values["bounds"]),
-            goal=SizingGoal(**goal),
-            model=ModelSettings(**values["model"]),
+            input=settings_of(SampledInput, values["input"], "input"),
+            bounds=settings_of(DesignBounds, values["bounds"], "bounds"),
+            goal=settings_of(SizingGoal, values["goal"], "goal"),
+            model=settings_of(ModelSettings, values["model"], "model"),
             clusters=[PlannedCluster(**each) for each in values["clusters"]],
             staging_uri=None if values["staging_uri"] in NOTHING else values["staging_uri"],
             run_timeout_seconds=values["run_timeout_seconds"],
@@ -255,45 +261,7 @@ def require_emr_input(parameter: str, path: str, sampling: str) -> None:
         )
 
 
-def require_likeness(instance_type: str, like: str, trained: Sequence[str]) -> None:
-    """Refuse a type to extrapolate to that was trained, or is like none that was.
-
-    Args:
-        instance_type: the type.
-        like: the one that it is likened to.
-        trained: names of those that have a training.
-
-    Raises:
-        InvalidParameterError: it has a model of its own, or there is none to take.
-    """
-    if instance_type in trained:
-        raise InvalidParameterError(
-            "untrained_types", instance_type, "was trained", remedy="Leave it out: its own model is used."
-        )
-    if like not in trained and not is_template(like):
-        raise InvalidParameterError(
-            f"untrained_types[{instance_type!r}].like",
-            like,
-            "is none of the types that were trained",
-            remedy=f"Use one of {', '.join(trained)}.",
-        )
-
-
 def _reads_all(bounds: DesignBounds) -> bool:
     """Whether all sample runs read the whole input by design, such as where only machines are varied."""
     least = bounds.min_scale
     return least not in NOTHING and not is_template(least) and number("min_scale", least) >= 1
-
-
-def _fields_of(settings: Any) -> dict[str, Any]:
-    """The fields by name, without copies of what they hold: outputs of tasks must stay those of the DAG."""
-    told = {each.name: getattr(settings, each.name) for each in fields(settings)}
-    return {name: _plain(value) for name, value in told.items()}
-
-
-def _plain(value: Any) -> Any:
-    if is_dataclass(value):
-        return _fields_of(value)
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return value

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, TypeAlias
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.stated import (
@@ -28,13 +28,14 @@ from airflow_provider_ernest.stated import (
     number,
     one_of,
     optional,
-    optional_text,
     positive,
     price,
     prices,
     read_fields,
     refuse_unknown,
     require_type,
+    settings_of,
+    texts,
     truth,
     whole_number,
 )
@@ -125,8 +126,8 @@ def check_confidence(parameter: str, value: Any) -> float:
 # Plain data like `specification`, from where users import it.
 
 
-Number = float | str
-"""A number, or a template that renders to one."""
+Number: TypeAlias = Any
+"""A number, or a template that renders to one: once `stated.settings_of` has read it, a number."""
 
 FAIL, FALLBACK, MOST_PROBABLE = REACTIONS = ("fail", "fallback", "most_probable")
 """What to do where no configuration can be chosen that keeps to the goal."""
@@ -146,7 +147,7 @@ def _objective(parameter: str, value: Any) -> str:
     return value
 
 
-BILLING_READERS: Mapping[str, Reader] = {
+_BILLING_READERS: Mapping[str, Reader] = {
     "increment_seconds": positive,
     "minimum_seconds": not_negative,
     "boot_seconds": not_negative,
@@ -156,30 +157,14 @@ BILLING_READERS: Mapping[str, Reader] = {
     "market": optional(line),
     "expected_runs": optional(count),
 }
-"""How the fields of `BillingTerms` are read."""
 
 _UNTRAINED_READERS: Mapping[str, Reader] = {
+    "instance_type": line,
+    "like": line,
     "relative_speed": positive,
     "price_per_hour": price,
     "cores_per_machine": optional(count),
 }
-
-_GOAL_READERS: Mapping[str, Reader] = {
-    "price_per_hour": prices,
-    "max_machines": optional(count),
-    "min_machines": count,
-    "deadline_seconds": optional(positive),
-    "budget_dollars": optional(positive),
-    "confidence": lambda parameter, value: check_confidence(parameter, number(parameter, value)),
-    "objective": optional(_objective),
-    "scale": positive,
-    "fallback_machines": optional(count),
-    "fallback_instance_type": optional(line),
-    "max_error_percent": positive,
-    "on_inadequate": one_of(ON_INADEQUATE),
-}
-
-_GOAL_FLAGS = ("allow_mixed", "only_in_memory", "dynamic_allocation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,6 +187,8 @@ class BillingTerms:
         InvalidParameterError: a value that cannot be.
     """
 
+    readers: ClassVar[Mapping[str, Reader]] = _BILLING_READERS
+
     increment_seconds: Number = 1.0
     minimum_seconds: Number = 60.0
     boot_seconds: Number = 0.0
@@ -213,7 +200,7 @@ class BillingTerms:
 
     def __post_init__(self) -> None:
         """Refuse what nothing could be billed by."""
-        read_fields(vars(self), BILLING_READERS)
+        read_fields(vars(self), _BILLING_READERS)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -232,6 +219,8 @@ class UntrainedType:
         InvalidParameterError: the cores are left open.
     """
 
+    readers: ClassVar[Mapping[str, Reader]] = _UNTRAINED_READERS
+
     instance_type: str
     like: str
     relative_speed: Number
@@ -240,8 +229,6 @@ class UntrainedType:
 
     def __post_init__(self) -> None:
         """Refuse what could leave half of each machine idle when the DAG file is parsed."""
-        for name in ("instance_type", "like"):
-            line(name, getattr(self, name))
         where = f"untrained_types[{self.instance_type!r}]"
         named = {f"{where}.{name}": value for name, value in vars(self).items()}
         readers = {f"{where}.{name}": read for name, read in _UNTRAINED_READERS.items()}
@@ -255,6 +242,60 @@ class UntrainedType:
                 f"leaves open how many make a machine {self.relative_speed} times as fast as {self.like}",
                 remedy=f"State it, also where it is that of {self.like}: production is sized for it.",
             )
+
+
+def _price(parameter: str, value: Any) -> float | dict[str, float] | None:
+    of_all, by_type = prices(parameter, value)
+    return by_type or of_all
+
+
+def _allowed(parameter: str, value: Any) -> Any:
+    if has_template(value):
+        return value
+    return tuple(whole_number(parameter, each) for each in texts(parameter, value))
+
+
+def _billing(parameter: str, value: Any) -> BillingTerms:
+    return settings_of(BillingTerms, value, parameter, within=f"{parameter}.", is_rendered=False)
+
+
+def _untrained_types(parameter: str, value: Any) -> tuple[UntrainedType, ...]:
+    if isinstance(value, str) or not isinstance(value, Sequence):
+        raise InvalidParameterError(
+            parameter, value, "is no list", remedy=f"Write {parameter}=[UntrainedType(...), ...]."
+        )
+    return tuple(_untrained_type(parameter, each, position) for position, each in enumerate(value))
+
+
+def _untrained_type(parameter: str, value: Any, position: int) -> UntrainedType:
+    name = value.get("instance_type") if isinstance(value, Mapping) else getattr(value, "instance_type", None)
+    where = f"{parameter}[{name or position!r}]"
+    return settings_of(UntrainedType, value, where, within=f"{where}.", is_rendered=False)
+
+
+_GOAL_READERS: Mapping[str, Reader] = {
+    "price_per_hour": _price,
+    "max_machines": optional(count),
+    "min_machines": count,
+    "allowed_machines": optional(_allowed),
+    "deadline_seconds": optional(positive),
+    "budget_dollars": optional(positive),
+    "confidence": lambda parameter, value: check_confidence(parameter, number(parameter, value)),
+    "objective": optional(_objective),
+    "scale": positive,
+    "billing": _billing,
+    "untrained_types": _untrained_types,
+    "allow_mixed": truth,
+    "only_in_memory": truth,
+    "on_failure": optional(one_of(REACTIONS)),
+    "fallback_machines": optional(count),
+    "fallback_instance_type": optional(line),
+    "dynamic_allocation": truth,
+    "max_error_percent": positive,
+    "on_inadequate": one_of(ON_INADEQUATE),
+}
+
+_GOAL_FLAGS = ("allow_mixed", "only_in_memory", "dynamic_allocation")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -299,6 +340,8 @@ class SizingGoal:
         InvalidParameterError: a value that cannot work.
     """
 
+    readers: ClassVar[Mapping[str, Reader]] = _GOAL_READERS
+
     price_per_hour: Number | Mapping[str, Number] | None = None
     max_machines: Number | None = None
     min_machines: Number = 1
@@ -321,19 +364,18 @@ class SizingGoal:
 
     def __post_init__(self) -> None:
         """Refuse what cannot work when the DAG file is parsed, not when the training is paid for."""
-        read = read_fields(vars(self), _GOAL_READERS)
-        for name in _GOAL_FLAGS:
-            flag(name, getattr(self, name))
-        self._check_goal()
-        reaction_to_failure(self.on_failure, has_fallback=self.fallback_machines is not None)
-        if not has_template([self.min_machines, self.max_machines, self.allowed_machines]):
-            machines = machine_counts(
-                minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines
-            )
-            require_fallback_among(machines, read.get("fallback_machines"))
         require_type("billing", self.billing, BillingTerms)
         for each in self.untrained_types:
             require_type("untrained_types", each, UntrainedType)
+        read = read_fields(vars(self), _GOAL_READERS)
+        for name in _GOAL_FLAGS:
+            if not is_template(getattr(self, name)):
+                flag(name, getattr(self, name))
+        self._check_goal()
+        if not is_template(self.on_failure):
+            reaction_to_failure(self.on_failure, has_fallback=self.fallback_machines is not None)
+        if not has_template([self.min_machines, self.max_machines, self.allowed_machines]):
+            require_fallback_among(self.machines, read.get("fallback_machines"))
 
     def _check_goal(self) -> None:
         goal = {name: getattr(self, name) for name in ("deadline_seconds", "budget_dollars", "objective")}
@@ -342,32 +384,46 @@ class SizingGoal:
             require_goal(**{name: None if value in NOTHING else value for name, value in goal.items()})
 
     @property
+    def machines(self) -> tuple[int, ...]:
+        """The numbers of machines that production may have, ascending; known once no template is left."""
+        return machine_counts(
+            minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines
+        )
+
+    def price_of(self, instance_type: str) -> float | None:
+        """Dollars that are stated for a machine of a type and hour; None where the cluster tells them."""
+        stated = self.price_per_hour
+        price: float | None = stated.get(instance_type) if isinstance(stated, Mapping) else stated
+        return price
+
+    @property
     def reaction(self) -> str:
         """What `on_failure` comes to."""
         return reaction_to_failure(self.on_failure, has_fallback=self.fallback_machines is not None)
 
 
-def rendered_type(given: Mapping[str, Any]) -> UntrainedType:
-    """A type that was not trained, of its rendered fields: numbers, where Jinja has made text of them.
+def require_likeness(instance_type: str, like: str, trained: Sequence[str]) -> None:
+    """Refuse a type to extrapolate to that was trained, or is like none that was.
+
+    Args:
+        instance_type: the type.
+        like: the one that it is likened to.
+        trained: names of those that have a training.
 
     Raises:
-        InvalidParameterError: a field is unknown, is missing or cannot be.
+        InvalidParameterError: it has a model of its own, or there is none to take.
     """
-    refuse_unknown("untrained_types", given, [each.name for each in fields(UntrainedType)])
-    named, like = optional_text(given.get("instance_type")), optional_text(given.get("like"))
-    if named is None or like is None:
+    if instance_type in trained:
         raise InvalidParameterError(
-            "untrained_types", dict(given), "names no type", remedy="Give instance_type and like."
+            "untrained_types", instance_type, "was trained", remedy="Leave it out: its own model is used."
         )
-    numbers: dict[str, Any] = {name: given.get(name) for name in _UNTRAINED_READERS}
-    stated = UntrainedType(
-        instance_type=named,
-        like=like,
-        relative_speed=numbers["relative_speed"],
-        price_per_hour=numbers["price_per_hour"],
-        cores_per_machine=numbers["cores_per_machine"],
-    )
-    return replace(stated, **read_fields(vars(stated), _UNTRAINED_READERS))
+    if like not in trained and not is_template(like):
+        raise InvalidParameterError(
+            f"untrained_types[{instance_type!r}].like",
+            like,
+            "is none of the types that were trained",
+            remedy=f"Use one of {', '.join(trained)}.",
+        )
 
 
 def require_fallback_among(machines: tuple[int, ...], fallback_machines: int | None) -> None:
@@ -532,6 +588,8 @@ class SparkJob:
         InvalidParameterError: a value that cannot work.
     """
 
+    readers: ClassVar[Mapping[str, Reader]] = _JOB_READERS
+
     name: str
     application: str
     application_args: Sequence[str] = ()
@@ -571,6 +629,8 @@ class SampledInput:
         InvalidParameterError: a value that cannot work.
     """
 
+    readers: ClassVar[Mapping[str, Reader]] = _INPUT_READERS
+
     path: str
     partitions: Number | None = None
     sampling: str = FILES
@@ -601,6 +661,8 @@ class ConnectedCluster:
     Raises:
         InvalidParameterError: a value that cannot work.
     """
+
+    readers: ClassVar[Mapping[str, Reader]] = _CONNECTED_READERS
 
     spark_conn_id: str
     machines: int
@@ -642,6 +704,8 @@ class DesignBounds:
     Raises:
         InvalidParameterError: a value that cannot work.
     """
+
+    readers: ClassVar[Mapping[str, Reader]] = _BOUNDS_READERS
 
     max_machines: Number
     min_machines: Number = 1
@@ -709,6 +773,8 @@ class ModelSettings:
         InvalidParameterError: a value that cannot work.
     """
 
+    readers: ClassVar[Mapping[str, Reader]] = _MODEL_READERS
+
     method: str = AVERAGING
     terms: Sequence[str] | None = None
     extension_terms: Sequence[str] = ()
@@ -745,6 +811,8 @@ class Reuse:
     Raises:
         InvalidParameterError: a value that cannot work.
     """
+
+    readers: ClassVar[Mapping[str, Reader]] = REUSE_READERS
 
     max_age_days: Number | None = None
     shape_tolerance: Number = 0.25

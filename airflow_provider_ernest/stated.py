@@ -11,7 +11,7 @@ import ast
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import fields
+from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -376,11 +376,87 @@ def document(parameter: str, value: Any) -> dict[str, Any]:
 
 
 # ---------------------------------------------------------------------------
-# A cluster's specification from the template fields of its operator, which Jinja may have made text of.
+# Settings objects as template fields. Airflow finds templates and outputs of tasks in mappings and lists, not
+# in dataclasses: so an operator keeps the fields of a settings object as a mapping, which Airflow renders,
+# serialises and shows as it is, and makes the object of it again when it runs.
+
+
+def as_template(kind: type[Spec], given: Any, parameter: str) -> Any:
+    """A settings object as the value of a template field: its fields as plain data.
+
+    Values are not copied: outputs of tasks stay those of the DAG. What is literal is checked here, since
+    every settings object checks itself; what is not, `settings_of` checks when the task runs.
+
+    Args:
+        kind: class of the settings.
+        given: an object of it, a mapping of its fields, or a template that renders to such a mapping.
+        parameter: of the operator, for the errors.
+
+    Raises:
+        InvalidParameterError: it is something else, or a literal value cannot be.
+    """
+    if is_template(given):
+        return given
+    if isinstance(given, Mapping):
+        settings_of(kind, given, parameter, is_rendered=False)
+        return dict(given)
+    require_type(parameter, given, kind)
+    return _plain(given)
+
+
+def settings_of(
+    kind: type[Spec], given: Any, parameter: str, *, within: str = "", is_rendered: bool = True
+) -> Spec:
+    """The settings object of a rendered template field, each of its values read and checked.
+
+    Args:
+        kind: class of the settings. Each field is read by the reader of its name in `kind.readers`, else by
+            that of its annotation; one that has neither is taken as it is.
+        given: a mapping of its fields, also as JSON text; or an object of that class.
+        parameter: that has the settings, for the errors.
+        within: what the names of fields are preceded by in errors, such as "billing.".
+        is_rendered: no template may be left. Else they are passed over.
+
+    Raises:
+        InvalidParameterError: a field is unknown or missing, or a value cannot be.
+    """
+    if isinstance(given, kind):
+        given = {one.name: getattr(given, one.name) for one in fields(kind)}
+    values = document(parameter, given)
+    known = fields(kind)
+    refuse_unknown(parameter, values, [one.name for one in known])
+    missing = [
+        one.name
+        for one in known
+        if one.name not in values and one.default is MISSING and one.default_factory is MISSING
+    ]
+    if missing:
+        raise InvalidParameterError(
+            parameter, dict(values), f"lacks {' and '.join(missing)}", remedy=f"See {kind.__name__}."
+        )
+    by_name: Mapping[str, Reader] = getattr(kind, "readers", {})
+    readers = {one.name: by_name.get(one.name) or _READERS.get(str(one.type)) for one in known}
+    read = dict(values)
+    for name, reader in readers.items():
+        if name not in values or reader is None:
+            continue
+        if is_rendered and has_template(values[name]):
+            raise InvalidParameterError(f"{within}{name}", values[name], "is still a template")
+        if not is_template(values[name]):
+            read[name] = reader(f"{within}{name}", values[name])
+    return kind(**read)
+
+
+def _plain(value: Any) -> Any:
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: _plain(getattr(value, each.name)) for each in fields(value)}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value
 
 
 def spec_of(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
-    """A specification, each value read as the type of its field demands.
+    """A specification of the template fields of an operator; see `settings_of`.
 
     Args:
         kind: dataclass of the specification.
@@ -389,7 +465,7 @@ def spec_of(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
     Raises:
         InvalidParameterError: a value that is none of its field's type, or that the specification refuses.
     """
-    return kind(**{one.name: _READERS[str(one.type)](one.name, values[one.name]) for one in fields(kind)})
+    return settings_of(kind, {one.name: values[one.name] for one in fields(kind)}, kind.__name__)
 
 
 def text_by_name(parameter: str, value: Any) -> dict[str, str]:

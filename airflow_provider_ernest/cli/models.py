@@ -28,7 +28,7 @@ from airflow_provider_ernest.cli.command import (
     write_text,
 )
 from airflow_provider_ernest.cli.runs_file import MODEL_HELP, fit_model, read_model
-from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import CONFIDENCE
 
 if TYPE_CHECKING:
@@ -452,22 +452,17 @@ def _run_choose(args: Namespace) -> None:
 
 
 def _decide(args: Namespace, offers: Sequence[Offer], goal: Goal) -> Decision:
-    from airflow_provider_ernest.decision.choice import choose_among, consider, decide_on
+    from airflow_provider_ernest.decision.choice import choose
 
-    alternatives = consider(
+    return choose(
         offers,
         goal=goal,
         scale=args.scale,
         iterations=args.iterations,
         allow_mixed=args.allow_mixed,
         only_in_memory=args.only_in_memory,
+        else_most_probable=args.most_probable,
     )
-    try:
-        return choose_among(alternatives, offers, goal=goal, only_in_memory=args.only_in_memory)
-    except InfeasibleGoalError as error:
-        if not args.most_probable or error.most_probable is None:
-            raise
-        return decide_on(error.most_probable, alternatives, offers, goal=goal, fallback_reason=error.message)
 
 
 def _compare(args: Namespace, offers: Sequence[Offer]) -> tuple[SameCost, ...] | None:

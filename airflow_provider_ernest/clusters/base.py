@@ -121,6 +121,25 @@ class ClusterHandle(Document):
         """
         return self.kind in (LOCAL, EXISTING)
 
+    @property
+    def most_machines(self) -> int | None:
+        """How many production can have; None where it can have more than there are.
+
+        A local cluster that has ended limits nothing: the next one may be larger.
+        """
+        has_ended = self.kind == LOCAL and not self.master_url
+        return len(self.machines) if self.limits_production and not has_ended else None
+
+    @property
+    def master_price_per_hour(self) -> float:
+        """Dollars for the machine of its master; 0 where it has none of its own, or its price is unknown."""
+        return (self.master.price_per_hour or 0.0) if self.master else 0.0
+
+    @property
+    def market(self) -> str | None:
+        """In which its machines were bought, of which a cluster may hold several; None where unknown."""
+        return " and ".join(sorted({one.market for one in self.machines if one.market})) or None
+
     def spark_conf(self) -> dict[str, str]:
         """Properties that an application needs on these machines, whoever submits it."""
         conf = {"spark.executor.memory": f"{min(m.memory_megabytes for m in self.machines)}m"}

@@ -149,6 +149,7 @@ def choose(
     iterations: int | None = None,
     allow_mixed: bool = False,
     only_in_memory: bool = False,
+    else_most_probable: bool = False,
 ) -> Decision:
     """Choose the machines of the production run.
 
@@ -161,6 +162,7 @@ def choose(
         iterations: of the production run, for iterative jobs; see `predict_seconds`.
         allow_mixed: consider clusters of several trained types, too; see `mixed`.
         only_in_memory: leave out machines that cannot hold the data in memory.
+        else_most_probable: where none keeps to the goal, take the one that does so most probably.
 
     Returns:
         The decision with all alternatives, by type and number of machines.
@@ -178,7 +180,12 @@ def choose(
         allow_mixed=allow_mixed,
         only_in_memory=only_in_memory,
     )
-    return choose_among(alternatives, offers, goal=goal, only_in_memory=only_in_memory)
+    try:
+        return choose_among(alternatives, offers, goal=goal, only_in_memory=only_in_memory)
+    except InfeasibleGoalError as error:
+        if not else_most_probable or error.most_probable is None:
+            raise
+        return decide_on(error.most_probable, alternatives, offers, goal=goal, fallback_reason=error.message)
 
 
 def consider(

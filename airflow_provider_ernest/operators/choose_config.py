@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from airflow.sdk import BaseOperator, XComArg
@@ -14,17 +14,17 @@ from airflow_provider_ernest.lineage import TellsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
 from airflow_provider_ernest.privacy import names_a_secret
+from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.spark.sizing import kept_sizes, sizing_conf
-from airflow_provider_ernest.stated import optional_text
+from airflow_provider_ernest.stated import as_template, optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import Decision, DecisionRecord
-    from airflow_provider_ernest.operators.deciding import Question, TrainedType
-    from airflow_provider_ernest.settings import BillingTerms, Number, UntrainedType
+    from airflow_provider_ernest.documents import Decision
+    from airflow_provider_ernest.settings import Number
 
 
 class ChooseConfigOperator(TellsLineage, BaseOperator):
@@ -45,24 +45,9 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
 
     Args:
         model: the `Model` document, or one for each type; None where its training failed.
-        price_per_hour: dollars for one machine and hour, or a mapping of them by type; None for the mean
-            price of the cluster's machines.
-        max_machines, min_machines: machines that may be chosen.
-        allowed_machines: the only numbers of machines among these; with it `max_machines` may be left out.
-        deadline_seconds: the production run must end within so long, its start-up included. Either this
-        budget_dollars: or it must cost no more than this. With an `objective` both, one or none.
-        confidence: the probability with which that is to be kept; 0.5 is by the median prediction.
-        objective: "cheapest", "fastest", "balanced" or the path of a function; see `SizingGoal`.
-        scale: the production input relative to the one that was sampled.
+        goal: the `SizingGoal`, a mapping of its fields, or a template that renders to one. To go on without a
+            model, state a fallback and set ``trigger_rule="all_done"``, too.
         iterations: iterations of the production run, for iterative jobs.
-        billing: `BillingTerms`, or a mapping of their fields; None for the defaults.
-        untrained_types: `UntrainedType` or mappings of their fields: to be considered, as extrapolations.
-        allow_mixed: consider clusters of several trained types, too.
-        only_in_memory: leave out machines that cannot hold the data in memory.
-        on_failure: "fail", "fallback" or "most_probable", see `SizingGoal`; None for "fallback" where one is
-            stated, else "fail". To go on without a model, set ``trigger_rule="all_done"``, too.
-        fallback_machines: how many machines to take, with a warning, where nothing can be chosen.
-        fallback_instance_type: of which type; None for the first that was to be trained.
         training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
             of one for each type, or a mapping by type.
         training_begins_with: ids of the tasks that the training begins with. Where all of them were skipped,
@@ -81,8 +66,6 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
             depends on them is not pushed.
         conf: the job's own Spark properties, for `job_conf`. Of them only what sizes executors and driver
             (`downstream.memory.OWN_SIZES`) is counted with and pushed; what sizes the run wins over it.
-        dynamic_allocation: have it on, bounded to the choice, in ``yarn_conf``, ``kubernetes_conf``,
-            ``spark_arguments`` and ``emr_serverless``; it is always off in ``spark_conf``.
         job: the job's name in the store; None for the model's. Needed to record a fallback without a model.
         store: root of the model store; None for ``[ernest] store``.
 
@@ -94,21 +77,8 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
 
     template_fields: Sequence[str] = (
         "model",
-        "price_per_hour",
-        "max_machines",
-        "min_machines",
-        "allowed_machines",
-        "deadline_seconds",
-        "budget_dollars",
-        "confidence",
-        "objective",
-        "scale",
+        "goal",
         "iterations",
-        "billing",
-        "untrained_types",
-        "on_failure",
-        "fallback_machines",
-        "fallback_instance_type",
         "training_failure",
         "stored_models",
         "input_growth",
@@ -125,23 +95,8 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         self,
         *,
         model: Any,
-        max_machines: Number | None = None,
-        price_per_hour: Number | Mapping[str, Number] | None = None,
-        min_machines: Number = 1,
-        allowed_machines: Sequence[int] | str | None = None,
-        deadline_seconds: Number | None = None,
-        budget_dollars: Number | None = None,
-        confidence: Number = 0.8,
-        objective: str | None = None,
-        scale: Number = 1.0,
+        goal: SizingGoal | Mapping[str, Any] | str,
         iterations: Number | None = None,
-        billing: BillingTerms | Mapping[str, Any] | None = None,
-        untrained_types: Sequence[UntrainedType | Mapping[str, Any]] = (),
-        allow_mixed: bool = False,
-        only_in_memory: bool = False,
-        on_failure: str | None = None,
-        fallback_machines: Number | None = None,
-        fallback_instance_type: str | None = None,
         training_failure: Any = None,
         training_begins_with: Sequence[str] = (),
         stored_models: Any = None,
@@ -150,30 +105,14 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         cluster: Any = None,
         cores_per_machine: Number | Mapping[str, Any] | None = None,
         conf: Mapping[str, str] | None = None,
-        dynamic_allocation: bool = False,
         job: str | None = None,
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.model = model
-        self.price_per_hour = price_per_hour
-        self.max_machines = max_machines
-        self.min_machines = min_machines
-        self.allowed_machines = allowed_machines
-        self.deadline_seconds = deadline_seconds
-        self.budget_dollars = budget_dollars
-        self.confidence = confidence
-        self.objective = objective
-        self.scale = scale
+        self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.iterations = iterations
-        self.billing = _fields(billing)
-        self.untrained_types = [_fields(each) for each in untrained_types]
-        self.allow_mixed = allow_mixed
-        self.only_in_memory = only_in_memory
-        self.on_failure = on_failure
-        self.fallback_machines = fallback_machines
-        self.fallback_instance_type = fallback_instance_type
         self.training_failure = training_failure
         self.training_begins_with = training_begins_with
         self.stored_models = stored_models
@@ -182,7 +121,6 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         self.cluster = cluster
         self.cores_per_machine = cores_per_machine
         self.conf = conf
-        self.dynamic_allocation = dynamic_allocation
         self.job = job
         self.store = store
 
@@ -205,10 +143,14 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Decide, and push the decision in the forms that downstream tasks need."""
+        from airflow_provider_ernest.decision.deciding import decide
         from airflow_provider_ernest.operators.deciding import (
+            StatedCores,
             decided_outputs,
             keep_decision,
-            read_question,
+            record_of,
+            rendered_goal,
+            rendered_iterations,
             trained_types,
             with_stored_models,
         )
@@ -224,16 +166,27 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
                 growth=self.input_growth,
                 reasons=self.reuse_reasons,
             )
-            question = read_question(self, has_model=any(each.model for each in types))
-            record = self._decide(question, types, context)
+            has_model = any(each.model for each in types)
+            goal = rendered_goal(self.goal, has_model=has_model, log=self.log)
+            iterations = rendered_iterations(self.iterations, goal, has_model=has_model, log=self.log)
+            cores = StatedCores.read(self.cores_per_machine)
+            decision = decide(goal, types, iterations=iterations)
+            record = record_of(
+                replace(decision, warnings=(*decision.warnings, *submission_warnings(self))),
+                goal=goal,
+                types=types,
+                iterations=iterations,
+                job=optional_text(self.job),
+                origin=origin_of(context),
+            )
             self.tells_lineage(record)
             outputs = decided_outputs(
                 record,
-                question=question,
+                goal=goal,
                 types=types,
+                cores=cores,
                 conf={str(name): str(value) for name, value in sizes.items()},
                 stated={str(name) for name in self.conf or {}},
-                dynamic_allocation=self.dynamic_allocation,
                 context=context,
                 log=self.log,
             )
@@ -243,37 +196,22 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         keep_decision(record, store=optional_text(self.store), log=self.log)
         return record.decision.to_dict()
 
-    def _decide(self, question: Question, types: Sequence[TrainedType], context: Context) -> DecisionRecord:
-        from airflow_provider_ernest.operators.deciding import decide, record_of
-
-        decision = decide(
-            question,
-            types,
-            allow_mixed=self.allow_mixed,
-            only_in_memory=self.only_in_memory,
-            log=self.log,
-        )
-        return record_of(
-            replace(decision, warnings=(*decision.warnings, *submission_warnings(self))),
-            question=question,
-            types=types,
-            job=optional_text(self.job),
-            objective=optional_text(self.objective),
-            origin=origin_of(context),
-        )
-
     def _tell(self, decision: Decision) -> None:
         from airflow_provider_ernest.views.tables import decision_table
 
+        if decision.fallback_reason:
+            is_most_probable = decision.predicted_seconds is not None
+            self.log.warning(
+                "%s: %s",
+                "MOST PROBABLE configuration instead of one that keeps to the goal"
+                if is_most_probable
+                else f"FALLBACK to {decision.config.machines} machines",
+                decision.fallback_reason,
+            )
         for line in decision_table(decision):
             self.log.info("%s", line)
         for warning in decision.warnings:
             self.log.warning("%s", warning)
-
-
-def _fields(given: Any) -> dict[str, Any]:
-    """A specification as a mapping, whose values Airflow renders."""
-    return asdict(given) if is_dataclass(given) and not isinstance(given, type) else dict(given or {})
 
 
 # ---------------------------------------------------------------------------

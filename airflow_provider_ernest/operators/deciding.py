@@ -1,30 +1,19 @@
-"""The decision, or what is taken where there can be none: production must know its size, or not start."""
+"""What the decision is made of and what becomes of it: the outputs of other tasks, and those for others."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL, ClusterHandle
-from airflow_provider_ernest.decision.choice import choose_among, consider, decide_on
+from airflow_provider_ernest.decision.deciding import TrainedType
 from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
-from airflow_provider_ernest.decision.goals import Goal, load_objective
-from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import (
-    Billing,
-    Configuration,
-    Decision,
-    DecisionRecord,
-    Model,
-    new_id,
-    training_dollars,
-)
+from airflow_provider_ernest.documents import Decision, DecisionRecord, Model, new_id
 from airflow_provider_ernest.exceptions import (
     ErnestError,
-    InfeasibleGoalError,
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
@@ -32,29 +21,17 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.operators.fit_model import remembered_handle
 from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.operators.recording import record_in_time
-from airflow_provider_ernest.setting_checks import require_likeness
-from airflow_provider_ernest.settings import (
-    BILLING_READERS,
-    FAIL,
-    MOST_PROBABLE,
-    UntrainedType,
-    reaction_to_failure,
-    rendered_type,
-    require_fallback_among,
-)
+from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.spark.sizing import event_log_conf, sizing_conf
 from airflow_provider_ernest.stated import (
     NOTHING,
-    in_words,
-    machine_counts,
+    count,
+    document,
     number,
+    optional,
     optional_document,
-    optional_number,
     optional_text,
-    optional_whole_number,
-    prices,
-    read_fields,
-    refuse_unknown,
+    settings_of,
 )
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
@@ -66,532 +43,87 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.decision.forms.machines import Layout, MachineGroup
     from airflow_provider_ernest.documents import Origin
-    from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+    from airflow_provider_ernest.settings import UntrainedType
+
+Type = TrainedType[ClusterHandle]
+"""With the cluster as its task has handed it on."""
 
 
-# ---------------------------------------------------------------------------
-# What may be chosen: the types of machines that have a model and a price, with what each is billed.
-
-
-GIVE_PRICE = "Give the dollars for one machine and hour."
-
-
-@dataclass(frozen=True, kw_only=True)
-class Offered:
-    """What may be chosen.
-
-    Attributes:
-        offers: at least one.
-        warnings: which types are not among them, and why.
-    """
-
-    offers: tuple[Offer, ...]
-    warnings: tuple[str, ...]
-
-
-def offered(question: Question, types: Sequence[TrainedType]) -> Offered:
-    """The offers of a question.
+def rendered_goal(given: Any, *, has_model: bool, log: Any) -> SizingGoal:
+    """The goal as it was rendered.
 
     Args:
-        question: what is asked.
-        types: what came of each training.
-
-    Raises:
-        InvalidParameterError: a single cluster has fewer machines than were allowed, or a type that was not
-            trained is like none.
-        MissingResourceError: nothing can be offered: there is no model, or no price.
-    """
-    _check_untrained(question, types)
-    training = sum(training_dollars(each.model) or 0.0 for each in types if each.model)
-    offers: dict[str, Offer] = {}
-    warnings: list[str] = []
-    for each in types:
-        try:
-            offer = _of_trained(each, question, training, machines_for(each, question, among=types))
-        except MissingResourceError as error:
-            if len(types) == 1:
-                raise
-            warnings.append(f"{each.instance_type} is not among the choices: {error.message}")
-            continue
-        if offers.setdefault(offer.type_name, offer) is not offer:
-            warnings.append(f"A second model of {offer.type_name} is not looked at.")
-    for untrained in question.untrained_types:
-        like = offers.get(untrained.like)
-        if like is None:
-            warnings.append(
-                f"{untrained.instance_type} is not among the choices: neither is {untrained.like}, "
-                "which it is like."
-            )
-        else:
-            offers.setdefault(untrained.instance_type, _of_untrained(untrained, like, question, types))
-    if not offers:
-        raise MissingResourceError(" ".join(warnings), remedy="Set fallback_machines to go on without.")
-    warnings += _about_training(question, types)
-    return Offered(offers=tuple(offers.values()), warnings=tuple(warnings))
-
-
-def machines_for(
-    trained: TrainedType, question: Question, *, among: Sequence[TrainedType]
-) -> tuple[int, ...]:
-    """The allowed numbers of machines that the cluster of a type can have.
-
-    Args:
-        trained: the type.
-        question: tells what is allowed.
-        among: all types. Where it is the only one, its cluster must have all that are allowed; among others,
-            it is offered with those that it has.
-
-    Raises:
-        InvalidParameterError: the only cluster has fewer.
-    """
-    handle, machines = trained.handle, question.machines
-    if handle is None or not handle.limits_production or machines[-1] <= len(handle.machines):
-        return machines
-    if handle.kind == LOCAL and not handle.master_url:  # it has ended; the next one may be larger
-        return machines
-    most = len(handle.machines)
-    if len(among) > 1:
-        return tuple(count for count in machines if count <= most)
-    raise InvalidParameterError(
-        "allowed_machines" if question.has_allowed_machines else "max_machines",
-        machines[-1],
-        f"is outside the 1 to {most} machines that production may have",
-        remedy="Correct it, or allow or start more machines.",
-    )
-
-
-def price_of(trained: TrainedType, question: Question) -> float | None:
-    """Dollars for one machine of a type and hour; None where unknown."""
-    given = question.prices.get(trained.instance_type, question.price_per_hour)
-    return given if given is not None or trained.handle is None else trained.handle.price_per_hour
-
-
-def _of_trained(
-    trained: TrainedType, question: Question, training: float, machines: tuple[int, ...]
-) -> Offer:
-    if trained.model is None:
-        raise MissingResourceError(
-            f"There is no model to choose by: {trained.why_missing.rstrip('.')}.",
-            remedy="Set fallback_machines to go on without one.",
-        )
-    price = price_of(trained, question)
-    if price is None:
-        raise MissingResourceError(
-            f"price_per_hour={dict(question.prices) or None} leaves open what a machine of type "
-            f"{trained.instance_type} costs, and no cluster tells it.",
-            remedy=GIVE_PRICE,
-        )
-    if not machines:
-        raise MissingResourceError(
-            f"its cluster has none of the {in_words(question.machines)} machines that are allowed."
-        )
-    return Offer(
-        model=trained.model,
-        machines=machines,
-        billing=question.billing.billing(
-            price_per_hour=price, handle=trained.handle, training_dollars=training
-        ),
-        input_growth=trained.input_growth,
-    )
-
-
-def _of_untrained(
-    untrained: UntrainedType, like: Offer, question: Question, types: Sequence[TrainedType]
-) -> Offer:
-    handle = next((each.handle for each in types if each.instance_type == untrained.like), None)
-    return Offer(
-        model=like.model,
-        machines=question.machines,
-        billing=question.billing.billing(
-            price_per_hour=float(untrained.price_per_hour),
-            handle=handle,
-            training_dollars=like.billing.training_dollars,
-        ),
-        instance_type=untrained.instance_type,
-        relative_speed=float(untrained.relative_speed),
-        input_growth=like.input_growth,
-    )
-
-
-def _check_untrained(question: Question, types: Sequence[TrainedType]) -> None:
-    names = [each.instance_type for each in types]
-    for untrained in question.untrained_types:
-        require_likeness(untrained.instance_type, untrained.like, names)
-
-
-def _about_training(question: Question, types: Sequence[TrainedType]) -> list[str]:
-    if question.billing.expected_runs is None:
-        return []
-    return [
-        f"What the sample runs on {each.instance_type} cost is not known and not counted."
-        for each in types
-        if each.model and training_dollars(each.model) is None
-    ]
-
-
-# ---------------------------------------------------------------------------
-
-
-def decide(
-    question: Question,
-    types: Sequence[TrainedType],
-    *,
-    allow_mixed: bool,
-    only_in_memory: bool,
-    log: Any,
-) -> Decision:
-    """Choose; where that is impossible do what the question says.
-
-    Args:
-        question: what is asked.
-        types: what came of each training.
-        allow_mixed: consider clusters of several trained types, too.
-        only_in_memory: leave out machines that cannot hold the data.
-        log: the logger that a loud warning goes to.
-
-    Raises:
-        InvalidParameterError: a parameter cannot be; no fallback helps there.
-        ErnestError: nothing can be chosen, and there is no fallback.
-    """
-    fallback, machines = question.fallback, _machines_of_fallback(question, types)
-    if fallback is not None and fallback.machines not in machines:
-        raise InvalidParameterError(
-            "fallback_machines",
-            fallback.machines,
-            f"is outside the {in_words(machines) or 'no'} machines that its cluster can have",
-            remedy="Correct it, or start more machines.",
-        )
-    left_out: tuple[str, ...] = ()
-    try:
-        found = offered(question, types)
-        left_out = found.warnings
-        return _chosen(found, question, allow_mixed=allow_mixed, only_in_memory=only_in_memory, log=log)
-    except InvalidParameterError:
-        raise
-    except ErnestError as error:
-        if fallback is None or question.reaction == FAIL:
-            for warning in left_out:
-                log.warning("%s", warning)
-            raise
-        log.warning("FALLBACK to %d machines: %s", fallback.machines, error.message)
-        decision = _fallen_back(fallback, question, types, error)
-        return replace(decision, warnings=(*decision.warnings, *left_out))
-
-
-def type_of_fallback(question: Question, types: Sequence[TrainedType]) -> TrainedType:
-    """The training of the fallback's type; where it is not told, or was not trained, the first."""
-    named = question.fallback.instance_type if question.fallback else None
-    return next((each for each in types if each.instance_type == named), types[0])
-
-
-def _machines_of_fallback(question: Question, types: Sequence[TrainedType]) -> tuple[int, ...]:
-    """Those that its cluster can have, if it is one of those that were trained."""
-    trained = type_of_fallback(question, types)
-    named = question.fallback.instance_type if question.fallback else None
-    if named is not None and trained.instance_type != named:
-        return question.machines
-    return machines_for(trained, question, among=types)
-
-
-def _chosen(
-    found: Offered, question: Question, *, allow_mixed: bool, only_in_memory: bool, log: Any
-) -> Decision:
-    goal = question.goal
-    alternatives = consider(
-        found.offers,
-        goal=goal,
-        scale=question.scale,
-        iterations=question.iterations,
-        allow_mixed=allow_mixed,
-        only_in_memory=only_in_memory,
-    )
-    try:
-        decision = choose_among(alternatives, found.offers, goal=goal, only_in_memory=only_in_memory)
-    except InfeasibleGoalError as error:
-        if question.reaction != MOST_PROBABLE or error.most_probable is None:
-            raise
-        log.warning("MOST PROBABLE configuration instead of one that keeps to the goal: %s", error)
-        decision = decide_on(
-            error.most_probable, alternatives, found.offers, goal=goal, fallback_reason=error.message
-        )
-    return replace(decision, warnings=(*found.warnings, *decision.warnings))
-
-
-def _fallen_back(
-    fallback: Fallback, question: Question, types: Sequence[TrainedType], error: ErnestError
-) -> Decision:
-    trained = type_of_fallback(question, types)
-    # Of a cluster that is there already, whatever the model was trained on.
-    at_hand = trained.handle.instance_type if trained.handle else trained.instance_type
-    instance_type = fallback.instance_type or at_hand
-    is_trained = instance_type in (at_hand, trained.instance_type)
-    price = price_of(trained, question) if is_trained else _price_of_another(instance_type, question)
-    return Decision(
-        config=Configuration(machines=fallback.machines, instance_type=instance_type),
-        goal=question.goal.describe(),
-        price_per_hour=price,
-        billing=None
-        if price is None
-        else question.billing.billing(
-            price_per_hour=price, handle=trained.handle if is_trained else None, training_dollars=0.0
-        ),
-        fallback_reason=error.message,
-        warnings=(f"The stated fallback of {fallback.machines} machines was taken: {error.message}",),
-        confidence=question.goal.confidence,
-    )
-
-
-def _price_of_another(instance_type: str, question: Question) -> float | None:
-    """Dollars for one machine and hour of a type that was not trained; None where unknown."""
-    for untrained in question.untrained_types:
-        if untrained.instance_type == instance_type:
-            return float(untrained.price_per_hour)
-    return question.prices.get(instance_type, question.price_per_hour)
-
-
-# ---------------------------------------------------------------------------
-# How machines are billed: what the user says of it, completed by what their cluster tells.
-
-
-ON_DEMAND = "on-demand"
-
-
-class Terms:
-    """The fields of `BillingTerms`, read and checked.
-
-    Args:
-        given: by name; those that are left out have their defaults.
-
-    Raises:
-        InvalidParameterError: one is unknown or cannot be.
-
-    Attributes:
-        expected_runs: production runs that share the cost of the sample runs; None to leave that out.
-    """
-
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        refuse_unknown("billing", given, BILLING_READERS)
-        read = read_fields(given, BILLING_READERS)
-        self._master: float | None = read.pop("master_price_per_hour", None)
-        self._market: str | None = read.pop("market", None)
-        self.expected_runs: int | None = read.pop("expected_runs", None)
-        self._numbers = read
-
-    def billing(
-        self, *, price_per_hour: float, handle: ClusterHandle | None, training_dollars: float
-    ) -> Billing:
-        """How the machines of a type are paid for.
-
-        Args:
-            price_per_hour: dollars for one of them and hour.
-            handle: of the cluster of that type that the sample runs were made on, or that production has.
-            training_dollars: what all sample runs cost.
-        """
-        return Billing(
-            price_per_hour=price_per_hour,
-            master_price_per_hour=self._master_price(handle),
-            market=self._market or _market(handle),
-            training_dollars=0.0 if self.expected_runs is None else training_dollars,
-            expected_runs=1 if self.expected_runs is None else self.expected_runs,
-            **self._numbers,
-        )
-
-    def _master_price(self, handle: ClusterHandle | None) -> float:
-        if self._master is not None:
-            return self._master
-        return (handle.master.price_per_hour or 0.0) if handle and handle.master else 0.0
-
-
-def _market(handle: ClusterHandle | None) -> str:
-    """In which the machines were bought; a cluster may hold some of each."""
-    markets = {machine.market for machine in handle.machines if machine.market} if handle else set()
-    return " and ".join(sorted(markets)) or ON_DEMAND
-
-
-# ---------------------------------------------------------------------------
-# What is asked of the decision: its operator's template fields, read and checked before anything else.
-
-
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fallback:
-    """What is taken where nothing can be chosen.
-
-    Attributes:
-        machines: how many.
-        instance_type: of which type; None for the first that was to be trained.
-    """
-
-    machines: int
-    instance_type: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Question:
-    """What production must keep to, what it may have, and what to do where that cannot be.
-
-    Attributes:
-        goal: to keep to.
-        machines: the numbers of machines that are allowed.
-        has_allowed_machines: they were stated one by one.
-        price_per_hour: of all types of machines; None for what `prices` or the clusters tell.
-        prices: by type.
-        billing: what is billed beside the hours of the machines.
-        untrained_types: to be considered, too.
-        cores_per_machine: of types that neither a cluster nor `cores` tells of; None where it is not stated.
-        cores: of a machine, by type.
-        scale: of production.
-        iterations: of production.
-        reaction: "fail", "fallback" or "most_probable".
-        fallback: None where none is stated.
-    """
-
-    goal: Goal
-    machines: tuple[int, ...]
-    has_allowed_machines: bool
-    price_per_hour: float | None
-    prices: Mapping[str, float]
-    billing: Terms
-    untrained_types: tuple[UntrainedType, ...]
-    cores_per_machine: int | None
-    cores: Mapping[str, int]
-    scale: float
-    iterations: int | None
-    reaction: str
-    fallback: Fallback | None
-
-
-def read_question(asker: ChooseConfigOperator, *, has_model: bool) -> Question:
-    """Read all parameters.
-
-    Args:
-        asker: whose template fields they are, rendered.
-        has_model: there is a model to choose by. Without one only the fallback can be taken, which needs
-            neither scale nor iterations: what a failed task was to tell must not hinder it.
+        given: the operator's template field.
+        has_model: there is a model to choose by. Without one only the fallback can be taken, which needs no
+            scale: what a failed task was to tell must not hinder it.
+        log: the logger that a scale is told to which cannot be read.
 
     Raises:
         InvalidParameterError: a value cannot be.
     """
-    machines = machine_counts(
-        minimum=asker.min_machines, maximum=asker.max_machines, allowed=asker.allowed_machines
-    )
-    fallback = _fallback(asker, machines)
-    only_noted = not has_model and fallback is not None
-    price, prices_by_type = prices("price_per_hour", asker.price_per_hour)
-    cores, cores_by_type = _cores(asker.cores_per_machine)
-    return Question(
-        goal=_goal(asker),
-        machines=machines,
-        has_allowed_machines=asker.allowed_machines not in NOTHING,
-        price_per_hour=price,
-        prices=prices_by_type,
-        billing=Terms(asker.billing),
-        untrained_types=tuple(rendered_type(each) for each in asker.untrained_types),
-        cores_per_machine=cores,
-        cores=cores_by_type,
-        scale=_read(asker, number, "scale", 1.0, only_noted=only_noted),
-        iterations=_read(asker, optional_whole_number, "iterations", None, only_noted=only_noted),
-        reaction=reaction_to_failure(optional_text(asker.on_failure), has_fallback=fallback is not None),
-        fallback=fallback,
-    )
-
-
-def _read(
-    asker: ChooseConfigOperator,
-    read: Callable[[str, Any], Value],
-    parameter: str,
-    otherwise: Value,
-    *,
-    only_noted: bool,
-) -> Value:
-    """A parameter, which must be readable only where something is chosen by it."""
     try:
-        return read(parameter, getattr(asker, parameter))
+        return settings_of(SizingGoal, given, "goal")
     except InvalidParameterError as error:
-        if not only_noted:
+        if has_model or error.parameter != "scale":
             raise
-        asker.log.warning("%s It is recorded as %s.", error, otherwise)
-        return otherwise
+        goal = settings_of(SizingGoal, {**document("goal", given), "scale": 1.0}, "goal")
+        if goal.fallback_machines is None:
+            raise
+        log.warning("%s It is recorded as 1.0.", error)
+        return goal
 
 
-def _goal(asker: ChooseConfigOperator) -> Goal:
-    objective = optional_text(asker.objective)
-    return Goal(
-        deadline_seconds=optional_number("deadline_seconds", asker.deadline_seconds),
-        budget_dollars=optional_number("budget_dollars", asker.budget_dollars),
-        confidence=number("confidence", asker.confidence),
-        objective=None if objective is None else load_objective(objective),
-    )
+def rendered_iterations(given: Any, goal: SizingGoal, *, has_model: bool, log: Any) -> int | None:
+    """The iterations of production, which likewise need not be known where only the fallback can be taken.
 
-
-def _fallback(asker: ChooseConfigOperator, machines: tuple[int, ...]) -> Fallback | None:
-    count = optional_whole_number("fallback_machines", asker.fallback_machines)
-    require_fallback_among(machines, count)
-    if count is None:
+    Raises:
+        InvalidParameterError: they cannot be.
+    """
+    try:
+        iterations: int | None = optional(count)("iterations", given)
+        return iterations
+    except InvalidParameterError as error:
+        if has_model or goal.fallback_machines is None:
+            raise
+        log.warning("%s They are not recorded.", error)
         return None
-    return Fallback(machines=count, instance_type=optional_text(asker.fallback_instance_type))
 
 
-def _cores(value: Any) -> tuple[int | None, Mapping[str, int]]:
-    """The cores of machines of all types, and those by type, as they are stated."""
-    if not isinstance(value, Mapping):
-        of_all = optional_whole_number("cores_per_machine", value)
-        if of_all is not None and of_all < 1:
-            raise InvalidParameterError("cores_per_machine", of_all, "is not a number of at least 1")
-        return of_all, {}
-    known = {
-        str(name): optional_whole_number(f"cores_per_machine[{name!r}]", cores)
-        for name, cores in value.items()
-    }
-    return None, {name: cores for name, cores in known.items() if cores is not None}
+@dataclass(frozen=True, kw_only=True)
+class StatedCores:
+    """The cores of machines, as the user states them.
+
+    Attributes:
+        of_all: of machines of any type that `by_type` has not; None where that is not stated.
+        by_type: of those of one type.
+    """
+
+    of_all: int | None = None
+    by_type: Mapping[str, int] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, value: Any) -> StatedCores:
+        """Of a number, or a mapping by type of machine.
+
+        Raises:
+            InvalidParameterError: it is neither.
+        """
+        if not isinstance(value, Mapping):
+            return cls(of_all=optional(count)("cores_per_machine", value))
+        read = {
+            str(name): optional(count)(f"cores_per_machine[{name!r}]", cores) for name, cores in value.items()
+        }
+        return cls(by_type={name: cores for name, cores in read.items() if cores is not None})
 
 
-# ---------------------------------------------------------------------------
-# The types of machines that were to be trained: for each what came of it, its model or why there is none.
+# The types of machines that were to be trained: for each its model, or why there is none.
 
 
 UNKNOWN = "unknown"
 """The name of a type that neither a model, a cluster nor the user tells."""
 
-UNTOLD = "its training failed or was skipped (see the tasks sample_run and fit_model)"
 
-NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check_cluster and create_cluster)"
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrainedType:
-    """A type of machine that was to be trained.
-
-    Attributes:
-        instance_type: its name.
-        model: None where there is none.
-        handle: of the cluster of that type; None where there is none.
-        failure: why there is no model; empty where nothing tells.
-        lacks_cluster: it was to have one, and has none.
-        reuse: why its model is an earlier run's; empty where it was trained now.
-        input_growth: how many times the input that the model was trained for today's is.
-    """
-
-    instance_type: str
-    model: Model | None
-    handle: ClusterHandle | None
-    failure: str = ""
-    lacks_cluster: bool = False
-    reuse: str = ""
-    input_growth: float = 1.0
-
-    @property
-    def why_missing(self) -> str:
-        """Why there is no model, to end a sentence."""
-        if self.lacks_cluster:
-            # Of which the task that fits the model knows only that there were no runs.
-            return f"{self.failure} {NO_CLUSTER}" if self.failure else NO_CLUSTER[0].lower() + NO_CLUSTER[1:]
-        return self.failure or UNTOLD
-
-
-def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[TrainedType]:
+def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[Type]:
     """What came of each training; at least one entry, which may have nothing.
 
     Args:
@@ -626,12 +158,12 @@ def trained_types(*, models: Any, clusters: Any, failures: Any) -> list[TrainedT
 
 def _trained(
     *, model: Model | None, handle: ClusterHandle | None, failure: str, name: str, lacks_cluster: bool
-) -> TrainedType:
+) -> Type:
     told_by = model or handle
     return TrainedType(
         instance_type=told_by.instance_type if told_by else name,
         model=model,
-        handle=handle,
+        cluster=handle,
         failure=failure,
         lacks_cluster=lacks_cluster,
     )
@@ -672,9 +204,7 @@ def _at(values: Sequence[Any], index: int, otherwise: Any) -> Any:
 # Types of machines whose training was skipped, since a stored model speaks for the job.
 
 
-def with_stored_models(
-    types: Sequence[TrainedType], *, models: Any, growth: Any, reasons: Any
-) -> list[TrainedType]:
+def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reasons: Any) -> list[Type]:
     """The types, with stored models where none was trained since.
 
     The newer model counts. A task that is skipped keeps what an earlier attempt of the DAG run has returned,
@@ -706,13 +236,13 @@ def with_stored_models(
     ]
 
 
-def _is_newer(each: TrainedType, stored: Model) -> bool:
+def _is_newer(each: Type, stored: Model) -> bool:
     return each.model is not None and each.model.model_id > stored.model_id
 
 
-def _reused(each: TrainedType, model: Model, *, growth: float, reason: str) -> TrainedType:
-    handle = each.handle or (remembered_handle(model.cluster) if model.cluster else None)
-    return replace(each, model=model, handle=handle, lacks_cluster=False, reuse=reason, input_growth=growth)
+def _reused(each: Type, model: Model, *, growth: float, reason: str) -> Type:
+    handle = each.cluster or (remembered_handle(model.cluster) if model.cluster else None)
+    return replace(each, model=model, cluster=handle, lacks_cluster=False, reuse=reason, input_growth=growth)
 
 
 # ---------------------------------------------------------------------------
@@ -757,7 +287,11 @@ def decided_conf(
 
 
 def shapes_of(
-    decision: Decision, types: Sequence[TrainedType], question: Question
+    decision: Decision,
+    types: Sequence[Type],
+    *,
+    cores: StatedCores,
+    untrained: Sequence[UntrainedType],
 ) -> dict[str, MachineShape]:
     """The machines of each type; absent where nobody tells.
 
@@ -766,32 +300,35 @@ def shapes_of(
     Args:
         decision: what was decided.
         types: what came of each training.
-        question: what was asked.
+        cores: as the user tells.
+        untrained: types that may be chosen without a training.
     """
     shapes: dict[str, MachineShape] = {}
     for each in types:
-        if each.handle:
-            shapes.setdefault(each.handle.instance_type, _shape(each.handle))
+        if each.cluster:
+            shapes.setdefault(each.cluster.instance_type, _shape(each.cluster))
             # The model may be of machines that are not there any more, and production of those that are.
-            shapes.setdefault(each.instance_type, _shape(each.handle))
-    told = dict(question.cores)
+            shapes.setdefault(each.instance_type, _shape(each.cluster))
+    told = dict(cores.by_type)
     for each in types:
         trained_on = _trained_on(each.model)
-        stated = told.get(each.instance_type, question.cores_per_machine)
+        stated = told.get(each.instance_type, cores.of_all)
         if trained_on and stated in (None, trained_on.cores):
             shapes.setdefault(each.instance_type, trained_on)
-    _tell_untrained(told, shapes, question)
-    if question.cores_per_machine is not None:
+    _tell_untrained(told, shapes, untrained)
+    if cores.of_all is not None:
         for part in decision.composition or (decision.config,):
-            told.setdefault(part.instance_type, question.cores_per_machine)
-    for name, cores in told.items():
-        shapes.setdefault(name, MachineShape(cores=cores))
+            told.setdefault(part.instance_type, cores.of_all)
+    for name, known in told.items():
+        shapes.setdefault(name, MachineShape(cores=known))
     return shapes
 
 
-def _tell_untrained(told: dict[str, int], shapes: Mapping[str, MachineShape], question: Question) -> None:
+def _tell_untrained(
+    told: dict[str, int], shapes: Mapping[str, MachineShape], untrained: Sequence[UntrainedType]
+) -> None:
     """Add the cores of types that were not trained: as stated, else those of the type that each is like."""
-    for one in question.untrained_types:
+    for one in untrained:
         like = shapes.get(one.like)
         cores = one.cores_per_machine or (like.cores if like else told.get(one.like))
         if cores:
@@ -812,15 +349,15 @@ def _trained_on(model: Model | None) -> MachineShape | None:
     return MachineShape(cores=cores) if cores else None
 
 
-def handle_for(decision: Decision, types: Sequence[TrainedType]) -> ClusterHandle | None:
+def handle_for(decision: Decision, types: Sequence[Type]) -> ClusterHandle | None:
     """The cluster whose properties production needs: of the type, or most machines of a mix, decided on."""
     parts = decision.composition or (decision.config,)
     main = max(parts, key=lambda part: part.machines).instance_type
     return next(
         (
-            each.handle
+            each.cluster
             for each in types
-            if each.handle and main in (each.instance_type, each.handle.instance_type)
+            if each.cluster and main in (each.instance_type, each.cluster.instance_type)
         ),
         None,
     )
@@ -865,11 +402,11 @@ SPARK_CONF = "spark_conf"
 def decided_outputs(
     record: DecisionRecord,
     *,
-    question: Question,
-    types: Sequence[TrainedType],
+    goal: SizingGoal,
+    types: Sequence[Type],
+    cores: StatedCores,
     conf: Mapping[str, str],
     stated: Collection[str],
-    dynamic_allocation: bool,
     context: Context,
     log: Any,
 ) -> dict[str, Any]:
@@ -877,22 +414,23 @@ def decided_outputs(
 
     Args:
         record: of the decision.
-        question: what was asked.
+        goal: what was asked for.
         types: what came of each training.
+        cores: of machines, as the user states them.
         conf: what the job's own Spark properties say of the sizes of executors and driver, see
             `downstream.memory.OWN_SIZES`. Of the others nothing is pushed, for anybody may read XComs.
         stated: names of all of the job's own, which win over what a cluster tells of them.
-        dynamic_allocation: on, and bounded to the choice, in the outputs for others than a standalone master.
         context: of the task that decides.
         log: the logger that is warned of what ``spark_conf`` lacks.
     """
     decision = record.decision
-    shapes, handle = shapes_of(decision, types, question), handle_for(decision, types)
+    shapes = shapes_of(decision, types, cores=cores, untrained=goal.untrained_types)
+    handle = handle_for(decision, types)
     made = outputs(
         decision,
         shapes,
         conf=conf,
-        dynamic_allocation=dynamic_allocation,
+        dynamic_allocation=goal.dynamic_allocation,
         conf_there=_conf_there(handle, stated),
     )
     try:
@@ -923,7 +461,7 @@ def decided_outputs(
 def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[str, dict[str, str]]:
     """What applications need where the sample runs were made, by the outputs for production there.
 
-    Such as the Python of the machines. Not the memory of executors, which is reckoned for each output.
+    Such as the Python of the machines. Not the memory of executors, which is computed for each output.
     """
     if handle is None:
         return {}
@@ -946,21 +484,21 @@ def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[s
 def record_of(
     decision: Decision,
     *,
-    question: Question,
-    types: Sequence[TrainedType],
+    goal: SizingGoal,
+    types: Sequence[Type],
+    iterations: int | None,
     job: str | None,
-    objective: str | None,
     origin: Origin,
 ) -> DecisionRecord:
     """The record of a decision that was just made.
 
     Args:
         decision: what was decided.
-        question: what was asked for.
+        goal: what was asked for.
         types: what came of each training. The model that decided is one of theirs; where a fallback was
             taken, the first is recorded in spite of which it was.
+        iterations: of the production run.
         job: the job's name; None for the models'. Empty in the record where neither tells.
-        objective: as it was stated; None where deadline or budget said what is best.
         origin: the task instance that decided.
     """
     now = datetime.now(UTC)
@@ -971,25 +509,25 @@ def record_of(
         next(iter(trained), None),
     )
     model = of_model.model if of_model else None
-    goal, machines = question.goal, question.machines
+    has_limits = goal.deadline_seconds is not None or goal.budget_dollars is not None
     return DecisionRecord(
         decision_id=new_id(now),
         decided_at=now.isoformat(),
         job=job or (model.job if model else ""),
         instance_type=decision.config.instance_type,
         decision=decision,
-        scale=question.scale * (of_model.input_growth if of_model else 1.0),
+        scale=goal.scale * (of_model.input_growth if of_model else 1.0),
         model_id=model.model_id if model else None,
-        iterations=question.iterations,
+        iterations=iterations,
         deadline_seconds=goal.deadline_seconds,
         budget_dollars=goal.budget_dollars,
-        min_machines=machines[0],
-        max_machines=machines[-1],
+        min_machines=goal.machines[0],
+        max_machines=goal.machines[-1],
         artifact_sha256=model.artifact_sha256 if model else None,
         origin=origin,
-        confidence=goal.confidence if goal.has_limits else None,
-        objective=objective,
-        allowed_machines=machines if question.has_allowed_machines else (),
+        confidence=goal.confidence if has_limits else None,
+        objective=goal.objective,
+        allowed_machines=() if goal.allowed_machines is None else goal.machines,
         model_ids=tuple(each.model_id for each in models),
         reuse=of_model.reuse if of_model else "",
     )

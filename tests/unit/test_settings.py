@@ -53,7 +53,7 @@ EMR = EmrClusterSpec(
         (SizingGoal, {**GOAL, "scale": "large"}, "scale='large' is not a finite number"),
         (SizingGoal, {**GOAL, "min_machines": 5}, "min_machines=5 is more than max_machines=4"),
         (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
-        (SizingGoal, {**GOAL, "allow_mixed": "{{ x }}"}, "allow_mixed=.* is neither True nor False"),
+        (SizingGoal, {**GOAL, "allow_mixed": "yes"}, "allow_mixed=.* is neither True nor False"),
         (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is no BillingTerms"),
         (SizingGoal, {**GOAL, "untrained_types": [{}]}, "untrained_types={} is no UntrainedType"),
         (BillingTerms, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
@@ -207,7 +207,7 @@ def goal(**changes: Any) -> dict[str, Any]:
         (goal(objective=X), "no.such.rule", "objective='no.such.rule' cannot be imported"),
         (goal(on_inadequate=X), "ignore", "on_inadequate='ignore' is unknown"),
         ({"input": SampledInput(path="/in", partitions=9, sampling=X)}, "file", "sampling='file' is unknown"),
-        ({"bounds": DesignBounds(max_machines=X)}, "8", "max_machines='8' is more than the cluster"),
+        ({"bounds": DesignBounds(max_machines=X)}, "8", "max_machines=8 is more than the cluster"),
         ({"job": SparkJob(**JOB, submit_options={"verbos": True})}, "", "submit_options='verbos'"),
     ],
 )

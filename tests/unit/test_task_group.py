@@ -23,7 +23,7 @@ from airflow_provider_ernest.settings import (
     SparkJob,
     UntrainedType,
 )
-from airflow_provider_ernest.stated import optional_document
+from airflow_provider_ernest.stated import optional_document, settings_of
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 
@@ -370,11 +370,10 @@ def test_all_of_the_goal_reaches_the_decision():
     tasks = sized(goal=goal).task_dict
     choose, design = tasks["ernest.choose_config"], tasks["ernest.design"]
 
-    assert (choose.objective, choose.confidence, choose.on_failure) == ("balanced", 0.95, "most_probable")
-    assert (choose.allowed_machines, design.target_allowed_machines) == ((2, 4), (2, 4))
-    assert choose.billing["boot_seconds"] == 90
-    assert choose.untrained_types[0]["relative_speed"] == 2
-    assert (choose.only_in_memory, choose.dynamic_allocation, choose.allow_mixed) == (True, True, False)
+    assert settings_of(SizingGoal, choose.goal, "goal", is_rendered=False) == replace(
+        goal, untrained_types=(untrained,)
+    )
+    assert design.target_allowed_machines == (2, 4)
     assert choose.trigger_rule == "none_failed_min_one_success", "without a model nothing is most probable"
 
 
@@ -394,7 +393,7 @@ def test_the_billing_is_rendered():
             return None
 
     choose.render_template_fields({"ti": TaskInstance(), "params": {"runs": 30}})
-    assert choose.billing["expected_runs"] == "30"
+    assert choose.goal["billing"]["expected_runs"] == "30"
 
 
 @pytest.mark.parametrize("is_native", [False, True])

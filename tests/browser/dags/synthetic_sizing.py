@@ -18,6 +18,7 @@ from airflow_provider_ernest.operators import sample_run
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.task_group import RUN_NAME
 
 if TYPE_CHECKING:
@@ -145,8 +146,7 @@ with DAG(
             task_id="choose_config",
             model=fit.output,
             cluster=cluster.output,
-            max_machines=16,
-            deadline_seconds="{{ params.deadline_seconds }}",
+            goal=SizingGoal(max_machines=16, deadline_seconds="{{ params.deadline_seconds }}"),
         )
 
     @task

@@ -15,6 +15,7 @@ from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator, TerminateClusterOperator
+from airflow_provider_ernest.settings import SizingGoal
 
 CLUSTER = json.loads(os.environ["ERNEST_TEST_EC2_CLUSTER"])
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]
@@ -70,9 +71,7 @@ with DAG("ec2_whole_loop", schedule=None) as whole_loop:
         task_id="choose",
         model=None,
         job="count_lines",
-        deadline_seconds=600,
-        max_machines=2,
-        fallback_machines=2,
+        goal=SizingGoal(deadline_seconds=600, max_machines=2, fallback_machines=2),
         cluster="{{ ti.xcom_pull(task_ids='create') | tojson }}",
         trigger_rule="all_done",
     )

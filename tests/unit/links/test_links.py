@@ -12,6 +12,7 @@ from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
+from airflow_provider_ernest.settings import SizingGoal
 
 TI = SimpleNamespace(dag_id="nightly", run_id="run 1", task_id="run", map_index=2)
 TAB = "dags/nightly/runs/run%201/tasks/run/mapped/2/plugin/ernest-task"
@@ -27,7 +28,9 @@ def dag(monkeypatch: pytest.MonkeyPatch) -> DAG:
         fit = FitModelOperator(
             task_id="fit", observations=run.output, job="job", application="job.py", input_path="/in"
         )
-        ChooseConfigOperator(task_id="choose", model=fit.output, max_machines=2)
+        ChooseConfigOperator(
+            task_id="choose", model=fit.output, goal=SizingGoal(max_machines=2, objective="cheapest")
+        )
         ErnestSparkSubmitOperator(task_id="production", application="job.py")
     return dag
 

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
+
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.documents import DecisionRecord
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.settings import BillingTerms, SizingGoal
+from airflow_provider_ernest.stated import as_template
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 
+GOAL_FIELDS = {one.name for one in fields(SizingGoal)}
+
 
 def choose_operator(model, **changes) -> ChooseConfigOperator:
-    fields = {"price_per_hour": 0.35, "max_machines": 8, "deadline_seconds": 60, **changes}
-    return ChooseConfigOperator(task_id="choose", model=model, **fields)
+    """As Airflow hands it over for execution: what changes of the goal was a template, and is rendered."""
+    stated = {"price_per_hour": 0.35, "max_machines": 8, "deadline_seconds": 60}
+    rendered = {name: changes.pop(name) for name in GOAL_FIELDS & {*changes}}
+    operator = ChooseConfigOperator(task_id="choose", model=model, goal=SizingGoal(**stated), **changes)
+    plain = {
+        name: as_template(BillingTerms, value, name) if isinstance(value, BillingTerms) else value
+        for name, value in rendered.items()
+    }
+    operator.goal = {**operator.goal, **plain}
+    return operator
 
 
 def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:

@@ -17,6 +17,7 @@ from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import UntrainedType
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
+from tests.unit.operators import decisions
 from tests.unit.operators.conftest import EXPERIMENTS
 
 PRICES = {"m5.large": 0.1, "c5.xlarge": 0.18}
@@ -77,13 +78,14 @@ def models() -> list[dict[str, Any]]:
 
 def choose_operator(models: list[Any], **changes: Any) -> ChooseConfigOperator:
     fields = {
+        "price_per_hour": None,
         "max_machines": 12,
         "deadline_seconds": 120,
         "cluster": [json.dumps(cluster(name)) for name in PRICES],
         "training_failure": dict.fromkeys(PRICES, ""),
         **changes,
     }
-    return ChooseConfigOperator(task_id="choose", model=models, **fields)
+    return decisions.choose_operator(models, **fields)
 
 
 def types_of(decision: dict[str, Any]) -> set[str]:
@@ -349,10 +351,10 @@ def test_a_fallback_is_bought_and_billed_as_the_machines_of_its_training(context
     assert ti.pushed["emr_instance_groups"][0]["Market"] == "SPOT"
 
 
-def test_a_goal_out_of_reach_tells_which_types_could_have_kept_it(context, models, capsys):
+def test_a_goal_out_of_reach_tells_which_types_could_have_kept_it(context, models, caplog):
     with pytest.raises(AirflowFailException, match="InfeasibleGoalError"):
         choose_operator([models[0], None], deadline_seconds=1).execute(context)
-    assert "c5.xlarge is not among the choices" in capsys.readouterr().out
+    assert "c5.xlarge is not among the choices" in caplog.text
 
 
 def test_a_fallback_still_tells_which_types_were_left_out(context, models, capsys):
@@ -385,7 +387,7 @@ def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, 
         mixed = {"machines": 5, "instance_type": "3 m5.large + 2 c5.xlarge", "composition": parts}
         return (replace(first, feasible=True, **mixed),)
 
-    monkeypatch.setattr("airflow_provider_ernest.operators.deciding.consider", only_mixed)
+    monkeypatch.setattr("airflow_provider_ernest.decision.choice.consider", only_mixed)
     choose_operator(models, allow_mixed=True).execute(context)
 
     conf = ti.pushed["spark_conf"]
@@ -406,7 +408,7 @@ def test_a_mix_whose_memory_nobody_tells_is_not_given_that_of_whole_machines(con
     mixed = Decision(
         config=Configuration(machines=5, instance_type="3 m5.large + 2 c5.xlarge"), goal="", composition=parts
     )
-    monkeypatch.setattr("airflow_provider_ernest.operators.deciding.decide", lambda *_, **__: mixed)
+    monkeypatch.setattr("airflow_provider_ernest.decision.deciding.decide", lambda *_, **__: mixed)
     handles, cores = [cluster("m5.large"), "null"], {"c5.xlarge": 4}
     choose_operator([None, None], cluster=handles, cores_per_machine=cores).execute(context)
 

@@ -8,10 +8,10 @@ import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
 from airflow_provider_ernest.documents import Model, new_id
-from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
 from airflow_provider_ernest.operators.fit_model import remembered_handle, training_cluster
 from airflow_provider_ernest.store.store import ModelStore
+from tests.unit.operators.decisions import choose_operator
 
 MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -46,11 +46,11 @@ def choose(stored, **changes):
         "input_growth": json.dumps({"local": 1.0}),
         "reuse_reasons": json.dumps({"local": "It is reused."}),
         "cluster": ["null"],
+        "price_per_hour": None,
         "max_machines": 4,
-        "deadline_seconds": 60,
         **changes,
     }
-    return ChooseConfigOperator(task_id="choose", **arguments)
+    return choose_operator(**arguments)
 
 
 def test_what_is_still_known_of_a_cluster_that_has_ended():
@@ -145,4 +145,4 @@ def test_a_living_cluster_is_asked_rather_than_the_memory_of_one(stored):
         growth={},
         reasons={},
     )
-    assert each.handle == living
+    assert each.cluster == living

@@ -26,6 +26,7 @@ from sqlalchemy import Engine, StaticPool, create_engine
 from sqlalchemy.orm import Session
 
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.runs import read_run, run_reader
 from tests.unit.plugin.run_examples import DAG_ID, NOON, RUN_ID, example_run
@@ -174,7 +175,9 @@ def test_the_record_of_a_production_run_by_whatever_operator(session: Session):
 
 def test_what_follows_on_what_in_the_version_that_ran(session: Session):
     with DAG(DAG_ID, schedule=None) as dag:
-        choose = ChooseConfigOperator(task_id="choose", model=None, max_machines=4, deadline_seconds=60)
+        choose = ChooseConfigOperator(
+            task_id="choose", model=None, goal=SizingGoal(max_machines=4, deadline_seconds=60)
+        )
         choose >> [BashOperator(task_id="production", bash_command="true"), EmptyOperator(task_id="tell")]
     session.add(DagBundleModel(name="dags"))
     session.flush()

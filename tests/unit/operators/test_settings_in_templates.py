@@ -1,0 +1,126 @@
+"""Settings objects as template fields: rendered whole, and read and checked by one function."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from airflow.providers.common.compat.sdk import AirflowFailException
+from airflow.sdk import DAG, XComArg
+from airflow.serialization.serialized_objects import DagSerialization
+
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.settings import BillingTerms, SizingGoal, UntrainedType
+from airflow_provider_ernest.stated import as_template, settings_of
+
+TEMPLATES = SizingGoal(
+    deadline_seconds="{{ params.deadline }}",
+    allowed_machines="{{ params.machines }}",
+    price_per_hour={"local": "{{ params.price }}"},
+    billing=BillingTerms(boot_seconds="{{ params.boot }}"),
+    untrained_types=[
+        UntrainedType(
+            instance_type="big",
+            like="local",
+            relative_speed="{{ params.speed }}",
+            price_per_hour=1.2,
+            cores_per_machine=8,
+        )
+    ],
+    on_failure="{{ params.reaction }}",
+    allow_mixed="{{ params.mixed }}",
+)
+
+PARAMS = {
+    "deadline": 60,
+    "machines": [2, 4],
+    "price": "0.35",
+    "boot": 10,
+    "speed": 2,
+    "reaction": "most_probable",
+    "mixed": False,
+}
+
+
+def choose(**fields) -> ChooseConfigOperator:
+    return ChooseConfigOperator(**{"task_id": "choose", "model": None, "goal": TEMPLATES, **fields})
+
+
+def test_a_goal_is_rendered_as_deep_as_it_goes(context):
+    with DAG("nightly", schedule=None):
+        operator = choose()
+    operator.render_template_fields({**context, "params": PARAMS})
+    goal = settings_of(SizingGoal, operator.goal, "goal")
+
+    assert (goal.deadline_seconds, goal.machines, goal.price_of("local")) == (60.0, (2, 4), 0.35)
+    assert (goal.billing.boot_seconds, goal.untrained_types[0].relative_speed) == (10.0, 2.0)
+    assert (goal.reaction, goal.allow_mixed) == ("most_probable", False)
+
+
+def test_the_decision_is_made_by_the_rendered_goal(context, ti, model):
+    with DAG("nightly", schedule=None):
+        operator = choose(model=model)
+    operator.render_template_fields({**context, "params": PARAMS})
+    operator.execute(context)
+
+    assert ti.pushed["record"]["allowed_machines"] == [2, 4]
+    assert ti.pushed["record"]["decision"]["billing"]["boot_seconds"] == 10.0
+
+
+def test_outputs_of_tasks_anywhere_in_a_goal_are_waited_for():
+    with DAG("nightly", schedule=None):
+        early, late = (
+            choose(task_id=name, goal=SizingGoal(deadline_seconds=60, max_machines=2))
+            for name in ("early", "late")
+        )
+        operator = choose(
+            goal=SizingGoal(
+                deadline_seconds=XComArg(early, key="seconds"),
+                max_machines=8,
+                billing=BillingTerms(boot_seconds=XComArg(late, key="boot")),
+            )
+        )
+    assert operator.upstream_task_ids == {"early", "late"}
+
+
+def test_airflow_keeps_a_goal_as_it_is_stated():
+    with DAG("nightly", schedule=None) as dag:
+        choose()
+    kept = json.dumps(DagSerialization.to_dict(dag))
+    for template in ("{{ params.deadline }}", "{{ params.boot }}", "{{ params.speed }}"):
+        assert template in kept
+    assert "SizingGoal(" not in kept
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_a_goal_may_be_told_by_another_task(context, ti, model, as_text):
+    told = as_template(SizingGoal, SizingGoal(deadline_seconds=60, max_machines=8, price_per_hour=1), "goal")
+    operator = choose(model=model, goal="{{ ti.xcom_pull(task_ids='goal') | tojson }}")
+    operator.goal = json.dumps(told) if as_text else told
+    operator.execute(context)
+    assert ti.pushed["machines"] == 3
+
+
+@pytest.mark.parametrize(
+    ("goal", "named"),
+    [
+        ({"deadline_seconds": 60, "max_machine": 8}, "goal='max_machine' is unknown"),
+        ({"deadline_seconds": "soon", "max_machines": 8}, "deadline_seconds='soon' is not a finite number"),
+        (
+            {"deadline_seconds": "{{ x }}", "max_machines": 8, "billing": {"boot_seconds": -1}},
+            "billing.boot_seconds=-1",
+        ),
+        (BillingTerms(), "goal=.* is no SizingGoal"),
+        (None, "goal=None is no SizingGoal"),
+    ],
+)
+def test_what_cannot_be_is_refused_when_the_dag_is_parsed(goal, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        choose(goal=goal)
+
+
+def test_a_template_that_renders_to_another_one_is_refused(context, model):
+    operator = choose(model=model, goal=SizingGoal(deadline_seconds="{{ params.x }}", max_machines=8))
+    with pytest.raises(AirflowFailException, match=r"deadline_seconds=.* is still a template"):
+        operator.execute(context)
