@@ -1,1 +1,1 @@
-"""Makes the event logs that tests/unit/spark/event_logs holds, by real Spark."""
+"""Makes the event logs that tests/unit/eventlog/event_logs holds, by real Spark."""

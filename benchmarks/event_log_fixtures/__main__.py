@@ -1,4 +1,4 @@
-"""Makes the event logs that the unit tests read, by a real Spark: see tests/unit/spark/event_logs/README.md.
+"""Makes the event logs that the unit tests read, by a real Spark: tests/unit/eventlog/event_logs/README.md.
 
 ``python -m benchmarks.event_log_fixtures --python .../bin/python --codecs zstd,lzf`` runs the small jobs
 beside this file on the pyspark of that Python, with two executors of their own, and writes what they logged,
@@ -15,7 +15,7 @@ from pathlib import Path
 
 from benchmarks.event_log_fixtures.installed_spark import HERE, InstalledSpark
 
-INTO = HERE.parent.parent / "tests" / "unit" / "spark" / "event_logs"
+INTO = HERE.parent.parent / "tests" / "unit" / "eventlog" / "event_logs"
 ROLLED_FILES = 3
 
 

@@ -8,7 +8,7 @@ from benchmarks.clarity.questions import QUESTIONS
 from benchmarks.clarity.report import answers, report_lines
 from benchmarks.clarity.running import SLOW_HOST_SETTING, log_of
 from benchmarks.clarity.scenarios import SCENARIOS, WORKERS
-from tests.unit.spark.logs import event_log, executor, task
+from tests.unit.eventlog.logs import event_log, executor, task
 
 BY_NAME = {scenario.name: scenario for scenario in SCENARIOS}
 

@@ -15,7 +15,7 @@ from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
 
 LOG = logging.getLogger(__name__)
-EVENT_LOGS = Path(__file__).parents[1] / "spark" / "event_logs"
+EVENT_LOGS = Path(__file__).parents[1] / "eventlog" / "event_logs"
 
 
 @pytest.fixture

@@ -19,9 +19,9 @@ from airflow_provider_ernest.eventlog import reading
 from airflow_provider_ernest.eventlog.files import open_lines
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from tests.unit.eventlog.event_log_texts import task
 from tests.unit.operators.submissions import events, handle
 from tests.unit.operators.test_production_record import decided, recorded
-from tests.unit.spark.event_log_texts import task
 
 PRODUCTION = {
     "task_id": "production",

@@ -20,7 +20,7 @@ from airflow_provider_ernest.eventlog import files
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError, MissingResourceError
 from airflow_provider_ernest.places import S3Place, place_of
-from tests.unit.spark.event_log_texts import REAL, ended, line, real_text, started, task, write
+from tests.unit.eventlog.event_log_texts import REAL, ended, line, real_text, started, task, write
 
 APPLICATION = "application_1700000000000_0001"
 

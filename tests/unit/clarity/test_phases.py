@@ -8,8 +8,8 @@ import pytest
 from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.profile import optex_phases
 from airflow_provider_ernest.eventlog.tables import SqlExecutionRow
-from tests.unit.spark.logs import START, event_log, executor, job, task
-from tests.unit.spark.random_logs import random_log
+from tests.unit.eventlog.logs import START, event_log, executor, job, task
+from tests.unit.eventlog.random_logs import random_log
 
 
 def query(started=0.0, ended=None, broadcast=0.0, number=0):

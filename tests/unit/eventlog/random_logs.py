@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from airflow_provider_ernest.eventlog.tables import EventLog, SqlExecutionRow
-from tests.unit.spark.logs import START, event_log, executor, job, stage, task
+from tests.unit.eventlog.logs import START, event_log, executor, job, stage, task
 
 
 def random_log(seed: int) -> EventLog:

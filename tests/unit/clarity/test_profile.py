@@ -12,10 +12,12 @@ from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.run_profile import Capacity, RunProfile
-from tests.unit.spark.logs import event_log, executor, job, stage, task
-from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
+from tests.unit.eventlog.logs import event_log, executor, job, stage, task
+from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
-LOGS = sorted(path for path in (Path(__file__).parents[1] / "event_logs").iterdir() if path.suffix != ".md")
+LOGS = sorted(
+    path for path in (Path(__file__).parents[1] / "eventlog" / "event_logs").iterdir() if path.suffix != ".md"
+)
 
 
 def shuffle(*, waited: float = 3.0, **parts: Any) -> EventLog:

@@ -15,7 +15,7 @@ import pytest
 from airflow_provider_ernest.eventlog.files import open_lines
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import EventLog
-from tests.unit.spark.event_log_texts import REAL, real_text
+from tests.unit.eventlog.event_log_texts import REAL, real_text
 
 ROLLED = next(REAL.glob("eventlog_v2_*"))
 LOGS = {

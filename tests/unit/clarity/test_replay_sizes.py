@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.clarity.replay import replay, replay_sizes
-from tests.unit.spark.logs import event_log, executor, task
-from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
+from tests.unit.eventlog.logs import event_log, executor, task
+from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
 
 def a_job(warm_up: float = 0.0):

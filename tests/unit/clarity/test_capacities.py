@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.clarity.monotasks import achieved_capacity, cores_per_machine, stated_capacity
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.unit.spark.logs import event_log, executor, task
+from tests.unit.eventlog.logs import event_log, executor, task
 
 MEGABYTES = 1_000_000
 

@@ -17,7 +17,7 @@ from airflow_provider_ernest.run_profile import (
     SLOW_HOST,
     UNEXPLAINED,
 )
-from tests.unit.spark.logs import event_log, executor, task
+from tests.unit.eventlog.logs import event_log, executor, task
 
 HOSTS = 3
 

@@ -11,7 +11,7 @@ from airflow_provider_ernest.eventlog.files import application_of_name, find_eve
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import SampleRunError
-from tests.unit.spark.event_log_texts import REAL, task
+from tests.unit.eventlog.event_log_texts import REAL, task
 
 METRICS = {
     "Executor Run Time": 1500,

@@ -21,8 +21,8 @@ from airflow_provider_ernest.clarity.monotasks import (
     unmeasured_seconds,
 )
 from airflow_provider_ernest.clarity.profile import profile_run
-from tests.unit.spark.logs import event_log, executor, stage, task
-from tests.unit.spark.random_logs import random_log
+from tests.unit.eventlog.logs import event_log, executor, stage, task
+from tests.unit.eventlog.random_logs import random_log
 
 GIGABYTE = 10**9
 

@@ -7,8 +7,8 @@ import pytest
 
 from airflow_provider_ernest.clarity.replay import busy_seconds, replay
 from airflow_provider_ernest.exceptions import EventLogError
-from tests.unit.spark.logs import START, event_log, executor, job, stage, task
-from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
+from tests.unit.eventlog.logs import START, event_log, executor, job, stage, task
+from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
 
 def two_slots(*, lost: float | None = None):

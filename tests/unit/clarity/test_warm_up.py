@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_ernest.clarity.replay import warm_up_of
 from airflow_provider_ernest.clarity.replay_plan import plan_of
-from tests.unit.spark.logs import event_log, executor, task
+from tests.unit.eventlog.logs import event_log, executor, task
 
 
 def test_the_excess_of_first_tasks_is_told_apart_from_what_is_their_own():

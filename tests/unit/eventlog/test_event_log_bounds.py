@@ -18,7 +18,7 @@ from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import EventLogError
-from tests.unit.spark.event_log_texts import (
+from tests.unit.eventlog.event_log_texts import (
     ended,
     environment,
     executor,

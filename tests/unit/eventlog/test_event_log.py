@@ -14,7 +14,7 @@ import pytest
 from airflow_provider_ernest.eventlog import files
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
-from tests.unit.spark.event_log_texts import (
+from tests.unit.eventlog.event_log_texts import (
     ended,
     environment,
     executor,

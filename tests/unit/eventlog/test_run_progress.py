@@ -9,7 +9,7 @@ import zstandard
 
 from airflow_provider_ernest.eventlog import reading as run_progress
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
-from tests.unit.spark.event_log_texts import executor, line, started, task
+from tests.unit.eventlog.event_log_texts import executor, line, started, task
 
 COMPLETED = {"Event": "SparkListenerStageCompleted"}
 

@@ -15,8 +15,8 @@ from airflow_provider_ernest.clarity.monotasks import (
     disk_bytes,
     resource_use,
 )
-from tests.unit.spark.logs import event_log, executor, stage, task
-from tests.unit.spark.random_logs import random_log
+from tests.unit.eventlog.logs import event_log, executor, stage, task
+from tests.unit.eventlog.random_logs import random_log
 
 
 def parts_of(row, **stage_fields):

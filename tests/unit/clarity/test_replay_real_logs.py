@@ -11,7 +11,7 @@ from airflow_provider_ernest.clarity.replay import replay_sizes
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.run_profile import PYTHON_WORKER
 
-LOGS = Path(__file__).parents[1] / "event_logs"
+LOGS = Path(__file__).parents[1] / "eventlog" / "event_logs"
 NAMES = sorted(path.name for path in LOGS.glob("spark-*"))
 
 

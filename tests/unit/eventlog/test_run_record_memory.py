@@ -10,8 +10,8 @@ import pytest
 
 from airflow_provider_ernest.documents import RunMetrics
 from airflow_provider_ernest.eventlog.run_facts import read_run
-from tests.unit.spark.event_log_texts import started
-from tests.unit.spark.event_log_texts import task as task_ended
+from tests.unit.eventlog.event_log_texts import started
+from tests.unit.eventlog.event_log_texts import task as task_ended
 
 MEMORY_ONLY = {"Use Disk": False, "Use Memory": True, "Use Off Heap": False, "Replication": 1}
 MEMORY_AND_DISK = {**MEMORY_ONLY, "Use Disk": True}

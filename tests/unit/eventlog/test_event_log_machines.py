@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 
-from tests.unit.spark.logs import START, event_log, executor, task
+from tests.unit.eventlog.logs import START, event_log, executor, task
 
 
 def test_executors_that_share_a_machine_all_count():

@@ -9,7 +9,7 @@ import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
-from tests.unit.spark.simulated_run import SimulatedJob, SimulatedStage, run
+from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
 MEGABYTE = 1_000_000
 

@@ -11,8 +11,8 @@ from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
 from airflow_provider_ernest.clarity.what_if import Change, changed_task_seconds, default_what_ifs, what_if
 from airflow_provider_ernest.exceptions import EventLogError
-from tests.unit.spark.logs import event_log, executor, stage, task
-from tests.unit.spark.random_logs import random_log
+from tests.unit.eventlog.logs import event_log, executor, stage, task
+from tests.unit.eventlog.random_logs import random_log
 
 GIGABYTE = 10**9
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from airflow_provider_ernest.eventlog.tables import EventLog
-from tests.unit.spark.logs import event_log, executor, job, stage, task
+from tests.unit.eventlog.logs import event_log, executor, job, stage, task
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from airflow_provider_ernest.run_profile import (
     SCHEDULER,
     SERIALISATION,
 )
-from tests.unit.spark.logs import event_log, executor, job, stage, task, task_table
+from tests.unit.eventlog.logs import event_log, executor, job, stage, task, task_table
 
 
 def blocked(**columns):

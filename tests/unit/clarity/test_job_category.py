@@ -8,7 +8,7 @@ from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.profile import category_of
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.eventlog.tables import SqlExecutionRow
-from tests.unit.spark.logs import START, event_log, job, stage, task
+from tests.unit.eventlog.logs import START, event_log, job, stage, task
 
 QUERY = SqlExecutionRow(execution_id=0, started_at=START)
 
