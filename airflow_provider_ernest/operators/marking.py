@@ -1,4 +1,4 @@
-"""Marks beside models that no longer speak for their jobs: kept in the store, and told to who asked."""
+"""Marks beside models that no longer hold for their jobs: kept in the store, and told to whom it concerns."""
 
 from __future__ import annotations
 
@@ -87,10 +87,6 @@ def keep_marks(
 
     record_in_time(save, what="That the model is stale", log=log)
     tell_stale(callbacks, context=context, marks=marks, log=log)
-
-
-# ---------------------------------------------------------------------------
-# Telling whom it concerns that a model no longer holds for its job: callables, or Airflow's notifiers.
 
 
 def tell_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], log: Any) -> None:
