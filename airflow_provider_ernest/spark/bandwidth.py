@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -80,8 +79,11 @@ def rate(measurements: Iterable[Measurement]) -> dict[str, Bandwidth]:
 
 def relative_to_median(values: dict[str, float]) -> dict[str, float]:
     """Each value divided by the median of all; 1.0 where that is 0."""
-    median = statistics.median(values.values()) if values else 0.0
-    return {key: value / median if median > 0 else 1.0 for key, value in values.items()}
+    # Cluster handles hold what was measured, and DAG files load them: this only where machines are compared.
+    from statistics import median
+
+    middle = median(values.values()) if values else 0.0
+    return {key: value / middle if middle > 0 else 1.0 for key, value in values.items()}
 
 
 def _network(several: list[Measurement]) -> float | None:

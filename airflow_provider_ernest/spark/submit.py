@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow.providers.apache.spark.hooks.spark_submit import SparkSubmitHook
-from airflow.providers.common.compat.sdk import AirflowException, AirflowNotFoundException, Connection
+from airflow.providers.common.compat.sdk import AirflowException, AirflowNotFoundException
 
 from airflow_provider_ernest.exceptions import (
     ClusterLostError,
@@ -30,6 +30,8 @@ from airflow_provider_ernest.spark.sizing import refuse_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from airflow.providers.common.compat.sdk import Connection
 
 
 # ---------------------------------------------------------------------------
@@ -269,6 +271,9 @@ class ErnestSubmitHook(SparkSubmitHook):
         """The master's connection, made up where only its address is known."""
         if self._master_url is None:
             return super().get_connection(conn_id)
+        # Here, since DAG files load this module.
+        from airflow.providers.common.compat.sdk import Connection
+
         return Connection(conn_id=conn_id, conn_type="spark", host=self._master_url)
 
     def run(self, application: str) -> None:
