@@ -12,6 +12,7 @@ import math
 from collections.abc import Iterable, Iterator
 
 from airflow_provider_ernest import run_profile
+from airflow_provider_ernest.run_profile import Advice, RunProfile, StageProfile
 
 # ---------------------------------------------------------------------------
 # What a run is bound by, as a sentence with its figures.
@@ -39,7 +40,7 @@ _PYTHON = "Bound by Python workers, computing or waiting (Spark does not tell wh
 Limits = dict[str, run_profile.ResourceLimit]
 
 
-def bound_by(profile: run_profile.RunProfile, most_used: Iterable[str]) -> str:
+def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
     """What binds the run.
 
     Args:
@@ -56,7 +57,7 @@ def bound_by(profile: run_profile.RunProfile, most_used: Iterable[str]) -> str:
     return run_profile.CPU
 
 
-def headline_of(profile: run_profile.RunProfile, *, unmeasured_share: float = 0.0) -> str:
+def headline_of(profile: RunProfile, *, unmeasured_share: float = 0.0) -> str:
     """The sentence, such as "CPU-bound: at most 2 % from a faster network, 1 % from faster disks".
 
     Args:
@@ -66,7 +67,7 @@ def headline_of(profile: run_profile.RunProfile, *, unmeasured_share: float = 0.
     return f"{_bound(profile)}{_unmeasured(profile, unmeasured_share)}{_idle(profile)}"
 
 
-def _bound(profile: run_profile.RunProfile) -> str:
+def _bound(profile: RunProfile) -> str:
     limits = _limits(profile)
     limit = limits.get(profile.bottleneck)
     if profile.bottleneck in _WITHOUT and limit is not None:
@@ -78,13 +79,13 @@ def _bound(profile: run_profile.RunProfile) -> str:
     return f"{_unlimited(profile)}: {little}" if little else _unlimited(profile)
 
 
-def _won(profile: run_profile.RunProfile, limit: run_profile.ResourceLimit) -> str:
+def _won(profile: RunProfile, limit: run_profile.ResourceLimit) -> str:
     won = max(0.0, profile.replayed_seconds - limit.seconds_without)
     figures = f"{in_words(won)} of {in_words(profile.replayed_seconds)}"
     return f"{_percent(limit.improvement_percent)} ({figures})"
 
 
-def _unmeasured(profile: run_profile.RunProfile, share: float) -> str:
+def _unmeasured(profile: RunProfile, share: float) -> str:
     """What network and disks may have to do with in a run that computes, since it reads its input by them."""
     if profile.bottleneck != run_profile.CPU or share < WORTH_TELLING_SHARE:
         return ""
@@ -92,7 +93,7 @@ def _unmeasured(profile: run_profile.RunProfile, share: float) -> str:
     return f"; Spark does not measure what {went}"
 
 
-def _idle(profile: run_profile.RunProfile) -> str:
+def _idle(profile: RunProfile) -> str:
     if profile.bottleneck == run_profile.DRIVER:
         return ""
     if profile.driver_seconds < WORTH_TELLING_SHARE * profile.seconds:
@@ -100,7 +101,7 @@ def _idle(profile: run_profile.RunProfile) -> str:
     return f"; no task ran for {in_words(profile.driver_seconds)} of {in_words(profile.seconds)}"
 
 
-def _unlimited(profile: run_profile.RunProfile) -> str:
+def _unlimited(profile: RunProfile) -> str:
     """What no faster network and no faster disks help against."""
     if profile.bottleneck == run_profile.DRIVER:
         figures = f"{in_words(profile.driver_seconds)} of {in_words(profile.seconds)}"
@@ -121,7 +122,7 @@ def _little(limits: Limits) -> str:
     return f"at most {told}" if told and not told.startswith("nothing") else told
 
 
-def _limits(profile: run_profile.RunProfile) -> Limits:
+def _limits(profile: RunProfile) -> Limits:
     return {limit.resource: limit for limit in profile.limits}
 
 
@@ -137,10 +138,6 @@ def in_words(value: float) -> str:
 # ---------------------------------------------------------------------------
 # What to change about the stages of a job: their partitions, and the memory of what sorts and joins them.
 
-
-Advice = run_profile.Advice
-RunProfile = run_profile.RunProfile
-StageProfile = run_profile.StageProfile
 
 WORTH_PERCENT = 10.0
 """Of the run: less is not worth a change."""

@@ -13,12 +13,21 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.blocked_time import python_stages
 from airflow_provider_ernest.clarity.replay_plan import most_at_once
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskColumns
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.run_profile import (
+    CPU,
+    DISK,
+    GARBAGE_COLLECTION,
+    NETWORK,
+    PYTHON_WORKER,
+    SCHEDULER,
+    UNMEASURED,
+    Capacity,
+)
 
 # ---------------------------------------------------------------------------
 # What each task of a run did with its time, and what each stage used of the machines.
@@ -38,10 +47,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 # time
 # counts as waiting for the disk.
 
-
-CPU, NETWORK, DISK = run_profile.CPU, run_profile.NETWORK, run_profile.DISK
-GARBAGE_COLLECTION, PYTHON_WORKER = run_profile.GARBAGE_COLLECTION, run_profile.PYTHON_WORKER
-SCHEDULER, UNMEASURED = run_profile.SCHEDULER, run_profile.UNMEASURED
 
 PARTS = (CPU, NETWORK, DISK, GARBAGE_COLLECTION, PYTHON_WORKER, SCHEDULER, UNMEASURED)
 """The parts of a task's time."""
@@ -145,8 +150,6 @@ def _stages_of(tasks: TaskColumns) -> tuple[tuple[StageKey, ...], IntColumn, Int
 
 # ---------------------------------------------------------------------------
 
-
-Capacity = run_profile.Capacity
 
 FASTER_THAN_ITS_CAPACITY = 1.25
 """Where a stage moves its bytes so many times faster than the capacity allows, it did not use that resource:

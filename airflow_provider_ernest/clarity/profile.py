@@ -10,13 +10,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.advice import bound_by, headline_of
-from airflow_provider_ernest.clarity.monotasks import DISK, NETWORK, ResourceUse, resource_use
+from airflow_provider_ernest.clarity.monotasks import ResourceUse, resource_use
 from airflow_provider_ernest.eventlog.tables import EventLog, StageRow
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, TaskColumns
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.privacy import call_site, without_credentials
+from airflow_provider_ernest.run_profile import (
+    CORE,
+    DISK,
+    GRAPHX,
+    MLLIB,
+    NETWORK,
+    SQL,
+    STREAMING,
+    Capacity,
+    PhaseSeconds,
+    RunProfile,
+    StageProfile,
+)
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.blocked_time import BlockedTime, StageWaiting
@@ -44,7 +56,7 @@ DIGITS = 4
 
 def longest_stages(
     log: EventLog, plan: Plan, blocked: BlockedTime, *, most: int
-) -> tuple[tuple[run_profile.StageProfile, ...], int, float]:
+) -> tuple[tuple[StageProfile, ...], int, float]:
     """The stages that took longest in the order in which they began, how many more there were, and theirs.
 
     Args:
@@ -86,12 +98,12 @@ def _profile(
     own_seconds: FloatColumn,
     warmup_seconds: float,
     quantiles: int,
-) -> run_profile.StageProfile:
+) -> StageProfile:
     row, tasks = stage.row, log.task_columns.only(stage.tasks)
     counted = tasks.only(tasks.succeeded)
     own_seconds = own_seconds[tasks.succeeded]
     began_at, ended_at = _span(stage, log)
-    return run_profile.StageProfile(
+    return StageProfile(
         stage_id=row.stage_id,
         attempt=row.attempt,
         name=call_site(row.name),
@@ -170,8 +182,6 @@ def _rounded_without_zeros(seconds: dict[str, float]) -> dict[str, float]:
 MOST_STAGES = 60
 """So many have a profile of their own: those that took longest."""
 
-RunProfile = run_profile.RunProfile
-
 
 def sizes_around(machines: int) -> tuple[int, ...]:
     """Powers of two up to four times as many machines, and the number itself."""
@@ -184,7 +194,7 @@ class _Asked:
     """What is asked of a run."""
 
     log: EventLog
-    given_capacity: run_profile.Capacity | None
+    given_capacity: Capacity | None
     machine_counts: Sequence[int] | None
     changes: Sequence[Change] | None
 
@@ -212,7 +222,7 @@ class Run(_Asked):
         return resource_use(self.log)
 
     @cached_property
-    def capacity(self) -> run_profile.Capacity:
+    def capacity(self) -> Capacity:
         """Of one of its machines, as given or as its tasks achieved it, with the cores that they used."""
         from airflow_provider_ernest.clarity.monotasks import achieved_capacity, cores_per_machine
 
@@ -226,7 +236,6 @@ Part = Callable[[Run, RunProfile], dict[str, Any]]
 
 
 def _stages(run: Run, profile: RunProfile) -> dict[str, Any]:
-
     stages, left_out, seconds = longest_stages(run.log, run.plan, run.blocked, most=MOST_STAGES)
     return {"stages": stages, "stages_left_out": left_out, "left_out_seconds": seconds}
 
@@ -302,12 +311,10 @@ def _sizes(run: Run, profile: RunProfile) -> dict[str, Any]:
 
 
 def _phases(run: Run, profile: RunProfile) -> dict[str, Any]:
-
     return {"phases": optex_phases(run.log, run.use)}
 
 
 def _category(run: Run, profile: RunProfile) -> dict[str, Any]:
-
     return {"category": category_of(run.log)}
 
 
@@ -346,7 +353,7 @@ def profile_run(
     *,
     scale: float = 1.0,
     iterations: int | None = None,
-    capacity: run_profile.Capacity | None = None,
+    capacity: Capacity | None = None,
     machine_counts: Sequence[int] | None = None,
     changes: Sequence[Change] | None = None,
     event_log: str | None = None,
@@ -409,7 +416,7 @@ def _outline(run: Run) -> RunProfile:
         driver_seconds=_seconds_without_tasks(log),
         tasks=int(log.task_columns.succeeded.sum()),
         failed_tasks=int((~log.task_columns.succeeded).sum()),
-        phases=run_profile.PhaseSeconds(
+        phases=PhaseSeconds(
             initialisation_seconds=startup_seconds,
             preparation_seconds=0.0,
             variable_sharing_seconds=0.0,
@@ -466,9 +473,6 @@ def _doubts(run: Run, profile: RunProfile) -> Iterator[str]:
 # time of broadcasts that the application makes itself (`SparkContext.broadcast`): it counts as preparation
 # on
 # the driver, and as computation in the tasks that fetch them.
-
-
-PhaseSeconds = run_profile.PhaseSeconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -593,14 +597,6 @@ def _sharing_seconds(log: EventLog, work: _Work) -> float:
 # does
 # not show what the functions of the user do.
 
-
-CORE, GRAPHX, MLLIB, SQL, STREAMING = (
-    run_profile.CORE,
-    run_profile.GRAPHX,
-    run_profile.MLLIB,
-    run_profile.SQL,
-    run_profile.STREAMING,
-)
 
 LIBRARY_SHARE = 0.2
 """MLlib and GraphX read and prepare their data by queries and RDDs: a job is theirs if at least this share of

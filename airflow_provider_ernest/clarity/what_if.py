@@ -13,13 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.monotasks import (
     COMPUTING,
-    DISK,
-    NETWORK,
-    PYTHON_WORKER,
-    UNMEASURED,
     WAITING_SHARE,
     ResourceUse,
     disk_bytes,
@@ -30,12 +25,10 @@ from airflow_provider_ernest.clarity.replay import Replayed, replay
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.run_profile import DISK, NETWORK, PYTHON_WORKER, UNMEASURED, Capacity, WhatIf
 
 # ---------------------------------------------------------------------------
 # What other machines a run is imagined on, as factors and as words.
-
-
-Capacity = run_profile.Capacity
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -289,8 +282,6 @@ def _share_of_stage(column: FloatColumn, use: ResourceUse) -> FloatColumn:
 
 # ---------------------------------------------------------------------------
 
-
-WhatIf = run_profile.WhatIf
 
 TELLING_SHARE = 0.05
 """Of the tasks' time: less in Python workers changes no answer so much that it must be told."""

@@ -6,12 +6,6 @@ import pytest
 
 from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.monotasks import (
-    CPU,
-    DISK,
-    NETWORK,
-    PYTHON_WORKER,
-    SCHEDULER,
-    UNMEASURED,
     achieved_capacity,
     bottlenecks,
     bottlenecks_of_run,
@@ -21,6 +15,7 @@ from airflow_provider_ernest.clarity.monotasks import (
     unmeasured_seconds,
 )
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.run_profile import CPU, DISK, NETWORK, PYTHON_WORKER, SCHEDULER, UNMEASURED
 from tests.unit.eventlog.logs import event_log, executor, stage, task
 from tests.unit.eventlog.random_logs import random_log
 

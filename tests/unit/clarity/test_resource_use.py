@@ -3,17 +3,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.clarity.monotasks import (
+from airflow_provider_ernest.clarity.monotasks import PARTS, disk_bytes, resource_use
+from airflow_provider_ernest.run_profile import (
     CPU,
     DISK,
     GARBAGE_COLLECTION,
     NETWORK,
-    PARTS,
     PYTHON_WORKER,
     SCHEDULER,
     UNMEASURED,
-    disk_bytes,
-    resource_use,
 )
 from tests.unit.eventlog.logs import event_log, executor, stage, task
 from tests.unit.eventlog.random_logs import random_log
