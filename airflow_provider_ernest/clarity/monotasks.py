@@ -43,8 +43,7 @@ from airflow_provider_ernest.run_profile import (
 # UNMEASURED          the rest: services that it calls, reading of input, a core that others use as well
 #
 # Spark's CPU time is that of the task's own thread: Python workers, garbage collection and the JIT compiler
-# are not in it. Writing into the page cache takes CPU, so only what of the shuffle write time is not CPU
-# time
+# are not in it. Writing into the page cache takes CPU, so only what of the shuffle write time is not CPU time
 # counts as waiting for the disk.
 
 
@@ -301,11 +300,9 @@ def _longest(seconds: dict[str, float]) -> str:
 # What a machine of a run's cluster can do: as measured by the probe, as stated, or as its tasks achieved.
 #
 # What tasks achieved says something of a capacity only while they waited for it: a link that was never full
-# shows how little was asked of it, not what it could do. So only those moments count in which the tasks of
-# a
+# shows how little was asked of it, not what it could do. So only those moments count in which the tasks of a
 # machine spent at least half of their time waiting for the resource; where there were none, the capacity is
-# not known. A task's bytes are spread evenly over its time, so that what is found is a lower bound. Of
-# disks
+# not known. A task's bytes are spread evenly over its time, so that what is found is a lower bound. Of disks
 # nothing is found: what tasks write goes to the page cache first, and how fast that is says nothing of a
 # disk.
 

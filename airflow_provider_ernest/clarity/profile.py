@@ -469,10 +469,8 @@ def _doubts(run: Run, profile: RunProfile) -> Iterator[str]:
 # computation       the rest of the moments with running tasks
 #
 # The paper measures its phases by hand, by jobs of which each has all of them. What a log does not tell is
-# the
-# time of broadcasts that the application makes itself (`SparkContext.broadcast`): it counts as preparation
-# on
-# the driver, and as computation in the tasks that fetch them.
+# the time of broadcasts that the application makes itself (`SparkContext.broadcast`): it counts as
+# preparation on the driver, and as computation in the tasks that fetch them.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -588,14 +586,10 @@ def _sharing_seconds(log: EventLog, work: _Work) -> float:
 # What kind of job a run was (OptEx, section 4): by which of Spark's libraries its stages come of.
 #
 # A stage that a library of Spark asked for tells so by its call site, whether the job is Scala, Java or
-# Python:
-# that of a regression is ``treeAggregate at RDDLossFunction.scala:61``, and its stack trace, which the log
-# has,
-# names ``org.apache.spark.ml``. Queries are known by their own events. What is none of these is a job of
-# plain
-# RDDs. A job that does its own learning over RDDs, or in Python functions, is told from no other: the log
-# does
-# not show what the functions of the user do.
+# Python: that of a regression is ``treeAggregate at RDDLossFunction.scala:61``, and its stack trace, which
+# the log has, names ``org.apache.spark.ml``. Queries are known by their own events. What is none of these is
+# a job of plain RDDs. A job that does its own learning over RDDs, or in Python functions, is told from no
+# other: the log does not show what the functions of the user do.
 
 
 LIBRARY_SHARE = 0.2

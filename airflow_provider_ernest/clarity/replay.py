@@ -31,10 +31,8 @@ from airflow_provider_ernest.exceptions import EventLogError
 # ---------------------------------------------------------------------------
 # Tasks on slots: each stage's tasks are started in the order of the real run, each on the first free slot.
 #
-# So does Spark's own scheduler, and so do Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens.
-# Of
-# several stages the one of the earliest job comes first (FIFO), or that with the fewest tasks running
-# (FAIR).
+# So does Spark's own scheduler, and so do Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens. Of
+# several stages the one of the earliest job comes first (FIFO), or that with the fewest tasks running (FAIR).
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -18,11 +18,9 @@ from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntC
 # ---------------------------------------------------------------------------
 # Which jobs a job waited for, from when they were submitted and completed.
 #
-# The log does not tell what the driver waited for. Where no other job ran when one was submitted, the
-# driver
+# The log does not tell what the driver waited for. Where no other job ran when one was submitted, the driver
 # had waited for all before it: so does a program that calls one action after another. Where others ran,
-# threads submit jobs side by side (queries in a pool, broadcasts of adaptive execution), and a thread goes
-# on
+# threads submit jobs side by side (queries in a pool, broadcasts of adaptive execution), and a thread goes on
 # when its own job has ended: that is the one that was completed last before.
 
 
@@ -205,8 +203,7 @@ class Launching:
 # ---------------------------------------------------------------------------
 # The moments of a run that wait for one another: jobs submitted, stages submitted and ended, the run's end.
 #
-# Each comes a fixed time after the last of those that it waits for; what passed between them in the real
-# run,
+# Each comes a fixed time after the last of those that it waits for; what passed between them in the real run,
 # while the driver planned, sent and collected, is kept.
 
 

@@ -29,8 +29,7 @@ from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
 # ---------------------------------------------------------------------------
 # How a stage grows with the input: in the number of its tasks, in the size of each, or not at all.
 #
-# It is learned from the same stage in runs of other scales. Of a single run it is taken that stages that
-# read
+# It is learned from the same stage in runs of other scales. Of a single run it is taken that stages that read
 # the job's input get more tasks of the same size, and those that read shuffle data as many of a larger size
 # (``spark.sql.shuffle.partitions`` fixes their number); what reads neither does not grow.
 

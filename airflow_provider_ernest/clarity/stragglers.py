@@ -75,10 +75,8 @@ def slow_hosts(ratios: FloatColumn, hosts: IntColumn, *, count: int) -> dict[int
 # ---------------------------------------------------------------------------
 # Why a task took longer than its stage's median: what of the excess each cause explains.
 #
-# A cause explains the time that the task would not have taken were it like its stage's median in that
-# respect
-# (Ousterhout and others, NSDI 2015, section 2.7). The one that explains most is told, if it explains at
-# least
+# A cause explains the time that the task would not have taken were it like its stage's median in that respect
+# (Ousterhout and others, NSDI 2015, section 2.7). The one that explains most is told, if it explains at least
 # half.
 
 

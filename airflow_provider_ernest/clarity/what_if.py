@@ -126,18 +126,15 @@ def _times(factor: float) -> str:
 # How long each task of a run would take on other machines, by what it used and waited for.
 #
 # The thesis scales a stage's measured time by the ratio of its longest ideal times, new over old: its
-# monotasks overlap their use of one resource with that of the others. Spark's tasks do so less well, and
-# much
+# monotasks overlap their use of one resource with that of the others. Spark's tasks do so less well, and much
 # of their time is no use of a resource. So here a stage's time on other networks or disks is
 #
 # its time  x  longer of (bytes' new ideal time, the rest)  /  longer of (bytes' ideal time, the rest)
 #
 # where the rest is all of its tasks' time in which they did not wait for these bytes; and it is no longer
-# than
-# the rest and the bytes' new time one after the other. `docs/clarity.md` has both rules beside real runs.
-# Where
-# no capacity is known, so that there is no ideal time, the time that tasks waited is scaled: less is then
-# foretold of slower machines than may come. Waiting that no resource explains stays what it was.
+# than the rest and the bytes' new time one after the other. `docs/clarity.md` has both rules beside real
+# runs. Where no capacity is known, so that there is no ideal time, the time that tasks waited is scaled: less
+# is then foretold of slower machines than may come. Waiting that no resource explains stays what it was.
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -192,8 +192,8 @@ def lz4_text(pieces: Pieces) -> Iterator[bytes]:
 # Text compressed by LZF in the blocks of compress-lzf's ``LZFOutputStream``: the rarest of Spark's codecs.
 #
 # A block is ``ZV``, a byte that tells whether it is compressed, its length and, where it is, that of its
-# text,
-# as big-endian integers of 16 bits. No library that is kept up reads it, so it is decoded here, and slower.
+# text, as big-endian integers of 16 bits. No library that is kept up reads it, so it is decoded here, and
+# slower.
 
 
 LZF_MAGIC = b"ZV"
@@ -253,8 +253,7 @@ def _expanded(data: bytes, text_bytes: int) -> bytes:
 # ---------------------------------------------------------------------------
 # Text compressed by Snappy in the blocks of snappy-java's ``SnappyOutputStream``: not Snappy's framing.
 #
-# A stream begins with 8 bytes of magic and two big-endian versions; each block is its length, likewise of
-# 32
+# A stream begins with 8 bytes of magic and two big-endian versions; each block is its length, likewise of 32
 # bits, and raw Snappy. Another stream may follow, with a header of its own.
 
 

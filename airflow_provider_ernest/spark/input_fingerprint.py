@@ -29,11 +29,9 @@ if TYPE_CHECKING:
 # How many columns the records of a file have, told by its beginning: of text, and of Avro's own header.
 #
 # What is counted is compared later with the count of other data of the same kind, so it must not depend on
-# which records happen to come first. JSON records may leave keys out, and those that hardly a record has
-# are no
-# columns. Sparse records (libsvm) name some features of many: neither how many a record names nor the
-# largest
-# index in a thousand records is the same a day later, so they have no count; dense ones have.
+# which records happen to come first. JSON records may leave keys out, and those that hardly a record has are
+# no columns. Sparse records (libsvm) name some features of many: neither how many a record names nor the
+# largest index in a thousand records is the same a day later, so they have no count; dense ones have.
 
 
 RECORDS = 1_000

@@ -37,8 +37,7 @@ if TYPE_CHECKING:
 # ---------------------------------------------------------------------------
 # Spark's shared secret on its way to spark-submit: in a private file, never on a command line.
 #
-# spark-submit takes it from a file of properties. Such a file replaces spark-defaults.conf (Spark 4 can
-# read
+# spark-submit takes it from a file of properties. Such a file replaces spark-defaults.conf (Spark 4 can read
 # both, with ``--load-spark-defaults``, which older ones refuse), so what it would have read is copied.
 
 
