@@ -557,13 +557,12 @@ _MODEL_READERS: Mapping[str, Reader] = {
     "extend_above_percent": positive,
 }
 
-REUSE_READERS: Mapping[str, Reader] = {
+_REUSE_READERS: Mapping[str, Reader] = {
     "max_age_days": optional(positive),
     "shape_tolerance": not_negative,
     "max_growth": _at_least_once,
     "accept_unknown_application": truth,
 }
-"""How the fields of `Reuse` are read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -812,7 +811,7 @@ class Reuse:
         InvalidParameterError: a value that cannot work.
     """
 
-    readers: ClassVar[Mapping[str, Reader]] = REUSE_READERS
+    readers: ClassVar[Mapping[str, Reader]] = _REUSE_READERS
 
     max_age_days: Number | None = None
     shape_tolerance: Number = 0.25
@@ -821,4 +820,4 @@ class Reuse:
 
     def __post_init__(self) -> None:
         """Refuse what no model could be judged by."""
-        read_fields(vars(self), REUSE_READERS)
+        read_fields(vars(self), _REUSE_READERS)

@@ -200,8 +200,7 @@ def _at(values: Sequence[Any], index: int, otherwise: Any) -> Any:
     return values[index] if index < len(values) else otherwise
 
 
-# ---------------------------------------------------------------------------
-# Types of machines whose training was skipped, since a stored model speaks for the job.
+# Types of machines whose training was skipped, since a stored model still holds.
 
 
 def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reasons: Any) -> list[Type]:
@@ -245,7 +244,6 @@ def _reused(each: Type, model: Model, *, growth: float, reason: str) -> Type:
     return replace(each, model=model, cluster=handle, lacks_cluster=False, reuse=reason, input_growth=growth)
 
 
-# ---------------------------------------------------------------------------
 # The Spark properties that a decision comes to, and the machines that they are for.
 
 
@@ -392,7 +390,6 @@ def _memory(groups: Sequence[MachineGroup], layout: Layout) -> dict[str, str]:
     return {HEAP: f"{min(rooms)}m"}
 
 
-# ---------------------------------------------------------------------------
 # All that the decision hands on, by the XCom key under which it does.
 
 
@@ -477,7 +474,6 @@ def _conf_there(handle: ClusterHandle | None, stated: Collection[str]) -> dict[s
     return {key: {name: value for name, value in there if name != HEAP and name not in stated}}
 
 
-# ---------------------------------------------------------------------------
 # The record of a decision: what was asked for and what was decided.
 
 

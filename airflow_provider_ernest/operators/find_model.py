@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, is_dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any
 
@@ -12,9 +11,9 @@ from airflow.sdk import BaseOperator
 from airflow_provider_ernest.lineage import TellsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
 from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
-from airflow_provider_ernest.settings import REUSE_READERS
+from airflow_provider_ernest.settings import Reuse
 from airflow_provider_ernest.spark.artifact import dependency_options
-from airflow_provider_ernest.stated import optional_number, optional_text, read_fields, refuse_unknown
+from airflow_provider_ernest.stated import as_template, optional_number, optional_text, settings_of
 from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents import ModelMark, RunConditions
     from airflow_provider_ernest.learning.reuse import ReusePolicy
     from airflow_provider_ernest.operators.stored_models import Found
-    from airflow_provider_ernest.settings import Number, Reuse
+    from airflow_provider_ernest.settings import Number
 
 RETRAIN = "ernest_retrain"
 """The key in a run's configuration that asks for a training: ``{"ernest_retrain": true}``."""
@@ -126,7 +125,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         self.training_settings = training_settings
         self.partitions = partitions
         self.header = header
-        self.reuse: Any = asdict(reuse) if is_dataclass(reuse) and not isinstance(reuse, type) else reuse
+        self.reuse: Any = None if reuse is None else as_template(Reuse, reuse, "reuse")
         self.max_error_percent = max_error_percent
         self.settings = settings
         self.store = store
@@ -200,10 +199,9 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
         dag_run = context.get("dag_run")
         if self.reuse is None or str((getattr(dag_run, "conf", None) or {}).get(RETRAIN)).lower() == "true":
             return None
-        refuse_unknown("reuse", self.reuse, REUSE_READERS)
         return ReusePolicy(
             max_error_percent=optional_number("max_error_percent", self.max_error_percent),
-            **read_fields(self.reuse, REUSE_READERS),
+            **vars(settings_of(Reuse, self.reuse, "reuse")),
         )
 
     def _found(

@@ -4,9 +4,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.cli.main import main
-from airflow_provider_ernest.decision import choice
 from airflow_provider_ernest.documents import Alternative, Decision
-from airflow_provider_ernest.settings import CONFIDENCE
 from tests.unit.cli.conftest import seconds_of
 
 PRICES = ["--price-per-hour", "m5.large=0.1", "--price-per-hour", "c5.large=0.22"]
@@ -16,10 +14,6 @@ def decided(capsys: pytest.CaptureFixture[str], argv: list[str]) -> Decision:
     """The decision that a command line prints."""
     assert main(["choose", *argv, "--format", "json"]) == 0
     return Decision.from_dict(json.loads(capsys.readouterr().out))
-
-
-def test_the_confidence_of_the_help_is_that_of_the_model():
-    assert CONFIDENCE == choice.CONFIDENCE
 
 
 def test_the_best_of_all_types_is_chosen(two_models: list[str], capsys: pytest.CaptureFixture[str]):
