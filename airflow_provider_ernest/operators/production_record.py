@@ -644,9 +644,10 @@ class _Lineage:
 
 def _lineage(store: ModelStore, production: ProductionRun) -> _Lineage | None:
     """The lineage of the model that predicted the run; None where it is of another type, or gone."""
-    # The run itself, too, should the catalogue not list it yet.
-    entries = {entry.key: entry for entry in (*store.catalogue.entries(), entry_of(production))}
-    of_job = [entry for entry in entries.values() if entry.job == production.job]
+    # The run itself, too, should it not be stored yet.
+    of_job = list(
+        {e.key: e for e in (*store.catalogue.entries(production.job), entry_of(production))}.values()
+    )
     models = [
         entry for entry in of_job if entry.kind == MODEL and entry.instance_type == production.instance_type
     ]

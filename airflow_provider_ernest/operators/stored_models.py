@@ -75,7 +75,7 @@ def find_stored(
     """
 
     def find() -> dict[str, Found]:
-        of_job = [entry for entry in store.catalogue.entries() if entry.job == run.job]
+        of_job = store.catalogue.entries(run.job)
         return {
             instance_type: _find(store, run, instance_type, now, of_job)
             for instance_type, now in conditions.items()

@@ -290,8 +290,7 @@ def _line(data: dict[str, Any]) -> bytes:
 
 
 BATCH, WRITERS = 32, 4
-"""So many documents are in memory at once, and so many are written at once. Each writer may merge lines of
-the catalogue, with threads of its own: many more of them take much memory and help little."""
+"""So many documents are in memory at once, and so many are written at once: more help little."""
 
 
 MOST_NAMED = 1_000
@@ -443,8 +442,6 @@ def _take_in(store: ModelStore, line: Line) -> tuple[_Verdict, str]:
             raise
         present = None
     if present == document:
-        # An import that was killed may have left it unlisted.
-        store.list_again(document)
         return _Verdict.PRESENT, ""
     where = f"{document.job!r} on {document.instance_type}"
     return _Verdict.CONFLICT, f"The store has another one of that id for {where}."

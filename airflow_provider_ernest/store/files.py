@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import logging
 import os
 import re
 import secrets
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from threading import Thread
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
 import msgspec
@@ -59,6 +57,26 @@ def create_whole(path: Any, text: str) -> None:
         raise FileExistsError(f"{path} exists")
     else:
         path.write_text(text, encoding="utf-8")
+
+
+def replace_whole(path: Any, text: str) -> None:
+    """Write a file that can be made again, in place of an earlier one; nobody ever sees half of it.
+
+    It is not waited for the disk: after a loss of power it may be gone or torn.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    local = local_path(path)
+    if local is None:
+        path.write_text(text, encoding="utf-8")
+        return
+    temporary = local.with_name(f".{local.name}.{secrets.token_hex(RANDOM_BYTES)}")
+    try:
+        temporary.write_text(text, encoding="utf-8")
+        temporary.replace(local)
+    finally:
+        temporary.unlink(missing_ok=True)
 
 
 def is_temporary(name: str) -> bool:
@@ -283,74 +301,58 @@ def _file_system(path: Any) -> Any:
     return getattr(getattr(path, "__wrapped__", path), "fs", None)
 
 
-def is_whole_json(content: bytes) -> bool:
-    """Whether that is the whole of some JSON text. What is nested too deeply to be read counts as whole."""
+def files_below(folder: Any, *, depth: int) -> list[str]:
+    """The names of all files in a folder and those below it, such as "production/1.json".
+
+    Names that begin with a dot, of folders or files, are left out; nothing where there is no such folder. An
+    object store is asked once for all of it.
+
+    Args:
+        folder: a `pathlib.Path`, or anything with its methods.
+        depth: of folders and files, 1 for the files in the folder itself.
+
+    Raises:
+        OSError: it cannot be listed.
+    """
+    local, file_system = local_path(folder), _file_system(folder)
+    if local is not None:
+        return list(_local_files_below(str(local), "", depth))
+    if file_system is None:
+        return list(_files_below(folder, "", depth))
+    file_system.invalidate_cache(folder.path)
+    prefix = f"{str(folder.path).rstrip('/')}/"
+    paths = map(str, file_system.find(folder.path))
+    names = [path.removeprefix(prefix) for path in paths if path.startswith(prefix)]
+    return [
+        name
+        for name in names
+        if name.count("/") < depth and all(part and part[0] != "." for part in name.split("/"))
+    ]
+
+
+def _local_files_below(folder: str, prefix: str, depth: int) -> Iterator[str]:
     try:
-        msgspec.json.decode(content)
-    except (msgspec.DecodeError, UnicodeError):
-        return False
-    except RecursionError:
-        return True
-    return True
+        with os.scandir(folder) as entries:
+            found = [entry for entry in entries if not entry.name.startswith(".")]
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    for entry in found:
+        if not entry.is_dir():
+            yield prefix + entry.name
+        elif depth > 1:
+            yield from _local_files_below(entry.path, f"{prefix}{entry.name}/", depth - 1)
+
+
+def _files_below(folder: Any, prefix: str, depth: int) -> Iterator[str]:
+    for path in files(folder) if folder.is_dir() else ():
+        if not path.is_dir():
+            yield f"{prefix}{path.name}"
+        elif depth > 1:
+            yield from _files_below(path, f"{prefix}{path.name}/", depth - 1)
 
 
 def _files(folder: Any) -> list[Any]:
     return [path for path in folder.iterdir() if not str(path.name).startswith(".")]
-
-
-# ---------------------------------------------------------------------------
-# Files of lines: what can be read of each, and whether that is all of it.
-
-
-log = logging.getLogger(__name__)
-
-Value = TypeVar("Value")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Content(Generic[Value]):
-    """What a file holds that can be read.
-
-    Attributes:
-        lines: of text.
-        values: what they say.
-        is_whole: whether that is all of it.
-        is_torn: whether something is missing for good: what else is there is no line of any version.
-    """
-
-    lines: Sequence[str] = ()
-    values: Sequence[Value] = ()
-    is_whole: bool = False
-    is_torn: bool = False
-
-
-def content_of(path: Any, read: Callable[[str], Value]) -> Content[Value] | OSError:
-    """What a file holds; a warning in the log names each line that cannot be read.
-
-    Args:
-        path: a `pathlib.Path`, or anything with its methods.
-        read: what a line says; it raises InvalidDocumentError for a line that is none.
-    """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (UnicodeDecodeError, IsADirectoryError) as error:
-        log.warning("Skipping %s, which is no text: %s", path, error)
-        return Content(is_torn=isinstance(error, UnicodeDecodeError))
-    except OSError as error:
-        return error
-    if not text:
-        log.warning("Skipping %s, which is empty.", path)
-        return Content(is_torn=True)
-    lines, values, is_whole, is_torn = [], [], True, False
-    for number, line in enumerate(text.split("\n")[: -1 if text.endswith("\n") else None], 1):
-        try:
-            values.append(read(line))
-            lines.append(line)
-        except InvalidDocumentError as error:
-            is_whole = False
-            is_torn = is_torn or not is_whole_json(line.encode("utf-8"))
-            log.warning("Skipping line %d of %s, which cannot be read: %s", number, path, error)
-    return Content(lines=lines, values=values, is_whole=is_whole, is_torn=is_torn)
 
 
 # ---------------------------------------------------------------------------

@@ -31,14 +31,10 @@ from airflow_provider_ernest.store.catalogue import (
     MARK,
     MODEL,
     PRODUCTION_RUN,
-    SHELF_OF,
-    CatalogueEntry,
-    entry_of,
 )
 from airflow_provider_ernest.store.files import (
     changed_at,
     files,
-    forget_listing,
     is_temporary,
     local_path,
     store_errors,
@@ -47,7 +43,6 @@ from airflow_provider_ernest.store.stored_documents import (
     BOTTLENECK_REPORT,
     OBSERVATION,
     PROFILE,
-    UNLISTED,
     list_set_aside,
 )
 
@@ -635,63 +630,6 @@ class EventLogs:
 
 
 # ---------------------------------------------------------------------------
-# Where a store's catalogue and its documents differ, and how that is made good.
-#
-# Who writes or removes a document lists that next. Killed between the two, it leaves a document that is not
-# listed, or lists one that is gone. Nobody notices but who reads all documents.
-
-
-_NOT_LISTED = tuple(shelf.form for shelf in UNLISTED.values())
-
-
-class Relisting:
-    """What is listed wrongly in a store. To be made before all documents are read, which `watch` watches.
-
-    Args:
-        store: the store.
-
-    Raises:
-        StoreError: the catalogue cannot be read.
-    """
-
-    def __init__(self, store: ModelStore) -> None:
-        self._store = store
-        self._not_seen = {entry.key: entry for entry in store.catalogue.entries() if entry.kind in SHELF_OF}
-        self._not_listed: list[CatalogueEntry] = []
-
-    def watch(self, documents: Iterable[Any]) -> Iterator[Any]:
-        """The documents, each of which is noted."""
-        for document in documents:
-            if not isinstance(document, _NOT_LISTED):
-                entry = entry_of(document)
-                if self._not_seen.pop(entry.key, None) is None:
-                    self._not_listed.append(entry)
-            yield document
-
-    def carry_out(self) -> tuple[int, int]:
-        """List what is there, and no more what is gone; how many of each.
-
-        Others may have listed or removed some of it in the meantime.
-
-        Raises:
-            StoreError: the catalogue cannot be read or written.
-        """
-        listed = {entry.key for entry in self._store.catalogue.entries()}
-        found = [each for each in self._not_listed if each.key not in listed and self._is_there(each)]
-        self._store.catalogue.add_found(found)
-        gone = [each for each in self._not_seen.values() if each.key in listed and not self._is_there(each)]
-        for each in gone:
-            self._store.remove(each.kind, job=each.job, instance_type=each.instance_type, document_id=each.id)
-        return len(found), len(gone)
-
-    def _is_there(self, entry: CatalogueEntry) -> bool:
-        path = SHELF_OF[entry.kind].path(self._store.root, entry.job, entry.instance_type, entry.id)
-        with store_errors(f"Whether {path} is there cannot be seen"):
-            forget_listing(path.parent)
-            return bool(path.exists())
-
-
-# ---------------------------------------------------------------------------
 # Temporary files that killed writers left in a store. Nobody reads them, and nothing is lost with them.
 #
 # Neither readers nor writers sweep them: they would have to tell them from those of writers at work, and
@@ -779,10 +717,8 @@ class Prune:
     ) -> None:
         self._store, self._event_logs = store, event_logs
         self._days = older_than_days
-        self._relisting = Relisting(store)
-        self._relisted = (0, 0)
         self.plan = plan_retention(
-            items_of(self._relisting.watch(_counted(store.all_documents(), progress))),
+            items_of(_counted(store.all_documents(), progress)),
             now=now,
             older_than_days=older_than_days,
             keep_models=keep_models,
@@ -800,7 +736,7 @@ class Prune:
         return bool(self.plan.removed or self._set_aside or self._leftovers)
 
     def carry_out(self, *, progress: Callable[[int], None] = lambda done: None) -> None:
-        """Remove what is planned, see `removal.carry_out`, and list what is there, see `relisting`.
+        """Remove what is planned, see the function `carry_out`.
 
         Args:
             progress: is told how many documents have been gone through.
@@ -813,10 +749,6 @@ class Prune:
             except StoreError as error:
                 if not isinstance(error.__cause__, FileNotFoundError):
                     self._file_failures.append(error.message)
-        try:
-            self._relisted = self._relisting.carry_out()
-        except StoreError as error:
-            self._file_failures.append(error.message)
 
     def summary(self) -> dict[str, Any]:
         """What was removed, or would be, as JSON can hold it."""
@@ -833,8 +765,6 @@ class Prune:
             "event_logs": self._event_log_names(),
             "set_aside": [str(path) for path in self._set_aside],
             "leftovers": [str(path) for path in self._leftovers],
-            "listed": self._relisted[0],
-            "listed_no_more": self._relisted[1],
             "spared": [_named(item) for item in (done.spared if done else ())],
             "failed": self._failures(),
         }
@@ -857,8 +787,6 @@ class Prune:
         lines += _counted_line(
             f"{verb} {{}} temporary files of writers that were killed", len(self._leftovers)
         )
-        lines += _counted_line("Listed {} documents whose writers were killed before", self._relisted[0])
-        lines += _counted_line("Listed {} documents no more that are gone", self._relisted[1])
         reasons = Counter(_in_general(why) for why in self.plan.kept_because.values())
         lines += [f"{count:,} as old stay: {why}" for why, count in reasons.most_common()]
         lines += _counted_line("{} stay, since something new needs them", len(done.spared) if done else 0)

@@ -6,7 +6,6 @@ them lists them fast.
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
@@ -23,18 +22,13 @@ from airflow_provider_ernest.documents import (
     moment_of,
     new_id_after,
 )
-from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.store.catalogue import (
-    FOLDER,
     READERS,
     SHELF_OF,
     Catalogue,
-    Key,
     all_documents,
-    entry_of,
-    place_of,
-    time_after,
 )
 from airflow_provider_ernest.store.files import (
     delete,
@@ -55,87 +49,11 @@ from airflow_provider_ernest.store.stored_documents import (
     SHELVES,
     SUFFIX,
     UNLISTED,
-    Listed,
     Shelf,
     Stored,
     set_aside_if_damaged,
     type_folder,
 )
-
-# ---------------------------------------------------------------------------
-# Documents that go, deleted for good or set aside as damaged: the catalogue lists them no more.
-
-
-log = logging.getLogger(__name__)
-
-
-class Removal:
-    """Removes documents of a store.
-
-    Args:
-        root: the store's, a `pathlib.Path` or anything with its methods.
-        catalogue: the store's.
-    """
-
-    def __init__(self, root: Any, catalogue: Catalogue) -> None:
-        self.root = root
-        self._catalogue = catalogue
-
-    def remove(self, kind: str, job: str, instance_type: str, document_id: str) -> bool:
-        """Delete a document; see `ModelStore.remove`."""
-        shelf = UNLISTED.get(kind) or SHELF_OF.get(kind)
-        if shelf is None:
-            kinds = ", ".join([*SHELF_OF, *UNLISTED])
-            raise InvalidParameterError(
-                "kind", kind, "is no kind of documents", remedy=f"Use one of {kinds}."
-            )
-        path = shelf.path(self.root, job, instance_type, document_id)
-        if kind in UNLISTED:
-            return self._delete(shelf, path)
-        key = (document_id, kind, job, instance_type)
-        # Before it is deleted: who saves it again after that shall be listed.
-        at = self._time_to_remove(key)
-        was_listed, was_there = self._catalogue.is_listed(key), self._delete(shelf, path)
-        if was_there or was_listed:
-            self._unlist(shelf, path, key, at)
-        return was_there or was_listed
-
-    def unlist_file(self, shelf: Shelf[Any], path: Any) -> None:
-        """List no more what lay in a file that was set aside; a warning says where that cannot be done."""
-        place = shelf.place_at(path)
-        try:
-            for entry in self._catalogue.entries():
-                if SHELF_OF.get(entry.kind) is shelf and place_of(entry) == place:
-                    self._unlist(shelf, path, entry.key, self._time_to_remove(entry.key))
-        except StoreError as error:
-            log.warning("What lay in %s may still be listed: %s", path, error)
-
-    def _time_to_remove(self, key: Key) -> str:
-        try:
-            return self._catalogue.time_to_remove(key)
-        except StoreError as error:
-            # What cannot be read now will be read when the storage is well again.
-            log.warning("%s", error)
-            return time_after(None)
-
-    def _delete(self, shelf: Shelf[Any], path: Any) -> bool:
-        with store_errors(f"The {shelf.kind} in {path} cannot be deleted"):
-            forget_listing(path.parent)
-            return delete(path)
-
-    def _unlist(self, shelf: Shelf[Any], path: Any, key: Key, at: str) -> None:
-        try:
-            self._catalogue.remove(key, at=at)
-        except StoreError as error:
-            log.warning(
-                "The %s in %s is gone, but still listed. Delete the folder %s of the store: it is made "
-                "again, of all documents. %s",
-                shelf.kind,
-                path,
-                FOLDER,
-                error,
-            )
-
 
 # ---------------------------------------------------------------------------
 # Reading from a model store: documents by job and type of machine, newest first, or by their ids.
@@ -151,7 +69,6 @@ class StoreReader:
     def __init__(self, root: Any) -> None:
         self.root = root
         self._catalogue = Catalogue(root)
-        self._removal = Removal(root, self._catalogue)
 
     @property
     def catalogue(self) -> Catalogue:
@@ -170,7 +87,7 @@ class StoreReader:
             StoreError: the store cannot be read.
         """
         with store_errors(f"The documents in {self.root} cannot be read"):
-            yield from all_documents(self.root, on_set_aside=self._removal.unlist_file, on_skip=on_skip)
+            yield from all_documents(self.root, on_skip=on_skip)
 
     def history(self, job: str, instance_type: str) -> list[Model]:
         """All models of a job on a type of machine, newest last.
@@ -266,10 +183,7 @@ class StoreReader:
             for paths in self._newest_first(safe_name("instance_type", instance_type)):
                 if len(models) >= limit:
                     break
-                readable = (
-                    MODELS.read_wanted(path, None, instance_type, on_set_aside=self._removal.unlist_file)
-                    for path in paths
-                )
+                readable = (MODELS.read_wanted(path, None, instance_type) for path in paths)
                 model = next((model for model in readable if model is not None), None)
                 if model is not None and model.job != other_than:
                     models.append(model)
@@ -310,8 +224,7 @@ class StoreReader:
             try:
                 return shelf.decode(path.read_text(encoding="utf-8"))
             except (InvalidDocumentError, UnicodeDecodeError):
-                if set_aside_if_damaged(self.root, path):
-                    self._removal.unlist_file(shelf, path)
+                set_aside_if_damaged(self.root, path)
                 raise
 
     def _newest(
@@ -323,7 +236,7 @@ class StoreReader:
         folder = type_folder(self.root, job, instance_type)
         with store_errors(f"The {shelf.kind}s in {folder} cannot be read"):
             for path in shelf.newest_first(folder):
-                document = shelf.read_wanted(path, job, instance_type, on_set_aside=self._removal.unlist_file)
+                document = shelf.read_wanted(path, job, instance_type)
                 if document is not None:
                     yield document
 
@@ -351,14 +264,8 @@ class ModelStore(StoreReader):
         root: a `pathlib.Path`, or anything with its methods, such as Airflow's `ObjectStoragePath`.
     """
 
-    def __init__(self, root: Any) -> None:
-        super().__init__(root)
-        self._has_learned_removals = False
-
     def save(self, model: Model) -> Any:
         """Write a model. Repeating it is allowed, overwriting another is not.
-
-        Where it is written and cannot be listed in the catalogue, a warning in the log says so.
 
         Returns:
             The path of its file.
@@ -366,7 +273,7 @@ class ModelStore(StoreReader):
         Raises:
             StoreError: the model cannot be written or read back, or another one has its id.
         """
-        return self._save(MODELS, model)
+        return MODELS.write(self.root, model)
 
     def newest_of_its_job(self, model: Model) -> Model:
         """A new model with an id that sorts behind those of its job and type of machine, to be saved.
@@ -388,11 +295,11 @@ class ModelStore(StoreReader):
 
     def save_decision(self, record: DecisionRecord) -> Any:
         """Write a decision; see `save`."""
-        return self._save(DECISIONS, record)
+        return DECISIONS.write(self.root, record)
 
     def save_production(self, run: ProductionRun) -> Any:
         """Write a production run; see `save`."""
-        return self._save(PRODUCTION, run)
+        return PRODUCTION.write(self.root, run)
 
     def save_observation(self, record: ObservationRecord) -> Any:
         """Write a sample run that was observed; see `save`. The catalogue does not list it."""
@@ -400,7 +307,7 @@ class ModelStore(StoreReader):
 
     def save_mark(self, mark: ModelMark) -> Any:
         """Write a mark beside a model; see `save`."""
-        return self._save(MARKS, mark)
+        return MARKS.write(self.root, mark)
 
     def save_profile(self, record: ProfileRecord) -> Any:
         """Write where the time of a run went; see `save`. The catalogue does not list it."""
@@ -411,7 +318,7 @@ class ModelStore(StoreReader):
         return BOTTLENECKS.write(self.root, report)
 
     def save_any(self, document: Document) -> Any:
-        """Write any document that a store keeps, as `save` does, and list it even if it was removed before.
+        """Write any document that a store keeps, as `save` does, also one that was edited by hand.
 
         Raises:
             InvalidDocumentError: no store keeps documents of its kind.
@@ -420,31 +327,13 @@ class ModelStore(StoreReader):
         shelf: Shelf[Any] | None = next((one for one in SHELVES if one.form is type(document)), None)
         if shelf is None:
             raise InvalidDocumentError(f"A model store keeps no {type(document).__name__} documents.")
-        if shelf in UNLISTED.values():
-            return shelf.write(self.root, document)
-        self._learn_removals()
-        return self._save(shelf, document)
-
-    def list_again(self, document: Document) -> None:
-        """List a stored document that its writer, killed meanwhile, has not listed; nothing where it is.
-
-        Nor of what the catalogue does not list; see `stored_documents.UNLISTED`.
-
-        Raises:
-            StoreError: the catalogue cannot be read or written.
-        """
-        if not isinstance(document, Model | DecisionRecord | ProductionRun | ModelMark):
-            return
-        self._learn_removals()
-        entry = entry_of(document)
-        if not self._catalogue.is_listed(entry.key):
-            self._catalogue.add_found([entry])
+        path = shelf.write(self.root, document)
+        if isinstance(document, Model | DecisionRecord | ProductionRun | ModelMark):
+            self._catalogue.forget(document)
+        return path
 
     def remove(self, kind: str, *, job: str, instance_type: str, document_id: str) -> bool:
-        """Delete a document for good, and list it no more. Nothing else is deleted with it.
-
-        Where it is deleted and the catalogue cannot be written, a warning in the log says so; removing it
-        again tries that again.
+        """Delete a document for good. Nothing else is deleted with it.
 
         Args:
             kind: of the catalogue's, or of `stored_documents.UNLISTED`.
@@ -453,36 +342,19 @@ class ModelStore(StoreReader):
             document_id: of the document.
 
         Returns:
-            Whether there was anything of it.
+            Whether it was there.
 
         Raises:
             InvalidParameterError: there is no such kind, or an empty name.
             StoreError: it cannot be deleted.
         """
-        return self._removal.remove(kind, job, instance_type, document_id)
-
-    def _learn_removals(self) -> None:
-        """Once: what is saved after that is listed whatever the clock was that it was removed by."""
-        if self._has_learned_removals:
-            return
-        try:
-            self._catalogue.entries()
-        except StoreError as error:
-            # The document can be saved nevertheless, and is listed unless clocks differ much.
-            log.info("%s", error)
-        self._has_learned_removals = True
-
-    def _save(self, shelf: Shelf[Listed], document: Listed) -> Any:
-        path = shelf.write(self.root, document)
-        try:
-            self._catalogue.add(entry_of(document))
-        except StoreError as error:
-            log.warning(
-                "The %s in %s is stored, but not listed. Delete the folder %s of the store: it is made "
-                "again, of all documents. %s",
-                shelf.kind,
-                path,
-                FOLDER,
-                error,
+        shelf = UNLISTED.get(kind) or SHELF_OF.get(kind)
+        if shelf is None:
+            kinds = ", ".join([*SHELF_OF, *UNLISTED])
+            raise InvalidParameterError(
+                "kind", kind, "is no kind of documents", remedy=f"Use one of {kinds}."
             )
-        return path
+        path = shelf.path(self.root, job, instance_type, document_id)
+        with store_errors(f"The {shelf.kind} in {path} cannot be deleted"):
+            forget_listing(path.parent)
+            return delete(path)

@@ -12,7 +12,7 @@ import hashlib
 import logging
 import re
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Generic, TypeVar
@@ -260,7 +260,7 @@ def _moved_at(path: Any) -> str:
 def _problem(content: bytes) -> str:
     damage = damage_in(content)
     if not damage:
-        return "It is whole now. Move it back to where it lay, and delete the catalogue: it is made again."
+        return "It is whole now. Move it back to where it lay."
     return f"{damage} Import a whole copy if you have one (`ernest store import`), and delete it."
 
 
@@ -284,13 +284,6 @@ Listed = TypeVar("Listed", Model, DecisionRecord, ProductionRun, ModelMark)
 Place = tuple[str, str, str, str]
 """Where a document lies under a store's root: the names of its job's folder, of its instance type's, of its
 shelf's (empty where it has none) and of its file."""
-
-OnSetAside = Callable[["Shelf[Any]", Any], None]
-"""Told of a file of a shelf that was set aside."""
-
-
-def ignore(shelf: Shelf[Any], path: Any) -> None:
-    """Nobody keeps a list of what this file held."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -332,11 +325,6 @@ class Shelf(Generic[Stored]):
         """The file of the document with that id."""
         *_, name = self.place(job, instance_type, document_id)
         return self.in_folder(type_folder(root, job, instance_type)) / name
-
-    def place_at(self, path: Any) -> Place:
-        """Where a file of theirs lies."""
-        type_folder = path.parent.parent if self.folder else path.parent
-        return str(type_folder.parent.name), str(type_folder.name), self.folder, str(path.name)
 
     def root_of(self, path: Any) -> Any:
         """The root of the store that a file of theirs lies in."""
@@ -394,12 +382,8 @@ class Shelf(Generic[Stored]):
         """The document in what JSON said; see `decode`."""
         return self.form.from_dict(without_digest(data))
 
-    def read_document(self, path: Any, *, on_set_aside: OnSetAside = ignore) -> Stored | None:
+    def read_document(self, path: Any) -> Stored | None:
         """The document in the file; None, with a warning in the log that names it, where there is none.
-
-        Args:
-            path: the file's.
-            on_set_aside: called where the file was damaged and is not there any more.
 
         Raises:
             OSError: the file cannot be read.
@@ -407,25 +391,21 @@ class Shelf(Generic[Stored]):
         try:
             return self.decode(path.read_text(encoding="utf-8"))
         except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
-            if set_aside_if_damaged(self.root_of(path), path):
-                on_set_aside(self, path)
-            else:
+            if not set_aside_if_damaged(self.root_of(path), path):
                 log.warning("Skipping %s, which is no %s: %s", path, self.kind, error)
             return None
 
-    def read_or_skip(self, path: Any, *, on_set_aside: OnSetAside = ignore) -> Stored | None:
+    def read_or_skip(self, path: Any) -> Stored | None:
         """The same; None, with a warning that names it, also where the file cannot be read."""
         try:
-            return self.read_document(path, on_set_aside=on_set_aside)
+            return self.read_document(path)
         except OSError as error:
             log.warning("Skipping %s, which cannot be read: %s", path, error)
             return None
 
-    def read_wanted(
-        self, path: Any, job: str | None, instance_type: str, *, on_set_aside: OnSetAside = ignore
-    ) -> Stored | None:
+    def read_wanted(self, path: Any, job: str | None, instance_type: str) -> Stored | None:
         """The same where it is one of that job (None: of any) on that type of machine."""
-        document = self.read_or_skip(path, on_set_aside=on_set_aside)
+        document = self.read_or_skip(path)
         if document is None:
             return None
         # Names that differ in case only share a folder on some file systems.

@@ -368,8 +368,8 @@ def newest_model(store: ModelStore, job: str, instance_type: str | None = None) 
 
     models = (
         entry
-        for entry in store.catalogue.entries()
-        if entry.kind == MODEL and entry.job == job and instance_type in (None, entry.instance_type)
+        for entry in store.catalogue.entries(job)
+        if entry.kind == MODEL and instance_type in (None, entry.instance_type)
     )
     return max(models, key=lambda entry: entry.id, default=None)
 

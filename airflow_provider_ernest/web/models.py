@@ -20,7 +20,7 @@ from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import configured, store_root
 from airflow_provider_ernest.views.clarity import clarity_page
-from airflow_provider_ernest.views.loaded import is_gone, load_model, newest_of, of_job, visible_entries
+from airflow_provider_ernest.views.loaded import is_gone, load_model, newest_of, visible_entries
 from airflow_provider_ernest.views.model import MOST_PRODUCTION_RUNS, model_page, production_page
 from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_models
 from airflow_provider_ernest.views.prediction_request import (
@@ -120,7 +120,7 @@ def found_model(
     Raises:
         HTTPException: 404 or 403, see above.
     """
-    entries = of_job(store.catalogue.entries(), job)
+    entries = store.catalogue.entries(job)
     readable = access.readable({entry.dag_id for entry in entries})
     wanted = [
         entry

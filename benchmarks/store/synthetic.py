@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,59 +20,37 @@ from airflow_provider_ernest.documents import (
     Validation,
     new_id,
 )
-from airflow_provider_ernest.store.catalogue import (
-    COMPLETE,
-    FOLDER,
-    MOST_LOOSE,
-    SEGMENT,
-    SEGMENT_SUFFIX,
-    Line,
-    entry_of,
-    line_text,
-)
+from airflow_provider_ernest.store.files import in_threads
 from airflow_provider_ernest.store.stored_documents import DECISIONS, MODELS, PRODUCTION, Shelf, with_digest
 
-JOBS = 200
 INSTANCE_TYPE = "m5.large"
-SMALL_SEGMENTS = 32
-"""As merging leaves them: about half of what is merged into one."""
-RUNS_TO_A_MODEL = 10
-MINUTES_BETWEEN_RUNS = 3
-MOST_LINKS = 60_000
-"""File systems allow about as many names of one file."""
+DAYS = 200
+"""Over which the documents of a job were made."""
+WRITERS = 8
 
 
-def fill(root: Path, number: int, *, now: datetime) -> None:
-    """Write that many documents, without waiting for the disk, and the catalogue that their writers leave.
+def fill(root: Any, *, jobs: int, of_each: int, now: datetime) -> None:
+    """Write so many models, decisions and production runs of each job, without waiting for the disk.
 
-    Of 21 documents ten are decisions, ten production runs and one is a model.
+    Args:
+        root: of the store, on any storage.
+        jobs: how many.
+        of_each: documents of each kind and job, evenly over `DAYS` days.
+        now: when the last of them was made.
     """
-    lines: list[str] = []
-    for shelf, document in _documents(number, now):
-        path = shelf.path(root, document.job, document.instance_type, getattr(document, shelf.id_field))
-        try:
-            path.write_bytes(_json(document))
-        except FileNotFoundError:
+
+    def write(number: int) -> None:
+        for shelf, document in _documents(job_name(number), of_each, now):
+            path = shelf.path(root, document.job, document.instance_type, getattr(document, shelf.id_field))
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(_json(document))
-        entry = entry_of(document)
-        lines.append(line_text(Line(entry.key, now.isoformat(timespec="microseconds"), entry)))
-    _write_segments(root / FOLDER, lines)
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(with_digest(document)), indent=2))
+
+    in_threads(write, range(jobs), most=WRITERS)
 
 
-def fill_one_folder(root: Path, number: int, *, now: datetime) -> str:
-    """As many models of one job, all of the same content; returns the job's name."""
-    job, model = "every_few_minutes", a_model("every_few_minutes", now)
-    folder = MODELS.path(root, job, INSTANCE_TYPE, model.model_id).parent
-    folder.mkdir(parents=True)
-    for index in range(number):
-        path = folder / f"{new_id(now - timedelta(minutes=MINUTES_BETWEEN_RUNS * (number - index)))}.json"
-        if index % MOST_LINKS == 0:
-            first = path
-            path.write_bytes(_json(model))
-        else:
-            os.link(first, path)
-    return job
+def job_name(number: int) -> str:
+    """Of the job of that number."""
+    return f"job_{number:05d}"
 
 
 def a_model(job: str, when: datetime) -> Model:
@@ -137,30 +113,9 @@ def _a_decision(job: str, when: datetime) -> DecisionRecord:
     )
 
 
-def _documents(number: int, now: datetime) -> Iterator[tuple[Shelf[Any], Any]]:
+def _documents(job: str, number: int, now: datetime) -> Iterator[tuple[Shelf[Any], Any]]:
     for index in range(number):
-        cycle, position = divmod(index, 2 * RUNS_TO_A_MODEL + 1)
-        job = f"job_{cycle % JOBS:05d}"
-        when = now - timedelta(minutes=MINUTES_BETWEEN_RUNS * (number - index))
-        if position == 0:
-            yield MODELS, a_model(job, when)
-        elif position % 2:
-            yield DECISIONS, _a_decision(job, when)
-        else:
-            yield PRODUCTION, a_production_run(job, when)
-
-
-def _write_segments(folder: Path, lines: list[str]) -> None:
-    """One segment of all that was merged twice, and some of what was merged once."""
-    folder.mkdir(parents=True, exist_ok=True)
-    in_small = min(len(lines) // 2, SMALL_SEGMENTS * MOST_LOOSE)
-    parts = [lines[: len(lines) - in_small]]
-    parts += [lines[start : start + MOST_LOOSE] for start in range(len(parts[0]), len(lines), MOST_LOOSE)]
-    for part in parts:
-        name = f"{SEGMENT}{new_id(datetime.now(UTC))}{SEGMENT_SUFFIX}"
-        (folder / name).write_text("".join(f"{line}\n" for line in part), encoding="utf-8")
-    (folder / COMPLETE).write_text("All that the folder beside it holds is listed here.\n")
-
-
-def _json(document: Any) -> bytes:
-    return msgspec.json.format(msgspec.json.encode(with_digest(document)), indent=2)
+        when = (now - timedelta(days=DAYS) * (number - index) / number).astimezone(UTC)
+        yield MODELS, a_model(job, when)
+        yield DECISIONS, _a_decision(job, when)
+        yield PRODUCTION, a_production_run(job, when)

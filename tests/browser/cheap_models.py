@@ -9,8 +9,6 @@ from random import Random
 import msgspec
 
 from airflow_provider_ernest.documents import Model, Origin, new_id
-from airflow_provider_ernest.json_document import SCHEMA
-from airflow_provider_ernest.store.catalogue import FOLDER, CatalogueEntry, entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store.stored_documents import MODELS, with_digest
 
@@ -20,16 +18,11 @@ DAGS = 50
 def add_cheap_models(
     store: ModelStore, like: Model, number: int, *, now: datetime, versions: int = 2
 ) -> None:
-    """Write that many models, so many of each job, as files and as one segment of the catalogue."""
-    entries = []
+    """Write that many models, so many of each job, as files."""
     for model in _copies(like, number, now, versions):
         path = MODELS.path(store.root, model.job, model.instance_type, model.model_id)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(msgspec.json.encode(with_digest(model)))
-        entries.append(entry_of(model))
-    segment = store.root / FOLDER / f"segment-{new_id(now)}.jsonl"
-    segment.parent.mkdir(parents=True, exist_ok=True)
-    segment.write_bytes(b"".join(map(_line, entries)))
 
 
 def _copies(like: Model, number: int, now: datetime, versions: int) -> list[Model]:
@@ -57,7 +50,3 @@ def _copies(like: Model, number: int, now: datetime, versions: int) -> list[Mode
             )
         )
     return models
-
-
-def _line(entry: CatalogueEntry) -> bytes:
-    return msgspec.json.encode({"schema": SCHEMA, **msgspec.to_builtins(entry)}) + b"\n"

@@ -63,7 +63,8 @@ def test_broken_files_hide_no_others(site: Site, visit):
     broken[0].write_text('{"schema": 1, "model_id": ')
     broken[1].write_text("do not touch")
     catalogue = ModelStore(site.home / "ernest" / "store").root / ".catalogue"
-    broken.append(catalogue / "99990101T000000.000000Z-00000000.json")
+    catalogue.mkdir(exist_ok=True)
+    broken.append(catalogue / "half_written.json")
     broken[2].write_bytes(b"\xff\xfe\x00 no JSON")
     try:
         here = visit(site)

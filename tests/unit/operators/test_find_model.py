@@ -381,7 +381,7 @@ def test_the_policy_may_be_rendered(site, trained, context):
 
 
 def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, trained, context, ti, monkeypatch):
-    def away(self):
+    def away(self, job=None):
         raise StoreError("S3 does not answer")
 
     monkeypatch.setattr(Catalogue, "entries", away)
@@ -439,7 +439,7 @@ def test_observations_of_one_type_do_not_spare_the_training_of_another(site, tra
 
 def test_a_store_that_never_answers_holds_up_no_run(site, trained, context, ti, monkeypatch):
     answer = threading.Event()
-    monkeypatch.setattr(Catalogue, "entries", lambda self: answer.wait(60) or [])
+    monkeypatch.setattr(Catalogue, "entries", lambda self, job=None: answer.wait(60) or [])
     monkeypatch.setattr(stored_models, "MOST_SECONDS", 0.05)
 
     try:

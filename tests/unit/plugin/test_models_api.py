@@ -222,6 +222,7 @@ class TestAModelThatIsListedAndGone:
         assert client.get(path, params=named).status_code == absent.status_code == 403
 
     def test_one_that_is_damaged_is_no_absent_one(self, store, path):
+        assert store.catalogue.entries()
         (store.root / quote(JOB) / TYPE / f"{MODEL_ID}.json").write_text("{")
         assert pages(store=store).get(path, params=ONE).status_code == 503
 

@@ -10,7 +10,6 @@ from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
 from airflow_provider_ernest.store import archive as archive_lines
 from airflow_provider_ernest.store import archive as store_archive
 from airflow_provider_ernest.store.archive import export_documents, import_archive
-from airflow_provider_ernest.store.catalogue import Catalogue
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.model.sample_records import a_model
@@ -242,18 +241,3 @@ def test_a_file_of_nothing_but_rubbish_fills_neither_the_memory_nor_the_terminal
     result = imported(other, header + b"\n".join([long, strange, *[b""] * 500]) + b"\n")
     assert (len(result.refused), result.refused_count) == (10, 502)
     assert max(len(each.problem) for each in result.refused) < 1_000
-
-
-def test_what_a_killed_import_did_not_list_is_listed_by_the_next(other, monkeypatch):
-    archive = exported(DOCUMENTS)
-    # So that there is a catalogue already, which is taken for whole.
-    other.save(model(1, 3))
-    with monkeypatch.context() as patch:
-        patch.setattr(Catalogue, "add", lambda self, entry: None)
-        imported(other, archive)
-    assert len(ModelStore(other.root).catalogue.entries()) == 1
-    assert sum(imported(ModelStore(other.root), archive).present.values()) == len(DOCUMENTS)
-    assert {entry.id for entry in ModelStore(other.root).catalogue.entries()} >= {"k", model(0, 3).model_id}
-    catalogue = sorted((other.root / ".catalogue").iterdir())
-    imported(ModelStore(other.root), archive)
-    assert sorted((other.root / ".catalogue").iterdir()) == catalogue

@@ -29,7 +29,8 @@ def test_temporary_files_are_never_read_and_are_found_when_they_are_old(tmp_path
         path.with_name(f".{path.name}.abcdef0{number}").write_text("at work")
         path.with_name(".DS_Store").write_text("a stranger's")
         expected.append(old)
-    for name in (".segment-2026.jsonl.01234567", ".complete.01234567"):
+    (tmp_path / FOLDER).mkdir()
+    for name in (".pca.json.01234567", ".sort.json.01234567"):
         expected.append(tmp_path / FOLDER / name)
         expected[-1].write_text("half a li")
         age(expected[-1])

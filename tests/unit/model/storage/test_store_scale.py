@@ -2,10 +2,8 @@
 
 import pytest
 
-from airflow_provider_ernest.store import catalogue
-from airflow_provider_ernest.store.catalogue import FOLDER
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import MODELS, Shelf
+from airflow_provider_ernest.store.stored_documents import Shelf
 from tests.unit.model.sample_records import a_model, a_production_run
 
 MANY = 20
@@ -51,43 +49,24 @@ def test_saving_reads_back_what_it_writes_and_nothing_else(full, read):
     assert len(read) == 1
 
 
-def test_saving_to_a_store_without_a_catalogue_lists_no_folder_of_many(tmp_path, monkeypatch):
-    """Only who writes the first entry looks whether the store holds anything else."""
-    for number in range(3):
-        MODELS.write(tmp_path, a_model(number))
-    ModelStore(tmp_path).save(a_model(4))
-    listed, real = [], type(tmp_path).iterdir
-    monkeypatch.setattr(type(tmp_path), "iterdir", lambda self: listed.append(self.name) or real(self))
-
-    ModelStore(tmp_path).save(a_model(5))
-
-    assert set(listed) == {FOLDER}
-
-
-def test_listing_reads_no_documents_and_no_line_twice(full, read, monkeypatch):
-    decoded, real = [], catalogue.MergedLines._content
-
-    def count(self, name):
-        decoded.append(name)
-        return real(self, name)
-
-    monkeypatch.setattr(catalogue.MergedLines, "_content", count)
+def test_listing_reads_no_document_twice_in_an_object_nor_in_another_process(full, read):
+    read.clear()
     assert len(full.catalogue.entries()) == MANY
-    decoded.clear()
+    assert len(read) == MANY
+
+    read.clear()
     assert len(full.catalogue.entries()) == MANY
-    assert decoded == []
+    assert len(ModelStore(full.root).catalogue.entries()) == MANY, "a new process"
+    assert read == []
+
     ModelStore(full.root).save(a_model(MANY))
     read.clear()
     assert len(full.catalogue.entries()) == MANY + 1
-
-    assert len(decoded) == 1
-    assert read == []
+    assert len(read) == 1
 
 
-def test_the_files_of_the_catalogue_stay_few(root, monkeypatch):
-    monkeypatch.setattr(catalogue, "MOST_LOOSE", 8)
-    monkeypatch.setattr(catalogue, "MOST_SEGMENTS", 4)
-    for number in range(MANY):
-        ModelStore(root).save(a_model(number))
-
-    assert len(list((root / FOLDER).iterdir())) <= 8 + 1 + 4 + 1 + 1
+def test_what_is_asked_of_one_job_reads_nothing_of_the_others(full, read):
+    ModelStore(full.root).save(a_model(job="sort"))
+    read.clear()
+    assert [entry.job for entry in full.catalogue.entries("sort")] == ["sort"]
+    assert len(read) == 1

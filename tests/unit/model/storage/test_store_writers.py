@@ -24,7 +24,6 @@ ROOTS = [*["local path"] * 4, *["file URL"] * 3, "object storage"]
 PROGRAM = """
 import itertools, sys
 from pathlib import Path
-from airflow_provider_ernest.store import merged_lines
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.store_samples import IDS, KINDS, MADE
 
@@ -37,7 +36,6 @@ elif kind_of_root == "file URL":
 else:
     from airflow.sdk import ObjectStoragePath
     root = ObjectStoragePath(f"file://{root}")
-merged_lines.MOST_LOOSE, merged_lines.MOST_SEGMENTS = 12, 3
 store = ModelStore(root)
 print("ready", flush=True)
 sys.stdin.readline()
