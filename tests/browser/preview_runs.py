@@ -14,8 +14,8 @@ from typing import Any
 from airflow_provider_ernest.documents import DATA
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
-from tests.unit.plugin.bottleneck_examples import report, reported_run, two_reports_run
-from tests.unit.plugin.reuse_examples import (
+from tests.unit.views.bottleneck_examples import report, reported_run, two_reports_run
+from tests.unit.views.reuse_examples import (
     WHY_TRAINED,
     half_reused_run,
     mark,
@@ -24,7 +24,7 @@ from tests.unit.plugin.reuse_examples import (
     reused_model,
     reused_run,
 )
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     decision,
     downstream,
     example_run,
@@ -33,7 +33,7 @@ from tests.unit.plugin.run_examples import (
     rows,
     values,
 )
-from tests.unit.plugin.two_types import other_model, other_record, two_types_run
+from tests.unit.views.two_types import other_model, other_record, two_types_run
 
 MARKUP = "<img src=x onerror=alert(1)> \u202e名前"
 NOT_YET: dict[str, Any] = {"state": None, "started_at": None, "ended_at": None}

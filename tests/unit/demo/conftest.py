@@ -9,7 +9,7 @@ from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
 from airflow_provider_ernest.prediction.training import train
 from benchmarks.demo.report import Outcome
 from tests.unit.eventlog.logs import task_table
-from tests.unit.plugin.bottleneck_examples import report as bottleneck_report
+from tests.unit.views.bottleneck_examples import report as bottleneck_report
 
 POINTS = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (3, 0.1), (4, 0.05), (4, 0.1)]
 

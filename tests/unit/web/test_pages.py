@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import airflow_provider_ernest.web
-from tests.unit.plugin.pages_app import StubAuthManager, pages
+from tests.unit.web.pages_app import StubAuthManager, pages
 
 SHELLS = ("/models", "/model", "/run", "/task")
 STATIC = Path(airflow_provider_ernest.web.__file__).parent / "static"

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.web.answers import JsonAnswer, error_answer
-from tests.unit.plugin.pages_app import StubAuthManager, pages
+from tests.unit.web.pages_app import StubAuthManager, pages
 
 
 def failing(error: Exception):

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.documents import Billing
 from airflow_provider_ernest.views.dag_run import Documents, Group, RunRecord, documents_of, groups_of
 from airflow_provider_ernest.views.run_costs import share_of_production, training_of
-from tests.unit.plugin.run_examples import NOON, NOW, PRICE, decision, example_run, never_run
+from tests.unit.views.run_examples import NOON, NOW, PRICE, decision, example_run, never_run
 
 MACHINE_MINUTE = 0.2 / 60
 """Dollars of the example's cluster."""

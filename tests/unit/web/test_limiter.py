@@ -11,7 +11,7 @@ from fastapi import FastAPI
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.web import answers as limiter
 from airflow_provider_ernest.web.app import create_app
-from tests.unit.plugin.pages_app import pages
+from tests.unit.web.pages_app import pages
 
 REQUESTS = 42
 """More than an API server has threads."""

@@ -10,8 +10,8 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
 from airflow_provider_ernest.web import models
 from tests.browser.preview_runs import PREVIEW_RUNS, preview_run
-from tests.unit.plugin.pages_app import StubAuthManager, assert_described, pages
-from tests.unit.plugin.run_examples import DAG_ID, JOB, RUN_ID, TYPE, example_run, model
+from tests.unit.views.run_examples import DAG_ID, JOB, RUN_ID, TYPE, example_run, model
+from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 
 RUN = {"dag_id": DAG_ID, "run_id": RUN_ID}
 

@@ -26,8 +26,8 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_STRAGGLERS, clarity_page
 from airflow_provider_ernest.views.sample_runs import application_link
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.stored import NOW, everything, identity, model, origin
 from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
+from tests.unit.views.stored import NOW, everything, identity, model, origin
 
 HOST = "10.0.0.14"
 SIZES = (

@@ -7,8 +7,8 @@ from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.run_profile import Capacity, RunProfile, StageProfile, StragglerCause
 from airflow_provider_ernest.views.report.clarity import MOST_STAGES, render
 from airflow_provider_ernest.views.report.page import POLICY
-from tests.unit.report.parsed_page import Page
 from tests.unit.run_profiles import HOSTILE, bare, cpu_bound, hostile, network_bound
+from tests.unit.views.report.parsed_page import Page
 
 
 def page_of(profile: RunProfile) -> Page:

@@ -8,7 +8,7 @@ import pytest
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
 from airflow_provider_ernest.views.run import run_page
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     NOW,
     RUNS,
     decision,

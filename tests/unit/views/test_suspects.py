@@ -6,7 +6,7 @@ import pytest
 
 from airflow_provider_ernest.learning.drift import THRESHOLD, evidence_of
 from airflow_provider_ernest.views.models import could_be_drift
-from tests.unit.plugin.stored import entry
+from tests.unit.views.stored import entry
 
 
 def runs(outcomes: list[int]) -> list:

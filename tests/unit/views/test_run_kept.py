@@ -10,7 +10,7 @@ from airflow_provider_ernest.documents import Origin, ProductionRun
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import MOST_LOOKED_AT, made_by, stored_of
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     DAG_ID,
     JOB,
     MODEL_ID,

@@ -5,7 +5,7 @@ from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessE
 from fastapi import HTTPException
 
 from airflow_provider_ernest.web.access import Access
-from tests.unit.plugin.pages_app import StubAuthManager, pages
+from tests.unit.web.pages_app import StubAuthManager, pages
 
 
 def no_teams(dag_ids: set[str]) -> dict[str | None, set[str]]:

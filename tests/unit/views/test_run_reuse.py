@@ -10,7 +10,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, stored_of
 from airflow_provider_ernest.views.run import run_page, task_page
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.reuse_examples import (
+from tests.unit.views.reuse_examples import (
     REUSED_ID,
     SKIPPED,
     WHY_REUSED,
@@ -22,8 +22,8 @@ from tests.unit.plugin.reuse_examples import (
     reused_model,
     reused_run,
 )
-from tests.unit.plugin.run_examples import NOW, TYPE, example_run, record
-from tests.unit.plugin.two_types import OTHER_TYPE
+from tests.unit.views.run_examples import NOW, TYPE, example_run, record
+from tests.unit.views.two_types import OTHER_TYPE
 
 NOT_NEEDED = "Not needed: a stored model is reused."
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from airflow_provider_ernest.documents import BottleneckReport, ReplayOpinion, TwoOpinions
 from airflow_provider_ernest.views.dag_run import RunRecord
-from tests.unit.plugin.run_examples import JOB, MODEL_ID, TYPE, example_run, origin, row
-from tests.unit.plugin.two_types import FIRST, OTHER_MODEL_ID, OTHER_TYPE, SECOND, two_types_run
 from tests.unit.run_profiles import cpu_bound, network_bound, reported_of
+from tests.unit.views.run_examples import JOB, MODEL_ID, TYPE, example_run, origin, row
+from tests.unit.views.two_types import FIRST, OTHER_MODEL_ID, OTHER_TYPE, SECOND, two_types_run
 
 TASK = "bottleneck_report"
 

@@ -11,8 +11,8 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.models import SORTS
 from airflow_provider_ernest.web import models
 from airflow_provider_ernest.web.models import model_store
-from tests.unit.plugin.pages_app import StubAuthManager, assert_described, pages
-from tests.unit.plugin.run_examples import DAG_ID, JOB, MODEL_ID, TYPE, model, record
+from tests.unit.views.run_examples import DAG_ID, JOB, MODEL_ID, TYPE, model, record
+from tests.unit.web.pages_app import StubAuthManager, assert_described, pages
 
 OLDER_ID = "20261101T000000.000000Z-00000000"
 ONE = {"job": JOB, "instance_type": TYPE}

@@ -29,7 +29,7 @@ from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.runs import read_run, run_reader
-from tests.unit.plugin.run_examples import DAG_ID, NOON, RUN_ID, example_run
+from tests.unit.views.run_examples import DAG_ID, NOON, RUN_ID, example_run
 
 LATER = NOON + timedelta(minutes=3)
 

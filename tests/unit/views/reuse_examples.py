@@ -9,7 +9,7 @@ from typing import Any
 
 from airflow_provider_ernest.documents import CODE, Model, ModelMark, ProductionRun
 from airflow_provider_ernest.views.dag_run import RunRecord
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     JOB,
     NOON,
     TYPE,
@@ -21,7 +21,7 @@ from tests.unit.plugin.run_examples import (
     record,
     row,
 )
-from tests.unit.plugin.two_types import FIRST, OTHER_TYPE, other_model, two_types_run
+from tests.unit.views.two_types import FIRST, OTHER_TYPE, other_model, two_types_run
 
 REUSED_ID = "20261101T060000.000000Z-0badcafe"
 WHY_REUSED = (

@@ -14,7 +14,7 @@ from airflow_provider_ernest.task_group import ErnestTaskGroup
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, groups_of
 from airflow_provider_ernest.views.run import run_page, task_page
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     JOB,
     MODEL_ID,
     NOW,
@@ -27,7 +27,7 @@ from tests.unit.plugin.run_examples import (
     row,
     rows,
 )
-from tests.unit.plugin.two_types import (
+from tests.unit.views.two_types import (
     FIRST,
     OTHER_MODEL_ID,
     OTHER_TYPE,

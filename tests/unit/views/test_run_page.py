@@ -10,7 +10,7 @@ from airflow_provider_ernest.documents import ProductionRun, TrainedMachine, Tra
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
 from airflow_provider_ernest.views.run import run_page
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     DAG_ID,
     JOB,
     MODEL_ID,

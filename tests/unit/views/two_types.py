@@ -12,7 +12,7 @@ from typing import Any
 
 from airflow_provider_ernest.documents import Configuration, Decision, DecisionRecord, Model
 from airflow_provider_ernest.views.dag_run import RunRecord, TaskRow
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     PRICE,
     RUNS,
     TYPE,

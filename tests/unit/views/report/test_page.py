@@ -8,8 +8,8 @@ from airflow_provider_ernest.documents import Billing, Model, RunConditions
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.report.contents import gather
 from airflow_provider_ernest.views.report.page import POLICY, render
-from tests.unit.report.conftest import observations
-from tests.unit.report.parsed_page import Page
+from tests.unit.views.report.conftest import observations
+from tests.unit.views.report.parsed_page import Page
 
 
 def page_of(model: Model, **options: object) -> Page:

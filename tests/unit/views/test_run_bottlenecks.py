@@ -14,10 +14,10 @@ from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, stored_of
 from airflow_provider_ernest.views.run import disagreement_of, run_page, task_page
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.bottleneck_examples import TASK, replay, report, reported_run, two_reports_run
-from tests.unit.plugin.reuse_examples import reused_run
-from tests.unit.plugin.run_examples import DAG_ID, MODEL_ID, NOW, RUN_ID, model, record, row
-from tests.unit.plugin.two_types import FIRST, SECOND
+from tests.unit.views.bottleneck_examples import TASK, replay, report, reported_run, two_reports_run
+from tests.unit.views.reuse_examples import reused_run
+from tests.unit.views.run_examples import DAG_ID, MODEL_ID, NOW, RUN_ID, model, record, row
+from tests.unit.views.two_types import FIRST, SECOND
 
 DISAGREES = "The replay disagrees with the model: 8 min 40 s on 16 machines, where the model says 5 min 50 s."
 

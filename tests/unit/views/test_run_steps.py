@@ -9,7 +9,7 @@ from airflow_provider_ernest.documents import ProductionRun
 from airflow_provider_ernest.views.dag_run import RunRecord, documents_of, groups_of
 from airflow_provider_ernest.views.run import steps_of
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.run_examples import NOW, decision, example_run, observation, row, rows
+from tests.unit.views.run_examples import NOW, decision, example_run, observation, row, rows
 
 
 def steps(run: RunRecord) -> dict[tuple[str, int], dict[str, Any]]:

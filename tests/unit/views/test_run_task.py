@@ -9,7 +9,7 @@ from airflow_provider_ernest.documents import Origin, ProductionRun
 from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
 from airflow_provider_ernest.views.run import task_page
 from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.plugin.run_examples import (
+from tests.unit.views.run_examples import (
     JOB,
     MODEL_ID,
     TYPE,

@@ -25,8 +25,8 @@ SERVED = """
 import sys
 from pathlib import Path
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.plugin.pages_app import pages
-from tests.unit.plugin.run_examples import example_run, model
+from tests.unit.web.pages_app import pages
+from tests.unit.views.run_examples import example_run, model
 store = ModelStore(Path(sys.argv[1]))
 store.save(model())
 client = pages(store=store, runs=lambda dag_id, run_id: example_run())
@@ -35,8 +35,9 @@ for path in sys.argv[2:]:
 print(*sys.modules)
 """
 
-# The page of a model is the one that will ask for predictions: it has them loaded while it is on its way.
-PAGES = ("/models", "/run", "/task", "/openapi.json", "/api/models", "/api/run?dag_id=a&run_id=b")
+# The page of a model is the one that will ask for predictions: it has them loaded while it is on its way. The
+# description of the API is derived from the views, predictions among them; programmers ask for it, rarely.
+PAGES = ("/models", "/run", "/task", "/api/models", "/api/run?dag_id=a&run_id=b")
 
 
 def modules_of(program: str, *arguments: str) -> list[str]:
