@@ -72,9 +72,14 @@ def probability(value: float) -> str:
     return f"{100 * value:.1f} %" if value > 0.99 else percent(value)
 
 
+def counted(count: int, noun: str) -> str:
+    """1 run, 2 runs: a noun whose plural ends in s."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def machines(count: int) -> str:
     """1 machine, 2 machines."""
-    return "1 machine" if count == 1 else f"{count} machines"
+    return counted(count, "machine")
 
 
 def shortened(words: str, most: int) -> str:

@@ -26,6 +26,7 @@ from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.run_profile import DISK, NETWORK, PYTHON_WORKER, UNMEASURED, Capacity, WhatIf
+from airflow_provider_ernest.words import counted
 
 # ---------------------------------------------------------------------------
 # What other machines a run is imagined on, as factors and as words.
@@ -79,9 +80,9 @@ class Change:
             if factor != 1.0
         ]
         if self.cores is not None:
-            parts.append(f"{self.cores} cores a machine" if self.cores > 1 else "1 core a machine")
+            parts.append(f"{counted(self.cores, 'core')} a machine")
         if self.machines is not None:
-            parts.append(f"{self.machines} machines" if self.machines > 1 else "1 machine")
+            parts.append(counted(self.machines, "machine"))
         return ", ".join(parts) or "the same machines"
 
 

@@ -23,7 +23,7 @@ from airflow_provider_ernest.views.report.clarity import (
     unmeasured_in_words,
     waiting,
 )
-from airflow_provider_ernest.words import duration, machines, percent, shortened
+from airflow_provider_ernest.words import counted, duration, machines, percent, shortened
 
 # ---------------------------------------------------------------------------
 # Lines of columns under a heading, no wider than a screen.
@@ -187,7 +187,7 @@ def profile_lines(profile: RunProfile) -> list[str]:
 def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
     """One line for each of several runs, without the empty line before it."""
     lines = titled_table(
-        f"{len(profiles)} runs",
+        counted(len(profiles), "run"),
         ("application", "category", "machines", "scale", "seconds", "start-up", "bound by", "most to be won"),
         (
             (

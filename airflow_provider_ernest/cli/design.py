@@ -22,6 +22,7 @@ from airflow_provider_ernest.cli.command import (
 from airflow_provider_ernest.cli.runs_file import read_runs
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import COST_UNITS, CRITERIA
+from airflow_provider_ernest.words import counted, machines
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
@@ -418,8 +419,9 @@ def _warn_of_fewer_machines(args: Namespace, candidates: Candidates) -> None:
     if largest < args.max_machines:
         warn(
             [
-                f"No sample run can have more than {largest} machines: at --max-scale {args.max_scale:g} the "
-                f"{args.partitions} partitions do not give every core one. Raise --max-scale, or split the "
+                f"No sample run can have more than {machines(largest)}: at --max-scale {args.max_scale:g} "
+                f"the {args.partitions} partitions do not give every core one. Raise --max-scale, or split "
+                "the "
                 "input into more partitions."
             ]
         )
@@ -447,8 +449,8 @@ def _proposal_lines(proposal: Proposal) -> list[str]:
     if proposal.experiment:
         run = proposal.experiment
         lines.append(
-            f"Next: {run.machines} machines at scale {run.scale:.4g} ({run.partitions} partitions), "
-            f"expected cost {run.cost:.4g}"
+            f"Next: {machines(run.machines)} at scale {run.scale:.4g} "
+            f"({counted(run.partitions, 'partition')}), expected cost {run.cost:.4g}"
         )
     lines.append(proposal.reason)
     width = "" if proposal.relative_width is None else f"; interval {proposal.relative_width:.0%} wide"

@@ -20,6 +20,7 @@ from airflow_provider_ernest.documents import (
     ProfileRecord,
 )
 from airflow_provider_ernest.views.tables import decision_table, model_table, observations_table
+from airflow_provider_ernest.words import counted, machines
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store import Group
@@ -72,7 +73,7 @@ def _profile_facts(profile: RunProfile) -> Iterator[tuple[str, str]]:
     for cause in profile.straggler_causes:
         yield f"stragglers by {cause.cause}", f"{cause.tasks}, {cause.seconds_without:.1f} s without them"
     for size in profile.sizes:
-        yield f"replayed on {size.machines} machines", f"{size.seconds:.1f} s"
+        yield f"replayed on {machines(size.machines)}", f"{size.seconds:.1f} s"
     for what_if in profile.what_ifs:
         yield what_if.change, f"{what_if.seconds:.1f} s ({what_if.change_percent:+.1f} %)"
 
@@ -285,8 +286,8 @@ def _decided(decision: Decision) -> list[str]:
     """The table of what was considered; what documents of other makers leave out is left out here."""
     if decision.predicted_seconds is None or decision.predicted_cost is not None:
         return decision_table(decision)
-    machines = f"{decision.config.machines} machines: {decision.predicted_seconds:.1f} s"
-    return [f"goal: {decision.goal}", machines]
+    chosen = f"{machines(decision.config.machines)}: {decision.predicted_seconds:.1f} s"
+    return [f"goal: {decision.goal}", chosen]
 
 
 def _facts(facts: Facts) -> Iterator[str]:
@@ -406,7 +407,7 @@ class Life:
                     str(entry.observations - entry.learned_from),
                     number(entry.median_error_percent, "{:.1f} %"),
                     entry.base_model_id or UNKNOWN,
-                    f"{entry.learned_from} runs",
+                    counted(entry.learned_from, "run"),
                     "yes" if entry.id in marked else "no",
                 )
                 for entry in self._newest(MODEL)
@@ -577,12 +578,12 @@ def _said(entry: CatalogueEntry) -> Iterator[str]:
     if entry.reason:
         yield f"{entry.cause}: {entry.reason}"
     if entry.method:
-        yield f"{entry.method}, {entry.observations - entry.learned_from} sample runs"
+        yield f"{entry.method}, {counted(entry.observations - entry.learned_from, 'sample run')}"
         yield f"error {number(entry.median_error_percent)} %"
     if entry.learned_from:
-        yield f"learned from {entry.learned_from} production runs"
+        yield f"learned from {counted(entry.learned_from, 'production run')}"
     if entry.machines is not None:
-        yield f"{entry.machines} machines"
+        yield machines(entry.machines)
     if entry.predicted_seconds is not None:
         yield f"predicted {entry.predicted_seconds:.1f} s"
     if entry.seconds is not None:
@@ -600,7 +601,7 @@ def _of_observation(record: ObservationRecord) -> dict[str, Any]:
         "id": record.observation_id,
         "at": record.recorded_at,
         "model_id": None,
-        "says": f"{run.machines} machines, scale {run.scale:.4g}, took {run.seconds:.1f} s",
+        "says": f"{machines(run.machines)}, scale {run.scale:.4g}, took {run.seconds:.1f} s",
     }
 
 
@@ -613,7 +614,7 @@ def _of_profile(record: ProfileRecord) -> dict[str, Any]:
         "id": record.profile_id,
         "at": record.recorded_at,
         "model_id": None,
-        "says": f"{record.purpose} run, {run.machines} machines, scale {run.scale:.4g}, took "
+        "says": f"{record.purpose} run, {machines(run.machines)}, scale {run.scale:.4g}, took "
         f"{run.seconds:.1f} s: {run.headline}",
     }
 

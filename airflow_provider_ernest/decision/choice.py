@@ -16,7 +16,7 @@ from airflow_provider_ernest.decision.goals import TOLERANCE, Goal, on_pareto_fr
 from airflow_provider_ernest.decision.offers import Offer, OfferForecast
 from airflow_provider_ernest.documents import Alternative, Configuration, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
-from airflow_provider_ernest.prediction.predict import machines_in_words
+from airflow_provider_ernest.words import machines as machines_in_words
 
 # ---------------------------------------------------------------------------
 # What a production run must keep to, how surely, and what is best among the configurations that do.

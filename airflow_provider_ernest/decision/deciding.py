@@ -29,6 +29,7 @@ from airflow_provider_ernest.settings import (
     require_likeness,
 )
 from airflow_provider_ernest.stated import in_words
+from airflow_provider_ernest.words import counted
 
 UNKNOWN_REASON = "its training failed or was skipped (see the tasks sample_run and fit_model)"
 
@@ -354,7 +355,7 @@ def _fallen_back(goal: SizingGoal, types: Types, error: ErnestError, *, machines
             training_dollars=0.0,
         ),
         fallback_reason=error.message,
-        warnings=(f"The stated fallback of {machines} machines was taken: {error.message}",),
+        warnings=(f"The stated fallback of {counted(machines, 'machine')} was taken: {error.message}",),
         confidence=goal.confidence,
     )
 

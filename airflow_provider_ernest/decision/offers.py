@@ -19,7 +19,6 @@ from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, posi
 from airflow_provider_ernest.prediction.predict import (
     contributions_of_runs,
     extrapolation,
-    machines_in_words,
     memory_shortage,
     predict_interval,
     predict_seconds,
@@ -27,6 +26,7 @@ from airflow_provider_ernest.prediction.predict import (
 )
 from airflow_provider_ernest.prediction.regression import widened, within_widened
 from airflow_provider_ernest.prediction.terms import term_named
+from airflow_provider_ernest.words import machines as machines_in_words
 
 UNTRAINED_LOG_SPREAD = 0.3
 """The standard deviation of log(seconds) to assume at least on a type that was not trained: its relative

@@ -47,6 +47,7 @@ from airflow_provider_ernest.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
+from airflow_provider_ernest.words import counted
 
 RelativeWidth = Callable[[Sequence[Observation]], float]
 """Gives the width of the prediction's interval at the targets, relative to the prediction, from runs."""
@@ -162,7 +163,8 @@ def propose_next(
             f"the interval is {progress.width:.1%} wide, {narrow_enough:.1%} is narrow enough"
         )
     if progress.runs >= whole_number("max_runs", max_runs):
-        return progress.stop(f"{progress.runs} runs were made, and max_runs is {max_runs}")
+        made = f"{counted(progress.runs, 'run')} {'was' if progress.runs == 1 else 'were'} made"
+        return progress.stop(f"{made}, and max_runs is {max_runs}")
     usable = np.flatnonzero(
         times_made(candidates, observed) < whole_number("max_repetitions", max_repetitions)
     )
@@ -228,8 +230,12 @@ def _proposed(
     lowered = 1.0 - math.sqrt(rest.value(best) / before)
     return progress.proposal(
         experiment,
-        f"It is expected to lower the error of the predictions that are asked for by {lowered:.0%}, the most "
-        f"of the {len(planned)} runs that the rest of the budget is best spent on.",
+        f"It is expected to lower the error of the predictions that are asked for by {lowered:.0%}"
+        + (
+            "; the rest of the budget is best spent on it."
+            if len(planned) == 1
+            else f", the most of the {len(planned)} runs that the rest of the budget is best spent on."
+        ),
     )
 
 

@@ -21,6 +21,7 @@ from airflow_provider_ernest.stated import (
     refuse_unknown,
     whole_number,
 )
+from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -451,8 +452,9 @@ def _fewer_machines(design: Design, wanted: int, max_scale: Number) -> str:
     if largest >= wanted:
         return ""
     return (
-        f"No sample run can have more than {largest} machines: at max_scale={max_scale} the input's "
-        f"{_partitions(design)} partitions do not give every core one. Raise max_scale or split the input "
+        f"No sample run can have more than {counted(largest, 'machine')}: at max_scale={max_scale} the "
+        f"input's {_partitions(design)} partitions do not give every core one. Raise max_scale or split "
+        "the input "
         "into more partitions."
     )
 

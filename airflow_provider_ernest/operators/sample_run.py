@@ -26,6 +26,7 @@ from airflow_provider_ernest.stated import (
     optional_whole_number,
     whole_number,
 )
+from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -180,11 +181,11 @@ class SampleRunOperator(TellsLineage, BaseOperator):
                 seed=whole_number("seed", self.seed),
             ) as sample:
                 self.log.info(
-                    "Run %d: %d machines, %.2f %% of the input in %d partitions",
+                    "Run %d: %s, %.2f %% of the input in %s",
                     experiment.index,
-                    experiment.machines,
+                    counted(experiment.machines, "machine"),
                     100 * sample.scale,
-                    sample.partitions,
+                    counted(sample.partitions, "partition"),
                 )
                 names = cast("Context", {**context, "sample": sample})
                 arguments = self.render_template(list(self.application_args), names)

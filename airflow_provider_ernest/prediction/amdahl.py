@@ -36,6 +36,7 @@ from airflow_provider_ernest.numbers import (
     whole_number,
 )
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
+from airflow_provider_ernest.words import counted
 
 # ---------------------------------------------------------------------------
 # What the extended Amdahl model remembers: running sums of a fixed size (for `amdahl`).
@@ -332,7 +333,7 @@ class AmdahlRegression:
             )
         if np.unique(counts).size < 2:
             raise FitError(
-                f"All runs used {counts[0]:g} machines: they do not tell what more would do.",
+                f"All runs used {counted(int(counts[0]), 'machine')}: they do not tell what more would do.",
                 remedy="Observe a run on another number of machines.",
             )
         largest = scales.max()

@@ -43,6 +43,7 @@ from airflow_provider_ernest.prediction.regression import (
     two_sided,
 )
 from airflow_provider_ernest.prediction.terms import DICTIONARY, basis, check_terms, iteration_factors
+from airflow_provider_ernest.words import counted
 
 # ---------------------------------------------------------------------------
 # What the draws say of a run: the seconds of each term, and the distribution of their sum.
@@ -262,7 +263,8 @@ def _tight(columns: Sequence[FloatArray], seconds: FloatArray) -> list[int]:
 def contradiction(points: Points, suspects: Sequence[int]) -> FitError:
     """The error that names the points which contradict others."""
     named = "; ".join(
-        f"{points.machines[each]:g} machines, scale {points.scale[each]:g}, {points.seconds[each]:.4g} s"
+        f"{counted(int(points.machines[each]), 'machine')}, scale {points.scale[each]:g}, "
+        f"{points.seconds[each]:.4g} s"
         for each in suspects
     )
     return FitError(
@@ -353,8 +355,8 @@ class TermAveraging:
             )
         if len(np.unique(points.machines)) == 1:
             raise FitError(
-                f"All runs used {points.machines[0]:g} machines: how the time changes with their number "
-                "cannot be told.",
+                f"All runs used {counted(int(points.machines[0]), 'machine')}: how the time changes with "
+                "their number cannot be told.",
                 remedy="Observe runs on at least one other number of machines.",
             )
         return self._fit(

@@ -17,6 +17,7 @@ from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, posi
 from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
 from airflow_provider_ernest.prediction.regression import widened, within_widened
+from airflow_provider_ernest.words import machines as machines_in_words
 
 # ---------------------------------------------------------------------------
 # The predictors of models: fitted anew from their observations, and kept while they are asked.
@@ -335,11 +336,6 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
         reasons.append(f"scale {scale:g}: at least {min(scales):g} was observed")
     reasons += _forecast(model, machines, scale).warnings
     return "; ".join(reason.rstrip(".") for reason in reasons)
-
-
-def machines_in_words(count: int) -> str:
-    """A number of machines for a sentence."""
-    return "1 machine" if count == 1 else f"{count} machines"
 
 
 @lru_cache(maxsize=4096)

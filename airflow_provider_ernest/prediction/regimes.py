@@ -18,6 +18,7 @@ from airflow_provider_ernest.documents import Observation, RunMetrics
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
+from airflow_provider_ernest.words import machines as machines_in_words
 
 # ---------------------------------------------------------------------------
 # How a figure that Spark reports of each run (tasks, cached bytes) grows with the input and the machines.
@@ -286,14 +287,14 @@ def foresee_cache(
     least, most = float(runs.share.min()), float(runs.share.max())
     away = max(0.0, least - share, share - most)
     facts = (
-        f"At scale {scale:g} about {_size(wanted)} would be cached and {count_of_machines(machines)} "
+        f"At scale {scale:g} about {_size(wanted)} would be cached and {machines_in_words(machines)} "
         f"{'has' if machines == 1 else 'have'} room for {_size(room)}"
     )
     if away < 1.0 - _WHOLE:
         tight = share >= _WHOLE and wanted > runs.safe_share * room
         warning = (
             f"{facts}: tight, for sorting and joining take memory from the cache. "
-            f"{count_of_machines(_needed(wanted, runs.safe_share * room / machines))} would be safe."
+            f"{machines_in_words(_needed(wanted, runs.safe_share * room / machines))} would be safe."
         )
         return CacheForecast(share=share, warning=warning if tight else "", widening=_TIGHT if tight else 1.0)
     return CacheForecast(
@@ -313,7 +314,7 @@ def _change(runs: _CachingRuns, share: float, needed: int) -> str:
         return (
             f"{100 * (1 - share):.0f} % would be read or computed again each time, where the runs held "
             f"{before} in memory, and the run takes longer than predicted. At least "
-            f"{count_of_machines(needed)} would hold it; or take machines with more memory, or cache less."
+            f"{machines_in_words(needed)} would hold it; or take machines with more memory, or cache less."
         )
     return (
         f"{100 * share:.0f} % of it fits, where the runs held at most {100 * most:.0f} %, and the run may be "
@@ -346,7 +347,7 @@ def foresee_spill(
         return SpillForecast(spills=False)
     if spilled.all():
         return SpillForecast(
-            warning=f"All runs spilled to disk. At scale {scale:g} on {count_of_machines(machines)} a task "
+            warning=f"All runs spilled to disk. At scale {scale:g} on {machines_in_words(machines)} a task "
             "handles less than in any of them and may not spill: the run may be faster than predicted.",
             widening=_UNKNOWN_SPILL,
         )
@@ -371,7 +372,7 @@ def _beyond_all_runs(
         return SpillForecast(spills=False)
     return SpillForecast(
         spills=True,
-        warning=f"At scale {scale:g} on {count_of_machines(machines)} a task needs up to {_size(needed)} "
+        warning=f"At scale {scale:g} on {machines_in_words(machines)} a task needs up to {_size(needed)} "
         f"to sort, join or aggregate and has {_size(room)}: it spills to disk, as no run did. More "
         "partitions (spark.sql.shuffle.partitions), or more memory for each core, would avoid it.",
         widening=_SPILL,
@@ -409,11 +410,6 @@ def _caching_runs(observations: Sequence[Observation]) -> _CachingRuns | None:
 
 def _needed(wanted_bytes: float, bytes_per_machine: float) -> int:
     return max(1, math.ceil(wanted_bytes / bytes_per_machine * (1 - 1e-9)))
-
-
-def count_of_machines(count: int) -> str:
-    """The number with its noun."""
-    return "1 machine" if count == 1 else f"{count} machines"
 
 
 def _size(size_bytes: float) -> str:
@@ -503,12 +499,12 @@ def _cap(
     slots = round(machines * known.slots_per_machine)
     facts = (
         f"At scale {scale:g} about {tasks} tasks can run at once in the stages that take most of the time, "
-        f"for {slots} slots of {count_of_machines(machines)}"
+        f"for {slots} slots of {machines_in_words(machines)}"
     )
     if tasks < slots:
         most = max(1, math.floor(tasks / known.slots_per_machine))
         return effective, (
-            f"{facts}: what goes beyond {count_of_machines(most)} stands idle in them. More partitions "
+            f"{facts}: what goes beyond {machines_in_words(most)} stands idle in them. More partitions "
             f"(smaller input splits, or spark.sql.shuffle.partitions of {slots} or more) would use them all."
         )
     rounds = math.ceil(tasks / slots)

@@ -43,6 +43,7 @@ from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, basis, check_terms, term_named
 from airflow_provider_ernest.settings import AVERAGING, RELATIVE
+from airflow_provider_ernest.words import counted
 
 # ---------------------------------------------------------------------------
 # Leave-one-out cross-validation: how well are runs predicted that the fit has not seen?
@@ -168,7 +169,7 @@ def check_adequacy(model: Model, *, max_error_percent: float) -> None:
         f"The leave-one-out error of the model of {model.job!r} on {model.instance_type} is "
         f"{validation.median_error_percent:.1f} % (median), above the threshold of {threshold:g} %; "
         f"the largest is {validation.max_error_percent:.1f} %, of run {worst.index} "
-        f"({worst.machines} machines, scale {worst.scale:g}).",
+        f"({counted(worst.machines, 'machine')}, scale {worst.scale:g}).",
         remedy="Observe more runs or larger samples, look at the worst run for disturbances, add a term that "
         "describes the job better, or raise max_error_percent.",
     )
@@ -201,7 +202,8 @@ def _about_the_design(observations: Sequence[Observation]) -> list[str]:
         )
     if len({run.machines for run in observations}) == 1:
         warnings.append(
-            f"All runs used {observations[0].machines} machines: nothing is known of other machine counts."
+            f"All runs used {counted(observations[0].machines, 'machine')}: nothing is known "
+            "of other machine counts."
         )
     return warnings
 
@@ -212,8 +214,9 @@ def _about_different_work(observations: Sequence[Observation], counts: str) -> l
     for run in observations:
         seconds[run.machines, run.scale].append(run.seconds)
     return [
-        f"Runs on {machines} machines at scale {scale:g} took {min(times):.1f} to {max(times):.1f} s: either "
-        "they were disturbed, or inputs of one size are not the same work, and then no model in machines and "
+        f"Runs on {counted(machines, 'machine')} at scale {scale:g} took {min(times):.1f} to "
+        f"{max(times):.1f} s: either they were disturbed, or inputs of one size are not the same work, and "
+        "then no model in machines and "
         f"scale can be exact. {counts}"
         for (machines, scale), times in seconds.items()
         if max(times) > DIFFERENT_WORK * min(times)
@@ -229,15 +232,18 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
             f"jobs more than on this one. Observe {FEW_CONFIGURATIONS} or more."
         )
     warnings += [
-        f"Run {run.index} ({run.machines} machines, scale {run.scale:g}, {run.seconds:.1f} s) does not fit "
-        f"the others: it was disturbed or short of memory with a probability of {probability:.0%}, and "
+        f"Run {run.index} ({counted(run.machines, 'machine')}, scale {run.scale:g}, {run.seconds:.1f} s) "
+        "does "
+        f"not fit the others: it was disturbed or short of memory with a probability of {probability:.0%}, "
+        "and "
         "counts accordingly less."
         for run, probability, apart in zip(observations, predictor.disturbed_, predictor.apart_, strict=True)
         if probability > PROBABLY_DISTURBED and not apart
     ]
     warnings += [
-        f"Run {run.index} ({run.machines} machines, scale {run.scale:g}, {run.seconds:.4g} s) contradicts "
-        "the others, which agree with each other: it is left out. Look at it: a run that ended early or was "
+        f"Run {run.index} ({counted(run.machines, 'machine')}, scale {run.scale:g}, {run.seconds:.4g} s) "
+        "contradicts the others, which agree with each other: it is left out. Look at it: a run that ended "
+        "early or was "
         "held up says nothing of the job."
         for run, apart in zip(observations, predictor.apart_, strict=True)
         if apart
@@ -260,7 +266,7 @@ def _about_the_terms(terms: Sequence[str], observations: Sequence[Observation]) 
     if not undetermined:
         return []
     listed = "; ".join(
-        f"run {run.index}: {run.machines} machines, scale {run.scale:g}" for run in undetermined
+        f"run {run.index}: {counted(run.machines, 'machine')}, scale {run.scale:g}" for run in undetermined
     )
     return [
         f"Without one of these runs the others do not determine the model, so its cross-validation error "

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.decision.choice import probability_in_words
 from airflow_provider_ernest.decision.goals import on_pareto_front
-from airflow_provider_ernest.prediction.predict import machines_in_words
 from airflow_provider_ernest.settings import AVERAGING, BALANCED, CHEAPEST, FASTEST
+from airflow_provider_ernest.words import counted, machines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -172,7 +172,7 @@ def _machines(decision: Decision) -> str:
     """What was chosen, in words; the type is named where there were several to choose from."""
     if decision.composition:
         return " + ".join(f"{part.machines} {part.instance_type}" for part in decision.composition)
-    words = machines_in_words(decision.config.machines)
+    words = machines(decision.config.machines)
     if len({each.instance_type for each in decision.alternatives}) > 1:
         return f"{words} of {decision.config.instance_type}"
     return words
@@ -225,7 +225,7 @@ def design_table(design: Design) -> list[str]:
     digits = _cost_digits(design)
     lines = [
         f"{design.criterion}-optimal design for {ERRORS.get(design.weighting, design.weighting)}: "
-        f"{len(design.experiments)} runs out of {design.candidates} candidates",
+        f"{counted(len(design.experiments), 'run')} out of {design.candidates} candidates",
         f"cost {design.cost:.{digits}f} of {design.budget:.{digits}f} {design.cost_unit}, "
         f"{design.efficiency:.0%} as efficient as the relaxed optimum",
         "run  machines    scale  partitions  weight    cost",
