@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from airflow_provider_ernest.cli import analyze, design, machines, models, store
+from airflow_provider_ernest.cli import analyze, choose, design, machines, models, store
 from airflow_provider_ernest.cli import main as program
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ COMMANDS = (
     design.COMMAND,
     models.FIT,
     models.PREDICT,
-    models.CHOOSE,
-    models.REPORT,
+    choose.CHOOSE,
+    choose.REPORT,
     store.COMMAND,
     analyze.COMMAND,
     machines.CLUSTERS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 
-from airflow_provider_ernest.cli.lines import aligned
+from airflow_provider_ernest.cli.command import aligned
 from airflow_provider_ernest.run_profile import RunProfile, StageProfile, Straggler
 from airflow_provider_ernest.views.report.clarity import (
     PHASES,

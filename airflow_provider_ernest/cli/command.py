@@ -1,4 +1,4 @@
-"""What a command is: its name, its options and its work."""
+"""What a command is, and what commands share: files, lines, and the options that several of them have."""
 
 from __future__ import annotations
 
@@ -7,18 +7,19 @@ import io
 import json
 import secrets
 import sys
+import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
 )
-from airflow_provider_ernest.settings import METHODS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,10 +47,6 @@ class Command:
     def epilog(self) -> str:
         """The examples as they stand below the help."""
         return f"examples:\n{self.example}"
-
-
-# ---------------------------------------------------------------------------
-# Reading and writing files by name, ``-`` being standard input and output.
 
 
 STANDARD = "-"
@@ -124,10 +121,6 @@ def write_text(name: str, text: str, *, force: bool) -> None:
         temporary.unlink(missing_ok=True)
 
 
-# ---------------------------------------------------------------------------
-# What the commands say: results on standard output, everything else on standard error.
-
-
 def add_output_arguments(parser: ArgumentParser, *, what: str, required: bool = False) -> None:
     """The options --output and --force."""
     parser.add_argument(
@@ -175,8 +168,106 @@ def as_csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     return text.getvalue()
 
 
-# ---------------------------------------------------------------------------
-# Options that several commands have, and how their values are read.
+SECONDS_BETWEEN_REPORTS = 5.0
+
+
+UNKNOWN = "-"
+
+
+PLURALS = {
+    "model": "models",
+    "decision": "decisions",
+    "production": "production runs",
+    "observation": "sample runs",
+    "mark": "marks",
+    "profile": "run profiles",
+    "bottlenecks": "bottleneck reports",
+}
+
+
+class Progress:
+    """Tells on standard error how far long work is; nothing where it is short.
+
+    Args:
+        what: is done with the documents, such as "exported".
+    """
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+        self._told_at = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        """Take note of how many documents are done."""
+        now = time.monotonic()
+        if now - self._told_at >= SECONDS_BETWEEN_REPORTS:
+            self._told_at = now
+            sys.stderr.write(f"{done:,} documents {self._what} so far\n")
+
+
+def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str = "") -> list[str]:
+    """Lines of columns under a heading.
+
+    Args:
+        heading: the columns' names.
+        rows: their values; what could break a line is replaced.
+        right: names, separated by commas, of the columns of numbers.
+    """
+    lines = [tuple(heading), *(tuple(_one_line(cell) for cell in row) for row in rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(heading))]
+    numbers = {name.strip() for name in right.split(",")}
+    shown = []
+    for line in lines:
+        cells = [
+            cell.rjust(width) if name in numbers else cell.ljust(width)
+            for cell, width, name in zip(line, widths, heading, strict=True)
+        ]
+        shown.append("  ".join(cells).rstrip())
+    return shown
+
+
+def counted(counts: Mapping[str, int]) -> str:
+    """How many documents of each kind, in words."""
+    parts = [
+        f"{counts[kind]:,} {plural if counts[kind] != 1 else plural.removesuffix('s')}"
+        for kind, plural in PLURALS.items()
+        if counts.get(kind)
+    ]
+    return ", ".join(parts) or "nothing"
+
+
+def age(at: str, *, now: datetime) -> str:
+    """How long ago that was, in days, hours or minutes."""
+    moment = _moment(at)
+    if moment is None:
+        return UNKNOWN
+    seconds = (now - moment).total_seconds()
+    for unit, length in (("d", 86_400), ("h", 3_600), ("min", 60)):
+        if seconds >= 2 * length:
+            return f"{int(seconds // length)} {unit}"
+    return "now"
+
+
+def when(at: str) -> str:
+    """The minute, in UTC."""
+    moment = _moment(at)
+    return UNKNOWN if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def _moment(at: str) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def number(value: float | None, form: str = "{:.1f}") -> str:
+    """The number, `UNKNOWN` where there is none."""
+    return UNKNOWN if value is None else form.format(value)
+
+
+def _one_line(cell: str) -> str:
+    return printable(cell.replace("\n", " "))
 
 
 MOST_NUMBERS = 2_000
@@ -207,43 +298,6 @@ def machine_numbers(text: str) -> list[int]:
     return sorted(numbers)
 
 
-def name_of_job(text: str) -> str:
-    """A name that a document can hold.
-
-    Raises:
-        ArgumentTypeError: the shell passed bytes that are no text, or it is empty.
-    """
-    if not text or not text.isprintable():
-        raise ArgumentTypeError(f"{text!r} is not a printable name")
-    return text
-
-
-def add_fit_arguments(parser: ArgumentParser) -> None:
-    """The options of fitting a model."""
-    group = parser.add_argument_group("fitting")
-    group.add_argument(
-        "--method",
-        choices=METHODS,
-        default=METHODS[0],
-        help="averaging over all sets of terms (the most accurate), relative (least squares of relative "
-        "errors) or classic (the original: least squares of seconds); default %(default)s",
-    )
-    add_terms_argument(group)
-    group.add_argument(
-        "--job", metavar="NAME", type=name_of_job, help="name of the job; default: the name of the file"
-    )
-    group.add_argument(
-        "--instance-type", metavar="TYPE", help="the machines' type; default: that of the runs, or local"
-    )
-    group.add_argument(
-        "--known-driver-share",
-        type=float,
-        metavar="SHARE",
-        help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
-        "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
-    )
-
-
 def add_terms_argument(parser: Any) -> None:
     """The option --terms, of a parser or a group."""
     parser.add_argument(
@@ -253,95 +307,3 @@ def add_terms_argument(parser: Any) -> None:
         help="terms that a model may have, each a word of the shell, such as 1 scale/machines "
         "'log(machines)' or a formula of your own in machines and scale",
     )
-
-
-def add_run_arguments(parser: ArgumentParser) -> None:
-    """The options that say which production run is asked about."""
-    parser.add_argument(
-        "--scale",
-        metavar="SCALE",
-        type=float,
-        default=1.0,
-        help="the input's size relative to the whole one that was sampled; default %(default)g",
-    )
-    parser.add_argument(
-        "--iterations",
-        metavar="N",
-        type=int,
-        help="iterations of the run, for iterative jobs; default: those that the sample runs had",
-    )
-
-
-# ---------------------------------------------------------------------------
-# Options whose value may be given for each type of machine: ``--price-per-hour m5.large=0.096``.
-
-
-Value = TypeVar("Value")
-
-
-def price_by_type(text: str) -> tuple[str | None, float]:
-    """A price from ``0.19`` or ``m5.large=0.096``.
-
-    Raises:
-        ArgumentTypeError: it is neither; argparse makes a usage error of it.
-    """
-    instance_type, equals, dollars = text.rpartition("=")
-    try:
-        price = float(dollars)
-    except ValueError:
-        raise ArgumentTypeError(f"{text!r} is neither dollars nor TYPE=DOLLARS") from None
-    if equals and not instance_type:
-        raise ArgumentTypeError(f"{text!r} names no type of machine before the =")
-    return instance_type or None, price
-
-
-def machines_by_type(text: str) -> tuple[str | None, list[int]]:
-    """Numbers of machines, as `machine_numbers` reads them, with or without ``TYPE=`` before them."""
-    instance_type, equals, numbers = text.rpartition("=")
-    if equals and not instance_type:
-        raise ArgumentTypeError(f"{text!r} names no type of machine before the =")
-    return instance_type or None, machine_numbers(numbers)
-
-
-def by_type(
-    option: str,
-    given: Iterable[tuple[str | None, Value]],
-    types: Sequence[str],
-    *,
-    one_for_all: bool,
-    otherwise: str = "",
-) -> dict[str, Value]:
-    """The values of an option for each type.
-
-    Args:
-        option: its name as a parameter.
-        given: its values with the types that they are for; of two for one type the last one counts.
-        types: that need one.
-        one_for_all: whether a value without a type is for all those that have none of their own.
-        otherwise: what else to do about a type without a model, as the end of a sentence.
-
-    Raises:
-        InvalidParameterError: a type has none, or there is one for a type that is not among them.
-    """
-    values = dict(given)
-    unknown = [name for name in values if name is not None and name not in types]
-    if unknown:
-        raise InvalidParameterError(
-            option,
-            unknown[0],
-            "is a type of machine without a model",
-            remedy=f"Name {'one of ' if len(types) > 1 else ''}{', '.join(types)}{otherwise}.",
-        )
-    shared = values.get(None) if one_for_all else None
-    missing = [name for name in types if name not in values and shared is None]
-    if missing:
-        as_option = f"--{option.replace('_', '-')}"
-        raise InvalidParameterError(
-            option,
-            values.get(None),
-            f"is for no type in particular, and {' and '.join(missing)} must have one each"
-            if None in values
-            else f"is missing for {' and '.join(missing)}",
-            remedy=f"Give {' '.join(f'{as_option} {name}=...' for name in missing)}.",
-        )
-    return {name: values[name] if name in values else values[None] for name in types}

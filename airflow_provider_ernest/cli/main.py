@@ -11,8 +11,8 @@ from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Sequence
 
 from airflow_provider_ernest import __version__
+from airflow_provider_ernest.cli import choose, design, models, store
 from airflow_provider_ernest.cli.command import Command, printable
-from airflow_provider_ernest.cli.commands import COMMANDS
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
 
 SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."
@@ -21,6 +21,9 @@ HELP_WIDTH = 78
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 MAKE_ROOM = "Make room there, or write elsewhere; temporary files go to the folder that TMPDIR names."
+
+COMMANDS = (design.COMMAND, models.FIT, models.PREDICT, choose.CHOOSE, choose.REPORT, store.COMMAND)
+"""Those that need neither event logs nor a cloud, in the order in which one uses them."""
 
 FAILED = 1
 INTERRUPTED = 130

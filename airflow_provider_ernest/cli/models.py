@@ -1,516 +1,174 @@
-"""``ernest choose``: how many machines, and of which type."""
+"""``ernest fit``, and ``predict``: a model from runs, and the times that it predicts."""
 
 from __future__ import annotations
 
 import math
-import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
     Command,
-    add_fit_arguments,
     add_output_arguments,
-    add_run_arguments,
+    add_terms_argument,
     as_csv,
     as_json,
-    by_type,
+    described,
     machine_numbers,
-    machines_by_type,
-    price_by_type,
+    read_text,
     refuse_to_overwrite,
     say,
     warn,
     write_text,
 )
-from airflow_provider_ernest.cli.runs_file import MODEL_HELP, fit_model, read_model
-from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import CONFIDENCE
+from airflow_provider_ernest.cli.runs_file import parsed_json, read_runs, runs_of
+from airflow_provider_ernest.exceptions import (
+    ErnestError,
+    InvalidDocumentError,
+    InvalidParameterError,
+)
+from airflow_provider_ernest.settings import AVERAGING, METHODS
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.decision.goals import Goal
-    from airflow_provider_ernest.decision.offers import Offer
-    from airflow_provider_ernest.decision.same_cost import SameCost
-    from airflow_provider_ernest.documents import Billing, Decision, Model
+    from airflow_provider_ernest.documents import Model, Observation
 
 
-# ---------------------------------------------------------------------------
-# The options that say how machines are paid for.
+MODEL_HELP = "a model that fit has written (JSON), or a file of runs (CSV or JSON), which is fitted at once"
 
 
-def add_billing_arguments(parser: ArgumentParser, *, required: bool) -> None:
-    """All of them.
+def read_model(name: str) -> Model:
+    """The model in a file, or one fitted by default to the runs in it; its warnings go to standard error.
 
-    Args:
-        parser: to add them to.
-        required: whether a price must be given.
+    Raises:
+        MissingResourceError: the file cannot be read.
+        InvalidDocumentError: it holds neither a model nor runs.
+        FitError: the runs do not determine a model.
     """
-    group = parser.add_argument_group("billing")
-    group.add_argument(
-        "--price-per-hour",
-        metavar="[TYPE=]DOLLARS",
-        type=price_by_type,
-        action="append",
-        required=required,
-        help="dollars for one machine and hour; with several types of machines once for each, such as "
-        "m5.large=0.096",
-    )
-    _add_increments(group)
-    for option, metavar, default, meaning in (
-        ("--boot-seconds", "SECONDS", 0.0, "from launch to submission, billed and part of the deadline"),
-        ("--master-price-per-hour", "DOLLARS", 0.0, "for the master's or driver's machine"),
-        ("--volume-gigabytes", "GIGABYTES", 0.0, "of the disks of each machine, the master's included"),
-        ("--volume-price-per-gigabyte-month", "DOLLARS", 0.08, "for the disks"),
-    ):
-        group.add_argument(
-            option, metavar=metavar, type=float, default=default, help=f"{meaning}; default %(default)g"
-        )
-    group.add_argument(
-        "--training-dollars",
-        metavar="DOLLARS",
-        type=float,
-        help="what the sample runs of all types cost together; with --expected-runs the default is their "
-        "machines' price over their time, where the models know it, else nothing",
-    )
-    group.add_argument(
-        "--expected-runs",
-        metavar="N",
-        type=int,
-        help="production runs that share the cost of the training; default: 1",
+    from airflow_provider_ernest.documents import Model
+    from airflow_provider_ernest.prediction.training import train
+    from airflow_provider_ernest.store.stored_documents import DIGEST, without_digest
+
+    text = read_text(name)
+    content = parsed_json(text, name)
+    if isinstance(content, dict):
+        try:
+            # A file of a model store bears one.
+            model = Model.from_dict(without_digest(content) if DIGEST in content else content)
+        except ErnestError as error:
+            raise InvalidDocumentError(f"{described(name)}: {error.message}", remedy=error.remedy) from error
+        if not (model.observations and model.terms and model.validation.folds):
+            raise InvalidDocumentError(
+                f"{described(name)} is a model without observations, terms or validation.",
+                remedy="Fit it anew from its runs.",
+            )
+    else:
+        runs = runs_of(text, name)
+        model = train(runs, job=_job(name), instance_type=_instance_type(runs, None))
+    warn(model.warnings)
+    return model
+
+
+def fit_model(args: Namespace) -> Model:
+    """The model that the options of fitting ask for; see `add_fit_arguments`.
+
+    Raises:
+        MissingResourceError: the file of runs cannot be read.
+        InvalidDocumentError: it holds something else.
+        FitError: the runs do not determine a model.
+        InvalidParameterError: an option cannot be.
+    """
+    from airflow_provider_ernest.documents import AveragingPrior
+    from airflow_provider_ernest.prediction.training import train
+
+    prior = None
+    if args.known_driver_share is not None:
+        if args.method != AVERAGING:
+            raise InvalidParameterError(
+                "known_driver_share",
+                args.known_driver_share,
+                f"means nothing to --method {args.method}",
+                remedy=f"Leave it out, or use --method {AVERAGING}.",
+            )
+        prior = AveragingPrior(driver_share=args.known_driver_share)
+    runs = read_runs(args.runs)
+    return train(
+        runs,
+        job=args.job or _job(args.runs),
+        instance_type=_instance_type(runs, args.instance_type),
+        method=args.method,
+        terms=args.terms,
+        prior=prior,
     )
 
 
-def _add_increments(group: Any) -> None:
-    group.add_argument(
-        "--billing-increment-seconds",
-        metavar="SECONDS",
+def _job(name: str) -> str:
+    """A job's name from that of its file."""
+    stem = Path(name).stem
+    return stem if name != STANDARD and stem.isprintable() else "job"
+
+
+def _instance_type(runs: list[Observation], given: str | None) -> str:
+    return given or next((run.instance_type for run in runs), "local")
+
+
+def add_run_arguments(parser: ArgumentParser) -> None:
+    """The options that say which production run is asked about."""
+    parser.add_argument(
+        "--scale",
+        metavar="SCALE",
         type=float,
         default=1.0,
-        help="machines are billed in whole multiples of it, 3600 where by the hour; default %(default)g",
+        help="the input's size relative to the whole one that was sampled; default %(default)g",
     )
-    group.add_argument(
-        "--minimum-billed-seconds",
-        metavar="SECONDS",
-        type=float,
-        default=60.0,
-        help="the least that is billed for a machine; default %(default)g",
-    )
-
-
-def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
-    """How machines of this price are paid for by those options.
-
-    Args:
-        args: the options.
-        price_per_hour: dollars for one machine and hour.
-        models: of all types; the cost of their training is shared by the production runs.
-
-    Raises:
-        InvalidParameterError: a value cannot be.
-    """
-    from airflow_provider_ernest.documents import Billing
-    from airflow_provider_ernest.numbers import number_not_negative, positive_number
-
-    return Billing(
-        price_per_hour=price_per_hour,
-        increment_seconds=positive_number("billing_increment_seconds", args.billing_increment_seconds),
-        minimum_seconds=number_not_negative("minimum_billed_seconds", args.minimum_billed_seconds),
-        boot_seconds=args.boot_seconds,
-        master_price_per_hour=args.master_price_per_hour,
-        volume_gigabytes=args.volume_gigabytes,
-        volume_price_per_gigabyte_month=args.volume_price_per_gigabyte_month,
-        training_dollars=_training_dollars(args, models),
-        expected_runs=1 if args.expected_runs is None else args.expected_runs,
-    )
-
-
-def _training_dollars(args: Namespace, models: Sequence[Model]) -> float:
-    """The cost of all sample runs, so far as it is to be shared."""
-    from airflow_provider_ernest.documents import training_dollars
-
-    if args.training_dollars is not None or args.expected_runs is None:
-        return args.training_dollars or 0.0
-    costs = {model.instance_type: training_dollars(model) for model in models}
-    unknown = [name for name, dollars in costs.items() if dollars is None]
-    if unknown:
-        raise InvalidParameterError(
-            "training_dollars",
-            None,
-            f"is missing, and the model of {unknown[0]} does not know what its machines cost",
-            remedy="Give what the sample runs of all types cost together.",
-        )
-    return sum(dollars for dollars in costs.values() if dollars is not None)
-
-
-# ---------------------------------------------------------------------------
-# The options of a goal: what the production run must keep to, how surely, and what is best.
-
-
-def confidence(text: str) -> float:
-    """A probability by which one can rely on something.
-
-    Raises:
-        ArgumentTypeError: it is no number from 0.5 to below 1; argparse makes a usage error of it.
-    """
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0.5 <= number < 1:
-        raise ArgumentTypeError(f"{text!r} is not a probability from 0.5 to below 1, such as 0.95")
-    return number
-
-
-def add_goal_arguments(parser: ArgumentParser) -> None:
-    """The options --deadline-seconds, --budget-dollars, --objective and --confidence."""
-    group = parser.add_argument_group("goal")
-    group.add_argument(
-        "--deadline-seconds",
-        metavar="SECONDS",
-        type=float,
-        help="the run must end within so long, boot and start-up included: the cheapest way is chosen",
-    )
-    group.add_argument(
-        "--budget-dollars",
-        metavar="DOLLARS",
-        type=float,
-        help="the run must cost no more: the fastest way is chosen",
-    )
-    group.add_argument(
-        "--confidence",
-        metavar="PROBABILITY",
-        type=confidence,
-        default=CONFIDENCE,
-        help="with which the deadline or the budget is to be kept, by the model's interval: 0.95 spares more "
-        "machines than 0.8, and 0.5 goes by the median prediction alone; default %(default)g",
-    )
-    group.add_argument(
-        "--objective",
-        metavar="NAME",
-        help="what is best: cheapest, fastest, balanced (least seconds times dollars), or the path of a "
-        "function of an alternative that returns a number of which less is better, such as "
-        "my_package.my_module.my_function; with it deadline and budget may both be given, or none. Default: "
-        "cheapest within the deadline, fastest within the budget",
-    )
-
-
-def goal_of(args: Namespace) -> Goal | None:
-    """The goal that those options state, None where there is none.
-
-    Raises:
-        InvalidParameterError: they contradict each other, or a value cannot be.
-    """
-    from airflow_provider_ernest.decision.goals import Goal, load_objective
-
-    if (args.deadline_seconds, args.budget_dollars, args.objective) == (None, None, None):
-        return None
-    return Goal(
-        deadline_seconds=args.deadline_seconds,
-        budget_dollars=args.budget_dollars,
-        confidence=args.confidence,
-        objective=None if args.objective is None else load_objective(args.objective),
-    )
-
-
-# ---------------------------------------------------------------------------
-# What may be chosen, by the options of ``ernest choose``: types of machines, how many, at what price.
-
-
-UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
-
-UNTRAINED_REMEDY = ", or see --extrapolate-to"
-
-
-@dataclass(frozen=True, kw_only=True)
-class UntrainedType:
-    """A type of machine without a model of its own.
-
-    Attributes:
-        instance_type: its name.
-        relative_speed: against the type that it is likened to.
-        like: that type; None for that of the first model.
-        price_per_hour: dollars for one machine and hour.
-    """
-
-    instance_type: str
-    relative_speed: float
-    like: str | None
-    price_per_hour: float
-
-
-def untrained_type(text: str) -> UntrainedType:
-    """A type from ``TYPE=SPEED@DOLLARS`` or ``TYPE=SPEEDxTRAINED@DOLLARS``.
-
-    Raises:
-        ArgumentTypeError: the text is neither; argparse makes a usage error of it.
-    """
-    found = UNTRAINED.fullmatch(text)
-    try:
-        if found:
-            return UntrainedType(
-                instance_type=found["type"],
-                relative_speed=float(found["speed"]),
-                like=found["like"],
-                price_per_hour=float(found["dollars"]),
-            )
-    except ValueError:
-        pass
-    raise ArgumentTypeError(
-        f"{text!r} is not TYPE=SPEED@DOLLARS, such as c5.xlarge=2@0.17, or TYPE=SPEEDxTRAINED@DOLLARS, such "
-        "as c5.xlarge=2xm5.large@0.17"
-    )
-
-
-def add_offer_arguments(parser: ArgumentParser) -> None:
-    """The options --machines, --extrapolate-to, --allow-mixed and --only-in-memory."""
-    group = parser.add_argument_group("machines")
-    group.add_argument(
-        "--machines",
-        metavar="[TYPE=]NUMBERS",
-        type=machines_by_type,
-        action="append",
-        required=True,
-        help=f"to choose from: {MACHINES_HELP}; where a type of machine has others, once more for it, such "
-        "as m5.large=1-16",
-    )
-    group.add_argument(
-        "--extrapolate-to",
-        metavar="TYPE=SPEED[xTRAINED]@DOLLARS",
-        type=untrained_type,
-        action="append",
-        help="consider a type of machine without a model, too: work on data goes SPEED times as fast as on "
-        "the first model's type, or on the type after the x; it costs DOLLARS per hour. Such as "
-        "c5.xlarge=2xm5.large@0.17. It is marked, and its interval is wide",
-    )
-    group.add_argument(
-        "--allow-mixed",
-        action="store_true",
-        help="consider clusters of several of the trained types, by OptEx's formula; they are marked",
-    )
-    group.add_argument(
-        "--only-in-memory",
-        action="store_true",
-        help="leave out machines that cannot hold the data in memory, as far as the runs tell",
-    )
-
-
-def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
-    """What may be chosen, one offer for each type.
-
-    Raises:
-        InvalidParameterError: two models are of one type, a type lacks a price or machines, or an option
-            names a type that there is none of.
-    """
-    from airflow_provider_ernest.decision.offers import Offer
-
-    trained = _by_trained_type(models, args.models)
-    untrained = _by_untrained_type(args.extrapolate_to or [], trained)
-    types = [*trained, *untrained]
-    machines = by_type("machines", args.machines, types, one_for_all=True, otherwise=UNTRAINED_REMEDY)
-    known_prices = [(name, each.price_per_hour) for name, each in untrained.items()]
-    only_type = len(trained) == 1
-    prices = by_type(
-        "price_per_hour",
-        [*args.price_per_hour, *known_prices],
-        types,
-        one_for_all=only_type,
-        otherwise=UNTRAINED_REMEDY,
-    )
-    offers = []
-    for name in types:
-        extrapolation = untrained.get(name)
-        like = extrapolation.like if extrapolation and extrapolation.like else next(iter(trained))
-        model = trained[_known(like, trained)] if extrapolation else trained[name]
-        offers.append(
-            Offer(
-                model=model,
-                machines=machines[name],
-                billing=billing_of(args, price_per_hour=prices[name], models=models),
-                instance_type=name,
-                relative_speed=extrapolation.relative_speed if extrapolation else 1.0,
-            )
-        )
-    return offers
-
-
-def _by_untrained_type(
-    named: Sequence[UntrainedType], trained: Mapping[str, Model]
-) -> dict[str, UntrainedType]:
-    by_type: dict[str, UntrainedType] = {}
-    for each in named:
-        if each.instance_type in trained or each.instance_type in by_type:
-            has_model = each.instance_type in trained
-            raise InvalidParameterError(
-                "extrapolate_to",
-                each.instance_type,
-                "is of a type that has a model" if has_model else "is of a type that is named twice",
-                remedy="Name each type that was not trained once.",
-            )
-        by_type[each.instance_type] = each
-    return by_type
-
-
-def _by_trained_type(models: Sequence[Model], files: Sequence[str]) -> dict[str, Model]:
-    by_type: dict[str, Model] = {}
-    for model in models:
-        if model.instance_type in by_type:
-            same = zip(models, files, strict=True)
-            raise InvalidParameterError(
-                "MODEL",
-                [name for each, name in same if each.instance_type == model.instance_type],
-                f"are two of the type {model.instance_type}",
-                remedy="Fit each with its own --instance-type, or name it in the file of runs.",
-            )
-        by_type[model.instance_type] = model
-    return by_type
-
-
-def _known(like: str, trained: dict[str, Model]) -> str:
-    if like not in trained:
-        raise InvalidParameterError(
-            "extrapolate_to",
-            like,
-            "is likened to, and has no model",
-            remedy=f"Name one of {', '.join(trained)} after the x.",
-        )
-    return like
-
-
-# ---------------------------------------------------------------------------
-
-
-def _add_choose_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
-        "models",
-        metavar="MODEL",
-        nargs="+",
-        help=f"{MODEL_HELP}; one for each type of machine; - is standard input",
+        "--iterations",
+        metavar="N",
+        type=int,
+        help="iterations of the run, for iterative jobs; default: those that the sample runs had",
     )
-    add_goal_arguments(parser)
-    add_offer_arguments(parser)
-    add_billing_arguments(parser, required=True)
-    add_run_arguments(parser)
-    _add_output_arguments(parser)
-
-
-def _add_output_arguments(parser: ArgumentParser) -> None:
-    group = parser.add_argument_group("output")
-    group.add_argument(
-        "--most-probable",
-        action="store_true",
-        help="where the goal is out of reach, choose what keeps to it most probably, with a warning, instead "
-        "of failing",
-    )
-    group.add_argument(
-        "--pareto",
-        action="store_true",
-        help="show only the chosen one and the alternatives that no other beats in both seconds and dollars",
-    )
-    group.add_argument(
-        "--same-cost",
-        action="store_true",
-        help="compare the types of machines at the same dollars per hour as well",
-    )
-    group.add_argument(
-        "--dollars-per-hour",
-        metavar="DOLLARS",
-        type=float,
-        help="the rate of that comparison; default: some at which whole machines of all types cost about the "
-        "same",
-    )
-    group.add_argument(
-        "--format", choices=("table", "json"), default="table", help="of the output; default %(default)s"
-    )
-
-
-def _run_choose(args: Namespace) -> None:
-    if args.models.count(STANDARD) > 1:
-        raise InvalidParameterError(
-            "MODEL", args.models, "names standard input twice", remedy="Write the models to files."
-        )
-    goal = goal_of(args)
-    if goal is None:
-        raise InvalidParameterError(
-            "(deadline_seconds, budget_dollars)",
-            (None, None),
-            "is no goal",
-            remedy="Give one of them, or an --objective such as cheapest.",
-        )
-    models = [read_model(name) for name in args.models]
-    offers = offers_of(args, models)
-    decision, compared = _decide(args, offers, goal), _compare(args, offers)
-    if args.format == "json":
-        _print_document(decision, compared, only_front=args.pareto)
-    else:
-        _print_tables(decision, compared, only_front=args.pareto)
-    known = {warning for model in models for warning in model.warnings}
-    warn(warning for warning in decision.warnings if warning not in known)
-
-
-def _decide(args: Namespace, offers: Sequence[Offer], goal: Goal) -> Decision:
-    from airflow_provider_ernest.decision.choice import choose
-
-    return choose(
-        offers,
-        goal=goal,
-        scale=args.scale,
-        iterations=args.iterations,
-        allow_mixed=args.allow_mixed,
-        only_in_memory=args.only_in_memory,
-        else_most_probable=args.most_probable,
-    )
-
-
-def _compare(args: Namespace, offers: Sequence[Offer]) -> tuple[SameCost, ...] | None:
-    """The types at the same dollars per hour, where that is asked for."""
-    from airflow_provider_ernest.decision.same_cost import same_cost
-
-    if not args.same_cost and args.dollars_per_hour is None:
-        return None
-    return same_cost(
-        offers, dollars_per_hour=args.dollars_per_hour, scale=args.scale, iterations=args.iterations
-    )
-
-
-def _print_document(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:
-    if only_front:
-        kept = (each for each in decision.alternatives if each.is_pareto or decision.is_for(each))
-        decision = replace(decision, alternatives=tuple(kept))
-    document = decision.to_dict()
-    if compared is not None:
-        document["same_cost"] = [each.to_dict() for each in compared]
-    say([as_json(document).rstrip()])
-
-
-def _print_tables(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:
-    from airflow_provider_ernest.views.tables import decision_table, same_cost_table
-
-    say(decision_table(decision, only_front=only_front))
-    if compared is not None:
-        say(["", *same_cost_table(compared)])
-
-
-CHOOSE = Command(
-    name="choose",
-    summary="choose the cheapest cluster within a deadline, or the fastest within a budget",
-    description="Choose the number and the type of machines: the cheapest within a deadline or the fastest "
-    "within a budget, with the probability asked for, by all that is billed.",
-    example="""\
-  %(prog)s model.json --deadline-seconds 600 --machines 1-64 --price-per-hour 0.19
-  %(prog)s runs.csv --budget-dollars 0.5 --machines 4-64:4 --price-per-hour 0.19 --format json
-  %(prog)s m5.json c5.json --deadline-seconds 600 --confidence 0.95 --machines 1-32 --same-cost \\
-      --price-per-hour m5.large=0.096 --price-per-hour c5.large=0.085 --allow-mixed""",
-    add_arguments=_add_choose_arguments,
-    run=_run_choose,
-)
 
 
 # ---------------------------------------------------------------------------
 # ``ernest fit``: from runs to a model.
+
+
+def name_of_job(text: str) -> str:
+    """A name that a document can hold.
+
+    Raises:
+        ArgumentTypeError: the shell passed bytes that are no text, or it is empty.
+    """
+    if not text or not text.isprintable():
+        raise ArgumentTypeError(f"{text!r} is not a printable name")
+    return text
+
+
+def add_fit_arguments(parser: ArgumentParser) -> None:
+    """The options of fitting a model."""
+    group = parser.add_argument_group("fitting")
+    group.add_argument(
+        "--method",
+        choices=METHODS,
+        default=METHODS[0],
+        help="averaging over all sets of terms (the most accurate), relative (least squares of relative "
+        "errors) or classic (the original: least squares of seconds); default %(default)s",
+    )
+    add_terms_argument(group)
+    group.add_argument(
+        "--job", metavar="NAME", type=name_of_job, help="name of the job; default: the name of the file"
+    )
+    group.add_argument(
+        "--instance-type", metavar="TYPE", help="the machines' type; default: that of the runs, or local"
+    )
+    group.add_argument(
+        "--known-driver-share",
+        type=float,
+        metavar="SHARE",
+        help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
+        "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
+    )
 
 
 def _add_fit_arguments(parser: ArgumentParser) -> None:
@@ -686,71 +344,4 @@ PREDICT = Command(
   %(prog)s runs.csv --machines 8,16,32 --scale 1.5 --level 0.95 --format csv""",
     add_arguments=_add_predict_arguments,
     run=_run_predict,
-)
-
-
-# ---------------------------------------------------------------------------
-# ``ernest report``: a model as one HTML page.
-
-
-MOST_POINTS = 32
-"""As many numbers of machines are shown by default."""
-
-
-def _add_report_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
-    parser.add_argument(
-        "--machines",
-        metavar="NUMBERS",
-        type=machine_numbers,
-        help=f"{MACHINES_HELP}; default: 1 to twice the most that were observed",
-    )
-    add_run_arguments(parser)
-    add_billing_arguments(parser, required=False)
-    add_goal_arguments(parser)
-    add_output_arguments(parser, what="the HTML page", required=True)
-
-
-def _run_report(args: Namespace) -> None:
-    from airflow_provider_ernest.views.report.contents import gather
-    from airflow_provider_ernest.views.report.page import render
-
-    refuse_to_overwrite(args.output, force=args.force)
-    model = read_model(args.model)
-    billing = None
-    if args.price_per_hour is not None:
-        prices = by_type("price_per_hour", args.price_per_hour, [model.instance_type], one_for_all=True)
-        billing = billing_of(args, price_per_hour=prices[model.instance_type], models=[model])
-    contents = gather(
-        model,
-        machines=args.machines or _machines_around(model),
-        scale=args.scale,
-        iterations=args.iterations,
-        billing=billing,
-        goal=goal_of(args),
-    )
-    write_text(args.output, render(contents), force=args.force)
-    if contents.out_of_reach:
-        warn([contents.out_of_reach])
-    if args.output != STANDARD:
-        say([f"The report on {model.job} is in {args.output}"])
-
-
-def _machines_around(model: Model) -> list[int]:
-    """1 to twice the most machines that were observed, in as many steps as a reader can use."""
-    most = 2 * max(run.machines for run in model.observations)
-    step = -(-most // MOST_POINTS)
-    return sorted({1, *range(step, most + 1, step)})
-
-
-REPORT = Command(
-    name="report",
-    summary="write what a model says as one HTML page",
-    description="Write one self-contained HTML page: the predicted time and where it goes, the cost, how far "
-    "the model can be trusted, and the runs that it comes from.",
-    example="""\
-  %(prog)s model.json --output report.html
-  %(prog)s model.json --machines 1-64 --price-per-hour 0.19 --deadline-seconds 600 --output report.html""",
-    add_arguments=_add_report_arguments,
-    run=_run_report,
 )

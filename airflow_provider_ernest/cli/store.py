@@ -19,15 +19,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from airflow_provider_ernest.cli.command import (
+    PLURALS,
     STANDARD,
+    UNKNOWN,
     Command,
+    Progress,
+    age,
+    aligned,
     as_json,
+    counted,
     described,
+    number,
     refuse_to_overwrite,
     say,
     warn,
 )
-from airflow_provider_ernest.cli.lines import PLURALS, UNKNOWN, Progress, age, aligned, counted, number
 from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,

@@ -8,7 +8,7 @@ from functools import singledispatch
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
-from airflow_provider_ernest.cli.lines import UNKNOWN, aligned, number, when
+from airflow_provider_ernest.cli.command import UNKNOWN, aligned, number, when
 from airflow_provider_ernest.documents import (
     BottleneckReport,
     Decision,

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.cli import analyze
-from airflow_provider_ernest.cli.commands import COMMANDS
+from airflow_provider_ernest.cli.main import COMMANDS
 from airflow_provider_ernest.command_line import main
-from tests.unit.log_cli.conftest import LOG
+from tests.unit.cli.conftest import LOG
 
 PAGE = Path(__file__).parents[3] / "docs" / "command_line.md"
 

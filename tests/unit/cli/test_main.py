@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest import __version__
-from airflow_provider_ernest.cli.commands import COMMANDS
-from airflow_provider_ernest.cli.main import build_parser, main
+from airflow_provider_ernest.cli.main import COMMANDS, build_parser, main
 
 HEAVY = ("numpy", "scipy", "cvxpy", "msgspec", "airflow.")
 

@@ -2,7 +2,8 @@ from argparse import ArgumentTypeError
 
 import pytest
 
-from airflow_provider_ernest.cli.command import machine_numbers, name_of_job
+from airflow_provider_ernest.cli.command import machine_numbers
+from airflow_provider_ernest.cli.models import name_of_job
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest import command_line
-from airflow_provider_ernest.cli.commands import COMMANDS
+from airflow_provider_ernest.cli.main import COMMANDS
 from tests.ec2_testbed import EC2Api
 from tests.unit.ec2_machines import IDENTITY, launch
 

@@ -10,7 +10,7 @@ from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.prediction.optex import JobProfile, predicted_phases
 from airflow_provider_ernest.run_profile import RunProfile
-from tests.unit.log_cli.conftest import LOG, Analyze
+from tests.unit.cli.conftest import LOG, Analyze
 
 
 def test_it_says_what_binds_the_run_first(analyze: Analyze):

@@ -7,8 +7,8 @@ from airflow_provider_ernest.cli import analyze as tidy_tables
 from airflow_provider_ernest.cli.analyze import FILES, refuse_tables, write_tables
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from tests.unit.cli.conftest import LOG, Analyze
 from tests.unit.eventlog.logs import event_log, executor, stage, task
-from tests.unit.log_cli.conftest import LOG, Analyze
 
 
 def test_all_tables_of_a_real_run(analyze: Analyze, tmp_path: Path):
