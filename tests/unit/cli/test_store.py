@@ -116,7 +116,7 @@ def test_a_line_for_each_document(root, capsys, kind, ids):
 def test_documents_say_in_words_what_they_are(root, capsys):
     told = run(capsys, "list", "--store", root, "--kind", "production")
     assert "8 machines, predicted 50.0 s, took 55.0 s, outside the 80 % interval" in told
-    assert "learned from 1 production runs" in run(capsys, "list", "--store", root, "--kind", "model")
+    assert "learned from 1 production run" in run(capsys, "list", "--store", root, "--kind", "model")
 
 
 def test_an_empty_store_and_one_where_nothing_matches(tmp_path, root, capsys):
