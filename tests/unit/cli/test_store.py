@@ -152,7 +152,7 @@ def test_a_jobs_life(root, capsys):
     assert "Spark: 4.2.0" in told
     assert "settings (digests only): spark.sql.shuffle.partitions" in told
     (learned,) = (line for line in told.splitlines() if line.strip().startswith(a_model(1).model_id))
-    assert learned.split()[3:] == ["relative", "1", "3.0", "%", a_model(0).model_id, "1", "runs", "no"]
+    assert learned.split()[3:] == ["relative", "1", "3.0", "%", a_model(0).model_id, "1", "run", "no"]
     (decided,) = (line for line in told.splitlines() if line.strip().startswith(a_decision(0).decision_id))
     outcome = ["8", "50.0", "s", "55.0", "s", "-9.1", "%", a_production_run(0).production_id]
     assert decided.split()[1:] == [a_model(0).model_id, *outcome]
