@@ -15,7 +15,6 @@ from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.analyze_text import titled_table
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
@@ -389,6 +388,7 @@ def job_profile_lines(profile: JobProfile, *, machines: Sequence[int], iteration
         machines: numbers of machines.
         iterations: of an iterative job.
     """
+    from airflow_provider_ernest.cli.analyze_text import titled_table
     from airflow_provider_ernest.prediction.optex import predicted_phases
 
     predicted = [

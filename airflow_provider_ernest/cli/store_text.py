@@ -23,7 +23,7 @@ from airflow_provider_ernest.views.tables import decision_table, model_table, ob
 from airflow_provider_ernest.words import counted, machines
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.cli.store import Group
+    from airflow_provider_ernest.cli.store_groups import Group
     from airflow_provider_ernest.documents import Origin, RunConditions
     from airflow_provider_ernest.learning.drift import Evidence
     from airflow_provider_ernest.learning.freshness import State

@@ -47,7 +47,8 @@ AREAS = {
     "decision": Area(
         code=_modules(f"{_PACKAGE}/decision", "choice", "composition", "mixed", "offers", "same_cost"),
         tests=_tests(f"{_TESTS}/model", "choice", "billing", "goals", "mixed", "pareto", "same_cost")
-        + _tests(f"{_TESTS}/model", "decision_table", "training_cost")
+        + _tests(f"{_TESTS}/model", "training_cost")
+        + _tests(f"{_TESTS}/views", "decision_table")
         + _tests(f"{_TESTS}/model/optex", "composition", "composition_search"),
     ),
     "clusters/ec2": Area(code=(f"{_PACKAGE}/clusters/ec2",), tests=(f"{_TESTS}/clusters/ec2",)),

@@ -1,7 +1,6 @@
 """What triggers remember of the applications that they watch lies in the store's root, and is no document."""
 
 import io
-import shutil
 
 import pytest
 
@@ -33,8 +32,7 @@ def store(tmp_path) -> ModelStore:
 
 
 def test_it_is_neither_listed_nor_exported(store, capsys, caplog):
-    shutil.rmtree(store.root / ".catalogue")
-    assert len(ModelStore(store.root).catalogue.entries()) == 2
+    assert len(store.catalogue.entries()) == 2
     header = export_documents(store.all_documents(), io.BytesIO(), is_compressed=False)
     assert sum(header.documents.values()) == 2
     assert main(["store", "list", "--store", str(store.root)]) == 0
