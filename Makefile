@@ -4,8 +4,6 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # A whole file of tests at a time goes to one of so many processes (see tests/conftest.py).
 WORKERS ?= 2
-# Those with clusters and an Airflow wait for them as long as they work.
-INTEGRATION_WORKERS ?= 3
 INTEGRATION_TESTS := tests/browser tests/integration
 # The processes of Airflow and of the tests keep what they have compiled: each new one would compile it again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -67,7 +65,7 @@ unit: install ## tests that start neither Spark nor Airflow
 	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile tests/unit tests/golden
 
 integration: install java network-tools browser ## tests with a real Spark cluster, a real Airflow, a real browser
-	$(BIN)/python -m pytest --numprocesses=$(INTEGRATION_WORKERS) --dist=loadfile --no-loadscope-reorder \
+	$(BIN)/python -m pytest --numprocesses=$(WORKERS) --dist=loadfile --no-loadscope-reorder \
 		--durations=10 -m "not alone" $(INTEGRATION_TESTS)
 	$(BIN)/python -m pytest --durations=10 -m alone $(INTEGRATION_TESTS)
 

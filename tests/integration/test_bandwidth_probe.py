@@ -23,7 +23,8 @@ from airflow_provider_ernest.spark.master import read_state
 from airflow_provider_ernest.spark.probe import APPLICATION, probe_bandwidth
 from tests.integration.conftest import processes_mentioning, secret_of, wait_until
 
-pytestmark = pytest.mark.spark
+# They look for the processes of any probe on this machine.
+pytestmark = [pytest.mark.alone, pytest.mark.spark]
 
 
 @pytest.fixture(autouse=True)
@@ -109,7 +110,6 @@ def test_measures_all_machines_under_the_names_the_master_has_for_them(cluster):
     require_nothing_left(cluster)
 
 
-@pytest.mark.alone
 def test_a_machine_with_little_cpu_ranks_last_in_memory(cluster):
     try:
         controller = find_cpu_controller()
