@@ -44,6 +44,9 @@ class Booter:
         """Boot what was launched, end what was terminated or stopped."""
         with self._state.lock:
             found = [(one.id, one.state) for one in self._state.instances()]
+        with self._lock:  # also those that end before they boot: they were launched
+            for instance_id, _ in found:
+                self._numbers.setdefault(instance_id, len(self._numbers) + 1)
         for instance_id, state in found:
             host = self._hosts.get(instance_id)
             if state == "pending" and host is None:
@@ -72,7 +75,6 @@ class Booter:
         if ipaddress.ip_address(instance.private_ip) not in network:
             raise ValueError(f"its address {instance.private_ip} is not in {network}: use the bed's subnets")
         with self._lock:
-            self._numbers.setdefault(instance_id, len(self._numbers) + 1)
             performance = self._performance(instance_id, instance.private_ip)
             if performance.boot_fails:
                 self._state.set_state(instance_id, "terminated", SERVER_ERROR)
