@@ -1,0 +1,433 @@
+"""Example documents: one of each kind, as small as it may be, with any field given by its name.
+
+A document's number names it and orders it within its kind; `days` dates it so many days before `NOW`. What
+one document says of another (the model of a decision, the decision of a production run) is that of number 0.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from airflow_provider_ernest.documents import (
+    CODE,
+    SAMPLE,
+    Alternative,
+    BottleneckReport,
+    Configuration,
+    Decision,
+    DecisionRecord,
+    Design,
+    Experiment,
+    FittedTerm,
+    Model,
+    ModelMark,
+    Observation,
+    ObservationRecord,
+    Origin,
+    ProductionRun,
+    ProfileRecord,
+    ReplayOpinion,
+    RunConditions,
+    RunMetrics,
+    TrainedMachine,
+    TrainingCluster,
+    TwoOpinions,
+    Validation,
+)
+from airflow_provider_ernest.run_profile import (
+    BLOCKING,
+    CPU,
+    DISK,
+    GARBAGE_COLLECTION,
+    NETWORK,
+    SLOW_HOST,
+    Advice,
+    Capacity,
+    PhaseSeconds,
+    ReplayedSize,
+    ResourceLimit,
+    RunProfile,
+    StageProfile,
+    Straggler,
+    StragglerCause,
+    WhatIf,
+)
+
+JOB = "pca"
+INSTANCE_TYPE = "m5.large"
+OF_THE_JOB = {"job": JOB, "instance_type": INSTANCE_TYPE}
+ARTIFACT_SHA256 = "ab" * 32
+WHEN = "2026-01-01T00:00:00+00:00"
+NOW = datetime(2026, 6, 1, tzinfo=UTC)
+ORIGIN = Origin(
+    dag_id="nightly", run_id="manual__2026-01-01", task_id="ernest.fit", map_index=2, try_number=3
+)
+
+
+def ago(days: float, *, since: datetime = NOW) -> str:
+    """That many days before, as documents say it."""
+    return (since - timedelta(days=days)).isoformat()
+
+
+def _when(days: float | None) -> str:
+    return WHEN if days is None else ago(days)
+
+
+# The runs of a training.
+
+
+def experiment(index: int = 0, **fields: Any) -> Experiment:
+    """A run on 2 machines with a tenth of the input."""
+    return Experiment(**{"index": index, "machines": 2, "scale": 0.1, "partitions": 10, **fields})
+
+
+def design(*experiments: Experiment, **fields: Any) -> Design:
+    """A plan of these experiments; of two without any."""
+    chosen = experiments or (experiment(cost=0.1), experiment(1, machines=4, scale=0.05, cost=0.05))
+    return Design(
+        **{
+            "experiments": chosen,
+            "terms": ("1", "scale/machines"),
+            "criterion": "D",
+            "efficiency": 0.9,
+            "cost": sum(each.cost for each in chosen),
+            "budget": 1.0,
+            "cost_unit": "machine seconds",
+            "candidates": 20,
+            **fields,
+        }
+    )
+
+
+def metrics(**fields: Any) -> RunMetrics:
+    """Of a run of 5 s on 2 machines of 2 cores, with nothing cached and nothing spilled."""
+    return RunMetrics(
+        **{
+            "tasks": 64,
+            "slots": 4,
+            "executor_run_seconds": 16.0,
+            "garbage_collection_seconds": 0.4,
+            "input_bytes": 10**9,
+            "shuffle_read_bytes": 10**8,
+            "spilled_bytes": 0,
+            **fields,
+        }
+    )
+
+
+def observation(index: int = 0, **fields: Any) -> Observation:
+    """A run of 5 s on 2 machines with a tenth of the input."""
+    return Observation(**{"index": index, "machines": 2, "scale": 0.1, "seconds": 5.0, **fields})
+
+
+def law(machines: float, scale: float) -> float:
+    """Seconds of a job of Ernest's form: 10 s, 400 s of work that spreads, 2 log(machines), 0.1 a machine."""
+    return 10.0 + 400.0 * scale / machines + 2.0 * math.log(machines) + 0.1 * machines
+
+
+GRID = tuple((machines, scale) for machines in (1, 2, 4, 8) for scale in (0.05, 0.1))
+
+
+def observations(
+    seconds: Callable[[float, float], float] = law,
+    configurations: Iterable[tuple[int, float]] = GRID,
+    **fields: Any,
+) -> list[Observation]:
+    """A run of each (machines, scale), by a job of known seconds."""
+    return [
+        observation(index, machines=machines, scale=scale, seconds=seconds(machines, scale), **fields)
+        for index, (machines, scale) in enumerate(configurations)
+    ]
+
+
+def training_cluster(machines: int = 2, **fields: Any) -> TrainingCluster:
+    """Machines of 2 cores for 0.1 $ an hour."""
+    return TrainingCluster(
+        **{
+            "kind": "ec2",
+            "name": "ernest-1",
+            "instance_type": INSTANCE_TYPE,
+            "cores_per_machine": 2,
+            "price_per_hour": 0.1,
+            "machines": tuple(TrainedMachine(host=f"10.0.0.{number}") for number in range(machines)),
+            **fields,
+        }
+    )
+
+
+# What a store keeps.
+
+
+def observation_record(number: int = 0, *, days: float | None = None, **fields: Any) -> ObservationRecord:
+    """A sample run as it was observed."""
+    return ObservationRecord(
+        **{
+            **OF_THE_JOB,
+            "observation_id": f"20251231T{number:06d}.000000Z-0b",
+            "recorded_at": _when(days),
+            "observation": observation(number),
+            "conditions": RunConditions(spark="4.0.1"),
+            **fields,
+        }
+    )
+
+
+def model(number: int = 0, *, days: float | None = None, **fields: Any) -> Model:
+    """A model of two terms, without fitting anything."""
+    return Model(
+        **{
+            **OF_THE_JOB,
+            "model_id": f"20260101T{number:06d}.000000Z-ab",
+            "created_at": _when(days),
+            "terms": (
+                FittedTerm(name="1", meaning="fixed work", coefficient=2.0),
+                FittedTerm(name="machines", meaning="all talk to all", coefficient=0.1, probability=0.2),
+            ),
+            "validation": Validation(
+                folds=(), residual_sum_of_squares=1.0, median_error_percent=3.0, max_error_percent=9.0
+            ),
+            "observations": (observation(),),
+            "artifact": "s3://jars/pca.jar",
+            "artifact_sha256": ARTIFACT_SHA256,
+            "warnings": ("look out",),
+            "origin": ORIGIN,
+            **fields,
+        }
+    )
+
+
+def alternative(machines: int = 8, **fields: Any) -> Alternative:
+    """A configuration that was considered: 50 s for 0.02 $, within the deadline."""
+    considered = {"instance_type": INSTANCE_TYPE, "seconds": 50.0, "cost": 0.02, "feasible": True}
+    return Alternative(**{"machines": machines, **considered, **fields})
+
+
+def decision(machines: int = 8, **fields: Any) -> Decision:
+    """Machines for a deadline of 60 s."""
+    return Decision(
+        **{
+            "config": Configuration(machines=machines, instance_type=INSTANCE_TYPE),
+            "goal": "cheapest within 60 s",
+            "predicted_seconds": 50.0,
+            "warnings": ("far from the samples",),
+            **fields,
+        }
+    )
+
+
+def decision_record(number: int = 0, *, days: float | None = None, **fields: Any) -> DecisionRecord:
+    """That decision by the model."""
+    return DecisionRecord(
+        **{
+            **OF_THE_JOB,
+            "decision_id": f"20260102T{number:06d}.000000Z-cd",
+            "decided_at": _when(days),
+            "decision": decision(),
+            "scale": 1.0,
+            "min_machines": 1,
+            "max_machines": 16,
+            "model_id": model().model_id,
+            "deadline_seconds": 60.0,
+            "artifact_sha256": ARTIFACT_SHA256,
+            "origin": ORIGIN,
+            **fields,
+        }
+    )
+
+
+def production_run(number: int = 0, *, days: float | None = None, **fields: Any) -> ProductionRun:
+    """A production run by the decision, which took 55 s of 50 predicted."""
+    return ProductionRun(
+        **{
+            **OF_THE_JOB,
+            "production_id": f"20260103T{number:06d}.000000Z-ef",
+            "recorded_at": _when(days),
+            "machines": 8,
+            "scale": 1.0,
+            "seconds": 55.0,
+            "predicted_seconds": 50.0,
+            "likely_seconds": (47.0, 53.0),
+            "nearly_certain_seconds": (44.0, 56.0),
+            "model_id": model().model_id,
+            "decision_id": decision_record().decision_id,
+            "artifact_sha256": ARTIFACT_SHA256,
+            "origin": ORIGIN,
+            **fields,
+        }
+    )
+
+
+def mark(number: int = 0, *, days: float | None = None, **fields: Any) -> ModelMark:
+    """A mark beside the model."""
+    return ModelMark(
+        **{
+            **OF_THE_JOB,
+            "mark_id": f"20260104T{number:06d}.000000Z-12",
+            "marked_at": _when(days),
+            "model_id": model().model_id,
+            "cause": CODE,
+            "reason": "The application changed. Train again.",
+            **fields,
+        }
+    )
+
+
+# What a run's event log tells.
+
+LIMITS = (
+    ResourceLimit(
+        resource=GARBAGE_COLLECTION,
+        blocked_seconds=4.0,
+        share_percent=10.0,
+        seconds_without=36.0,
+        improvement_percent=10.0,
+    ),
+    ResourceLimit(
+        resource=NETWORK,
+        blocked_seconds=0.8,
+        share_percent=2.0,
+        seconds_without=39.2,
+        improvement_percent=2.0,
+    ),
+)
+CAUSES = (StragglerCause(cause=SLOW_HOST, tasks=3, excess_seconds=12.0, seconds_without=35.0),)
+ADVICE = (
+    Advice(
+        subject="instance family",
+        text="Take machines of the compute-optimised family.",
+        figure="CPU 38 of 40 s",
+    ),
+)
+
+
+def stage_profile(number: int = 0, **fields: Any) -> StageProfile:
+    """A stage of 20 s, as full as they come."""
+    return StageProfile(
+        **{
+            "stage_id": number,
+            "name": f"reduceByKey at job.py:{number}",
+            "tasks": 64,
+            "began_seconds": 20.123456 * number,
+            "ended_seconds": 20.123456 * (number + 1),
+            "task_seconds": 160.246801,
+            "parents": (number - 1,) if number else (),
+            "job_id": number // 2,
+            "quantiles_seconds": tuple(1.1234567 + 0.21 * step for step in range(21)),
+            "warmup_seconds": 0.734512,
+            "reads_input": number == 0,
+            "input_bytes": 8_589_934_592,
+            "shuffle_remote_bytes": 4_294_967_296,
+            "shuffle_local_bytes": 1_073_741_824,
+            "shuffle_written_bytes": 5_368_709_120,
+            "blocked_seconds": dict.fromkeys(BLOCKING, 1.234567),
+            "seconds_without": dict.fromkeys(BLOCKING, 19.123456),
+            "ideal_seconds": dict.fromkeys((CPU, NETWORK, DISK), 17.654321),
+            "bottleneck": CPU,
+            "stragglers": 3,
+            **fields,
+        }
+    )
+
+
+def run_profile(stage_count: int = 2, **fields: Any) -> RunProfile:
+    """Of a run of 40 s on two machines."""
+    return RunProfile(
+        **{
+            "application_id": "app-20260101030405-0001",
+            "machines": 2,
+            "slots": 8,
+            "seconds": 40.0,
+            "replayed_seconds": 39.0,
+            "phases": PhaseSeconds(
+                initialisation_seconds=3.0,
+                preparation_seconds=2.0,
+                variable_sharing_seconds=0.5,
+                computation_seconds=35.0,
+                communication_seconds=2.5,
+            ),
+            "event_log": "file:///logs/app-20260101030405-0001",
+            "spark": "4.0.1",
+            "scale": 0.1,
+            "startup_seconds": 3.0,
+            "driver_seconds": 2.0,
+            "tasks": 64 * stage_count,
+            "bottleneck": CPU,
+            "headline": "CPU-bound: at most 2 % from a faster network.",
+            "limits": LIMITS,
+            "stages": tuple(map(stage_profile, range(stage_count))),
+            "stragglers": (
+                Straggler(
+                    stage_id=1,
+                    task_id=77,
+                    host="worker-b",
+                    seconds=9.0,
+                    median_seconds=3.0,
+                    cause=SLOW_HOST,
+                    evidence="worker-b took 2.9 times as long as the others",
+                ),
+            ),
+            "straggler_causes": CAUSES,
+            "capacity": Capacity(
+                cores=4, network_gigabytes_per_second=1.25, disk_gigabytes_per_second=0.5, source="measured"
+            ),
+            "ideal_seconds": {CPU: 35.0, NETWORK: 5.0, DISK: 9.0},
+            "what_ifs": (WhatIf(change="twice the disks", seconds=39.5, change_percent=-1.25),),
+            "sizes": (ReplayedSize(machines=4, seconds=21.0), ReplayedSize(machines=8, seconds=12.0)),
+            "advice": ADVICE,
+            "warnings": ("2 tasks told no metrics.",),
+            **fields,
+        }
+    )
+
+
+def profile_record(number: int = 0, *, days: float | None = None, **fields: Any) -> ProfileRecord:
+    """The profile of a sample run, as it is kept."""
+    return ProfileRecord(
+        **{
+            **OF_THE_JOB,
+            "profile_id": f"20251231T{number:06d}.000000Z-0c",
+            "recorded_at": _when(days),
+            "purpose": SAMPLE,
+            "profile": run_profile(),
+            "artifact_sha256": "cd34",
+            "origin": ORIGIN,
+            **fields,
+        }
+    )
+
+
+def bottleneck_report(number: int = 0, *, days: float | None = None, **fields: Any) -> BottleneckReport:
+    """What binds the job of the model, by the profile of number 0."""
+    profile = run_profile()
+    taken_over = ("application_id", "scale", "machines", "category", "bottleneck", "headline")
+    listed = ("limits", "straggler_causes", "advice")
+    return BottleneckReport(
+        **{
+            **OF_THE_JOB,
+            **{name: getattr(profile, name) for name in taken_over + listed},
+            "report_id": f"20260101T{number:06d}.500000Z-0d",
+            "reported_at": _when(days),
+            "profile_ids": (profile_record().profile_id,),
+            "replay": ReplayOpinion(
+                scale=1.0,
+                sizes=(
+                    TwoOpinions(
+                        machines=4,
+                        replayed_seconds=210.0,
+                        model_seconds=205.0,
+                        likely_seconds=(190.0, 220.0),
+                        nearly_certain_seconds=(180.0, 230.0),
+                    ),
+                ),
+                from_application_id=profile.application_id,
+                from_scale=0.1,
+                error_percent=4.0,
+            ),
+            "model_id": model().model_id,
+            "origin": ORIGIN,
+            **fields,
+        }
+    )
