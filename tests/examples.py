@@ -6,8 +6,7 @@ one document says of another (the model of a decision, the decision of a product
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -123,23 +122,14 @@ def observation(index: int = 0, **fields: Any) -> Observation:
     return Observation(**{"index": index, "machines": 2, "scale": 0.1, "seconds": 5.0, **fields})
 
 
-def law(machines: float, scale: float) -> float:
-    """Seconds of a job of Ernest's form: 10 s, 400 s of work that spreads, 2 log(machines), 0.1 a machine."""
-    return 10.0 + 400.0 * scale / machines + 2.0 * math.log(machines) + 0.1 * machines
-
-
-GRID = tuple((machines, scale) for machines in (1, 2, 4, 8) for scale in (0.05, 0.1))
-
-
-def observations(
-    seconds: Callable[[float, float], float] = law,
-    configurations: Iterable[tuple[int, float]] = GRID,
-    **fields: Any,
+def observe(
+    *, machines: Sequence[int], scale: Sequence[float] | float, seconds: Sequence[float], **fields: Any
 ) -> list[Observation]:
-    """A run of each (machines, scale), by a job of known seconds."""
+    """Observations of runs; further fields are the same for all."""
+    scales = [scale] * len(machines) if isinstance(scale, int | float) else scale
     return [
-        observation(index, machines=machines, scale=scale, seconds=seconds(machines, scale), **fields)
-        for index, (machines, scale) in enumerate(configurations)
+        observation(index, machines=int(m), scale=float(s), seconds=float(t), **fields)
+        for index, (m, s, t) in enumerate(zip(machines, scales, seconds, strict=True))
     ]
 
 

@@ -15,8 +15,9 @@ from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store.stored_documents import sealed, with_digest
+from benchmarks.table1 import seconds_of
+from tests.examples import observe
 
-from .paper import observe, seconds_of
 from .sample_records import a_decision, a_production_run
 
 MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]

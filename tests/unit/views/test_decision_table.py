@@ -11,7 +11,8 @@ from airflow_provider_ernest.decision.same_cost import SameCost, TypeAtRate
 from airflow_provider_ernest.documents import Alternative, BilledCost, Billing, Configuration, Decision
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.tables import decision_table, same_cost_table
-from tests.unit.model.paper import observe, seconds_of
+from benchmarks.table1 import seconds_of
+from tests.examples import observe
 
 WIDTH = 110
 MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]

@@ -7,7 +7,8 @@ import pytest
 from airflow_provider_ernest.documents import Design, Experiment
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.tables import design_table, model_table
-from tests.unit.model.paper import observe, seconds_of
+from benchmarks.table1 import seconds_of
+from tests.examples import observe
 
 WIDTH = 110
 MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]

@@ -6,8 +6,7 @@ import pytest
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import extend_terms
-
-from .paper import observe
+from tests.examples import observe
 
 MACHINES = [1, 1, 2, 2, 3, 4, 4, 6, 8, 8]
 SCALE = [0.02, 0.1, 0.05, 0.2, 0.1, 0.05, 0.3, 0.2, 0.1, 0.3]

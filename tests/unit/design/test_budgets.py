@@ -18,8 +18,7 @@ from airflow_provider_ernest.design.costs import (
     spent_on,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
-
-from ..paper import observe
+from tests.examples import observe
 
 RUNS = Candidates(
     machines=np.array([1, 4, 16]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([16, 16, 16])

@@ -16,8 +16,7 @@ from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.terms import Term, basis, register
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import METHODS
-
-from .paper import observe
+from tests.examples import observe
 
 HOUR = 3600.0
 

@@ -11,8 +11,8 @@ from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import basis
-
-from ..paper import TABLE_1, observe, seconds_of
+from benchmarks.table1 import TABLE_1, seconds_of
+from tests.examples import observe
 
 CANDIDATES = enumerate_candidates(
     max_machines=16, min_scale=0.01, max_scale=0.1, partitions=1000, scale_steps=10

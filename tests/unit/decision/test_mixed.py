@@ -14,8 +14,7 @@ from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_bil
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Configuration, RunMetrics
 from airflow_provider_ernest.prediction.training import train
-
-from .paper import observe
+from tests.examples import observe
 
 FIXED, SHARING = 20.0, 0.4
 WORK = {"m5.large": 4000.0, "c5.large": 2000.0, "r5.large": 1600.0}

@@ -13,8 +13,8 @@ from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import leave_one_out, undetermined_folds
 from airflow_provider_ernest.settings import METHODS
-
-from .paper import observe, seconds_of
+from benchmarks.table1 import seconds_of
+from tests.examples import observe
 
 MACHINES = [1, 2, 4, 8, 16, 1, 4, 16]
 SCALE = [0.1, 0.1, 0.1, 0.1, 0.1, 0.02, 0.02, 0.05]

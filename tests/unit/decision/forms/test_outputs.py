@@ -4,7 +4,7 @@ import pytest
 
 from airflow_provider_ernest.decision.forms.all_forms import outputs
 from airflow_provider_ernest.decision.forms.machines import MachineShape
-from tests.unit.downstream.decisions import SHAPES, decision, mix
+from tests.unit.decision.forms.decisions import SHAPES, decision, mix
 
 ALL = {
     "yarn_conf",

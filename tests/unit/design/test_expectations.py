@@ -6,8 +6,7 @@ import pytest
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import Dollars, expectation, relative_time, resolve_cost
 from airflow_provider_ernest.exceptions import InvalidParameterError
-
-from ..paper import observe
+from tests.examples import observe
 
 CANDIDATES = enumerate_candidates(max_machines=8, min_scale=0.01, max_scale=0.1, partitions=1000)
 MACHINES, SCALE = np.array([1.0, 2.0, 10.0]), np.array([0.1, 1.0, 1.0])

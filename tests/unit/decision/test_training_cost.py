@@ -6,8 +6,7 @@ import pytest
 
 from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster, training_dollars
 from airflow_provider_ernest.prediction.training import train
-
-from .paper import observe
+from tests.examples import observe
 
 
 @pytest.fixture

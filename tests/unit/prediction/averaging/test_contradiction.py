@@ -11,8 +11,8 @@ from airflow_provider_ernest.prediction.predict import predict_interval, predict
 from airflow_provider_ernest.prediction.regression import nearest
 from airflow_provider_ernest.prediction.terms import DICTIONARY
 from airflow_provider_ernest.prediction.training import train
+from tests.examples import observe
 
-from ..paper import observe
 from .jobs import fitted
 
 RUNS = {

@@ -7,8 +7,8 @@ from airflow_provider_ernest.design.problem import Limits, missing_directions
 from airflow_provider_ernest.design.solving import optimal_weights, round_design, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.settings import CRITERIA
+from tests.examples import observe
 
-from ..paper import observe
 from .problems import all_designs, limits_of, small_problem
 
 

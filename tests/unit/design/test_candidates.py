@@ -5,8 +5,7 @@ import pytest
 
 from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates, times_made
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
-
-from ..paper import observe
+from tests.examples import observe
 
 BOUNDS = {"max_machines": 16, "min_scale": 0.01, "max_scale": 0.1, "partitions": 1000}
 

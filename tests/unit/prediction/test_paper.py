@@ -12,8 +12,8 @@ from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import train
-
-from .paper import TABLE_1, observe, seconds_of
+from benchmarks.table1 import TABLE_1, seconds_of
+from tests.examples import observe
 
 TARGETS = [45, 64]
 

@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_ernest.decision.forms.aws import emr_serverless
 from airflow_provider_ernest.decision.forms.machines import MachineShape
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.unit.downstream.decisions import SHAPES, decision, mix
+from tests.unit.decision.forms.decisions import SHAPES, decision, mix
 
 # vCPUs, heap wanted, gigabytes of the worker: "Understanding application behavior in EMR Serverless".
 WORKERS = [

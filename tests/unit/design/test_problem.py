@@ -8,8 +8,7 @@ from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.problem import design_problem
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.prediction.terms import basis
-
-from ..paper import observe
+from tests.examples import observe
 
 CANDIDATES = enumerate_candidates(
     max_machines=6, min_scale=0.02, max_scale=0.1, partitions=100, scale_steps=5

@@ -16,8 +16,8 @@ from airflow_provider_ernest.prediction.predict import (
 )
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import METHODS
-
-from .paper import observe, seconds_of
+from benchmarks.table1 import seconds_of
+from tests.examples import observe
 
 MACHINES = [2, 4, 8, 16, 2, 16]
 SCALE = [0.1, 0.1, 0.1, 0.1, 0.02, 0.05]

@@ -4,7 +4,7 @@ from airflow_provider_ernest.clusters.emr.cluster import executor_rooms
 from airflow_provider_ernest.decision.forms.aws import instance_groups, step_arguments
 from airflow_provider_ernest.decision.forms.machines import MachineShape, megabytes
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from tests.unit.downstream.decisions import SHAPES, WHOLE, decision, mix
+from tests.unit.decision.forms.decisions import SHAPES, WHOLE, decision, mix
 
 
 class SupportedTypes:

@@ -10,8 +10,7 @@ from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.prediction import predict
 from airflow_provider_ernest.prediction.predict import fitted
 from airflow_provider_ernest.prediction.predictors import new_predictor
-
-from .sample_records import a_model
+from tests.examples import model as a_model
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,7 @@ from airflow_provider_ernest.prediction.regression import undetermined_terms
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, TERMS, basis
 from airflow_provider_ernest.settings import CRITERIA
 from benchmarks.design.solve_time import candidates_of, objective_of
-
-from ..paper import observe
+from tests.examples import observe
 
 PAPER_LIKE = {"max_machines": 16, "min_scale": 0.01, "max_scale": 0.1, "partitions": 1000}
 

@@ -8,8 +8,8 @@ import pytest
 from airflow_provider_ernest.exceptions import InadequateModelError, InvalidParameterError
 from airflow_provider_ernest.prediction.training import check_adequacy, train
 from airflow_provider_ernest.settings import METHODS
-
-from .paper import observe, seconds_of
+from benchmarks.table1 import seconds_of
+from tests.examples import observe
 
 MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
 SCALE = np.array([0.1, 0.1, 0.1, 0.1, 0.02, 0.05, 0.05])

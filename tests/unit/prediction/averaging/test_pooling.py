@@ -9,8 +9,8 @@ from airflow_provider_ernest.documents import AveragingPrior, RunMetrics
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.terms import DICTIONARY
+from tests.examples import observe
 
-from ..paper import observe
 from .jobs import MACHINES, PLAIN, SCALE, runs_of, seconds_of
 
 
