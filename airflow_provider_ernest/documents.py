@@ -3,7 +3,7 @@
 Each is a frozen dataclass whose fields are keyword-only: (scale, machines) pairs can be swapped
 without anyone noticing, names cannot. ``to_dict`` gives what XCom and the store hold,
 ``from_dict`` reads it back and refuses what does not fit. All times are in seconds, all prices in
-US dollars unless the name says otherwise.
+US dollars unless the name says otherwise; None stands for what is not known.
 """
 
 from __future__ import annotations
@@ -13,17 +13,15 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar, Self
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
 from airflow_provider_ernest.json_document import Document, not_negative, positive
-from airflow_provider_ernest.numbers import (
-    number_not_negative,
-    positive_number,
-    whole_number,
-)
+from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
 from airflow_provider_ernest.run_profile import Advice, ResourceLimit, RunProfile, StragglerCause
 
-# What speaks Spark knows the documents that can be had here, and nothing else of the model.
+Interval = tuple[float, float]
+"""Seconds: the lower and the upper end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +40,65 @@ class Origin(Document):
     try_number: int = 1
 
 
+Key = tuple[str, str]
+"""The kind and the id of a record."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Record(Document):
+    """What a model store keeps, for good: nothing that was written is changed again.
+
+    Its JSON also says its ``kind``, by which a record of another kind is refused.
+
+    Attributes:
+        id: unique among those of its kind, job and instance type; sorts by time, see `new_id`.
+        at: when it was made, ISO 8601 with UTC offset.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        origin: the task instance that made it; None outside Airflow.
+    """
+
+    kind: ClassVar[str]
+    words: ClassVar[str]
+    """The kind for people."""
+
+    id: str
+    at: str
+    job: str
+    instance_type: str
+    origin: Origin | None = None
+
+    @property
+    def key(self) -> Key:
+        """What other records refer to it by."""
+        return self.kind, self.id
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """The records without which this one cannot be understood."""
+        return ()
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """Where the event logs lie that it names."""
+        return ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """The record as JSON-compatible builtins, with its schema number and its kind."""
+        return {"kind": self.kind, **super().to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """Read a record, see `Document.from_dict`."""
+        if isinstance(data, dict) and "kind" in data:
+            if data["kind"] != cls.kind:
+                raise InvalidDocumentError(
+                    f"This is no {cls.__name__} document: its kind is {data['kind']!r}."
+                )
+            data = {name: value for name, value in data.items() if name != "kind"}
+        return super().from_dict(data)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Configuration(Document):
     """How many machines, of which type."""
@@ -56,7 +113,7 @@ class Configuration(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class InputFingerprint(Document):
-    """The shape of an input, told without its content. None for what is not known.
+    """The shape of an input, without its content.
 
     Attributes:
         partitions: that Spark reads of it.
@@ -72,7 +129,7 @@ class InputFingerprint(Document):
 
     @property
     def bytes_per_partition(self) -> float | None:
-        """Mean size of a partition; None where it is not known."""
+        """Mean size of a partition."""
         if not self.partitions or not self.total_bytes:
             return None
         return self.total_bytes / self.partitions
@@ -80,7 +137,7 @@ class InputFingerprint(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class RunConditions(Document):
-    """What, beside the code, the run times of a job depend on. None for what is not known.
+    """What, beside the code, the run times of a job depend on.
 
     Attributes:
         spark: Spark's version, such as "4.2.0", or a service's release, such as "emr-7.5.0".
@@ -147,15 +204,14 @@ class Design(Document):
     Attributes:
         experiments: the runs to make.
         terms: names of the model terms that the design is optimal for.
-        criterion: the optimality criterion that was minimised; see `model.criteria`.
+        criterion: the optimality criterion that was minimised.
         efficiency: criterion of the relaxed optimum over that of the whole runs, 0..1.
         cost: the sum of the runs' expected costs.
         budget: the bound on that sum.
         cost_unit: what cost and budget are measured in.
         candidates: how many (machines, scale) points were considered.
         weighting: which errors the design is for, "relative" to the run's time or "absolute" in seconds.
-        candidate_ranges: where these points lie, by number of machines; empty in designs made by an
-            earlier version of this package.
+        candidate_ranges: where these points lie, by number of machines.
     """
 
     experiments: tuple[Experiment, ...]
@@ -174,9 +230,6 @@ class Design(Document):
 class RunMetrics(Document):
     """What Spark's event log says of one run; sums over all tasks where nothing else is said.
 
-    None where the log does not tell: logs read by an earlier version of this package, and, for the
-    cache, logs without block updates.
-
     Attributes:
         tasks: that succeeded, repeated ones once; the sums are over these.
         slots: tasks that can run at once, cores summed over the executors (over ``spark.task.cpus``).
@@ -188,7 +241,8 @@ class RunMetrics(Document):
         peak_execution_memory_bytes: the largest that a single task used.
         storage_memory_bytes: memory of all executors that cached data may take; execution shares it.
         cache_wanted_bytes: memory that all the data that the job asked Spark to cache would take; 0 where
-            it asked for none. This and the next two are of the moment at which most was wanted.
+            it asked for none, None without block updates in the log. This and the next two are of the moment
+            at which most was wanted.
         cached_bytes: of it really in memory.
         cached_on_disk_bytes: bytes put on disk instead (serialised, so often fewer than in memory).
         dominant_stage_tasks: tasks that could run at once in the stages in which most of the run time
@@ -257,10 +311,6 @@ class Observation(Document):
         not_negative(startup_seconds=self.startup_seconds, waited_seconds=self.waited_seconds)
 
 
-# ---------------------------------------------------------------------------
-# The document of the machines that sample runs were made on.
-
-
 @dataclass(frozen=True, kw_only=True)
 class TrainedMachine(Document):
     """A machine of the cluster that the sample runs were made on, or one that was tried and let go.
@@ -314,10 +364,6 @@ class TrainingCluster(Document):
         return [machine for machine in self.machines if not machine.culled_because and not machine.is_master]
 
 
-# ---------------------------------------------------------------------------
-# What the extended Amdahl model remembers, as a document of models: pages read it, without mathematics.
-
-
 @dataclass(frozen=True, kw_only=True)
 class AmdahlState(Document):
     """All that `ExtendedAmdahl` remembers; its size depends on the degree alone.
@@ -352,27 +398,14 @@ class AmdahlState(Document):
         """Refuse sums of another degree, and NaN."""
         if self.degree < 0:
             raise InvalidParameterError("degree", self.degree, "is negative")
-        degree = self.degree
-        for name, length in (("power_sums", 2 * degree + 1), ("time_sums", degree + 1)):
+        for name, length in (("power_sums", 2 * self.degree + 1), ("time_sums", self.degree + 1)):
             sums = getattr(self, name)
             if len(sums) != length:
-                raise InvalidParameterError(name, sums, f"must have {length} values for degree {degree}")
+                raise InvalidParameterError(name, sums, f"must have {length} values for degree {self.degree}")
             for index, value in enumerate(sums):
-                _not_negative(f"{name}[{index}]", value)
+                number_not_negative(f"{name}[{index}]", value)
         for name in ("highest_x", "highest_mean_seconds"):
-            _not_negative(name, getattr(self, name))
-
-
-def _not_negative(name: str, value: float) -> None:
-    if not (math.isfinite(value) and value >= 0):
-        raise InvalidParameterError(name, value, "is not a finite number of at least 0")
-
-
-# ---------------------------------------------------------------------------
-# What a production run costs: all that is billed for it, not only its machines.
-#
-# EC2 bills Linux instances by the second and at least a minute each ("On-Demand Pricing", Amazon EC2), from
-# their launch on; the paper's prices were by the hour begun (Ernest, section 6.3).
+            number_not_negative(name, getattr(self, name))
 
 
 HOUR_SECONDS = 3600.0
@@ -412,7 +445,10 @@ class BilledCost(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class Billing(Document):
-    """How the machines of one type are paid for.
+    """How the machines of one type are paid for: all that is billed for a run, not only its machines.
+
+    EC2 bills Linux instances by the second and at least a minute each ("On-Demand Pricing", Amazon EC2), from
+    their launch on; the paper's prices were by the hour begun (Ernest, section 6.3).
 
     Attributes:
         price_per_hour: dollars for one machine and hour.
@@ -465,12 +501,7 @@ class Billing(Document):
         return self.training_dollars / self.expected_runs
 
     def cost(self, *, machines: int, seconds: float) -> BilledCost:
-        """What a run costs.
-
-        Args:
-            machines: that it has.
-            seconds: from its submission to its end; the boot comes on top.
-        """
+        """What a run of so many seconds from its submission to its end costs; the boot comes on top."""
         increments = math.ceil((self.boot_seconds + seconds) / self.increment_seconds - TOLERANCE)
         billed = max(self.minimum_seconds, increments * self.increment_seconds)
         return BilledCost(
@@ -481,12 +512,7 @@ class Billing(Document):
         )
 
     def most_seconds(self, *, machines: int, budget_dollars: float) -> float:
-        """The longest run, from submission to end, that costs no more; 0 where none does, or endless.
-
-        Args:
-            machines: that it has.
-            budget_dollars: what it may cost.
-        """
+        """The longest run, from submission to end, that costs no more; 0 where none does, or endless."""
         hourly = machines * self.price_per_hour + self.master_price_per_hour
         per_second = hourly / HOUR_SECONDS + self._volumes_per_second(machines)
         left = budget_dollars - self.training_share
@@ -505,23 +531,15 @@ class Billing(Document):
         return monthly / MONTH_SECONDS
 
 
-# ---------------------------------------------------------------------------
-# What is believed of a job before any of its runs: the prior of the averaging of terms.
-#
-# The numbers say what is known of Spark jobs in general: fixed and spreading work are nearly always
-# there, a machine costs tenths of a second and not minutes. They were chosen with public traces at hand
-# (see docs/accuracy) and are round on purpose: none is fitted to the last digit.
-
-
 @dataclass(frozen=True, kw_only=True)
 class TermBelief(Document):
-    """What is believed of one term.
+    """What is believed of one term before any run.
 
     Attributes:
         name: the term's.
         probability: that it is part of a job's model.
         largest_seconds: about its largest coefficient (the standard deviation of a half-normal
-            distribution), where that is a matter of the cluster and not of the job's length; else None.
+            distribution), where that is a matter of the cluster and not of the job's length.
     """
 
     name: str
@@ -553,7 +571,12 @@ BELIEFS: tuple[TermBelief, ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class AveragingPrior(Document):
-    """Prior beliefs; probabilities and weights need not be normalised where they stand in a tuple.
+    """What is believed of a job before any of its runs: the prior of the averaging of terms.
+
+    The numbers say what is known of Spark jobs in general: fixed and spreading work are nearly always
+    there, a machine costs tenths of a second and not minutes. They were chosen with public traces at hand
+    (see docs/accuracy) and are round on purpose: none is fitted to the last digit. Probabilities and weights
+    need not be normalised where they stand in a tuple.
 
     Attributes:
         beliefs: what is believed of the terms, by name.
@@ -590,15 +613,6 @@ class AveragingPrior(Document):
 
     def __post_init__(self) -> None:
         """Refuse what is no probability, what is no width and levels without weights."""
-        self._check_probabilities()
-        for name in ("largest_share", "machines_octaves", "scale_octaves", "disturbed_spread"):
-            positive_number(name, getattr(self, name))
-        for name in ("noise", "discrepancy"):
-            self._check_levels(name)
-        if min(self.noise) <= 0:
-            raise InvalidParameterError("noise", self.noise, "must be above 0: no run time is exact")
-
-    def _check_probabilities(self) -> None:
         if not 0 <= self.driver_share <= 1:
             raise InvalidParameterError(
                 "driver_share", self.driver_share, "is no probability", remedy="Give 0 to 1."
@@ -609,6 +623,12 @@ class AveragingPrior(Document):
             raise InvalidParameterError("disturbed_run", self.disturbed_run, "is not at least 0 and below 1")
         if not all(0 <= probability < 1 for probability in self.memory_cut):
             raise InvalidParameterError("memory_cut", self.memory_cut, "is not at least 0 and below 1")
+        for name in ("largest_share", "machines_octaves", "scale_octaves", "disturbed_spread"):
+            positive_number(name, getattr(self, name))
+        for name in ("noise", "discrepancy"):
+            self._check_levels(name)
+        if min(self.noise) <= 0:
+            raise InvalidParameterError("noise", self.noise, "must be above 0: no run time is exact")
 
     def _check_levels(self, name: str) -> None:
         levels, weights = getattr(self, name), getattr(self, f"{name}_weights")
@@ -637,12 +657,6 @@ def prior_for(observations: Sequence[Observation], prior: AveragingPrior | None 
     known = prior or AveragingPrior()
     counted = bool(observations) and all(run.hosts for run in observations)
     return replace(known, driver_share=0.0) if counted else known
-
-
-# ---------------------------------------------------------------------------
-# The JSON documents of what comes of the observations: models with their errors, and decisions.
-#
-# Like all documents they are frozen, keyword-only and in seconds and dollars; see `documents`.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -696,17 +710,13 @@ class Validation(Document):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Model(Document):
+class Model(Record):
     """A fitted model with everything that it came from.
 
     Attributes:
-        model_id: unique; sorts by time of creation.
-        job: the user's name of the job.
-        instance_type: the type of machine it was trained on.
-        created_at: ISO 8601 with UTC offset.
         method: "averaging", "relative" or "classic"; see `training.METHODS`.
         terms: with coefficients. With "relative" and "classic" a prediction is the sum of coefficient
-            times term; with "averaging" it is reckoned anew from the observations.
+            times term; with "averaging" it is computed anew from the observations.
         prior: what "averaging" believed before the observations.
         driver_share: the probability that one of the machines does no work.
         noise: relative standard deviation of a single run.
@@ -718,19 +728,16 @@ class Model(Document):
         input_path: the target input that scale 1.0 stands for.
         trained_iterations: iterations of the sample runs, for iterative jobs.
         warnings: what a user should know before trusting it.
-        origin: the task instance that fitted it; None outside Airflow.
         design: the design that its observations were planned by, None where there was none.
-        cluster: the machines that they were made on, None where that is not known.
+        cluster: the machines that they were made on.
         conditions: what, beside the code, the run times depend on, as it was then.
         base_model_id: the model of sample runs alone that this one goes on from; None for such a one.
         learned_from: ids of the production runs that it has learned from.
         amdahl: the extended Amdahl model's running sums over all runs, a second opinion.
     """
 
-    model_id: str
-    job: str
-    instance_type: str
-    created_at: str
+    kind = words = "model"
+
     terms: tuple[FittedTerm, ...]
     validation: Validation
     observations: tuple[Observation, ...]
@@ -744,7 +751,6 @@ class Model(Document):
     input_path: str | None = None
     trained_iterations: int | None = None
     warnings: tuple[str, ...] = ()
-    origin: Origin | None = None
     design: Design | None = None
     cluster: TrainingCluster | None = None
     conditions: RunConditions | None = None
@@ -754,7 +760,22 @@ class Model(Document):
 
     def __hash__(self) -> int:
         """By its id alone: there may be a thousand observations, and what is fitted is kept by model."""
-        return hash(self.model_id)
+        return hash(self.id)
+
+    @property
+    def lineage(self) -> str:
+        """The id of the model of sample runs alone that it goes on from, or its own."""
+        return self.base_model_id or self.id
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """The model that it goes on from."""
+        return _keys(Model, self.base_model_id)
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """Those of its observations."""
+        return _known(*(run.event_log for run in self.observations))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -781,8 +802,8 @@ class Alternative(Document):
     seconds: float
     cost: float
     feasible: bool
-    likely_seconds: tuple[float, float] | None = None
-    nearly_certain_seconds: tuple[float, float] | None = None
+    likely_seconds: Interval | None = None
+    nearly_certain_seconds: Interval | None = None
     extrapolates: str = ""
     probability: float | None = None
     is_pareto: bool = False
@@ -796,6 +817,9 @@ class Decision(Document):
 
     Attributes:
         config: the configuration to run the production job with.
+        goal: in words.
+        price_per_hour: dollars for one machine and hour, on average over a mix of types; None where a
+            fallback was taken without one.
         predicted_seconds: from submission to end: `run_seconds` + `startup_seconds`.
         run_seconds: the part from the moment that all machines are there; what the model's terms predict.
         startup_seconds: the part before.
@@ -804,9 +828,6 @@ class Decision(Document):
         predicted_cost: in dollars, all that is billed.
         error_percent: median leave-one-out error of the model: the error to expect.
         max_error_percent: the largest leave-one-out error.
-        goal: the goal in words.
-        price_per_hour: dollars for one machine and hour, on average over a mix of types; None where a
-            fallback was taken without one.
         alternatives: all configurations considered, by type and number of machines.
         model_id: the model that the prediction comes from.
         fallback_reason: why no configuration was chosen that keeps to the goal, but the stated fallback or
@@ -825,8 +846,8 @@ class Decision(Document):
     predicted_seconds: float | None = None
     run_seconds: float | None = None
     startup_seconds: float | None = None
-    likely_seconds: tuple[float, float] | None = None
-    nearly_certain_seconds: tuple[float, float] | None = None
+    likely_seconds: Interval | None = None
+    nearly_certain_seconds: Interval | None = None
     predicted_cost: float | None = None
     error_percent: float | None = None
     max_error_percent: float | None = None
@@ -846,20 +867,12 @@ class Decision(Document):
         return (alternative.machines, alternative.instance_type) == chosen
 
 
-# ---------------------------------------------------------------------------
-# The JSON documents kept beside a model: what was decided by it, and how its predictions held.
-
-
 @dataclass(frozen=True, kw_only=True)
-class DecisionRecord(Document):
+class DecisionRecord(Record):
     """A decision with what it was asked for.
 
     Attributes:
-        decision_id: unique; sorts by time; see `identity.new_id`.
-        decided_at: ISO 8601 with UTC offset.
-        job: the user's name of the job.
-        instance_type: the type of machine that was chosen.
-        decision: what was decided.
+        decision: what was decided; `instance_type` is the type that was chosen.
         scale: the share of the model's target input that production reads.
         model_id: the model that decided; None where a fallback was taken without one.
         iterations: of production, for iterative jobs.
@@ -869,7 +882,6 @@ class DecisionRecord(Document):
         min_machines: the fewest machines that were allowed.
         max_machines: the most.
         artifact_sha256: hash of the JAR or .py file that production was to run.
-        origin: the task instance that decided; None outside Airflow.
         confidence: the probability with which the goal was to be kept.
         objective: what was to be best, in words.
         allowed_machines: the numbers of machines, where not all between fewest and most were allowed.
@@ -877,10 +889,8 @@ class DecisionRecord(Document):
         reuse: why the model was an earlier run's; empty where it was trained for this decision.
     """
 
-    decision_id: str
-    decided_at: str
-    job: str
-    instance_type: str
+    kind = words = "decision"
+
     decision: Decision
     scale: float
     min_machines: int
@@ -890,12 +900,16 @@ class DecisionRecord(Document):
     deadline_seconds: float | None = None
     budget_dollars: float | None = None
     artifact_sha256: str | None = None
-    origin: Origin | None = None
     confidence: float | None = None
     objective: str | None = None
     allowed_machines: tuple[int, ...] = ()
     model_ids: tuple[str, ...] = ()
     reuse: str = ""
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """The models that it was made by."""
+        return _keys(Model, self.model_id, self.decision.model_id, *self.model_ids)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -907,18 +921,14 @@ class ClusterBandwidth(Document):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProductionRun(Document):
+class ProductionRun(Record):
     """A production run as it went, beside what was predicted of it.
 
     Attributes:
-        production_id: unique; sorts by time; see `identity.new_id`.
-        recorded_at: ISO 8601 with UTC offset.
-        job: the user's name of the job.
-        instance_type: the machines' type.
         machines: the machines that it ran on.
         scale: the share of the model's target input that it read.
         seconds: from submission to end, start-up included: what `predicted_seconds` predicts.
-        run_seconds: the part from the moment that all machines were there; None where it is not known.
+        run_seconds: the part from the moment that all machines were there.
         startup_seconds: the part before.
         predicted_seconds: what the decision said; None where there was no prediction.
         likely_seconds: what `seconds` was to lie between with 80 % probability.
@@ -929,30 +939,27 @@ class ProductionRun(Document):
         artifact_sha256: hash of the JAR or .py file that ran.
         application_id: Spark's id of the run.
         event_log: where its event log lies.
-        origin: the task instance that it was; None outside Airflow.
         conditions: what, beside the code, it ran under.
         bandwidth: of the machines that it ran on.
     """
 
-    production_id: str
-    recorded_at: str
-    job: str
-    instance_type: str
+    kind = "production"
+    words = "production run"
+
     machines: int
     scale: float
     seconds: float
     run_seconds: float | None = None
     startup_seconds: float | None = None
     predicted_seconds: float | None = None
-    likely_seconds: tuple[float, float] | None = None
-    nearly_certain_seconds: tuple[float, float] | None = None
+    likely_seconds: Interval | None = None
+    nearly_certain_seconds: Interval | None = None
     cost: float | None = None
     model_id: str | None = None
     decision_id: str | None = None
     artifact_sha256: str | None = None
     application_id: str | None = None
     event_log: str | None = None
-    origin: Origin | None = None
     conditions: RunConditions | None = None
     bandwidth: ClusterBandwidth | None = None
 
@@ -972,41 +979,44 @@ class ProductionRun(Document):
     @property
     def is_unlikely(self) -> bool:
         """Whether it took less or more time than was likely (80 %); False where nothing was predicted."""
-        if self.likely_seconds is None:
-            return False
-        low, high = self.likely_seconds
-        return not low <= self.seconds <= high
+        return _is_outside(self.seconds, self.likely_seconds)
 
     @property
     def is_unusual(self) -> bool:
         """Whether it took less or more time than was nearly certain; False where nothing was predicted."""
-        if self.nearly_certain_seconds is None:
-            return False
-        low, high = self.nearly_certain_seconds
-        return not low <= self.seconds <= high
+        return _is_outside(self.seconds, self.nearly_certain_seconds)
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """The decision that it ran by and the model that predicted it."""
+        return _keys(DecisionRecord, self.decision_id) + _keys(Model, self.model_id)
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """Its own."""
+        return _known(self.event_log)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ObservationRecord(Document):
+class ObservationRecord(Record):
     """A sample run as soon as it was observed, whatever becomes of the training it was made for.
 
     Attributes:
-        observation_id: unique; sorts by time; see `identity.new_id`.
-        recorded_at: ISO 8601 with UTC offset.
-        job: the user's name of the job.
-        instance_type: the machines' type.
-        observation: what was observed.
         artifact_sha256: hash of the code that ran.
         conditions: what, beside the code, it ran under.
     """
 
-    observation_id: str
-    recorded_at: str
-    job: str
-    instance_type: str
+    kind = "observation"
+    words = "sample run"
+
     observation: Observation
     artifact_sha256: str | None = None
     conditions: RunConditions | None = None
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """That of the run."""
+        return _known(self.observation.event_log)
 
 
 CODE, DATA, SETTINGS, CLUSTER, UNEXPLAINED, AGE = (
@@ -1017,67 +1027,58 @@ CODE, DATA, SETTINGS, CLUSTER, UNEXPLAINED, AGE = (
     "unexplained",
     "age",
 )
-"""Why a model no longer speaks for its job: another application, other data, another version of Spark or
+"""Why a model no longer holds for its job: another application, other data, another version of Spark or
 other properties, slower machines, times that nothing known explains, or its age."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class ModelMark(Document):
-    """A note, beside a model, that it no longer speaks for its job. Models themselves are never changed.
+class ModelMark(Record):
+    """A note, beside a model, that it no longer holds for its job. Models themselves are never changed.
 
     Attributes:
-        mark_id: unique; sorts by time; see `identity.new_id`.
-        marked_at: ISO 8601 with UTC offset.
-        job: the user's name of the job.
-        instance_type: the machines' type.
         model_id: of the model.
         cause: `CODE`, `DATA`, `SETTINGS`, `CLUSTER`, `UNEXPLAINED` or `AGE`.
         reason: a sentence that says why, and one that says what to do.
         artifact_sha256: of the application that was seen instead, where that is the cause.
-        origin: the task instance that noticed; None outside Airflow.
     """
 
-    mark_id: str
-    marked_at: str
-    job: str
-    instance_type: str
+    kind = words = "mark"
+
     model_id: str
     cause: str
     reason: str
     artifact_sha256: str | None = None
-    origin: Origin | None = None
 
-
-# ---------------------------------------------------------------------------
-# Why a job takes as long as it does: the profiles of its runs as they are kept, and the report of them.
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """Its model."""
+        return _keys(Model, self.model_id)
 
 
 SAMPLE, PRODUCTION = "sample", "production"
 
 
 @dataclass(frozen=True, kw_only=True)
-class ProfileRecord(Document):
+class ProfileRecord(Record):
     """The profile of a run, as it is kept.
 
     Attributes:
-        profile_id: unique; sorts by time; see `identity.new_id`.
-        recorded_at: ISO 8601 with UTC offset.
-        job: the user's name of the job.
-        instance_type: the machines' type.
         purpose: `SAMPLE` or `PRODUCTION`.
         profile: of the run.
         artifact_sha256: hash of the code that ran.
-        origin: the task instance that ran it; None outside Airflow.
     """
 
-    profile_id: str
-    recorded_at: str
-    job: str
-    instance_type: str
+    kind = "profile"
+    words = "run profile"
+
     purpose: str
     profile: RunProfile
     artifact_sha256: str | None = None
-    origin: Origin | None = None
+
+    @property
+    def event_logs(self) -> tuple[str, ...]:
+        """The one that it was made of."""
+        return _known(self.profile.event_log)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1085,7 +1086,6 @@ class TwoOpinions(Document):
     """What the model and the replay say of one number of machines; start-up included in both.
 
     Attributes:
-        machines: the number.
         replayed_seconds: by the replay.
         model_seconds: by the model.
         likely_seconds: the model's interval of 80 %.
@@ -1095,8 +1095,8 @@ class TwoOpinions(Document):
     machines: int
     replayed_seconds: float
     model_seconds: float | None = None
-    likely_seconds: tuple[float, float] | None = None
-    nearly_certain_seconds: tuple[float, float] | None = None
+    likely_seconds: Interval | None = None
+    nearly_certain_seconds: Interval | None = None
 
     def __post_init__(self) -> None:
         """Refuse what is no cluster."""
@@ -1105,10 +1105,7 @@ class TwoOpinions(Document):
     @property
     def disagrees(self) -> bool:
         """Whether the replay is outside what is nearly certain by the model."""
-        if self.nearly_certain_seconds is None:
-            return False
-        low, high = self.nearly_certain_seconds
-        return not low <= self.replayed_seconds <= high
+        return _is_outside(self.replayed_seconds, self.nearly_certain_seconds)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -1117,8 +1114,8 @@ class ReplayOpinion(Document):
 
     Attributes:
         scale: of the input that it is for.
-        iterations: likewise.
         sizes: by ascending number of machines.
+        iterations: that it is for.
         from_application_id: the run that was replayed.
         from_scale: what it had read.
         error_percent: median absolute error of the same replay for the job's other runs; None where there is
@@ -1141,14 +1138,10 @@ class ReplayOpinion(Document):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BottleneckReport(Document):
+class BottleneckReport(Record):
     """What binds a job, by the runs of one training.
 
     Attributes:
-        report_id: unique; sorts by time; see `identity.new_id`.
-        reported_at: ISO 8601 with UTC offset.
-        job: the user's name of the job.
-        instance_type: the machines' type.
         profile_ids: of the runs' profiles in the store, the run first that the report goes by.
         application_id: Spark's id of that run.
         scale: that it read.
@@ -1162,13 +1155,11 @@ class BottleneckReport(Document):
         replay: the second opinion; None where nothing could be replayed.
         model_id: the model that the opinion stands beside.
         warnings: what is not known, or not to be trusted, and where the two opinions disagree.
-        origin: the task instance that reported; None outside Airflow.
     """
 
-    report_id: str
-    reported_at: str
-    job: str
-    instance_type: str
+    kind = "bottlenecks"
+    words = "bottleneck report"
+
     profile_ids: tuple[str, ...]
     application_id: str
     scale: float
@@ -1182,11 +1173,35 @@ class BottleneckReport(Document):
     replay: ReplayOpinion | None = None
     model_id: str | None = None
     warnings: tuple[str, ...] = ()
-    origin: Origin | None = None
+
+    @property
+    def references(self) -> tuple[Key, ...]:
+        """The profiles that it was made of."""
+        return _keys(ProfileRecord, *self.profile_ids)
 
 
-# ---------------------------------------------------------------------------
-# Names for what is kept: models, decisions, production runs.
+RECORDS: tuple[type[Record], ...] = (
+    Model,
+    DecisionRecord,
+    ProductionRun,
+    ObservationRecord,
+    ModelMark,
+    ProfileRecord,
+    BottleneckReport,
+)
+"""All that a store keeps, in the order in which people think of them."""
+
+
+def _is_outside(seconds: float, interval: Interval | None) -> bool:
+    return interval is not None and not interval[0] <= seconds <= interval[1]
+
+
+def _keys(form: type[Record], *ids: str | None) -> tuple[Key, ...]:
+    return tuple((form.kind, each) for each in _known(*ids))
+
+
+def _known(*texts: str | None) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(text for text in texts if text))
 
 
 _TIME = "%Y%m%dT%H%M%S.%fZ"
@@ -1220,12 +1235,9 @@ def moment_of(name: str) -> datetime | None:
 def training_dollars(model: Model) -> float | None:
     """Dollars for the machines over the time of the sample runs; None where prices are not known.
 
-    All machines of the cluster are paid for while any run is on, however many it uses; runs are reckoned one
+    All machines of the cluster are paid for while any run is on, however many it uses; runs count one
     after the other. What the cluster took to form, and its culled machines, are left out: where the DAG run
     is still known to Airflow, its page has the bill to the second.
-
-    Args:
-        model: the model, with the cluster that its runs were made on.
     """
     if model.cluster is None:
         return None
@@ -1240,4 +1252,4 @@ def training_dollars(model: Model) -> float | None:
     # Those that it has learned from in production come after them.
     samples = model.observations[: len(model.observations) - len(model.learned_from)]
     seconds = sum(run.startup_seconds + run.seconds for run in samples)
-    return sum(price for price in prices if price is not None) * seconds / 3600.0
+    return sum(price for price in prices if price is not None) * seconds / HOUR_SECONDS

@@ -174,7 +174,7 @@ def lineage_of(
     read = {path: None for path in (*inputs, *(model.input_path for model in models)) if path}
     return OperatorLineage(
         inputs=[*map(input_dataset, read), *_models_read(documents, found)],
-        outputs=[model_dataset(made.job, made.instance_type, made.model_id) for made in models],
+        outputs=[model_dataset(made.job, made.instance_type, made.id) for made in models],
         run_facets=run_facets,
     )
 
@@ -203,7 +203,7 @@ def model_dataset(job: str, instance_type: str, model_id: str) -> Dataset:
 
 def _models_read(documents: Iterable[Document], found: Iterable[Model]) -> list[Dataset]:
     """The stored models, and those that decisions are by and production runs were predicted by."""
-    read = [model_dataset(model.job, model.instance_type, model.model_id) for model in found]
+    read = [model_dataset(model.job, model.instance_type, model.id) for model in found]
     for each in documents:
         if isinstance(each, DecisionRecord | ProductionRun) and each.model_id:
             read.append(model_dataset(each.job, each.instance_type, each.model_id))
@@ -213,10 +213,10 @@ def _models_read(documents: Iterable[Document], found: Iterable[Model]) -> list[
 def _model_facet(model: Model) -> RunFacet:
     return ErnestModelRunFacet(
         producer=PRODUCER,
-        modelId=model.model_id,
+        modelId=model.id,
         job=model.job,
         instanceType=model.instance_type,
-        createdAt=model.created_at,
+        createdAt=model.at,
         method=model.method,
         terms=[
             {"name": term.name, "coefficient": term.coefficient, "probability": term.probability}
@@ -243,7 +243,7 @@ def _decision_facet(record: DecisionRecord) -> RunFacet:
     decision = record.decision
     return ErnestDecisionRunFacet(
         producer=PRODUCER,
-        decisionId=record.decision_id,
+        decisionId=record.id,
         job=record.job,
         machines=decision.config.machines,
         instanceType=decision.config.instance_type,
@@ -284,7 +284,7 @@ def _observation_facet(run: Observation) -> RunFacet:
 def _production_facet(run: ProductionRun) -> RunFacet:
     return ErnestProductionRunFacet(
         producer=PRODUCER,
-        productionId=run.production_id,
+        productionId=run.id,
         job=run.job,
         machines=run.machines,
         instanceType=run.instance_type,
@@ -307,10 +307,10 @@ def _found_facet(models: Iterable[Model]) -> RunFacet:
         producer=PRODUCER,
         models=[
             {
-                "modelId": model.model_id,
+                "modelId": model.id,
                 "job": model.job,
                 "instanceType": model.instance_type,
-                "createdAt": model.created_at,
+                "createdAt": model.at,
                 "medianErrorPercent": model.validation.median_error_percent,
                 "artifactSha256": model.artifact_sha256,
             }

@@ -135,7 +135,7 @@ def _pages(store: ModelStore, models: list[Model]) -> Iterator[Step]:
     for model in models:
         name = f"{len(model.observations):5,} observations"
         yield f"{name}, page as JSON", _seconds(partial(_page, store, model, entries))
-        where = (model.job, model.instance_type, model.model_id)
+        where = (model.job, model.instance_type, model.id)
         yield f"{name}, reading the model's file", _seconds(partial(store.load, *where))
 
 
@@ -147,7 +147,7 @@ def _predictions(store: ModelStore, models: list[Model]) -> Iterator[Step]:
     for model in models:
         yield from _prediction_steps(store, model, f"{len(model.observations):5,} observations")
     runs = tuple(_observations(OBSERVATIONS[-1], distinct=True))
-    distinct = replace(models[-1], model_id="distinct", method="relative", observations=runs)
+    distinct = replace(models[-1], id="distinct", method="relative", observations=runs)
     yield from _prediction_steps(
         store, _with_ernests_terms(distinct), f"{len(runs):5,} configurations, relative"
     )

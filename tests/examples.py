@@ -156,8 +156,8 @@ def observation_record(number: int = 0, *, days: float | None = None, **fields: 
     return ObservationRecord(
         **{
             **OF_THE_JOB,
-            "observation_id": f"20251231T{number:06d}.000000Z-0b",
-            "recorded_at": _when(days),
+            "id": f"20251231T{number:06d}.000000Z-0b",
+            "at": _when(days),
             "observation": observation(number),
             "conditions": RunConditions(spark="4.0.1"),
             **fields,
@@ -170,8 +170,8 @@ def model(number: int = 0, *, days: float | None = None, **fields: Any) -> Model
     return Model(
         **{
             **OF_THE_JOB,
-            "model_id": f"20260101T{number:06d}.000000Z-ab",
-            "created_at": _when(days),
+            "id": f"20260101T{number:06d}.000000Z-ab",
+            "at": _when(days),
             "terms": (
                 FittedTerm(name="1", meaning="fixed work", coefficient=2.0),
                 FittedTerm(name="machines", meaning="all talk to all", coefficient=0.1, probability=0.2),
@@ -213,13 +213,13 @@ def decision_record(number: int = 0, *, days: float | None = None, **fields: Any
     return DecisionRecord(
         **{
             **OF_THE_JOB,
-            "decision_id": f"20260102T{number:06d}.000000Z-cd",
-            "decided_at": _when(days),
+            "id": f"20260102T{number:06d}.000000Z-cd",
+            "at": _when(days),
             "decision": decision(),
             "scale": 1.0,
             "min_machines": 1,
             "max_machines": 16,
-            "model_id": model().model_id,
+            "model_id": model().id,
             "deadline_seconds": 60.0,
             "artifact_sha256": ARTIFACT_SHA256,
             "origin": ORIGIN,
@@ -233,16 +233,16 @@ def production_run(number: int = 0, *, days: float | None = None, **fields: Any)
     return ProductionRun(
         **{
             **OF_THE_JOB,
-            "production_id": f"20260103T{number:06d}.000000Z-ef",
-            "recorded_at": _when(days),
+            "id": f"20260103T{number:06d}.000000Z-ef",
+            "at": _when(days),
             "machines": 8,
             "scale": 1.0,
             "seconds": 55.0,
             "predicted_seconds": 50.0,
             "likely_seconds": (47.0, 53.0),
             "nearly_certain_seconds": (44.0, 56.0),
-            "model_id": model().model_id,
-            "decision_id": decision_record().decision_id,
+            "model_id": model().id,
+            "decision_id": decision_record().id,
             "artifact_sha256": ARTIFACT_SHA256,
             "origin": ORIGIN,
             **fields,
@@ -255,9 +255,9 @@ def mark(number: int = 0, *, days: float | None = None, **fields: Any) -> ModelM
     return ModelMark(
         **{
             **OF_THE_JOB,
-            "mark_id": f"20260104T{number:06d}.000000Z-12",
-            "marked_at": _when(days),
-            "model_id": model().model_id,
+            "id": f"20260104T{number:06d}.000000Z-12",
+            "at": _when(days),
+            "model_id": model().id,
             "cause": CODE,
             "reason": "The application changed. Train again.",
             **fields,
@@ -378,8 +378,8 @@ def profile_record(number: int = 0, *, days: float | None = None, **fields: Any)
     return ProfileRecord(
         **{
             **OF_THE_JOB,
-            "profile_id": f"20251231T{number:06d}.000000Z-0c",
-            "recorded_at": _when(days),
+            "id": f"20251231T{number:06d}.000000Z-0c",
+            "at": _when(days),
             "purpose": SAMPLE,
             "profile": run_profile(),
             "artifact_sha256": "cd34",
@@ -398,9 +398,9 @@ def bottleneck_report(number: int = 0, *, days: float | None = None, **fields: A
         **{
             **OF_THE_JOB,
             **{name: getattr(profile, name) for name in taken_over + listed},
-            "report_id": f"20260101T{number:06d}.500000Z-0d",
-            "reported_at": _when(days),
-            "profile_ids": (profile_record().profile_id,),
+            "id": f"20260101T{number:06d}.500000Z-0d",
+            "at": _when(days),
+            "profile_ids": (profile_record().id,),
             "replay": ReplayOpinion(
                 scale=1.0,
                 sizes=(
@@ -416,7 +416,7 @@ def bottleneck_report(number: int = 0, *, days: float | None = None, **fields: A
                 from_scale=0.1,
                 error_percent=4.0,
             ),
-            "model_id": model().model_id,
+            "model_id": model().id,
             "origin": ORIGIN,
             **fields,
         }

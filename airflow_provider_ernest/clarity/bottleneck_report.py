@@ -232,7 +232,7 @@ def profiles_of(
     return tuple(
         sorted(
             found.values(),
-            key=lambda record: (record.profile.scale, record.profile.machines, record.profile_id),
+            key=lambda record: (record.profile.scale, record.profile.machines, record.id),
             reverse=True,
         )
     )
@@ -265,11 +265,11 @@ def report_of(
     apart = disagreement(opinion)
     now = datetime.now(UTC)
     return BottleneckReport(
-        report_id=new_id(now),
-        reported_at=now.isoformat(),
+        id=new_id(now),
+        at=now.isoformat(),
         job=first.job,
         instance_type=first.instance_type,
-        profile_ids=tuple(record.profile_id for record in records),
+        profile_ids=tuple(record.id for record in records),
         application_id=profile.application_id,
         scale=profile.scale,
         machines=profile.machines,
@@ -280,7 +280,7 @@ def report_of(
         straggler_causes=profile.straggler_causes,
         advice=profile.advice,
         replay=opinion,
-        model_id=model.model_id if model else None,
+        model_id=model.id if model else None,
         warnings=(*([apart] if apart else ()), *profile.warnings),
         origin=origin,
     )

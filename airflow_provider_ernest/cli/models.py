@@ -252,7 +252,7 @@ def _run_predict(args: Namespace) -> None:
     )
     if args.format == "json":
         document = {
-            "model_id": model.model_id,
+            "model_id": model.id,
             "level": args.level,
             "startup_seconds": model.startup_seconds,
             "predictions": predictions,

@@ -145,7 +145,7 @@ def condition_lines(conditions: RunConditions | None) -> list[str]:
 @document_lines.register
 def _(model: Model) -> list[str]:
     facts: Facts = [
-        ("made", model.created_at),
+        ("made", model.at),
         ("by", _task(model.origin)),
         ("goes on from model", model.base_model_id),
         ("learned from production runs", ", ".join(model.learned_from)),
@@ -154,7 +154,7 @@ def _(model: Model) -> list[str]:
         ("input at scale 1", model.input_path),
     ]
     return [
-        f"model {model.model_id} of {model.job} on {model.instance_type}",
+        f"model {model.id} of {model.job} on {model.instance_type}",
         *_facts(facts),
         *condition_lines(model.conditions),
         *model_table(model),
@@ -166,7 +166,7 @@ def _(model: Model) -> list[str]:
 @document_lines.register
 def _(record: DecisionRecord) -> list[str]:
     facts: Facts = [
-        ("made", record.decided_at),
+        ("made", record.at),
         ("by", _task(record.origin)),
         ("by model", record.model_id),
         ("of models", ", ".join(record.model_ids)),
@@ -177,7 +177,7 @@ def _(record: DecisionRecord) -> list[str]:
         ("machines allowed", f"{record.min_machines} to {record.max_machines}"),
     ]
     return [
-        f"decision {record.decision_id} for {record.job} on {record.instance_type}",
+        f"decision {record.id} for {record.job} on {record.instance_type}",
         *_facts(facts),
         *_decided(record.decision),
         *(f"warning: {warning}" for warning in record.decision.warnings),
@@ -187,7 +187,7 @@ def _(record: DecisionRecord) -> list[str]:
 @document_lines.register
 def _(run: ProductionRun) -> list[str]:
     facts: list[tuple[str, object]] = [
-        ("recorded", run.recorded_at),
+        ("recorded", run.at),
         ("by", _task(run.origin)),
         ("by decision", run.decision_id),
         ("by model", run.model_id),
@@ -210,7 +210,7 @@ def _(run: ProductionRun) -> list[str]:
             ("network of the median machine", _rate(run.bandwidth.network_gigabytes_per_second)),
         ]
     return [
-        f"production run {run.production_id} of {run.job} on {run.instance_type}",
+        f"production run {run.id} of {run.job} on {run.instance_type}",
         *_facts(facts),
         *condition_lines(run.conditions),
     ]
@@ -220,14 +220,14 @@ def _(run: ProductionRun) -> list[str]:
 def _(record: ObservationRecord) -> list[str]:
     run = record.observation
     facts: Facts = [
-        ("recorded", record.recorded_at),
+        ("recorded", record.at),
         ("by", _task(run.origin)),
         ("application's SHA-256", record.artifact_sha256),
         ("event log", run.event_log),
         ("hosts", ", ".join(run.hosts)),
     ]
     return [
-        f"sample run {record.observation_id} of {record.job} on {record.instance_type}",
+        f"sample run {record.id} of {record.job} on {record.instance_type}",
         *_facts(facts),
         *condition_lines(record.conditions),
         *observations_table([run]),
@@ -237,23 +237,23 @@ def _(record: ObservationRecord) -> list[str]:
 @document_lines.register
 def _(mark: ModelMark) -> list[str]:
     facts: Facts = [
-        ("made", mark.marked_at),
+        ("made", mark.at),
         ("by", _task(mark.origin)),
         ("of model", mark.model_id),
         ("cause", mark.cause),
         ("reason", mark.reason),
         ("application's SHA-256", mark.artifact_sha256),
     ]
-    return [f"mark {mark.mark_id} of {mark.job} on {mark.instance_type}", *_facts(facts)]
+    return [f"mark {mark.id} of {mark.job} on {mark.instance_type}", *_facts(facts)]
 
 
 @document_lines.register
 def _(record: ProfileRecord) -> list[str]:
     return [
-        f"run profile {record.profile_id} of {record.job} on {record.instance_type}",
+        f"run profile {record.id} of {record.job} on {record.instance_type}",
         *_facts(
             [
-                ("recorded", record.recorded_at),
+                ("recorded", record.at),
                 ("by", _task(record.origin)),
                 ("of a run for", record.purpose),
                 ("application's SHA-256", record.artifact_sha256),
@@ -266,7 +266,7 @@ def _(record: ProfileRecord) -> list[str]:
 @document_lines.register
 def _(report: BottleneckReport) -> list[str]:
     facts: Facts = [
-        ("made", report.reported_at),
+        ("made", report.at),
         ("by", _task(report.origin)),
         ("beside model", report.model_id),
         ("by run profiles", ", ".join(report.profile_ids)),
@@ -275,7 +275,7 @@ def _(report: BottleneckReport) -> list[str]:
         ("its machines", report.machines),
     ]
     return [
-        f"bottleneck report {report.report_id} of {report.job} on {report.instance_type}",
+        f"bottleneck report {report.id} of {report.job} on {report.instance_type}",
         *_facts(facts),
         *bottleneck_table(report),
         *(f"warning: {warning}" for warning in report.warnings),
@@ -446,12 +446,12 @@ class Life:
         )
 
     def _other_run_lines(self) -> list[str]:
-        decided = {record.decision_id for record in self.decisions}
+        decided = {record.id for record in self.decisions}
         return aligned(
             ("id", "by decision", "by model", "machines", "predicted", "actual", "error"),
             (
                 (
-                    run.production_id,
+                    run.id,
                     run.decision_id or UNKNOWN,
                     run.model_id or UNKNOWN,
                     str(run.machines),
@@ -469,11 +469,11 @@ class Life:
         from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
 
         report = self.bottlenecks
-        return [f"by report {report.report_id}", *bottleneck_table(report)] if report else []
+        return [f"by report {report.id}", *bottleneck_table(report)] if report else []
 
     def _run_of(self, record: DecisionRecord) -> ProductionRun | None:
         """The last run by a decision."""
-        runs = (run for run in reversed(self.productions) if run.decision_id == record.decision_id)
+        runs = (run for run in reversed(self.productions) if run.decision_id == record.id)
         return next(runs, None)
 
 
@@ -506,14 +506,14 @@ def life_of(store: ModelStore, group: Group, *, limit: int) -> Life:
 def _outcome(record: DecisionRecord, run: ProductionRun | None) -> dict[str, Any]:
     """A decision beside the run that it was made for."""
     return {
-        "decision_id": record.decision_id,
-        "decided_at": record.decided_at,
+        "decision_id": record.id,
+        "decided_at": record.at,
         "model_id": record.model_id,
         "machines": record.decision.config.machines,
         "predicted_seconds": run.predicted_seconds if run else record.decision.predicted_seconds,
         "actual_seconds": run.seconds if run else None,
         "error_percent": run.error_percent if run else None,
-        "production_id": run.production_id if run else None,
+        "production_id": run.id if run else None,
     }
 
 
@@ -598,8 +598,8 @@ def _of_observation(record: ObservationRecord) -> dict[str, Any]:
         "kind": "observation",
         "job": record.job,
         "instance_type": record.instance_type,
-        "id": record.observation_id,
-        "at": record.recorded_at,
+        "id": record.id,
+        "at": record.at,
         "model_id": None,
         "says": f"{machines(run.machines)}, scale {run.scale:.4g}, took {run.seconds:.1f} s",
     }
@@ -611,8 +611,8 @@ def _of_profile(record: ProfileRecord) -> dict[str, Any]:
         "kind": "profile",
         "job": record.job,
         "instance_type": record.instance_type,
-        "id": record.profile_id,
-        "at": record.recorded_at,
+        "id": record.id,
+        "at": record.at,
         "model_id": None,
         "says": f"{record.purpose} run, {machines(run.machines)}, scale {run.scale:.4g}, took "
         f"{run.seconds:.1f} s: {run.headline}",
@@ -624,8 +624,8 @@ def _of_report(report: BottleneckReport) -> dict[str, Any]:
         "kind": "bottlenecks",
         "job": report.job,
         "instance_type": report.instance_type,
-        "id": report.report_id,
-        "at": report.reported_at,
+        "id": report.id,
+        "at": report.at,
         "model_id": report.model_id,
         "says": report.headline,
     }

@@ -290,7 +290,7 @@ def decide_on(
         error_percent=model.validation.median_error_percent,
         max_error_percent=model.validation.max_error_percent,
         alternatives=tuple(alternatives),
-        model_id=model.model_id,
+        model_id=model.id,
         fallback_reason=fallback_reason,
         warnings=(*reasons, *marks, *doubts),
         probability=chosen.probability,

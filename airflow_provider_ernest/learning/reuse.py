@@ -142,7 +142,7 @@ def _reused(model: Model, conditions: RunConditions) -> Verdict:
 
 
 def _named(model: Model) -> str:
-    return f"The model of {_trained_at(model):%Y-%m-%d %H:%M} UTC ({model.model_id})"
+    return f"The model of {_trained_at(model):%Y-%m-%d %H:%M} UTC ({model.id})"
 
 
 def _sampled_at(model: Model) -> datetime:
@@ -151,5 +151,5 @@ def _sampled_at(model: Model) -> datetime:
 
 
 def _trained_at(model: Model) -> datetime:
-    moment = datetime.fromisoformat(model.created_at)
+    moment = datetime.fromisoformat(model.at)
     return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).astimezone(UTC)

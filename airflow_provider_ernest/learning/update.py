@@ -174,7 +174,7 @@ def learn(
     if evidence_of(alike).is_drift:
         return None
     told = ((run, _observed(model, run, iterations or {})) for run in _news(model, alike[: trusted(alike)]))
-    news = [(run.production_id, observation) for run, observation in told if observation is not None]
+    news = [(run.id, observation) for run, observation in told if observation is not None]
     if not news:
         return None
     samples, known = _parts(model)
@@ -184,7 +184,7 @@ def learn(
     fitted = _refitted(model, samples, [run for _, run in known], [run for _, run in remembered])
     return replace(
         fitted,
-        base_model_id=model.base_model_id or model.model_id,
+        base_model_id=model.base_model_id or model.id,
         learned_from=tuple(name for name, _ in remembered),
         amdahl=with_runs(model.amdahl, (run for _, run in news), begun_with=model.observations),
     )
@@ -252,7 +252,7 @@ def _news(model: Model, runs: Sequence[ProductionRun]) -> list[ProductionRun]:
     # Where repetitions are forgotten, too, all before the newest has been seen.
     forgets = len(known) >= MOST_RUNS or (known and model.method != AVERAGING)
     since = (min(known) if model.method == AVERAGING else max(known)) if forgets else ""
-    news = [run for run in runs if run.production_id not in known and run.production_id > since]
+    news = [run for run in runs if run.id not in known and run.id > since]
     return news[-MOST_RUNS:]
 
 
@@ -265,7 +265,7 @@ def _observed(model: Model, run: ProductionRun, iterations: Mapping[str, int]) -
         if seconds < LEAST_SHARE_OF_RUN * run.seconds:
             return None
     if model.trained_iterations is not None:
-        made = iterations.get(run.production_id)
+        made = iterations.get(run.id)
         if made is None:
             return None
         seconds *= _share_of_iterations(model, run, made)

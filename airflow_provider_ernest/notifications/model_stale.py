@@ -17,7 +17,7 @@ MESSAGE = """\
 The model of {{ ernest_mark.job }} on {{ ernest_mark.instance_type }} is stale ({{ ernest_mark.cause }}).
 {{ ernest_mark.reason }}
 Model: {{ ernest_mark.model_id }}
-Noticed by {{ ti.dag_id }} / {{ ti.task_id }}, run {{ ti.run_id }}, at {{ ernest_mark.marked_at }}."""
+Noticed by {{ ti.dag_id }} / {{ ti.task_id }}, run {{ ti.run_id }}, at {{ ernest_mark.at }}."""
 
 _SUBJECTS = ("subject", "title", "summary")
 _TEXTS = ("text", "message", "body", "message_body")

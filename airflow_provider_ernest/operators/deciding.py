@@ -236,7 +236,7 @@ def with_stored_models(types: Sequence[Type], *, models: Any, growth: Any, reaso
 
 
 def _is_newer(each: Type, stored: Model) -> bool:
-    return each.model is not None and each.model.model_id > stored.model_id
+    return each.model is not None and each.model.id > stored.id
 
 
 def _reused(each: Type, model: Model, *, growth: float, reason: str) -> Type:
@@ -501,19 +501,19 @@ def record_of(
     trained = [each for each in types if each.model]
     models = [each.model for each in trained if each.model]
     of_model = next(
-        (each for each in trained if each.model and each.model.model_id == decision.model_id),
+        (each for each in trained if each.model and each.model.id == decision.model_id),
         next(iter(trained), None),
     )
     model = of_model.model if of_model else None
     has_limits = goal.deadline_seconds is not None or goal.budget_dollars is not None
     return DecisionRecord(
-        decision_id=new_id(now),
-        decided_at=now.isoformat(),
+        id=new_id(now),
+        at=now.isoformat(),
         job=job or (model.job if model else ""),
         instance_type=decision.config.instance_type,
         decision=decision,
         scale=goal.scale * (of_model.input_growth if of_model else 1.0),
-        model_id=model.model_id if model else None,
+        model_id=model.id if model else None,
         iterations=iterations,
         deadline_seconds=goal.deadline_seconds,
         budget_dollars=goal.budget_dollars,
@@ -524,7 +524,7 @@ def record_of(
         confidence=goal.confidence if has_limits else None,
         objective=goal.objective,
         allowed_machines=() if goal.allowed_machines is None else goal.machines,
-        model_ids=tuple(each.model_id for each in models),
+        model_ids=tuple(each.id for each in models),
         reuse=of_model.reuse if of_model else "",
     )
 

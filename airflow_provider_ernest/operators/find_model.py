@@ -145,7 +145,7 @@ class FindModelOperator(TellsLineage, BaseOperator, SkipMixin):
             name: {
                 "is_reused": name in reused,
                 "reason": each.verdict.reason,
-                "model_id": reused[name].model_id if name in reused else None,
+                "model_id": reused[name].id if name in reused else None,
                 "growth": each.verdict.growth,
             }
             for name, each in found.items()

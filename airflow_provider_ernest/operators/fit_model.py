@@ -168,7 +168,7 @@ class FitModelOperator(TellsLineage, BaseOperator):
             model = store.newest_of_its_job(model)
             stored_at = store.save(model)
             self.tells_lineage(model)
-            self.log.info("Model %s is stored at %s", model.model_id, stored_at)
+            self.log.info("Model %s is stored at %s", model.id, stored_at)
             context["ti"].xcom_push(key="stored_at", value=str(stored_at))
             for line in model_table(model):
                 self.log.info("%s", line)

@@ -47,8 +47,8 @@ def new_mark(
         return None
     now = datetime.now(UTC)
     return ModelMark(
-        mark_id=new_id(now),
-        marked_at=now.isoformat(),
+        id=new_id(now),
+        at=now.isoformat(),
         job=model.job,
         instance_type=model.instance_type,
         model_id=model.id,
@@ -102,7 +102,7 @@ def tell_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], 
         marks: what was noticed; each is told once.
         log: the logger that is warned of callbacks that fail.
     """
-    told = list({mark.mark_id: mark for mark in marks}.values())
+    told = list({mark.id: mark for mark in marks}.values())
     for mark in told:
         for callback in _listed(callbacks):
             # Notifiers write into their context.

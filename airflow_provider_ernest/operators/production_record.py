@@ -418,8 +418,8 @@ def _production(
     prediction = prediction_for(timed.machines, decision)
     now = datetime.now(UTC)
     return ProductionRun(
-        production_id=new_id(now),
-        recorded_at=now.isoformat(),
+        id=new_id(now),
+        at=now.isoformat(),
         job=record.job,
         instance_type=record.instance_type,
         machines=timed.machines,
@@ -432,7 +432,7 @@ def _production(
         nearly_certain_seconds=prediction.nearly_certain,
         cost=cost_of(decision, machines=timed.machines, seconds=timed.seconds),
         model_id=decision.model_id,
-        decision_id=record.decision_id,
+        decision_id=record.id,
         artifact_sha256=code_of(
             recording.application, recording.submit_options, record=record, context=context, log=log
         ),
@@ -671,17 +671,17 @@ def _learn(lineage: _Lineage, production: ProductionRun, record: DecisionRecord,
     model, runs = lineage.model(), lineage.runs()
     iterations = {}
     if model.trained_iterations is not None:
-        news = [run for run in runs if run.production_id not in model.learned_from]
+        news = [run for run in runs if run.id not in model.learned_from]
         iterations = _iterations(lineage.store, record, news)
     learned = learn(model, runs, iterations=iterations)
     if learned is None:
-        log.info("The model %s learns nothing from this run.", model.model_id)
+        log.info("The model %s learns nothing from this run.", model.id)
         return
     learned = lineage.store.newest_of_its_job(replace(learned, origin=production.origin))
     lineage.store.save(learned)
     log.info(
         "The model has learned: it goes on as %s, from %d sample runs and %d production runs.",
-        learned.model_id,
+        learned.id,
         len(learned.observations) - len(learned.learned_from),
         len(learned.learned_from),
     )
@@ -689,12 +689,12 @@ def _learn(lineage: _Lineage, production: ProductionRun, record: DecisionRecord,
 
 def _iterations(store: ModelStore, record: DecisionRecord, runs: Sequence[ProductionRun]) -> dict[str, int]:
     """The iterations of production runs, by their ids: their decisions tell."""
-    found = {record.decision_id: record.iterations}
+    found = {record.id: record.iterations}
     wanted = {run.decision_id for run in runs if run.decision_id} - found.keys()
     if wanted:
         for each in store.decisions(record.job, record.instance_type, limit=MOST_RUNS_READ):
-            found[each.decision_id] = each.iterations
-    told = {run.production_id: found.get(run.decision_id or "") for run in runs}
+            found[each.id] = each.iterations
+    told = {run.id: found.get(run.decision_id or "") for run in runs}
     return {name: made for name, made in told.items() if made is not None}
 
 

@@ -108,8 +108,8 @@ def keep_profile(
         )
         now = datetime.now(UTC)
         record = ProfileRecord(
-            profile_id=new_id(now),
-            recorded_at=now.isoformat(),
+            id=new_id(now),
+            at=now.isoformat(),
             profile=profile,
             job=job,
             instance_type=instance_type,

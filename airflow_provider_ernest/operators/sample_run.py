@@ -641,10 +641,11 @@ def keep_observation(
         now = datetime.now(UTC)
         ModelStore(store_root(store)).save_observation(
             ObservationRecord(
-                observation_id=new_id(now),
-                recorded_at=now.isoformat(),
+                id=new_id(now),
+                at=now.isoformat(),
                 job=job,
                 instance_type=observation.instance_type,
+                origin=observation.origin,
                 observation=observation,
                 artifact_sha256=artifact_sha256,
                 conditions=told_conditions(conditions, observation.instance_type),

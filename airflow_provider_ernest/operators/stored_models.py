@@ -124,7 +124,7 @@ def _candidates(
     """
     known: set[str] = set()
     for model in store.newest_models(run.job, instance_type, limit=MOST_MODELS):
-        known.add(model.base_model_id or model.model_id)
+        known.add(model.base_model_id or model.id)
         yield model
     models = [entry for entry in of_job if entry.kind == MODEL and entry.instance_type == instance_type]
     left = MOST_MODELS

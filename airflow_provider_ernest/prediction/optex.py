@@ -506,7 +506,7 @@ def _category_profile(category: str, instance_type: str, records: Sequence[Profi
         phase_shares=shares[job],
         reference_machines=machines,
         distances={other: _distance(shares[job], shares[other]) for other in sorted(shares)},
-        profile_ids=tuple(sorted(record.profile_id for record in by_job[job])),
+        profile_ids=tuple(sorted(record.id for record in by_job[job])),
     )
 
 

@@ -121,7 +121,7 @@ def _of_the_model(
 def no_prediction(model: Model, why: str) -> FitError:
     """The error that says so of the model."""
     return FitError(
-        f"Model {model.model_id} of {model.job!r} on {model.instance_type} cannot predict: {why}.",
+        f"Model {model.id} of {model.job!r} on {model.instance_type} cannot predict: {why}.",
         remedy="Check its numbers, above all the times of its runs, or train it again.",
     )
 

@@ -329,10 +329,10 @@ def train(
     apart = _apart(predictor, observations)
     now = datetime.now(UTC)
     return Model(
-        model_id=new_id(now),
+        id=new_id(now),
         job=job,
         instance_type=instance_type,
-        created_at=now.isoformat(),
+        at=now.isoformat(),
         method=method,
         terms=_fitted_terms(predictor, names),
         prior=prior,

@@ -223,11 +223,10 @@ class ArchiveReader:
     def _header_of_single(self, first: bytes) -> Header:
         rest = b"" if self.damage else self._source.read(MOST_BYTES_OF_A_LINE)
         data = _json(first + rest)
-        for kind, shelf in tuple(SHELVES_BY_KIND.items())[::-1]:
-            # Models come last: the others name theirs, too.
-            if isinstance(data, dict) and shelf.id_field in data:
-                self._single = _read(1, kind, data, is_by_hand=DIGEST not in data)
-                return Header(exported_at="", documents={kind: 1})
+        kind = str(data.get("kind")) if isinstance(data, dict) else ""
+        if kind in SHELVES_BY_KIND:
+            self._single = _read(1, kind, data, is_by_hand=DIGEST not in data)
+            return Header(exported_at="", documents={kind: 1})
         raise InvalidDocumentError(
             f"This is no archive of a store, nor a document of one. {self.damage}".rstrip(),
             remedy="Give a file that `ernest store export` or `ernest fit` has written.",
@@ -455,7 +454,7 @@ def _count(line: Line, verdict: _Verdict, problem: str, result: Imported) -> Non
     else:
         name = ""
         if line.document is not None:
-            name = f"{line.kind} {getattr(line.document, SHELVES_BY_KIND[line.kind].id_field)}"
+            name = f"{line.kind} {line.document.id}"
         if verdict is _Verdict.CONFLICT:
             result.conflict_count += 1
             named = result.conflicts
@@ -469,7 +468,7 @@ def _count(line: Line, verdict: _Verdict, problem: str, result: Imported) -> Non
 def _present(store: ModelStore, line: Line) -> Any:
     """What the store has in the document's place; None where that is nothing that can be read."""
     shelf, document = SHELVES_BY_KIND[line.kind], line.document
-    path = shelf.path(store.root, document.job, document.instance_type, getattr(document, shelf.id_field))
+    path = shelf.path(store.root, document.job, document.instance_type, document.id)
     with store_errors(f"{path} cannot be read"):
         try:
             return shelf.decode(path.read_text(encoding="utf-8"))

@@ -123,10 +123,10 @@ def entry_of(document: Model | DecisionRecord | ProductionRun | ModelMark) -> Ca
         return _of_mark(document)
     return CatalogueEntry(
         kind=PRODUCTION_RUN,
-        id=document.production_id,
+        id=document.id,
         job=document.job,
         instance_type=document.instance_type,
-        at=document.recorded_at,
+        at=document.at,
         dag_id=document.origin.dag_id if document.origin else None,
         model_id=document.model_id,
         artifact_sha256=document.artifact_sha256,
@@ -141,12 +141,12 @@ def entry_of(document: Model | DecisionRecord | ProductionRun | ModelMark) -> Ca
 def _of_model(model: Model) -> CatalogueEntry:
     return CatalogueEntry(
         kind=MODEL,
-        id=model.model_id,
+        id=model.id,
         job=model.job,
         instance_type=model.instance_type,
-        at=model.created_at,
+        at=model.at,
         dag_id=model.origin.dag_id if model.origin else None,
-        model_id=model.model_id,
+        model_id=model.id,
         method=model.method,
         terms=tuple(term.name for term in model.terms if term.probability >= PROBABLE),
         median_error_percent=model.validation.median_error_percent,
@@ -163,10 +163,10 @@ def _of_model(model: Model) -> CatalogueEntry:
 def _of_decision(record: DecisionRecord) -> CatalogueEntry:
     return CatalogueEntry(
         kind=DECISION,
-        id=record.decision_id,
+        id=record.id,
         job=record.job,
         instance_type=record.instance_type,
-        at=record.decided_at,
+        at=record.at,
         dag_id=record.origin.dag_id if record.origin else None,
         model_id=record.model_id,
         warnings=len(record.decision.warnings),
@@ -179,10 +179,10 @@ def _of_decision(record: DecisionRecord) -> CatalogueEntry:
 def _of_mark(mark: ModelMark) -> CatalogueEntry:
     return CatalogueEntry(
         kind=MARK,
-        id=mark.mark_id,
+        id=mark.id,
         job=mark.job,
         instance_type=mark.instance_type,
-        at=mark.marked_at,
+        at=mark.at,
         dag_id=mark.origin.dag_id if mark.origin else None,
         model_id=mark.model_id,
         artifact_sha256=mark.artifact_sha256,

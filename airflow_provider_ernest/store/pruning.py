@@ -110,12 +110,12 @@ def _item(document: object) -> Item | None:
 def _(model: Model) -> Item:
     return Item(
         kind=MODEL,
-        id=model.model_id,
+        id=model.id,
         job=model.job,
         instance_type=model.instance_type,
-        at=_moment(model.created_at),
+        at=_moment(model.at),
         needs=_keys(MODEL, model.base_model_id),
-        lineage=model.base_model_id or model.model_id,
+        lineage=model.base_model_id or model.id,
         artifact_sha256=model.artifact_sha256,
         event_logs=_known(*(run.event_log for run in model.observations)),
     )
@@ -125,10 +125,10 @@ def _(model: Model) -> Item:
 def _(record: DecisionRecord) -> Item:
     return Item(
         kind=DECISION,
-        id=record.decision_id,
+        id=record.id,
         job=record.job,
         instance_type=record.instance_type,
-        at=_moment(record.decided_at),
+        at=_moment(record.at),
         needs=_keys(MODEL, record.model_id, record.decision.model_id, *record.model_ids),
     )
 
@@ -137,10 +137,10 @@ def _(record: DecisionRecord) -> Item:
 def _(run: ProductionRun) -> Item:
     return Item(
         kind=PRODUCTION_RUN,
-        id=run.production_id,
+        id=run.id,
         job=run.job,
         instance_type=run.instance_type,
-        at=_moment(run.recorded_at),
+        at=_moment(run.at),
         needs=_keys(DECISION, run.decision_id) + _keys(MODEL, run.model_id),
         artifact_sha256=run.artifact_sha256,
         event_logs=_known(run.event_log),
@@ -151,10 +151,10 @@ def _(run: ProductionRun) -> Item:
 def _(mark: ModelMark) -> Item:
     return Item(
         kind=MARK,
-        id=mark.mark_id,
+        id=mark.id,
         job=mark.job,
         instance_type=mark.instance_type,
-        at=_moment(mark.marked_at),
+        at=_moment(mark.at),
         needs=_keys(MODEL, mark.model_id),
         cause=mark.cause,
     )
@@ -164,10 +164,10 @@ def _(mark: ModelMark) -> Item:
 def _(record: ObservationRecord) -> Item:
     return Item(
         kind=OBSERVATION,
-        id=record.observation_id,
+        id=record.id,
         job=record.job,
         instance_type=record.instance_type,
-        at=_moment(record.recorded_at),
+        at=_moment(record.at),
         event_logs=_known(record.observation.event_log),
     )
 
@@ -176,10 +176,10 @@ def _(record: ObservationRecord) -> Item:
 def _(record: ProfileRecord) -> Item:
     return Item(
         kind=PROFILE,
-        id=record.profile_id,
+        id=record.id,
         job=record.job,
         instance_type=record.instance_type,
-        at=_moment(record.recorded_at),
+        at=_moment(record.at),
         event_logs=_known(record.profile.event_log),
         purpose=record.purpose,
     )
@@ -189,10 +189,10 @@ def _(record: ProfileRecord) -> Item:
 def _(report: BottleneckReport) -> Item:
     return Item(
         kind=BOTTLENECK_REPORT,
-        id=report.report_id,
+        id=report.id,
         job=report.job,
         instance_type=report.instance_type,
-        at=_moment(report.reported_at),
+        at=_moment(report.at),
         needs=_keys(PROFILE, *report.profile_ids),
         of_model=report.model_id or "",
     )
@@ -560,7 +560,7 @@ class _ReportedProfiles:
         except StoreError as error:
             log.warning("The run profiles of %r on %s stay for now: %s", *group, error)
             return None
-        staying = (report for report in newest if report.report_id not in self._planned)
+        staying = (report for report in newest if report.id not in self._planned)
         return {name for report in staying for name in report.profile_ids}
 
 

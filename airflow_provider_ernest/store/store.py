@@ -288,10 +288,10 @@ class ModelStore(StoreReader):
         with store_errors(f"The models in {folder} cannot be listed"):
             names = [str(path.name) for path in MODELS.newest_first(folder)]
         newest = next((moment for name in names if (moment := moment_of(name))), None)
-        own = moment_of(model.model_id)
+        own = moment_of(model.id)
         if newest is None or own is None or own > newest:
             return model
-        return replace(model, model_id=new_id_after(newest) or model.model_id)
+        return replace(model, id=new_id_after(newest) or model.id)
 
     def save_decision(self, record: DecisionRecord) -> Any:
         """Write a decision; see `save`."""

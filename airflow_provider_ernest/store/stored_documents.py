@@ -293,14 +293,12 @@ class Shelf(Generic[Stored]):
     Attributes:
         kind: the kind in words.
         form: their class.
-        id_field: its field that names each.
         folder: the folder of theirs under the instance type's; empty where they lie in that itself.
         is_indented: whether people are to read the files; those of large documents are smaller without.
     """
 
     kind: str
     form: type[Stored]
-    id_field: str
     folder: str = ""
     is_indented: bool = True
 
@@ -314,12 +312,12 @@ class Shelf(Generic[Stored]):
             safe_name("job", job),
             safe_name("instance_type", instance_type),
             self.folder,
-            f"{safe_name(self.id_field, document_id)}{SUFFIX}",
+            f"{safe_name('id', document_id)}{SUFFIX}",
         )
 
     def place_of(self, document: Stored) -> Place:
         """Where the document lies."""
-        return self.place(document.job, document.instance_type, getattr(document, self.id_field))
+        return self.place(document.job, document.instance_type, document.id)
 
     def path(self, root: Any, job: str, instance_type: str, document_id: str) -> Any:
         """The file of the document with that id."""
@@ -337,9 +335,9 @@ class Shelf(Generic[Stored]):
         Raises:
             StoreError: it cannot be written or read back, or another one has its id.
         """
-        name = f"{self.kind.capitalize()} {getattr(document, self.id_field)}"
+        name = f"{self.kind.capitalize()} {document.id}"
         text = self._encode(document, name)
-        path = self.path(root, document.job, document.instance_type, getattr(document, self.id_field))
+        path = self.path(root, document.job, document.instance_type, document.id)
         with store_errors(f"{name} cannot be written to {path}"):
             path.parent.mkdir(parents=True, exist_ok=True)
             # What others have written since it was listed is not to be overwritten.
@@ -436,19 +434,16 @@ class Shelf(Generic[Stored]):
         return text + "\n"
 
 
-MODELS = Shelf(kind="model", form=Model, id_field="model_id")
-DECISIONS = Shelf(kind="decision", form=DecisionRecord, id_field="decision_id", folder="decisions")
-PRODUCTION = Shelf(kind="production run", form=ProductionRun, id_field="production_id", folder="production")
-OBSERVATIONS = Shelf(
-    kind="observation", form=ObservationRecord, id_field="observation_id", folder="observations"
+MODELS = Shelf(
+    kind="model",
+    form=Model,
 )
-MARKS = Shelf(kind="mark", form=ModelMark, id_field="mark_id", folder="marks")
-PROFILES = Shelf(
-    kind="run profile", form=ProfileRecord, id_field="profile_id", folder="profiles", is_indented=False
-)
-BOTTLENECKS = Shelf(
-    kind="bottleneck report", form=BottleneckReport, id_field="report_id", folder="bottlenecks"
-)
+DECISIONS = Shelf(kind="decision", form=DecisionRecord, folder="decisions")
+PRODUCTION = Shelf(kind="production run", form=ProductionRun, folder="production")
+OBSERVATIONS = Shelf(kind="observation", form=ObservationRecord, folder="observations")
+MARKS = Shelf(kind="mark", form=ModelMark, folder="marks")
+PROFILES = Shelf(kind="run profile", form=ProfileRecord, folder="profiles", is_indented=False)
+BOTTLENECKS = Shelf(kind="bottleneck report", form=BottleneckReport, folder="bottlenecks")
 SHELVES: tuple[Shelf[Any], ...] = (
     MODELS,
     DECISIONS,

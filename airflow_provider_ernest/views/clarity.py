@@ -155,7 +155,7 @@ def explained_run(
         ExplainedRun,
         profile,
         purpose=record.purpose,
-        recorded_at=record.recorded_at,
+        recorded_at=record.at,
         origin=record.origin,
         history_url=link(profile.application_id),
         stages=tuple(view_of(RunStage, stage) for stage in profile.stages),
@@ -171,7 +171,7 @@ def of_report_alone(report: BottleneckReport, link: ApplicationLink) -> Explaine
     """The same where the profile of the run is not kept any more, or not to be seen: the report's words."""
     return ExplainedRun(
         purpose=SAMPLE,
-        recorded_at=report.reported_at,
+        recorded_at=report.at,
         origin=None,
         application_id=report.application_id,
         history_url=link(report.application_id),
@@ -291,7 +291,15 @@ def clarity_page(
     """
     report = _newest_report(store, model, readable)
     return Clarity(
-        report=view_of(ReportMade, report, profiles=len(report.profile_ids)) if report else None,
+        report=view_of(
+            ReportMade,
+            report,
+            report_id=report.id,
+            reported_at=report.at,
+            profiles=len(report.profile_ids),
+        )
+        if report
+        else None,
         sample=_sample(store, report, readable, link),
         production=_production(store, model, readable, link),
         replays=_replays(store, model, report, entries, readable),
@@ -300,7 +308,7 @@ def clarity_page(
 
 def _newest_report(store: ModelStore, model: Model, readable: Readable) -> BottleneckReport | None:
     """The newest that stands beside the model, or beside the one of sample runs that it goes on from."""
-    lineage = {model.model_id, model.base_model_id or model.model_id}
+    lineage = {model.id, model.base_model_id or model.id}
     reports = store.bottlenecks(model.job, model.instance_type, limit=MOST_REPORTS)
     return _newest_of_models(reports, lineage, readable)
 
@@ -309,7 +317,7 @@ def _newest_of_models(
     reports: Iterable[BottleneckReport], model_ids: set[str], readable: Readable
 ) -> BottleneckReport | None:
     wanted = visible_records((each for each in reports if each.model_id in model_ids), readable)
-    return max(wanted, key=lambda each: each.report_id, default=None)
+    return max(wanted, key=lambda each: each.id, default=None)
 
 
 def _sample(
@@ -332,7 +340,7 @@ def _profile_of(store: ModelStore, report: BottleneckReport) -> ProfileRecord | 
     except StoreError as error:
         # What the report says by itself is shown all the same.
         if not is_gone(error):
-            log.warning("The profile of report %s cannot be read", report.report_id, exc_info=True)
+            log.warning("The profile of report %s cannot be read", report.id, exc_info=True)
         return None
 
 

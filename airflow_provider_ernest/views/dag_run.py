@@ -930,7 +930,7 @@ def _missing(run: RunRecord, group: Group, found: Documents) -> list[str]:
 def _model_names(run: RunRecord, group: Group, found: Documents) -> Iterator[ModelName]:
     """What says which model it is, the surest first."""
     if found.model is not None:
-        yield found.model.job, found.model.instance_type, found.model.model_id
+        yield found.model.job, found.model.instance_type, found.model.id
     record = found.record
     # After a fallback the type is that of the fallback, which need not be the model's; and among several
     # types the record is of the one that was chosen.

@@ -181,7 +181,7 @@ def decisions_of(
     """
     chosen = [each for each in of_job if each.instance_type == model.instance_type]
     others = [each for each in of_job if each.instance_type != model.instance_type]
-    versions = {model.model_id, *(each.id for each in chosen if each.kind == MODEL)}
+    versions = {model.id, *(each.id for each in chosen if each.kind == MODEL)}
     records = _read(store, chosen, readable)
     try:
         others_chosen = _read(store, others, readable)
@@ -190,7 +190,7 @@ def decisions_of(
         log.warning("Decisions of %r on other types cannot be read", model.job, exc_info=True)
     else:
         records += [record for record in others_chosen if versions.intersection(record.model_ids)]
-    return sorted(records, key=lambda record: record.decision_id, reverse=True)[:MOST_DECISIONS]
+    return sorted(records, key=lambda record: record.id, reverse=True)[:MOST_DECISIONS]
 
 
 def _read(store: ModelStore, entries: Sequence[CatalogueEntry], readable: Readable) -> list[DecisionRecord]:
@@ -232,8 +232,8 @@ def past_decision(record: DecisionRecord) -> PastDecision:
     return view_of(
         PastDecision,
         decision,
-        decision_id=record.decision_id,
-        decided_at=record.decided_at,
+        decision_id=record.id,
+        decided_at=record.at,
         confidence=decision.confidence if decision.confidence is not None else record.confidence,
         instance_type=decision.config.instance_type,
         machines=decision.config.machines,
@@ -447,9 +447,12 @@ def life_of(store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], r
     lineage = lineage_of(entry, of_job)
     of_type = [each for each in of_job if each.instance_type == model.instance_type]
     return Life(
-        base_model_id=model.base_model_id or model.model_id,
+        base_model_id=model.base_model_id or model.id,
         lineage=_lineage(entry, of_type, lineage),
-        marks=tuple(view_of(Mark, mark) for mark in _marks(store, of_type, lineage, readable)),
+        marks=tuple(
+            view_of(Mark, mark, mark_id=mark.id, marked_at=mark.at)
+            for mark in _marks(store, of_type, lineage, readable)
+        ),
         evidence=view_of(DriftEvidence, evidence_against(entry, others=of_job)),
         conditions=conditions_in_numbers(model.conditions),
     )
@@ -575,7 +578,16 @@ def production_page(
     wanted = sorted(entries, key=lambda each: each.id, reverse=True)[offset : offset + limit]
     runs = visible_records(read_each(load_production, store, wanted), readable)
     # What it ran under is compared where drift is looked into; nobody reads its digests.
-    shown = (view_of(ShownProductionRun, run, history_url=link(run.application_id)) for run in runs)
+    shown = (
+        view_of(
+            ShownProductionRun,
+            run,
+            production_id=run.id,
+            recorded_at=run.at,
+            history_url=link(run.application_id),
+        )
+        for run in runs
+    )
     return ProductionRuns(total=len(entries), offset=offset, runs=tuple(shown))
 
 
@@ -715,7 +727,7 @@ def model_page(
     return ModelPage(
         model=_facts(model),
         state=state_of(entry_of(model), others=of_job),
-        is_newest=versions[0].model_id == model.model_id,
+        is_newest=versions[0].model_id == model.id,
         observations=_observations(model, paid, link, readable),
         design=design_facts(model.design, model.observations, price_per_hour=paid),
         cluster=model.cluster,
@@ -751,6 +763,8 @@ def _facts(model: Model) -> ModelFacts:
     return view_of(
         ModelFacts,
         model,
+        model_id=model.id,
+        created_at=model.at,
         learned_from=len(model.learned_from),
         median_error_percent=validation.median_error_percent,
         max_error_percent=validation.max_error_percent,
@@ -795,7 +809,7 @@ def _without_source(run: Observation, readable: Readable) -> Observation:
 def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> tuple[Version, ...]:
     """The models of the job on the type, newest first, this one among them."""
     versions = {entry.id: entry for entry in of_job if entry.kind == MODEL and _is_of(entry, model)}
-    versions.setdefault(model.model_id, entry_of(model))
+    versions.setdefault(model.id, entry_of(model))
     return tuple(
         view_of(Version, entry, model_id=entry.id, created_at=entry.at)
         for entry in sorted(versions.values(), key=lambda entry: entry.id, reverse=True)

@@ -96,7 +96,7 @@ def cannot_predict(
 ) -> FitError:
     """The error that says so of the model."""
     return FitError(
-        f"Model {model.model_id} of {model.job!r} on {model.instance_type} cannot predict here: {why}.",
+        f"Model {model.id} of {model.job!r} on {model.instance_type} cannot predict here: {why}.",
         remedy=remedy,
     )
 
@@ -430,7 +430,7 @@ def prediction(
         offered_types=tuple(
             OfferedType(
                 instance_type=offer.type_name,
-                model_id=offer.model.model_id,
+                model_id=offer.model.id,
                 price_per_hour=offer.billing.price_per_hour,
             )
             for offer in considered.offers

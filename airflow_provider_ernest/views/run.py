@@ -714,7 +714,7 @@ def run_page(run: RunRecord, *, stored: StoredOfRun, now: datetime, history_serv
         run_url=f"dags/{quote(run.dag_id, safe='')}/runs/{quote(run.run_id, safe='')}",
         groups=tuple(_group(group, documents, now, link) for group, documents in groups),
         marks=tuple(
-            view_of(RunMark, mark, task_id=mark.origin.task_id if mark.origin else None)
+            view_of(RunMark, mark, marked_at=mark.at, task_id=mark.origin.task_id if mark.origin else None)
             for mark in _marks(groups, stored)
         ),
         hints=tuple(hints) if groups else (NO_STEPS,),
@@ -813,7 +813,7 @@ def _reuse(documents: Documents) -> RunReuse | None:
     reuse = documents.reuse
     if reuse is None:
         return None
-    trained_at = documents.model.created_at if reuse.is_reused and documents.model else None
+    trained_at = documents.model.at if reuse.is_reused and documents.model else None
     return view_of(RunReuse, reuse, trained_at=trained_at)
 
 

@@ -123,7 +123,7 @@ def untrained_runs(
     if not records:
         return UntrainedRuns()
     # A model is made after its runs, and ids sort by time.
-    since = min(record.observation_id for record in records)
+    since = min(record.id for record in records)
     models = (
         each
         for each in entries
@@ -137,7 +137,7 @@ def untrained_runs(
         if readable(record.observation.origin.dag_id if record.observation.origin else None)
     ]
     left = [record for record in visible if _key(record.observation) not in known]
-    newest_at = max((record.recorded_at for record in left), default=None)
+    newest_at = max((record.at for record in left), default=None)
     return UntrainedRuns(looked_at=len(visible), count=len(left), newest_at=newest_at)
 
 

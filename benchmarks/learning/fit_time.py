@@ -40,8 +40,8 @@ def _run(number: int, growth: float) -> ProductionRun:
     scale = 1.0 + growth * number
     seconds = (10 + 400 * scale / 8) * (1.02 if number % 2 else 0.98)
     return ProductionRun(
-        production_id=f"p{number:04d}",
-        recorded_at="",
+        id=f"p{number:04d}",
+        at="",
         job="pca",
         instance_type="local",
         machines=8,

@@ -87,7 +87,7 @@ def learned(production: Production, runs: Sequence[Observation]) -> Model:
         return model
     return replace(
         model,
-        model_id=f"{production.name} {[(run.machines, run.seconds) for run in runs]}",
+        id=f"{production.name} {[(run.machines, run.seconds) for run in runs]}",
         observations=(*model.observations, *runs),
         prior=with_production(model.prior, runs),
     )

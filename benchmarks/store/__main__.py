@@ -85,9 +85,7 @@ def _single(root: Any) -> Iterator[Step]:
     yield (
         "removing one",
         _seconds(
-            lambda: store.remove(
-                PRODUCTION_RUN, job=JOB, instance_type=INSTANCE_TYPE, document_id=runs[0].production_id
-            )
+            lambda: store.remove(PRODUCTION_RUN, job=JOB, instance_type=INSTANCE_TYPE, document_id=runs[0].id)
         ),
     )
 

@@ -41,7 +41,7 @@ def fill(root: Any, *, jobs: int, of_each: int, now: datetime) -> None:
 
     def write(number: int) -> None:
         for shelf, document in _documents(job_name(number), of_each, now):
-            path = shelf.path(root, document.job, document.instance_type, getattr(document, shelf.id_field))
+            path = shelf.path(root, document.job, document.instance_type, document.id)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(msgspec.json.format(msgspec.json.encode(with_digest(document)), indent=2))
 
@@ -59,10 +59,10 @@ def a_model(job: str, when: datetime) -> Model:
         Observation(index=index, machines=1 + index, scale=0.1, seconds=60.0 - index) for index in range(7)
     )
     return Model(
-        model_id=new_id(when),
+        id=new_id(when),
         job=job,
         instance_type=INSTANCE_TYPE,
-        created_at=when.isoformat(),
+        at=when.isoformat(),
         terms=(FittedTerm(name="scale/machines", meaning="parallel work", coefficient=600.0),),
         validation=Validation(
             folds=(), residual_sum_of_squares=1.0, median_error_percent=3.0, max_error_percent=9.0
@@ -77,8 +77,8 @@ def a_model(job: str, when: datetime) -> Model:
 def a_production_run(job: str, when: datetime) -> ProductionRun:
     """A run of 55 s of 50 predicted."""
     return ProductionRun(
-        production_id=new_id(when),
-        recorded_at=when.isoformat(),
+        id=new_id(when),
+        at=when.isoformat(),
         job=job,
         instance_type=INSTANCE_TYPE,
         machines=8,
@@ -96,8 +96,8 @@ def a_production_run(job: str, when: datetime) -> ProductionRun:
 
 def _a_decision(job: str, when: datetime) -> DecisionRecord:
     return DecisionRecord(
-        decision_id=new_id(when),
-        decided_at=when.isoformat(),
+        id=new_id(when),
+        at=when.isoformat(),
         job=job,
         instance_type=INSTANCE_TYPE,
         decision=Decision(

@@ -20,7 +20,7 @@ def add_cheap_models(
 ) -> None:
     """Write that many models, so many of each job, as files."""
     for model in _copies(like, number, now, versions):
-        path = MODELS.path(store.root, model.job, model.instance_type, model.model_id)
+        path = MODELS.path(store.root, model.job, model.instance_type, model.id)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(msgspec.json.encode(with_digest(model)))
 
@@ -38,8 +38,8 @@ def _copies(like: Model, number: int, now: datetime, versions: int) -> list[Mode
         models.append(
             replace(
                 like,
-                model_id=new_id(when),
-                created_at=when.isoformat(),
+                id=new_id(when),
+                at=when.isoformat(),
                 job=f"job_{job:05d}",
                 validation=validation,
                 artifact=f"s3a://jars/job_{job:05d}.jar",

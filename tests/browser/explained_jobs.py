@@ -43,8 +43,8 @@ def profiled(
 ) -> ProfileRecord:
     """The profile of a run of the model's job."""
     return ProfileRecord(
-        profile_id=new_id(when),
-        recorded_at=when.isoformat(),
+        id=new_id(when),
+        at=when.isoformat(),
         job=model.job,
         instance_type=model.instance_type,
         purpose=purpose,
@@ -69,12 +69,12 @@ def of_production(profile: RunProfile) -> RunProfile:
 def reported(record: ProfileRecord, model: Model, *, when: datetime) -> BottleneckReport:
     """A report that goes by a profile, without a replay."""
     return BottleneckReport(
-        report_id=new_id(when),
-        reported_at=when.isoformat(),
+        id=new_id(when),
+        at=when.isoformat(),
         job=model.job,
         instance_type=model.instance_type,
-        profile_ids=(record.profile_id, new_id(when - timedelta(minutes=9))),
-        model_id=model.model_id,
+        profile_ids=(record.id, new_id(when - timedelta(minutes=9))),
+        model_id=model.id,
         origin=record.origin and replace(record.origin, task_id="sizing.bottleneck_report", map_index=-1),
         **reported_of(record.profile),
     )
@@ -134,7 +134,7 @@ def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
     (base,) = (
         model
         for model in store.history(seeded.learned.job, seeded.learned.instance_type)
-        if model.model_id == seeded.learned.base_model_id
+        if model.id == seeded.learned.base_model_id
     )
     store.save_bottlenecks(_add(store, base, cpu_bound()))
     store.save_bottlenecks(
@@ -150,7 +150,7 @@ def _add(store: ModelStore, model: Model, profile: RunProfile) -> BottleneckRepo
 
 
 def _after(model: Model) -> datetime:
-    return datetime.fromisoformat(model.created_at) + timedelta(minutes=1)
+    return datetime.fromisoformat(model.at) + timedelta(minutes=1)
 
 
 def _offer(model: Model) -> Offer:

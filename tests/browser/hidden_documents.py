@@ -24,14 +24,14 @@ def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
     """
     origin = Origin(dag_id=SECRET_DAG_ID, run_id="scheduled__1", task_id="sizing.fit_model")
     when = datetime.now(UTC) - timedelta(days=45)
-    named = {"model_id": new_id(when), "created_at": when.isoformat(), "origin": origin}
+    named = {"id": new_id(when), "at": when.isoformat(), "origin": origin}
     newest = seeded.nightly_join
     store.save(replace(newest, **named))
     store.save(replace(seeded.third_type, instance_type=HIDDEN_TYPE, **named))
     run = store.productions(newest.job, newest.instance_type)[-1]
-    store.save_production(replace(run, production_id=new_id(when), origin=origin))
+    store.save_production(replace(run, id=new_id(when), origin=origin))
     decision = store.decisions(newest.job, newest.instance_type)[-1]
-    store.save_decision(replace(decision, decision_id=new_id(when), origin=origin))
+    store.save_decision(replace(decision, id=new_id(when), origin=origin))
     now = datetime.now(UTC)
     store.save_mark(marked(seeded.learned, cause=CLUSTER, reason=HIDDEN_REASON, when=now, origin=origin))
     _add_hidden_report(store, seeded.stale, origin, when=now)

@@ -34,11 +34,11 @@ def marked(
 ) -> ModelMark:
     """A mark of a model; by the task that fitted it where no other is named."""
     return ModelMark(
-        mark_id=new_id(when),
-        marked_at=when.isoformat(),
+        id=new_id(when),
+        at=when.isoformat(),
         job=model.job,
         instance_type=model.instance_type,
-        model_id=model.model_id,
+        model_id=model.id,
         cause=cause,
         reason=reason,
         origin=origin or model.origin,
@@ -49,8 +49,8 @@ def untrained(like: Model, origin: Origin, *, when: datetime) -> list[Observatio
     """Three sample runs that ended one after the other, and of which no model came."""
     return [
         ObservationRecord(
-            observation_id=new_id(when + timedelta(minutes=run.index)),
-            recorded_at=when.isoformat(),
+            id=new_id(when + timedelta(minutes=run.index)),
+            at=when.isoformat(),
             job=like.job,
             instance_type=like.instance_type,
             observation=replace(

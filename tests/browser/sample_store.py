@@ -270,8 +270,8 @@ class _Seeding:
         self, model: Model, decision: Decision, when: datetime, *, goal: Goal, scale: float
     ) -> DecisionRecord:
         return DecisionRecord(
-            decision_id=new_id(when),
-            decided_at=when.isoformat(),
+            id=new_id(when),
+            at=when.isoformat(),
             job=model.job,
             instance_type=model.instance_type,
             decision=decision,
@@ -302,7 +302,7 @@ def _offer(model: Model, machine_type: MachineType) -> Offer:
 
 
 def _dated(model: Model, when: datetime) -> Model:
-    return replace(model, model_id=new_id(when), created_at=when.isoformat())
+    return replace(model, id=new_id(when), at=when.isoformat())
 
 
 if __name__ == "__main__":

@@ -121,8 +121,8 @@ def production_run(record: DecisionRecord, run_seconds: float, when: datetime) -
     seconds = run_seconds + STARTUP_SECONDS
     machines = decision.config.machines
     return ProductionRun(
-        production_id=new_id(when),
-        recorded_at=when.isoformat(),
+        id=new_id(when),
+        at=when.isoformat(),
         job=record.job,
         instance_type=record.instance_type,
         machines=machines,
@@ -135,7 +135,7 @@ def production_run(record: DecisionRecord, run_seconds: float, when: datetime) -
         nearly_certain_seconds=decision.nearly_certain_seconds,
         cost=round(machines * (decision.price_per_hour or 0.0) * seconds / 3600, 4),
         model_id=record.model_id,
-        decision_id=record.decision_id,
+        decision_id=record.id,
         artifact_sha256=record.artifact_sha256,
         application_id=f"app-{when:%Y%m%d%H%M%S}-0001",
         event_log=f"s3a://logs/spark-events/app-{when:%Y%m%d%H%M%S}-0001",

@@ -98,7 +98,7 @@ def test_search_finds_nothing_of_others(behind_prefix: Site, word: str):
 def test_models_of_others_are_refused_as_if_they_did_not_exist(behind_prefix: Site):
     seeded = behind_prefix.seeded
     hidden = [of(seeded.secret), of(seeded.without_dag), {"job": RUN_JOB, "instance_type": RUN_TYPE}]
-    hidden += [{**of(seeded.secret), "model_id": seeded.secret.model_id}]
+    hidden += [{**of(seeded.secret), "model_id": seeded.secret.id}]
     with behind_prefix.client("viewer") as client:
         missing = client.get("api/model", params={"job": "no such job", "instance_type": "r3.xlarge"})
         assert missing.status_code == 403

@@ -344,7 +344,7 @@ def test_the_whole_loop(bed: Testbed, start: Callable[[str], Run], server: Airfl
     assert 0 < recorded.run_seconds < recorded.seconds
     assert (recorded.application_id or "").startswith("app-")
     (decided,) = store.decisions("count_lines", handle.instance_type)
-    assert decided.decision_id == recorded.decision_id
+    assert decided.id == recorded.decision_id
     told += [run.log(task.task_id, try_number=1) for task in tasks.values()]
     told += [shown_by_the_api(run), database(server.home)]
     assert run.cluster in told[-1], "it would be found"

@@ -103,7 +103,7 @@ def test_the_example_dag_sizes_its_production_run(
     assert len(model.cluster.machines) == 6
     assert [run.origin.map_index for run in model.observations] == list(range(len(design.experiments)))
     (decided,) = store.decisions("enrich_flights", "local")
-    assert (decided.decision, decided.model_id, decided.deadline_seconds) == (decision, model.model_id, 130)
+    assert (decided.decision, decided.model_id, decided.deadline_seconds) == (decision, model.id, 130)
 
     report = BottleneckReport.from_dict(xcom("bottleneck_report"))
     assert store.bottlenecks("enrich_flights", "local") == [report]
@@ -112,7 +112,7 @@ def test_the_example_dag_sizes_its_production_run(
         each.application_id for each in model.observations
     }, "each sample run was profiled"
     assert len(report.profile_ids) == len(model.observations)
-    assert report.model_id == model.model_id
+    assert report.model_id == model.id
     assert report.bottleneck == PYTHON_WORKER, "it waits for a service there, of which Spark knows nothing"
     assert report.replay is not None
     assert [size.machines for size in report.replay.sizes] == [1, 2, 3, 4, 5, 6]
@@ -142,7 +142,7 @@ def test_the_next_run_reuses_its_model(
     assert states["enrich_all_flights"] == "success"
     before = Decision.from_dict(api.xcom(dag_id, first, "ernest.choose_config"))
     decision = Decision.from_dict(api.xcom(dag_id, run_id, "ernest.choose_config"))
-    assert decision.model_id == before.model_id
+    assert decision.model_id == before.id
     record = ModelStore(server.home / "ernest" / "store").decisions("enrich_flights", "local")[-1]
     assert "is reused: nothing that it depends on has changed" in record.reuse
     assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"

@@ -48,8 +48,8 @@ def test_the_model_learns_from_the_run(runs):
     base, learned = runs["learned"]["models"]
     (run,) = runs["learned"]["runs"]
 
-    assert learned["base_model_id"] == base["model_id"]
-    assert learned["learned_from"] == [run["production_id"]]
+    assert learned["base_model_id"] == base["id"]
+    assert learned["learned_from"] == [run["id"]]
     assert learned["observations"][-1]["seconds"] == 63.0
     assert learned["origin"]["task_id"] == "record_run"
 
@@ -61,5 +61,5 @@ def test_drift_is_marked_and_told_once(runs):
     assert len(drifted["models"]) == 2, "nothing is learned from what may be drift"
     (mark,) = drifted["marks"]
     assert mark["cause"] == "unexplained"
-    assert mark["model_id"] == drifted["models"][-1]["model_id"]
+    assert mark["model_id"] == drifted["models"][-1]["id"]
     assert runs["told"] == ["learning: unexplained: record_run"]

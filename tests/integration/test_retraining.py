@@ -189,15 +189,15 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     assert retrained is not None
     assert (retrained.artifact_sha256, retrained.origin.run_id) == (second, run_id)
     (mark,) = deployment.store.marks(JOB, "local")
-    assert (mark.model_id, mark.cause, mark.artifact_sha256) == (old.model_id, CODE, second)
+    assert (mark.model_id, mark.cause, mark.artifact_sha256) == (old.id, CODE, second)
     entries = deployment.store.catalogue.entries()
-    (of_old,) = (entry for entry in entries if entry.kind == "model" and entry.id == old.model_id)
+    (of_old,) = (entry for entry in entries if entry.kind == "model" and entry.id == old.id)
     assert state_of(of_old, others=entries).name == STALE
 
     assert task_states(api, "wait_for_code", waiting) == {"deferred": "success", "rescheduled": "success"}
     for sensor in ("deferred", "rescheduled"):
         result = api.xcom("wait_for_code", waiting, sensor)
-        assert (result["sha256"], result["model_id"]) == (second, old.model_id)
+        assert (result["sha256"], result["model_id"]) == (second, old.id)
 
 
 def test_a_triggerer_that_is_killed_misses_no_change(api: AirflowApi, deployment: Deployment):

@@ -68,9 +68,9 @@ def test_the_better_of_two_types_is_chosen_and_runs_production(api: AirflowApi, 
     models = {name: store.history("two_types", name)[0] for name in ("one-core", "two-core")}
     assert all(model.base_model_id is None for model in models.values())
     assert {model.cluster.cores_per_machine for model in models.values()} == {1, 2}
-    assert decision.model_id == models["two-core"].model_id
+    assert decision.model_id == models["two-core"].id
     (decided,) = store.decisions("two_types", "two-core")
-    assert set(decided.model_ids) == {model.model_id for model in models.values()}
+    assert set(decided.model_ids) == {model.id for model in models.values()}
 
     production = ProductionRun.from_dict(api.xcom("two_types", run_id, "production", key="production_run"))
     assert (production.machines, production.instance_type) == (decision.config.machines, "two-core")

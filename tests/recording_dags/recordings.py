@@ -56,8 +56,8 @@ def a_decision(job: str, model_id: str | None = None, *, seconds: float = 3.0) -
         model_id=model_id,
     )
     return DecisionRecord(
-        decision_id=f"decision-{job}",
-        decided_at="2026-01-01T00:00:00+00:00",
+        id=f"decision-{job}",
+        at="2026-01-01T00:00:00+00:00",
         job=job,
         instance_type="local",
         decision=decision,
@@ -128,7 +128,7 @@ def a_model() -> str:
         job="learning",
     )
     ModelStore(HOME / "ernest" / "store").save(model)
-    return model.model_id
+    return model.id
 
 
 def ran(dag: DAG, **run: Any) -> dict[str, Any]:

@@ -67,22 +67,21 @@ SENTENCES = """
 """Sentences of ours, which may name what the others hold."""
 
 OURS = """
-    Model.model_id Model.created_at Model.method Model.artifact_sha256 Model.base_model_id Model.learned_from
-    DecisionRecord.decision_id DecisionRecord.decided_at DecisionRecord.model_id DecisionRecord.model_ids
-    DecisionRecord.artifact_sha256 ProductionRun.production_id ProductionRun.recorded_at
-    ProductionRun.model_id ProductionRun.decision_id ProductionRun.artifact_sha256
-    ProductionRun.application_id ObservationRecord.observation_id ObservationRecord.recorded_at
-    ObservationRecord.artifact_sha256 ModelMark.mark_id ModelMark.marked_at ModelMark.model_id ModelMark.cause
-    ModelMark.artifact_sha256 FittedTerm.meaning Observation.application_id Design.criterion Design.cost_unit
-    Design.weighting TrainingCluster.kind RunConditions.spark Decision.model_id InputFingerprint.format
-    Billing.market ProfileRecord.profile_id ProfileRecord.recorded_at ProfileRecord.purpose
-    ProfileRecord.artifact_sha256 RunProfile.application_id RunProfile.spark RunProfile.category
-    RunProfile.bottleneck RunProfile.ideal_seconds ResourceLimit.resource StageProfile.blocked_seconds
-    StageProfile.seconds_without StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause
-    StragglerCause.cause Capacity.source WhatIf.change Advice.subject BottleneckReport.report_id
-    BottleneckReport.reported_at BottleneckReport.profile_ids BottleneckReport.application_id
-    BottleneckReport.category BottleneckReport.bottleneck BottleneckReport.model_id
-    ReplayOpinion.from_application_id
+    Model.id Model.at Model.method Model.artifact_sha256 Model.base_model_id Model.learned_from
+    DecisionRecord.id DecisionRecord.at DecisionRecord.model_id DecisionRecord.model_ids
+    DecisionRecord.artifact_sha256 ProductionRun.id ProductionRun.at ProductionRun.model_id
+    ProductionRun.decision_id ProductionRun.artifact_sha256 ProductionRun.application_id
+    ObservationRecord.id ObservationRecord.at ObservationRecord.artifact_sha256 ModelMark.id ModelMark.at
+    ModelMark.model_id ModelMark.cause ModelMark.artifact_sha256 FittedTerm.meaning
+    Observation.application_id Design.criterion Design.cost_unit Design.weighting TrainingCluster.kind
+    RunConditions.spark Decision.model_id InputFingerprint.format Billing.market ProfileRecord.id
+    ProfileRecord.at ProfileRecord.purpose ProfileRecord.artifact_sha256 RunProfile.application_id
+    RunProfile.spark RunProfile.category RunProfile.bottleneck RunProfile.ideal_seconds
+    ResourceLimit.resource StageProfile.blocked_seconds StageProfile.seconds_without
+    StageProfile.ideal_seconds StageProfile.bottleneck Straggler.cause StragglerCause.cause Capacity.source
+    WhatIf.change Advice.subject BottleneckReport.id BottleneckReport.at BottleneckReport.profile_ids
+    BottleneckReport.application_id BottleneckReport.category BottleneckReport.bottleneck
+    BottleneckReport.model_id ReplayOpinion.from_application_id
 """
 """Ids, times, hashes, versions and words from lists of ours or of Spark's."""
 
@@ -98,7 +97,9 @@ def text_fields() -> set[str]:
         if form in seen:
             continue
         seen.add(form)
-        for name, kind in typing.get_type_hints(form).items():
+        kinds = typing.get_type_hints(form)
+        for name in (each.name for each in dataclasses.fields(form)):
+            kind = kinds[name]
             inside = list(parts_of(kind))
             waiting += [part for part in inside if dataclasses.is_dataclass(part)]
             if str in inside:

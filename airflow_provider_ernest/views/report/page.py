@@ -715,8 +715,8 @@ def _observations(model: Model) -> Element:
 def _origin(contents: Contents) -> Element:
     model = contents.model
     known = {
-        "model": model.model_id,
-        "fitted": model.created_at,
+        "model": model.id,
+        "fitted": model.at,
         "method": model.method,
         "job": model.job,
         "instance type": model.instance_type,

@@ -28,8 +28,8 @@ def opinions(*replayed: float) -> ReplayOpinion:
 
 
 REPORT = BottleneckReport(
-    report_id="r",
-    reported_at="2026-01-01T00:00:00+00:00",
+    id="r",
+    at="2026-01-01T00:00:00+00:00",
     job="enrich",
     instance_type="m5.xlarge",
     profile_ids=("p",),

@@ -34,20 +34,18 @@ def days_ago(days):
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A job with two models, one of them learned, and what came of it; one of a mark; one without a model."""
-    learned = a_model(1, base_model_id=a_model(0).model_id, learned_from=("run-1",))
+    learned = a_model(1, base_model_id=a_model(0).id, learned_from=("run-1",))
     save_all(
         ModelStore(tmp_path / "store"),
-        a_model(0, created_at=days_ago(30)),
-        replace(
-            learned, created_at=days_ago(10), observations=2 * learned.observations, conditions=CONDITIONS
-        ),
-        a_decision(0, decided_at=days_ago(20)),
-        a_decision(1, decided_at=days_ago(5)),
-        a_production_run(0, recorded_at=days_ago(19)),
-        a_production_run(3, recorded_at=days_ago(2), decision_id="gone", seconds=51.0),
+        a_model(0, at=days_ago(30)),
+        replace(learned, at=days_ago(10), observations=2 * learned.observations, conditions=CONDITIONS),
+        a_decision(0, at=days_ago(20)),
+        a_decision(1, at=days_ago(5)),
+        a_production_run(0, at=days_ago(19)),
+        a_production_run(3, at=days_ago(2), decision_id="gone", seconds=51.0),
         observation("sample-1", 30),
-        a_model(2, job="sums", created_at=days_ago(40)),
-        mark("k", 1, job="sums", model_id=a_model(2).model_id, reason="The input has grown. Train again."),
+        a_model(2, job="sums", at=days_ago(40)),
+        mark("k", 1, job="sums", model_id=a_model(2).id, reason="The input has grown. Train again."),
         observation("sample-2", 30, job="new"),
     )
     return tmp_path / "store"
@@ -67,14 +65,14 @@ def test_a_line_for_each_job_and_type(root, capsys):
     heading, new, pca, sums = run(capsys, "list", "--store", root).splitlines()
     assert heading.split("  ")[0] == "job"
     assert new.split()[:3] == ["new", "m5.large", "-"]
-    assert pca.split()[2:8] == ["fresh", a_model(1).model_id, "10", "d", "3.0", "%"]
+    assert pca.split()[2:8] == ["fresh", a_model(1).id, "10", "d", "3.0", "%"]
     assert pca.split()[-4:] == ["2", "2", "2", "1"]
     assert "stale (data)" in sums
 
 
 def test_the_same_as_json(root, capsys):
     new, pca, sums = rows(capsys, "--store", root)
-    assert (new["id"], new["observations"], pca["id"]) == (None, 1, a_model(1).model_id)
+    assert (new["id"], new["observations"], pca["id"]) == (None, 1, a_model(1).id)
     assert [pca[name] for name in ("models", "decisions", "productions", "observations")] == [2, 2, 2, 1]
     assert (sums["state"], sums["cause"]) == ("stale", "data")
     assert sums["reason"] == "The input has grown. Train again."
@@ -97,9 +95,9 @@ def test_the_list_can_be_narrowed(root, capsys, options, jobs):
 @pytest.mark.parametrize(
     ("kind", "ids"),
     [
-        ("model", [a_model(0).model_id, a_model(1).model_id]),
-        ("decision", [a_decision(0).decision_id, a_decision(1).decision_id]),
-        ("production", [a_production_run(0).production_id, a_production_run(3).production_id]),
+        ("model", [a_model(0).id, a_model(1).id]),
+        ("decision", [a_decision(0).id, a_decision(1).id]),
+        ("production", [a_production_run(0).id, a_production_run(3).id]),
         ("observation", ["sample-1"]),
         ("mark", []),
         ("profile", []),
@@ -126,7 +124,7 @@ def test_an_empty_store_and_one_where_nothing_matches(tmp_path, root, capsys):
 
 
 def test_torn_files_that_were_set_aside_are_named(root, capsys):
-    (torn,) = (path for path in (root / "pca").rglob("*.json") if path.stem == a_model(0).model_id)
+    (torn,) = (path for path in (root / "pca").rglob("*.json") if path.stem == a_model(0).id)
     torn.write_text('{"schema": 1, "model_id"')
     os.utime(torn, (1, 1))
     ModelStore(root).history("pca", "m5.large")
@@ -151,14 +149,12 @@ def test_a_jobs_life(root, capsys):
     assert told.startswith("pca on m5.large: fresh\n")
     assert "Spark: 4.2.0" in told
     assert "settings (digests only): spark.sql.shuffle.partitions" in told
-    (learned,) = (line for line in told.splitlines() if line.strip().startswith(a_model(1).model_id))
-    assert learned.split()[3:] == ["relative", "1", "3.0", "%", a_model(0).model_id, "1", "run", "no"]
-    (decided,) = (line for line in told.splitlines() if line.strip().startswith(a_decision(0).decision_id))
-    outcome = ["8", "50.0", "s", "55.0", "s", "-9.1", "%", a_production_run(0).production_id]
-    assert decided.split()[1:] == [a_model(0).model_id, *outcome]
-    (other,) = (
-        line for line in told.splitlines() if line.strip().startswith(a_production_run(3).production_id)
-    )
+    (learned,) = (line for line in told.splitlines() if line.strip().startswith(a_model(1).id))
+    assert learned.split()[3:] == ["relative", "1", "3.0", "%", a_model(0).id, "1", "run", "no"]
+    (decided,) = (line for line in told.splitlines() if line.strip().startswith(a_decision(0).id))
+    outcome = ["8", "50.0", "s", "55.0", "s", "-9.1", "%", a_production_run(0).id]
+    assert decided.split()[1:] == [a_model(0).id, *outcome]
+    (other,) = (line for line in told.splitlines() if line.strip().startswith(a_production_run(3).id))
     assert other.split()[1] == "gone"
     assert "Of 2 production runs" in told
 
@@ -171,7 +167,7 @@ def test_a_jobs_life_as_json(root, capsys):
         pytest.approx(-9.0909, abs=1e-3),
         None,
     ]
-    assert of_type["newest_model"]["model_id"] == a_model(1).model_id
+    assert of_type["newest_model"]["id"] == a_model(1).id
     assert of_type["observations"] == ["sample-1"]
     assert of_type["evidence"]["runs"] == 2
 
@@ -190,9 +186,9 @@ def test_why_a_job_is_stale(root, capsys):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (a_model(1).model_id, f"goes on from model: {a_model(0).model_id}"),
-        (a_decision(0).decision_id, f"by model: {a_model(0).model_id}"),
-        (a_production_run(0).production_id, "likely (80 %): 47.0 to 53.0 s"),
+        (a_model(1).id, f"goes on from model: {a_model(0).id}"),
+        (a_decision(0).id, f"by model: {a_model(0).id}"),
+        (a_production_run(0).id, "likely (80 %): 47.0 to 53.0 s"),
         ("sample-1", "sample run sample-1 of pca on m5.large"),
         ("k", "cause: data"),
     ],
@@ -300,7 +296,7 @@ def test_object_storage_works_without_airflow(capsys):
 
     save_all(ModelStore(UPath("memory://h6/store")), a_model(0), observation("o", 1))
     (row,) = rows(capsys, "--store", "memory://h6/store")
-    assert (row["id"], row["observations"]) == (a_model(0).model_id, 1)
+    assert (row["id"], row["observations"]) == (a_model(0).id, 1)
     assert rows(capsys, "--store", "memory://aws_default@h6/store") == [row]
 
 
@@ -333,7 +329,7 @@ def profiled(root) -> Path:
         profile(0, 30),
         profile(1, 10, purpose="production", profile=slow),
         report(0, 30, headline="Once it was bound by its disks."),
-        report(1, 10, model_id=a_model(1).model_id),
+        report(1, 10, model_id=a_model(1).id),
         profile(2, 10, job="logs"),
     )
     return root
@@ -341,37 +337,37 @@ def profiled(root) -> Path:
 
 def test_profiles_and_reports_in_a_line_each(profiled, capsys):
     profiles = rows(capsys, "--store", profiled, "--kind", "profile", "--job", "pca")
-    assert [row["id"] for row in profiles] == [a_profile(0).profile_id, a_profile(1).profile_id]
+    assert [row["id"] for row in profiles] == [a_profile(0).id, a_profile(1).id]
     assert profiles[1]["says"].startswith("production run, 2 machines, scale 0.1, took 40.0 s: CPU-bound")
     told = run(capsys, "list", "--store", profiled, "--kind", "bottlenecks", "--limit", "1")
-    assert a_model(1).model_id in told
+    assert a_model(1).id in told
     assert "at most 2 % from a faster network" in told
 
 
 def test_a_job_of_which_only_a_profile_is_kept_is_listed(profiled, capsys):
     assert [row["job"] for row in rows(capsys, "--store", profiled)] == ["logs", "new", "pca", "sums"]
     assert run(capsys, "show", "logs", "--store", profiled).endswith(
-        f"run profiles: 1, the newest {a_profile(2).profile_id}\n"
+        f"run profiles: 1, the newest {a_profile(2).id}\n"
     )
 
 
 def test_a_jobs_life_tells_what_binds_it_by_the_newest_report(profiled, capsys):
     told = run(capsys, "show", "pca", "--store", profiled)
-    assert "what binds it:\n  by report " + a_bottleneck_report(1).report_id in told
+    assert "what binds it:\n  by report " + a_bottleneck_report(1).id in told
     assert "without waiting for network: 39.2 s, 2 % less at most" in told
     assert "disks" not in told
     (of_type,) = json.loads(run(capsys, "show", "pca", "--store", profiled, "--json"))["types"]
-    assert of_type["profiles"] == [a_profile(0).profile_id, a_profile(1).profile_id]
-    assert of_type["bottlenecks"]["report_id"] == a_bottleneck_report(1).report_id
+    assert of_type["profiles"] == [a_profile(0).id, a_profile(1).id]
+    assert of_type["bottlenecks"]["id"] == a_bottleneck_report(1).id
 
 
 def test_one_profile_shows_its_longest_stages_and_one_report_both_opinions(profiled, capsys):
-    told = run(capsys, "show", a_profile(1).profile_id, "--store", profiled)
+    told = run(capsys, "show", a_profile(1).id, "--store", profiled)
     assert "without waiting for network: 39.2 s, 2 % less at most" in told
     assert "reduceByKey at job.py:19" in told
     assert "and 14 stages more" in told
-    told = run(capsys, "show", a_bottleneck_report(1).report_id, "--store", profiled)
-    assert f"by run profiles: {a_profile(0).profile_id}" in told
+    told = run(capsys, "show", a_bottleneck_report(1).id, "--store", profiled)
+    assert f"by run profiles: {a_profile(0).id}" in told
     assert "180.0 .. 230.0" in told
-    shown = run(capsys, "show", a_profile(0).profile_id, "--store", profiled, "--json")
+    shown = run(capsys, "show", a_profile(0).id, "--store", profiled, "--json")
     assert json.loads(shown)["profile"]["stages"][1]["name"] == "reduceByKey at job.py:1"

@@ -70,7 +70,7 @@ def test_a_conflict_is_named_and_the_exit_code_says_so(root, tmp_path, capsys):
     assert main(["store", "import", str(tmp_path / "x"), "--store", str(root)]) == 1
     captured = capsys.readouterr()
     assert "Imported 1 model" in captured.out
-    assert f"model {a_model(0).model_id}: The store has another one of that id" in captured.err
+    assert f"model {a_model(0).id}: The store has another one of that id" in captured.err
     assert "1 would have replaced other documents" in captured.err
 
 

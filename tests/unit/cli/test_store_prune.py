@@ -25,8 +25,8 @@ def store(tmp_path) -> ModelStore:
     run = Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=str(log))
     return save_all(
         ModelStore(tmp_path / "store"),
-        *(a_model(number, created_at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation("o", 0, observation=run, recorded_at=ago(200, since=TODAY)),
+        *(a_model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
+        observation("o", 0, observation=run, at=ago(200, since=TODAY)),
     )
 
 
@@ -42,7 +42,7 @@ def test_a_dry_run_says_what_would_go_and_removes_nothing(store, capsys):
     assert prune(store, "--older-than", "90d", "--dry-run") == 0
     told = capsys.readouterr().out
     assert told.startswith("Would remove 2 models, 1 sample run older than 90 days")
-    assert f"model {a_model(0).model_id} of 'pca' on m5.large" in told
+    assert f"model {a_model(0).id} of 'pca' on m5.large" in told
     assert "5 as old stay: it is one of the 5 newest of its job and type of machine" in told
     assert count(store) == 8
 
@@ -75,7 +75,7 @@ def test_as_json(store, capsys):
     assert prune(store, "--older-than", "90d", "--yes", "--json") == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["is_done"], told["removed"]) == (True, {"model": 2, "observation": 1})
-    assert [each["id"] for each in told["documents"]] == [a_model(0).model_id, a_model(1).model_id, "o"]
+    assert [each["id"] for each in told["documents"]] == [a_model(0).id, a_model(1).id, "o"]
     assert told["kept"] == {"model": 5}
     assert prune(store, "--older-than", "90d", "--yes", "--json") == 0
     assert json.loads(capsys.readouterr().out)["removed"] == {}
@@ -136,7 +136,7 @@ def test_options_that_cannot_be_understood(store, options):
 
 
 def test_torn_files_go_by_age_and_only_when_asked(store, capsys):
-    (torn,) = store.root.rglob(f"{a_model(6).model_id}.json")
+    (torn,) = store.root.rglob(f"{a_model(6).id}.json")
     torn.write_text('{"schema"')
     os.utime(torn, (1, 1))
     store.history("pca", "m5.large")
@@ -150,7 +150,7 @@ def test_torn_files_go_by_age_and_only_when_asked(store, capsys):
 
 
 def test_what_killed_writers_left_goes_too(store, capsys):
-    left = store.root / "pca" / "m5.large" / f".{a_model(0).model_id}.json.0123abcd"
+    left = store.root / "pca" / "m5.large" / f".{a_model(0).id}.json.0123abcd"
     left.write_text("{")
     os.utime(left, (1, 1))
     assert prune(store, "--older-than", "9000d", "--yes") == 0

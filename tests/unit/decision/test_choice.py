@@ -232,7 +232,7 @@ def test_the_decision_carries_the_models_errors_and_warnings():
     assert decision.warnings == model.warnings
     assert decision.error_percent == model.validation.median_error_percent
     assert decision.max_error_percent == model.validation.max_error_percent
-    assert decision.model_id == model.model_id
+    assert decision.model_id == model.id
     assert decision.config.instance_type == "r3.xlarge"
     assert decision.price_per_hour == 0.5
     assert decision.goal == "cheapest within 10,000 s with a probability of 50 %"
@@ -461,7 +461,7 @@ def test_the_cheapest_of_several_types():
     decision = choose_of(offers, goal=Goal(deadline_seconds=1000.0))
 
     assert (decision.config.machines, decision.config.instance_type) == (2, "c5.xlarge")
-    assert decision.model_id == fast.model_id
+    assert decision.model_id == fast.id
     assert decision.price_per_hour == 1.5
     assert [(each.instance_type, each.machines) for each in decision.alternatives] == [
         *(("r3.xlarge", count) for count in (1, 2, 4, 8)),

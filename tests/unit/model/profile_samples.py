@@ -142,8 +142,8 @@ def a_profile(number=0, **fields):
     """The profile of a sample run, as it is kept; the number names it and orders it."""
     return ProfileRecord(
         **{
-            "profile_id": f"20251231T{number:06d}.000000Z-0c",
-            "recorded_at": WHEN,
+            "id": f"20251231T{number:06d}.000000Z-0c",
+            "at": WHEN,
             "job": "pca",
             "instance_type": "m5.large",
             "purpose": SAMPLE,
@@ -160,11 +160,11 @@ def a_bottleneck_report(number=0, **fields):
     profile = a_run_profile()
     return BottleneckReport(
         **{
-            "report_id": f"20260101T{number:06d}.500000Z-0d",
-            "reported_at": WHEN,
+            "id": f"20260101T{number:06d}.500000Z-0d",
+            "at": WHEN,
             "job": "pca",
             "instance_type": "m5.large",
-            "profile_ids": (a_profile().profile_id,),
+            "profile_ids": (a_profile().id,),
             "application_id": profile.application_id,
             "scale": profile.scale,
             "machines": profile.machines,
@@ -189,7 +189,7 @@ def a_bottleneck_report(number=0, **fields):
                 from_scale=0.1,
                 error_percent=4.0,
             ),
-            "model_id": a_model().model_id,
+            "model_id": a_model().id,
             "origin": ORIGIN,
             **fields,
         }

@@ -23,10 +23,10 @@ def a_model(number=0, **fields):
     """A model as it could be stored; the number names it and orders it."""
     return Model(
         **{
-            "model_id": f"20260101T{number:06d}.000000Z-ab",
+            "id": f"20260101T{number:06d}.000000Z-ab",
             "job": "pca",
             "instance_type": "m5.large",
-            "created_at": WHEN,
+            "at": WHEN,
             "terms": (
                 FittedTerm(name="1", meaning="fixed work", coefficient=2.0),
                 FittedTerm(name="machines", meaning="all talk to all", coefficient=0.1, probability=0.2),
@@ -48,8 +48,8 @@ def a_decision(number=0, **fields):
     """A decision by the model of number 0."""
     return DecisionRecord(
         **{
-            "decision_id": f"20260102T{number:06d}.000000Z-cd",
-            "decided_at": WHEN,
+            "id": f"20260102T{number:06d}.000000Z-cd",
+            "at": WHEN,
             "job": "pca",
             "instance_type": "m5.large",
             "decision": Decision(
@@ -61,7 +61,7 @@ def a_decision(number=0, **fields):
             "scale": 1.0,
             "min_machines": 1,
             "max_machines": 16,
-            "model_id": a_model().model_id,
+            "model_id": a_model().id,
             "deadline_seconds": 60.0,
             "artifact_sha256": "ab" * 32,
             "origin": ORIGIN,
@@ -74,8 +74,8 @@ def a_production_run(number=0, **fields):
     """A production run by that decision, which took 55 s of 50 predicted."""
     return ProductionRun(
         **{
-            "production_id": f"20260103T{number:06d}.000000Z-ef",
-            "recorded_at": WHEN,
+            "id": f"20260103T{number:06d}.000000Z-ef",
+            "at": WHEN,
             "job": "pca",
             "instance_type": "m5.large",
             "machines": 8,
@@ -84,8 +84,8 @@ def a_production_run(number=0, **fields):
             "predicted_seconds": 50.0,
             "likely_seconds": (47.0, 53.0),
             "nearly_certain_seconds": (44.0, 56.0),
-            "model_id": a_model().model_id,
-            "decision_id": a_decision().decision_id,
+            "model_id": a_model().id,
+            "decision_id": a_decision().id,
             "artifact_sha256": "ab" * 32,
             "origin": ORIGIN,
             **fields,

@@ -15,8 +15,8 @@ def an_observation(number=0, **fields):
     """A sample run of 5 s."""
     return ObservationRecord(
         **{
-            "observation_id": f"20251231T{number:06d}.000000Z-0b",
-            "recorded_at": WHEN,
+            "id": f"20251231T{number:06d}.000000Z-0b",
+            "at": WHEN,
             "job": "pca",
             "instance_type": "m5.large",
             "observation": Observation(index=number, machines=2, scale=0.1, seconds=5.0),
@@ -30,11 +30,11 @@ def a_mark(number=0, **fields):
     """A mark beside the model of number 0."""
     return ModelMark(
         **{
-            "mark_id": f"20260104T{number:06d}.000000Z-12",
-            "marked_at": WHEN,
+            "id": f"20260104T{number:06d}.000000Z-12",
+            "at": WHEN,
             "job": "pca",
             "instance_type": "m5.large",
-            "model_id": a_model().model_id,
+            "model_id": a_model().id,
             "cause": CODE,
             "reason": "The application changed. Train again.",
             **fields,
@@ -53,21 +53,12 @@ MADE = {
 }
 """How a document of each kind is made, by a number that names it."""
 
-IDS = {
-    MODEL: "model_id",
-    DECISION: "decision_id",
-    PRODUCTION_RUN: "production_id",
-    MARK: "mark_id",
-    OBSERVATION: "observation_id",
-    PROFILE: "profile_id",
-    BOTTLENECK_REPORT: "report_id",
-}
 LISTED = [MODEL, DECISION, PRODUCTION_RUN, MARK]
 KINDS = [*LISTED, OBSERVATION, PROFILE, BOTTLENECK_REPORT]
 
 
 def id_of(kind, document):
-    return getattr(document, IDS[kind])
+    return document.id
 
 
 def all_of(store, kind, job="pca", instance_type="m5.large"):

@@ -15,22 +15,22 @@ def ago(days, *, since=NOW):
 
 
 def model(number, days, **fields):
-    return a_model(number, created_at=ago(days), **fields)
+    return a_model(number, at=ago(days), **fields)
 
 
 def decision(number, days, **fields):
-    return a_decision(number, decided_at=ago(days), **fields)
+    return a_decision(number, at=ago(days), **fields)
 
 
 def production(number, days, **fields):
-    return a_production_run(number, recorded_at=ago(days), **fields)
+    return a_production_run(number, at=ago(days), **fields)
 
 
 def mark(name, days, *, model_id, **fields):
     return ModelMark(
         **{
-            "mark_id": name,
-            "marked_at": ago(days),
+            "id": name,
+            "at": ago(days),
             "job": "pca",
             "instance_type": "m5.large",
             "model_id": model_id,
@@ -44,8 +44,8 @@ def mark(name, days, *, model_id, **fields):
 def observation(name, days, **fields):
     return ObservationRecord(
         **{
-            "observation_id": name,
-            "recorded_at": ago(days),
+            "id": name,
+            "at": ago(days),
             "job": "pca",
             "instance_type": "m5.large",
             "observation": a_model().observations[0],
@@ -55,11 +55,11 @@ def observation(name, days, **fields):
 
 
 def profile(number, days, **fields):
-    return a_profile(number, recorded_at=ago(days), **fields)
+    return a_profile(number, at=ago(days), **fields)
 
 
 def report(number, days, **fields):
-    return a_bottleneck_report(number, reported_at=ago(days), **fields)
+    return a_bottleneck_report(number, at=ago(days), **fields)
 
 
 def save_all(store, *documents):

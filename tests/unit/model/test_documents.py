@@ -84,10 +84,10 @@ VALIDATION = Validation(
     folds=(FOLD,), residual_sum_of_squares=4.0, median_error_percent=20.0, max_error_percent=20.0
 )
 MODEL = Model(
-    model_id="20260101T000000.000000Z-ab",
+    id="20260101T000000.000000Z-ab",
     job='weird "job" / größe',
     instance_type="m5.large",
-    created_at="2026-01-01T00:00:00+00:00",
+    at="2026-01-01T00:00:00+00:00",
     terms=(FittedTerm(name="1", meaning="fixed work", coefficient=0.1 + 0.2),),
     method="averaging",
     prior=AveragingPrior(driver_share=0.25, beliefs=(TermBelief(name="1", probability=0.7),)),

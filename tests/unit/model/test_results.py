@@ -17,10 +17,10 @@ VALIDATION = Validation(
     folds=(), residual_sum_of_squares=0.0, median_error_percent=1.0, max_error_percent=2.0
 )
 MODEL = Model(
-    model_id="20260101T000000.000000Z-ab",
+    id="20260101T000000.000000Z-ab",
     job="job",
     instance_type="m5.large",
-    created_at="2026-01-01T00:00:00+00:00",
+    at="2026-01-01T00:00:00+00:00",
     terms=(FittedTerm(name="1", meaning="fixed work", coefficient=2.0),),
     validation=VALIDATION,
     observations=(),

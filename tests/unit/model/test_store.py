@@ -35,9 +35,9 @@ def test_what_was_saved_is_read_back(root):
 
     path = store.save(model)
 
-    assert store.load("pca", "m5.large", model.model_id) == model
+    assert store.load("pca", "m5.large", model.id) == model
     assert store.latest("pca", "m5.large") == model
-    assert path.name == f"{model.model_id}.json"
+    assert path.name == f"{model.id}.json"
 
 
 def test_the_history_is_in_order_of_time(root):
@@ -64,8 +64,8 @@ def test_one_decision_and_one_production_run_are_read_by_their_ids(root):
     store.save_decision(decision)
     store.save_production(run)
 
-    assert store.decision("pca", "m5.large", decision.decision_id) == decision
-    assert store.production("pca", "m5.large", run.production_id) == run
+    assert store.decision("pca", "m5.large", decision.id) == decision
+    assert store.production("pca", "m5.large", run.id) == run
 
 
 @pytest.mark.parametrize(
@@ -160,8 +160,8 @@ def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
     assert store.productions("pca", "m5.large") == runs
     assert store.decisions("pca", "m5.large", limit=2) == decisions[-2:]
     assert store.productions("pca", "m5.large", limit=3) == runs[-3:]
-    assert decided_at == folder / "decisions" / f"{decisions[1].decision_id}.json"
-    assert recorded_at == folder / "production" / f"{runs[1].production_id}.json"
+    assert decided_at == folder / "decisions" / f"{decisions[1].id}.json"
+    assert recorded_at == folder / "production" / f"{runs[1].id}.json"
 
     assert store.history("pca", "m5.large") == [model]
     assert store.latest("pca", "m5.large") == model
@@ -255,7 +255,7 @@ def test_saving_again_is_allowed_and_overwriting_is_not(root):
     before = path.read_text()
 
     assert store.save(model) == path
-    with pytest.raises(StoreError, match=model.model_id):
+    with pytest.raises(StoreError, match=model.id):
         store.save(replace(model, startup_seconds=1.0))
 
     assert path.read_text() == before
@@ -333,7 +333,7 @@ def test_hostile_names_do_not_collide(tmp_path):
 @pytest.mark.parametrize("name", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_ids_stay_inside_their_folder(tmp_path, name):
     store = ModelStore(tmp_path)
-    decision, run = a_decision(decision_id=name), a_production_run(production_id=name)
+    decision, run = a_decision(id=name), a_production_run(id=name)
     folder = tmp_path / "pca" / "m5.large"
 
     assert store.save_decision(decision).parent == folder / "decisions"
@@ -434,7 +434,7 @@ def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
     folder = store.save(model).parent
 
     assert store.history("pca", "m5.large") == [model]
-    assert [path.name for path in folder.iterdir()] == [f"{model.model_id}.json"]
+    assert [path.name for path in folder.iterdir()] == [f"{model.id}.json"]
     with pytest.raises(StoreError, match="exists"):
         store.save(replace(model, startup_seconds=1.0))
 
@@ -449,7 +449,7 @@ def test_a_full_disk_leaves_nothing_half_written(tmp_path, monkeypatch):
 
     with pytest.raises(StoreError, match="No space left"):
         store.save(a_model())
-    assert [path.name for path in folder.iterdir()] == [f"{model.model_id}.json"]
+    assert [path.name for path in folder.iterdir()] == [f"{model.id}.json"]
 
 
 @pytest.mark.parametrize("content", ["[]", "\N{SNOWMAN}", '{"schema": 999}'])

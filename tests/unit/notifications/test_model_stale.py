@@ -18,8 +18,8 @@ from airflow_provider_ernest.operators.marking import tell_stale
 from tests.unit.notifications.mail_server import MailServer
 
 MARK = ModelMark(
-    mark_id="mark-1",
-    marked_at="2026-01-01T00:00:00+00:00",
+    id="mark-1",
+    at="2026-01-01T00:00:00+00:00",
     job="enrich",
     instance_type="m5.large",
     model_id="model-1",

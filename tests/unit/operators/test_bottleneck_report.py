@@ -18,8 +18,8 @@ from tests.unit.run_profiles import network_bound
 def record(application_id: str, *, scale: float = 0.1, machines: int = 4, **changes: Any) -> ProfileRecord:
     profile = replace(network_bound(), application_id=application_id, scale=scale, machines=machines)
     values = {
-        "profile_id": f"profile-of-{application_id}",
-        "recorded_at": "2026-01-01T00:00:00+00:00",
+        "id": f"profile-of-{application_id}",
+        "at": "2026-01-01T00:00:00+00:00",
         "job": "enrich",
         "instance_type": "local",
         "purpose": SAMPLE,
@@ -78,7 +78,7 @@ def test_the_replay_stands_beside_the_model_for_each_size_that_production_may_ha
         report(context, store, runs, model=json.dumps(model.to_dict()), min_machines=2)
     )
 
-    assert told.model_id == model.model_id
+    assert told.model_id == model.id
     assert told.replay is not None
     assert [size.machines for size in told.replay.sizes] == [2, 3, 4, 5, 6]
     for size in told.replay.sizes:

@@ -110,8 +110,8 @@ def test_the_record_names_all_models_and_the_one_that_decided(context, models):
     choose_operator(models).execute(context)
 
     (record,) = ModelStore(store_root()).decisions("enrich", "c5.xlarge")
-    assert record.model_ids == tuple(one["model_id"] for one in models)
-    assert record.model_id == record.decision.model_id == models[1]["model_id"]
+    assert record.model_ids == tuple(one["id"] for one in models)
+    assert record.model_id == record.decision.model_id == models[1]["id"]
     assert record.instance_type == "c5.xlarge"
 
 

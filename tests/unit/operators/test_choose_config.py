@@ -130,7 +130,7 @@ def test_a_decision_is_kept_with_what_was_asked_for(context, ti, observations):
     (record,) = recorded()
     assert ti.pushed["record"] == record.to_dict()
     assert record.decision == Decision.from_dict(decision)
-    assert (record.job, record.model_id, record.artifact_sha256) == ("enrich", model.model_id, "ab" * 32)
+    assert (record.job, record.model_id, record.artifact_sha256) == ("enrich", model.id, "ab" * 32)
     assert (record.deadline_seconds, record.budget_dollars) == (70.0, None)
     assert (record.min_machines, record.max_machines, record.scale) == (2, 8, 1.1)
     assert record.origin == Origin(dag_id=ti.dag_id, run_id=ti.run_id, task_id=ti.task_id)

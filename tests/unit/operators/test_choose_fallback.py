@@ -53,7 +53,7 @@ def test_a_fallback_is_kept_beside_the_model_that_could_not_reach_the_goal(conte
     choose_operator(model, deadline_seconds="5", fallback_machines="6").execute(context)
 
     (record,) = recorded()
-    assert record.model_id == model["model_id"]
+    assert record.model_id == model["id"]
     assert (record.decision.model_id, record.decision.config.machines) == (None, 6)
     assert record.decision.config.instance_type == "local"
     assert record.decision.fallback_reason
@@ -91,7 +91,7 @@ def test_a_fallback_to_machines_of_another_type_is_kept_under_that_type(context,
 
     (record,) = recorded(instance_type="m5.xlarge")
     assert record.instance_type == record.decision.config.instance_type == "m5.xlarge"
-    assert record.model_id == model["model_id"]
+    assert record.model_id == model["id"]
     assert recorded() == []
 
 

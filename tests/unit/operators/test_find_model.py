@@ -123,7 +123,7 @@ def test_a_model_of_the_same_job_spares_the_training(site, trained, context, ti)
 
     assert ti.pushed["models"] == {"local": trained.to_dict()}
     assert ti.pushed["return_value"]["local"]["is_reused"] is True
-    assert ti.pushed["return_value"]["local"]["model_id"] == trained.model_id
+    assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
     assert "is reused" in ti.pushed["reasons"]["local"]
 
 
@@ -139,7 +139,7 @@ def test_data_of_another_shape_is_trained_anew_and_the_model_marked_once(site, t
 
     assert site.find(context) == set()
     (mark,) = site.store.marks("enrich", "local")
-    assert (mark.model_id, mark.cause) == (trained.model_id, DATA)
+    assert (mark.model_id, mark.cause) == (trained.id, DATA)
     assert "has 5 columns and had 3" in mark.reason
     assert (mark.origin.dag_id, mark.origin.task_id) == ("nightly", "ernest.step")
     site.find(context)
@@ -164,16 +164,16 @@ def test_an_application_that_was_changed_back_has_its_model_again(site, trained,
 
     site.application.write_text(first)
     assert site.find(context) == TRAINING | CLUSTER
-    assert ti.pushed["return_value"]["local"]["model_id"] == trained.model_id
+    assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
 
 
 def mark(model: Any, cause: str) -> ModelMark:
     return ModelMark(
-        mark_id=new_id(datetime.now(UTC)),
-        marked_at=datetime.now(UTC).isoformat(),
+        id=new_id(datetime.now(UTC)),
+        at=datetime.now(UTC).isoformat(),
         job=model.job,
         instance_type=model.instance_type,
-        model_id=model.model_id,
+        model_id=model.id,
         cause=cause,
         reason="It is as it is.",
     )
@@ -208,23 +208,19 @@ def test_a_model_is_found_again_behind_however_much_another_has_learned(
     base = site.train(ti, observations)
     for number in range(25):
         later = datetime.now(UTC) + timedelta(seconds=number)
-        learned = replace(
-            base, model_id=new_id(later), created_at=later.isoformat(), base_model_id=base.model_id
-        )
+        learned = replace(base, id=new_id(later), at=later.isoformat(), base_model_id=base.id)
         site.store.save(learned)
 
     site.application.write_text(first)
     assert site.find(context) == TRAINING | CLUSTER
-    assert ti.pushed["return_value"]["local"]["model_id"] == trained.model_id
+    assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
 
 
 def test_a_lineage_is_marked_once(site, trained, context):
     site.application.write_text("print('second')\n")
     site.find(context)
     now = datetime.now(UTC)
-    site.store.save(
-        replace(trained, model_id=new_id(now), created_at=now.isoformat(), base_model_id=trained.model_id)
-    )
+    site.store.save(replace(trained, id=new_id(now), at=now.isoformat(), base_model_id=trained.id))
     site.find(context)
 
     assert len(site.store.marks("enrich", "local")) == 1
@@ -238,11 +234,11 @@ def test_what_changes_again_is_marked_again(site, trained, context):
     now = datetime.now(UTC)
     site.store.save_decision(
         a_decision(
-            decision_id=new_id(now),
-            decided_at=now.isoformat(),
+            id=new_id(now),
+            at=now.isoformat(),
             job="enrich",
             instance_type="local",
-            model_id=trained.model_id,
+            model_id=trained.id,
         )
     )
     site.write_input(files=4, columns=5)

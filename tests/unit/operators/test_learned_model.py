@@ -39,7 +39,7 @@ def a_model(observations: list[Observation], **fields: Any) -> Model:
 
 def decided_by(model: Model, **changes: Any) -> dict[str, Any]:
     document = decided(**changes)
-    document["decision"]["model_id"] = model.model_id
+    document["decision"]["model_id"] = model.id
     return document
 
 
@@ -69,7 +69,7 @@ def test_the_model_learns_from_each_run(context, observations):
 
     base, first, second = models()
     assert base == model
-    assert (first.base_model_id, second.base_model_id) == (model.model_id, model.model_id)
+    assert (first.base_model_id, second.base_model_id) == (model.id, model.id)
     assert len(first.learned_from) == 1
     assert len(second.learned_from) == 2
     assert [run.seconds for run in second.observations[-2:]] == [pytest.approx(105.0), pytest.approx(107.0)]
@@ -84,7 +84,7 @@ def test_a_run_of_the_operator_that_submits_it_teaches_too(submissions, context,
     production(cluster=handle(), decision=decided_by(model)).execute(context)
 
     learned = models()[-1]
-    assert learned.base_model_id == model.model_id
+    assert learned.base_model_id == model.id
     assert learned.observations[-1].seconds == pytest.approx(100.0), "the work itself, by its event log"
     assert learned.observations[-1].application_id == "app-7"
 
@@ -115,7 +115,7 @@ def test_drift_is_marked_once_and_told(context, observations, capsys):
         record(context, newest, 200.0, on_stale=lambda context: told.append(context["ernest_mark"]))
 
     (mark,) = marks()
-    assert (mark.cause, mark.model_id) == (UNEXPLAINED, newest.model_id)
+    assert (mark.cause, mark.model_id) == (UNEXPLAINED, newest.id)
     assert "3 outside what was nearly certain" in mark.reason
     assert "Make the sample runs again" in mark.reason
     assert told == [mark]
@@ -162,7 +162,7 @@ def test_of_an_iterative_job_the_decision_tells_the_iterations(context, observat
     record(context, model, 110.0, decision=decided_by(model))
     assert models() == [model], "how much of it iterates is not known"
 
-    record(context, model, 110.0, decision=decided_by(model, decision_id="another", iterations=50))
+    record(context, model, 110.0, decision=decided_by(model, id="another", iterations=50))
 
     learned = models()[-1]
     assert len(learned.learned_from) == 1

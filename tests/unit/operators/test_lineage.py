@@ -122,7 +122,7 @@ def test_production_tells_what_it_took_beside_what_was_predicted(submissions, co
     operator.execute(context)
 
     run = operator.get_openlineage_facets_on_complete(None).run_facets["ernest_productionRun"]
-    assert run.decisionId == a_decision().decision_id
+    assert run.decisionId == a_decision().id
     assert run.seconds > 100
 
 

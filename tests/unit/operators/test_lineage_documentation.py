@@ -46,8 +46,8 @@ def test_the_examples_of_messages_work(capsys, caplog):
         exec(example, names)
     note, _mail = names["on_stale"]
     mark = ModelMark(
-        mark_id="mark-1",
-        marked_at="2026-01-01T00:00:00+00:00",
+        id="mark-1",
+        at="2026-01-01T00:00:00+00:00",
         job="enrich",
         instance_type="m5.large",
         model_id="model-1",

@@ -97,8 +97,8 @@ def test_a_decision_without_a_model_reads_none():
 
 def test_a_production_run_tells_how_wrong_its_prediction_was():
     run = ProductionRun(
-        production_id="run-1",
-        recorded_at=WHEN,
+        id="run-1",
+        at=WHEN,
         job="pca",
         instance_type="m5.large",
         machines=8,
@@ -116,8 +116,8 @@ def test_a_production_run_tells_how_wrong_its_prediction_was():
 def test_all_stale_models_are_told_in_one_facet_without_credentials():
     marks = [
         ModelMark(
-            mark_id=f"mark-{number}",
-            marked_at=WHEN,
+            id=f"mark-{number}",
+            at=WHEN,
             job="pca",
             instance_type="m5.large",
             model_id=f"model-{number}",

@@ -55,8 +55,8 @@ def decided(**changes: Any) -> dict[str, Any]:
         model_id="a-model",
     )
     fields = {
-        "decision_id": "a-decision",
-        "decided_at": "2026-01-01T00:00:00+00:00",
+        "id": "a-decision",
+        "at": "2026-01-01T00:00:00+00:00",
         "job": "enrich",
         "instance_type": "m5.large",
         "decision": decision,

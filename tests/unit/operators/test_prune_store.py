@@ -28,8 +28,8 @@ def store(context) -> ModelStore:
     run = Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=str(log))
     return save_all(
         ModelStore(store_root()),
-        *(a_model(number, created_at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation("o", 0, observation=run, recorded_at=ago(200, since=TODAY)),
+        *(a_model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
+        observation("o", 0, observation=run, at=ago(200, since=TODAY)),
     )
 
 
@@ -65,7 +65,7 @@ def test_the_configured_retention(store, context, monkeypatch, capsys):
     assert summary["removed"] == {"model": 1, "observation": 1}
     assert summary["kept"] == {"model": 6}
     told = capsys.readouterr().out
-    assert f"model {a_model(0).model_id} of 'pca'" in told
+    assert f"model {a_model(0).id} of 'pca'" in told
     assert "as old stay: it is one of the 6 newest" in told
     assert prune(context)["removed"] == {}, "a second time nothing is left to do"
 

@@ -72,7 +72,7 @@ def test_too_little_is_known_of_the_clusters_of_earlier_versions():
 def test_the_decision_is_made_by_the_stored_model_at_the_price_of_its_cluster(stored, context, ti):
     decision = choose(stored).execute(context)
 
-    assert decision["model_id"] == stored.model_id
+    assert decision["model_id"] == stored.id
     assert decision["price_per_hour"] == pytest.approx(0.3)
     assert ti.pushed["spark_conf"]["spark.executor.memory"] == "7000m"
     assert ti.pushed["record"]["reuse"] == "It is reused."
@@ -90,7 +90,7 @@ def test_a_cluster_that_has_ended_limits_no_local_one_that_comes(stored, context
     """It had two machines; the next one has as many as are asked for then."""
     local = replace(stored, cluster=training_cluster(replace(HANDLE, kind="local")))
 
-    assert choose(local).execute(context)["model_id"] == stored.model_id
+    assert choose(local).execute(context)["model_id"] == stored.id
 
 
 def test_grown_input_is_another_scale(stored, context, ti):
@@ -107,28 +107,28 @@ def test_grown_input_is_another_scale(stored, context, ti):
 
 
 def test_a_model_that_was_trained_now_wins_over_a_stored_one(model, stored):
-    earlier = replace(stored, model_id=new_id(MOMENT - timedelta(days=1)))
-    now = {**model, "model_id": new_id(MOMENT)}
+    earlier = replace(stored, id=new_id(MOMENT - timedelta(days=1)))
+    now = {**model, "id": new_id(MOMENT)}
     (each,) = with_stored_models(
         trained_types(models=now, clusters=None, failures=None),
         models={"local": earlier.to_dict()},
         growth=None,
         reasons={"local": "It is reused."},
     )
-    assert (each.model.model_id, each.reuse, each.input_growth) == (now["model_id"], "", 1.0)
+    assert (each.model.id, each.reuse, each.input_growth) == (now["id"], "", 1.0)
 
 
 def test_what_an_earlier_attempt_of_the_run_has_trained_gives_way_to_the_model_that_is_found(model, stored):
     """A task that is skipped after a clear keeps what it returned before."""
-    before = {**model, "model_id": new_id(MOMENT)}
-    learned = replace(stored, model_id=new_id(MOMENT + timedelta(hours=1)))
+    before = {**model, "id": new_id(MOMENT)}
+    learned = replace(stored, id=new_id(MOMENT + timedelta(hours=1)))
     (each,) = with_stored_models(
         trained_types(models=before, clusters=None, failures=None),
         models={"local": learned.to_dict()},
         growth={"local": 1.5},
         reasons={"local": "It is reused."},
     )
-    assert (each.model.model_id, each.reuse, each.input_growth) == (learned.model_id, "It is reused.", 1.5)
+    assert (each.model.id, each.reuse, each.input_growth) == (learned.id, "It is reused.", 1.5)
 
 
 def test_nothing_is_reused_where_nobody_looked():

@@ -16,8 +16,8 @@ LOG = logging.getLogger("task")
 
 def mark(number: int = 1) -> ModelMark:
     return ModelMark(
-        mark_id=f"mark-{number}",
-        marked_at="2026-01-01T00:00:00+00:00",
+        id=f"mark-{number}",
+        at="2026-01-01T00:00:00+00:00",
         job="enrich",
         instance_type=f"m{number}.large",
         model_id=f"model-{number}",
@@ -106,7 +106,7 @@ def test_each_of_several_is_told_of_each_mark_once(context):
     tell([first.append, second.append], context, mark(1), mark(2), mark(1))
 
     for told in (first, second):
-        assert [each["ernest_mark"].mark_id for each in told] == ["mark-1", "mark-2"]
+        assert [each["ernest_mark"].id for each in told] == ["mark-1", "mark-2"]
         assert [len(each["ernest_marks"]) for each in told] == [2, 2]
 
 

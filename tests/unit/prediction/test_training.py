@@ -61,7 +61,7 @@ def test_the_model_holds_what_it_came_from(method):
     assert model.startup_seconds == 12.0
     assert model.trained_iterations == 3
     assert model.warnings == ()
-    assert datetime.fromisoformat(model.created_at).utcoffset() is not None
+    assert datetime.fromisoformat(model.at).utcoffset() is not None
     assert Model.from_dict(model.to_dict()) == model
 
 
@@ -169,7 +169,7 @@ def test_the_start_up_is_the_median_not_the_mean():
 
 
 def test_ids_sort_by_time_and_differ():
-    ids = [train(observations(), job="kmeans", method="relative").model_id for _ in range(20)]
+    ids = [train(observations(), job="kmeans", method="relative").id for _ in range(20)]
 
     assert ids == sorted(ids)
     assert len(set(ids)) == len(ids)

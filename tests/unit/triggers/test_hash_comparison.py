@@ -44,9 +44,9 @@ def test_it_waits_while_the_application_is_that_of_the_model(comparing, store, j
     result = settled(comparison).result()
     assert (result["sha256"], result["known_sha256"]) == (sha256(b"second"), sha256(b"first"))
     assert result["changed"] == [str(jar)]
-    assert result["model_id"] == model.model_id
+    assert result["model_id"] == model.id
     assert sha256(b"second")[:12] in result["reason"]
-    assert model.model_id in result["reason"]
+    assert model.id in result["reason"]
 
 
 def test_a_model_trained_meanwhile_is_what_counts(comparing, store, jar):
@@ -75,7 +75,7 @@ def test_without_a_model_there_is_nothing_to_wait_for(comparing):
 def test_a_model_that_does_not_know_its_application_is_none_to_wait_for(comparing, store):
     model = trained(store, None)
     result = settled(comparing()).result()
-    assert result["model_id"] == model.model_id
+    assert result["model_id"] == model.id
     assert "does not know" in result["reason"]
 
 
@@ -121,8 +121,8 @@ def test_the_newest_counts_of_any_type_or_of_one(store):
     newer = trained(store, b"2", number=2, instance_type="c5.large")
     older = trained(store, b"1", number=1, instance_type="m5.large")
 
-    assert newest_model(store, JOB).id == newer.model_id
-    assert newest_model(store, JOB, "m5.large").id == older.model_id
+    assert newest_model(store, JOB).id == newer.id
+    assert newest_model(store, JOB, "m5.large").id == older.id
     assert newest_model(store, JOB, "r5.large") is None
     assert newest_model(store, "another") is None
 
@@ -131,4 +131,4 @@ def test_one_that_comes_later_is_seen_by_whoever_has_looked_before(store, tmp_pa
     trained(store, b"1", number=1)
     assert newest_model(store, JOB).artifact_sha256
     newer = trained(type(store)(store.root), b"2", number=2)
-    assert newest_model(store, JOB).id == newer.model_id
+    assert newest_model(store, JOB).id == newer.id

@@ -18,8 +18,8 @@ TASK = "bottleneck_report"
 def report(**changes: Any) -> BottleneckReport:
     """Of the run of `example_run`: the network binds, and on 16 machines replay and model disagree."""
     known = BottleneckReport(
-        report_id="20261120T123100.000000Z-0badcafe",
-        reported_at="2026-11-20T12:31:00+00:00",
+        id="20261120T123100.000000Z-0badcafe",
+        at="2026-11-20T12:31:00+00:00",
         job=JOB,
         instance_type=TYPE,
         profile_ids=("20261120T121000.000000Z-0badcafe",),
@@ -63,7 +63,7 @@ def other_report(**changes: Any) -> BottleneckReport:
     """On another type of machine, where nothing but the cores binds and both say the same."""
     profile = cpu_bound()
     known = {
-        "report_id": "20261120T125100.000000Z-0badf00d",
+        "id": "20261120T125100.000000Z-0badf00d",
         "instance_type": OTHER_TYPE,
         "application_id": profile.application_id,
         "bottleneck": profile.bottleneck,

@@ -41,7 +41,7 @@ def reused_model() -> Model:
     """A model that an earlier run trained."""
     earlier = replace(origin("fit_model"), run_id="scheduled__2026-11-01T06:00:00+00:00")
     at = "2026-11-01T06:00:00+00:00"
-    return replace(model(), model_id=REUSED_ID, created_at=at, origin=earlier)
+    return replace(model(), id=REUSED_ID, at=at, origin=earlier)
 
 
 def found(**types: Any) -> dict[tuple[str, int, str], Any]:
@@ -115,8 +115,8 @@ def recorded_run() -> RunRecord:
     """Production is submitted by a stock operator, and a task behind it records what it took."""
     run = example_run()
     told = ProductionRun(
-        production_id="20261120T124200.000000Z-0badcafe",
-        recorded_at="2026-11-20T12:42:00+00:00",
+        id="20261120T124200.000000Z-0badcafe",
+        at="2026-11-20T12:42:00+00:00",
         job=JOB,
         instance_type=TYPE,
         machines=8,
@@ -140,8 +140,8 @@ def mark(**changes: Any) -> ModelMark:
     """What the task that looks for models has noted."""
     at = NOON - timedelta(minutes=2.6)
     known = ModelMark(
-        mark_id="20261120T115724.000000Z-0badcafe",
-        marked_at=at.isoformat(),
+        id="20261120T115724.000000Z-0badcafe",
+        at=at.isoformat(),
         job=JOB,
         instance_type=TYPE,
         model_id=REUSED_ID,

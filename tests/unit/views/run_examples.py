@@ -86,10 +86,10 @@ def model() -> Model:
         for index, (machines, scale, seconds) in enumerate(RUNS)
     )
     return Model(
-        model_id=MODEL_ID,
+        id=MODEL_ID,
         job=JOB,
         instance_type=TYPE,
-        created_at="2026-11-20T12:29:00+00:00",
+        at="2026-11-20T12:29:00+00:00",
         terms=(FittedTerm(name="1", meaning="serial work", coefficient=20.0),),
         validation=Validation(
             folds=folds, residual_sum_of_squares=4.2, median_error_percent=3.0, max_error_percent=3.1
@@ -120,8 +120,8 @@ def decision(**changes: Any) -> Decision:
 
 def record() -> DecisionRecord:
     return DecisionRecord(
-        decision_id="20261120T123000.000000Z-0badcafe",
-        decided_at="2026-11-20T12:30:00+00:00",
+        id="20261120T123000.000000Z-0badcafe",
+        at="2026-11-20T12:30:00+00:00",
         job=JOB,
         instance_type=TYPE,
         decision=decision(),

@@ -82,7 +82,7 @@ def model(
         cluster=cluster,
     )
     at = NOW - timedelta(days=days)
-    return replace(trained, model_id=identity(days, name), created_at=at.isoformat(), **fields)
+    return replace(trained, id=identity(days, name), at=at.isoformat(), **fields)
 
 
 def decided(
@@ -98,12 +98,12 @@ def decided(
     )
     known = {"scale": 1.5, "deadline_seconds": 300.0, "min_machines": 2, "max_machines": 20, **fields}
     return DecisionRecord(
-        decision_id=identity(days, dag_id),
-        decided_at=(NOW - timedelta(days=days)).isoformat(),
+        id=identity(days, dag_id),
+        at=(NOW - timedelta(days=days)).isoformat(),
         job=by.job,
         instance_type=by.instance_type,
         decision=decision,
-        model_id=by.model_id,
+        model_id=by.id,
         origin=origin(dag_id, "choose"),
         **known,
     )
@@ -112,8 +112,8 @@ def decided(
 def produced(by: Model, *, days: float, dag_id: str = "sizing", seconds: float = 290.0, **fields: Any) -> Any:
     """A production run that was to take 280 s, nearly certainly 200 to 380 s."""
     return ProductionRun(
-        production_id=identity(days, dag_id),
-        recorded_at=(NOW - timedelta(days=days)).isoformat(),
+        id=identity(days, dag_id),
+        at=(NOW - timedelta(days=days)).isoformat(),
         job=by.job,
         instance_type=by.instance_type,
         machines=4,
@@ -122,7 +122,7 @@ def produced(by: Model, *, days: float, dag_id: str = "sizing", seconds: float =
         predicted_seconds=280.0,
         likely_seconds=(240.0, 320.0),
         nearly_certain_seconds=(200.0, 380.0),
-        model_id=by.model_id,
+        model_id=by.id,
         application_id="app-production",
         origin=origin(dag_id, "production"),
         **fields,

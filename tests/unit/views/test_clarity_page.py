@@ -46,8 +46,8 @@ def profile_of(
     name: str = "",
 ) -> ProfileRecord:
     return ProfileRecord(
-        profile_id=identity(days, name or dag_id or "nobody"),
-        recorded_at=(NOW - timedelta(days=days)).isoformat(),
+        id=identity(days, name or dag_id or "nobody"),
+        at=(NOW - timedelta(days=days)).isoformat(),
         job=by.job,
         instance_type=by.instance_type,
         purpose=purpose,
@@ -60,12 +60,12 @@ def report_of(
     by: Model, record: ProfileRecord, *, days: float = 1.0, dag_id: str | None = "sizing", **changes: Any
 ) -> BottleneckReport:
     known = BottleneckReport(
-        report_id=identity(days, dag_id or "nobody"),
-        reported_at=(NOW - timedelta(days=days)).isoformat(),
+        id=identity(days, dag_id or "nobody"),
+        at=(NOW - timedelta(days=days)).isoformat(),
         job=by.job,
         instance_type=by.instance_type,
-        profile_ids=(record.profile_id,),
-        model_id=by.model_id,
+        profile_ids=(record.id,),
+        model_id=by.id,
         origin=origin(dag_id, "bottleneck_report") if dag_id else None,
         **reported_of(record.profile),
     )
@@ -112,7 +112,7 @@ def test_the_run_that_the_report_goes_by(store: ModelStore, trained: Model):
     keep(store, trained, warnings=("The two disagree.",))
     told = page(store, trained, link=application_link("https://spark.example.com"))
     run, profile = told["sample"], network_bound()
-    assert told["report"]["model_id"] == trained.model_id
+    assert told["report"]["model_id"] == trained.id
     assert (run["purpose"], run["has_profile"]) == (SAMPLE, True)
     assert run["headline"] == profile.headline
     assert run["history_url"] == f"https://spark.example.com/history/{profile.application_id}/jobs/"
@@ -142,7 +142,7 @@ def test_the_newest_report_of_the_lineage_counts(store: ModelStore, trained: Mod
     keep(store, trained, days=1.5)
     keep(store, other, cpu_bound(), days=1.0)
     assert page(store, trained)["sample"]["headline"] == network_bound().headline
-    learned = replace(trained, model_id=identity(0.5, "learned"), base_model_id=trained.model_id)
+    learned = replace(trained, id=identity(0.5, "learned"), base_model_id=trained.id)
     assert page(store, learned)["sample"]["headline"] == network_bound().headline
     assert page(store, other)["sample"]["headline"] == cpu_bound().headline
 
@@ -157,7 +157,7 @@ def test_a_report_outlives_the_profile(store: ModelStore, trained: Model):
 
 def test_a_damaged_profile_leaves_the_report(store: ModelStore, trained: Model):
     record = profile_of(trained, days=3, name="damaged")
-    store.save_profile(record).write_text('{"schema": 1, "profile_id": 7}', encoding="utf-8")
+    store.save_profile(record).write_text('{"schema": 1, "id": 7}', encoding="utf-8")
     store.save_bottlenecks(report_of(trained, record))
     assert page(store, trained)["sample"]["has_profile"] is False
 

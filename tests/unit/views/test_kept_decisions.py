@@ -58,10 +58,10 @@ def test_which_fallback_it_was(store: ModelStore, trained: Model, probability: f
 def test_a_choice_of_another_type_that_this_one_was_considered_for(store: ModelStore, trained: Model):
     other = model(instance_type="r5.large")
     store.save(other)
-    considered = decided(other, days=1, model_ids=(trained.model_id, "another"), confidence=0.9)
-    store.save_decision(replace(considered, model_id=other.model_id))
+    considered = decided(other, days=1, model_ids=(trained.id, "another"), confidence=0.9)
+    store.save_decision(replace(considered, model_id=other.id))
     store.save_decision(decided(other, days=2, model_ids=("another",)))
-    store.save_decision(decided(other, days=3, model_ids=(trained.model_id,), dag_id="secret"))
+    store.save_decision(decided(other, days=3, model_ids=(trained.id,), dag_id="secret"))
     shown = page(store, trained, readable=lambda dag_id: dag_id != "secret")
     (told,) = shown["decisions"]
     assert told["instance_type"] == "r5.large"

@@ -43,11 +43,11 @@ def life(store: ModelStore, shown: Model, readable: Any = everything) -> dict[st
 
 def marked(of: Model, *, days: float, dag_id: str = "sizing", reason: str = "The code changed.") -> ModelMark:
     return ModelMark(
-        mark_id=identity(days, dag_id),
-        marked_at=NOW.isoformat(),
+        id=identity(days, dag_id),
+        at=NOW.isoformat(),
         job=of.job,
         instance_type=of.instance_type,
-        model_id=of.model_id,
+        model_id=of.id,
         cause=CODE,
         reason=reason,
         origin=origin(dag_id, "find_model"),
@@ -57,33 +57,31 @@ def marked(of: Model, *, days: float, dag_id: str = "sizing", reason: str = "The
 class TestLineage:
     def test_the_versions_that_go_on_from_each_other(self, store: ModelStore):
         base = model(days=9, name="base")
-        learned = replace(
-            model(days=5, name="learned"), base_model_id=base.model_id, learned_from=("a", "b", "c")
-        )
+        learned = replace(model(days=5, name="learned"), base_model_id=base.id, learned_from=("a", "b", "c"))
         unrelated = model(days=7, name="unrelated")
         for each in (base, learned, unrelated):
             store.save(each)
         for shown in (base, learned):
             told = life(store, shown)
-            assert told["base_model_id"] == base.model_id
+            assert told["base_model_id"] == base.id
             assert [(each["model_id"], each["learned_from"]) for each in told["lineage"]] == [
-                (base.model_id, 0),
-                (learned.model_id, 3),
+                (base.id, 0),
+                (learned.id, 3),
             ]
-        assert [each["model_id"] for each in life(store, unrelated)["lineage"]] == [unrelated.model_id]
+        assert [each["model_id"] for each in life(store, unrelated)["lineage"]] == [unrelated.id]
 
     def test_a_base_that_is_gone_is_still_named(self, store: ModelStore):
         learned = replace(model(), base_model_id="long-gone", learned_from=("a",))
         store.save(learned)
         told = life(store, learned)
         assert told["base_model_id"] == "long-gone"
-        assert [each["model_id"] for each in told["lineage"]] == [learned.model_id]
+        assert [each["model_id"] for each in told["lineage"]] == [learned.id]
 
 
 class TestMarks:
     def test_of_the_whole_lineage_newest_first(self, store: ModelStore):
         base = model(days=9, name="base")
-        learned = replace(model(days=5), base_model_id=base.model_id, learned_from=("a",))
+        learned = replace(model(days=5), base_model_id=base.id, learned_from=("a",))
         other = model(days=7, name="other")
         for each in (base, learned, other):
             store.save(each)
@@ -231,8 +229,8 @@ class TestUntrainedRuns:
     def kept(self, store: ModelStore, run: Any, *, days: float, dag_id: str = "sizing") -> None:
         store.save_observation(
             ObservationRecord(
-                observation_id=identity(days, f"{run.index}"),
-                recorded_at=NOW.isoformat(),
+                id=identity(days, f"{run.index}"),
+                at=NOW.isoformat(),
                 job="join",
                 instance_type="m5.large",
                 observation=replace(run, origin=origin(dag_id, "sample_run")),

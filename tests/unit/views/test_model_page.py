@@ -65,7 +65,7 @@ def test_the_model_with_each_run_as_the_others_predict_it(store: ModelStore, tra
     store.save(trained)
     shown = page(store, trained)
 
-    assert shown["model"]["model_id"] == trained.model_id
+    assert shown["model"]["model_id"] == trained.id
     assert shown["model"]["origin"]["dag_id"] == "sizing"
     assert [term["name"] for term in shown["model"]["terms"]] == [term.name for term in trained.terms]
     assert shown["model"]["median_error_percent"] == trained.validation.median_error_percent
@@ -156,7 +156,7 @@ def test_versions_newest_first(store: ModelStore, trained: Model):
 
     shown = page(store, older)
 
-    assert [each["model_id"] for each in shown["versions"]] == [newer.model_id, older.model_id]
+    assert [each["model_id"] for each in shown["versions"]] == [newer.id, older.id]
     assert shown["is_newest"] is False
     assert shown["state"]["name"] == "stale"
     assert page(store, newer)["is_newest"] is True
@@ -242,8 +242,8 @@ def test_other_types_with_their_newest_model_and_price(store: ModelStore, traine
     shown = page(store, trained)["other_types"]
 
     assert [(each["instance_type"], each["model_id"], each["price_per_hour"]) for each in shown] == [
-        ("c5.large", unpriced.model_id, None),
-        ("r5.large", newest.model_id, 0.7),
+        ("c5.large", unpriced.id, None),
+        ("r5.large", newest.id, 0.7),
     ]
     store.save_decision(decided(unpriced, days=1, price=0.3))
     assert page(store, trained)["other_types"][0]["price_per_hour"] == 0.3
@@ -342,7 +342,7 @@ def test_a_decision_that_is_damaged_hides_no_other(
     store.save_decision(decided(trained, days=2))
     store.save_decision(damaged).write_text("{")
     assert len(page(store, trained)["decisions"]) == 1
-    assert damaged.decision_id in caplog.text
+    assert damaged.id in caplog.text
 
 
 def test_decisions_of_another_type_that_cannot_be_read_do_no_harm(

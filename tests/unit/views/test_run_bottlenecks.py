@@ -112,7 +112,7 @@ def test_nothing_could_be_told():
     assert told(run)["hints"] == []
 
 
-@pytest.mark.parametrize("value", ["a custom backend's name", {"headline": "x"}, [1], {"report_id": 3}])
+@pytest.mark.parametrize("value", ["a custom backend's name", {"headline": "x"}, [1], {"id": 3}])
 def test_what_is_no_report_hides_nothing_else(value: Any):
     run = reported_run()
     run = replace(run, values={**run.values, (f"ernest.{TASK}", -1, "return_value"): value})
@@ -128,7 +128,7 @@ def test_where_the_xcoms_are_gone_the_store_tells(tmp_path: Path):
     store.save_decision(record())
     store.save_bottlenecks(report())
     other = replace(report().origin, run_id="another run")
-    store.save_bottlenecks(report(report_id="20261121T000000.000000Z-0badcafe", headline="?", origin=other))
+    store.save_bottlenecks(report(id="20261121T000000.000000Z-0badcafe", headline="?", origin=other))
     run = replace(reported_run(values=False), dag_id=DAG_ID, run_id=RUN_ID)
     assert step(run, stored=stored_of(store, run))["says"].startswith("Network-bound")
 

@@ -35,8 +35,8 @@ def store(tmp_path: Path) -> ModelStore:
     store.save_decision(record())
     store.save_production(
         ProductionRun(
-            production_id="20261120T124100.000000Z-0badcafe",
-            recorded_at="2026-11-20T12:41:00+00:00",
+            id="20261120T124100.000000Z-0badcafe",
+            at="2026-11-20T12:41:00+00:00",
             job=JOB,
             instance_type=TYPE,
             machines=8,
@@ -51,20 +51,20 @@ def store(tmp_path: Path) -> ModelStore:
         None,
     )
     for number, other in enumerate(others):
-        store.save(replace(model(), model_id=f"20261120T12300{number}.000000Z-0badcafe", origin=other))
+        store.save(replace(model(), id=f"20261120T12300{number}.000000Z-0badcafe", origin=other))
     return store
 
 
 def test_only_what_the_run_made(store: ModelStore):
     stored = stored_of(store, example_run())
-    assert [each.model_id for each in stored.models] == [model().model_id]
-    assert [each.decision_id for each in stored.decisions] == [record().decision_id]
+    assert [each.id for each in stored.models] == [model().id]
+    assert [each.id for each in stored.decisions] == [record().id]
     assert [each.machines for each in stored.production_runs] == [8]
 
 
 def test_the_newest_comes_first(store: ModelStore):
-    store.save(replace(model(), model_id=LATER_ID, created_at="2026-11-20T12:29:30+00:00"))
-    assert [each.model_id for each in stored_of(store, example_run()).models] == [LATER_ID, model().model_id]
+    store.save(replace(model(), id=LATER_ID, at="2026-11-20T12:29:30+00:00"))
+    assert [each.id for each in stored_of(store, example_run()).models] == [LATER_ID, model().id]
 
 
 def test_while_the_run_goes_on(store: ModelStore):
@@ -91,9 +91,7 @@ def test_who_made_it():
 
 def test_each_instance_of_a_mapped_task_made_its_own():
     fit = row("ernest.fit_model", "FitModelOperator", 27, 29, map_index=1)
-    first, second = (
-        replace(model(), model_id=str(index), origin=origin("fit_model", index)) for index in (0, 1)
-    )
+    first, second = (replace(model(), id=str(index), origin=origin("fit_model", index)) for index in (0, 1))
     assert made_by([first, second], fit) == second
 
 
@@ -107,9 +105,9 @@ def test_the_records_of_an_older_run_are_found_among_many_newer_ones(store: Mode
         minutes = 60 + 20 * number
         moment = (NOON + timedelta(minutes=minutes)).isoformat()
         later = replace(origin("choose_config"), run_id=f"later {number}")
-        store.save_decision(replace(record(), decision_id=at(minutes), decided_at=moment, origin=later))
+        store.save_decision(replace(record(), id=at(minutes), at=moment, origin=later))
     stored = stored_of(store, example_run())
-    assert [each.decision_id for each in stored.decisions] == [record().decision_id]
+    assert [each.id for each in stored.decisions] == [record().id]
     assert [each.machines for each in stored.production_runs] == [8]
 
 
@@ -118,21 +116,21 @@ def test_the_run_is_looked_for_nearest_to_its_time(store: ModelStore):
         moment = (NOON + timedelta(minutes=42)).isoformat()
         other = replace(origin("fit_model"), run_id="the next one")
         name = f"{at(42)}-{number}"
-        store.save(replace(model(), model_id=name, created_at=moment, origin=other))
-    assert [each.model_id for each in stored_of(store, example_run()).models] == [MODEL_ID]
+        store.save(replace(model(), id=name, at=moment, origin=other))
+    assert [each.id for each in stored_of(store, example_run()).models] == [MODEL_ID]
 
 
 @pytest.mark.parametrize("damage", ["gone", "damaged", "a folder"])
 def test_a_document_that_cannot_be_read_hides_no_other(
     store: ModelStore, caplog: pytest.LogCaptureFixture, damage: str
 ):
-    path = store.save(replace(model(), model_id=LATER_ID, created_at="2026-11-20T12:29:30+00:00"))
+    path = store.save(replace(model(), id=LATER_ID, at="2026-11-20T12:29:30+00:00"))
     path.unlink()
     if damage == "damaged":
         path.write_text("{")
     elif damage == "a folder":
         path.mkdir()
-    assert [each.model_id for each in stored_of(store, example_run()).models] == [MODEL_ID]
+    assert [each.id for each in stored_of(store, example_run()).models] == [MODEL_ID]
     # What is gone is not listed.
     assert (LATER_ID in caplog.text) == (damage == "damaged")
 
@@ -153,12 +151,12 @@ def test_a_store_that_breaks_is_nothing_and_told_in_the_log(
 def test_a_run_that_was_cleared_begins_anew_and_keeps_what_it_made(store: ModelStore):
     again = NOON + timedelta(days=7)
     cleared = example_run(started_at=again, ended_at=again + timedelta(minutes=10))
-    assert [each.decision_id for each in stored_of(store, cleared).decisions] == [record().decision_id]
+    assert [each.id for each in stored_of(store, cleared).decisions] == [record().id]
 
 
 def test_a_time_that_nobody_can_read_hides_nothing(tmp_path: Path):
     store = ModelStore(tmp_path)
-    store.save_decision(replace(record(), decided_at="yesterday, about noon"))
+    store.save_decision(replace(record(), at="yesterday, about noon"))
     assert len(stored_of(store, example_run()).decisions) == 1
 
 

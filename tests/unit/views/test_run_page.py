@@ -48,8 +48,8 @@ def branch(told: dict[str, Any]) -> dict[str, Any]:
 
 def production_run(**changes: Any) -> ProductionRun:
     recorded = ProductionRun(
-        production_id="20261120T124100.000000Z-0badcafe",
-        recorded_at="2026-11-20T12:41:00+00:00",
+        id="20261120T124100.000000Z-0badcafe",
+        at="2026-11-20T12:41:00+00:00",
         job=JOB,
         instance_type=TYPE,
         machines=8,

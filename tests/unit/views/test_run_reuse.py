@@ -186,7 +186,7 @@ class TestMarks:
         store = ModelStore(tmp_path)
         store.save(reused_model())
         store.save_mark(mark())
-        other = mark(mark_id="20261120T115725.000000Z-0badcafe")
+        other = mark(id="20261120T115725.000000Z-0badcafe")
         store.save_mark(replace(other, origin=replace(other.origin, run_id="another")))
         run = retrained_run()
         (told,) = page(run, stored_of(store, run))["marks"]

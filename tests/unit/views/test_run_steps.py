@@ -142,8 +142,8 @@ def test_a_task_of_another_provider_is_no_step():
 
 def test_production_on_other_machines_than_decided_is_held_to_its_own_prediction():
     recorded = ProductionRun(
-        production_id="1",
-        recorded_at="2026-11-20T12:41:00+00:00",
+        id="1",
+        at="2026-11-20T12:41:00+00:00",
         job="j",
         instance_type="m5.xlarge",
         machines=6,

@@ -56,8 +56,8 @@ class TestTask:
 
     def test_production_says_where_its_log_is(self):
         recorded = ProductionRun(
-            production_id="1",
-            recorded_at="2026-11-20T12:41:00+00:00",
+            id="1",
+            at="2026-11-20T12:41:00+00:00",
             job=JOB,
             instance_type=TYPE,
             machines=8,

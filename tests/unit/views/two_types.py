@@ -54,7 +54,7 @@ def branch_rows(branch: str, begin: float, end: float) -> tuple[TaskRow, ...]:
 def other_model() -> Model:
     return replace(
         model(),
-        model_id=OTHER_MODEL_ID,
+        id=OTHER_MODEL_ID,
         instance_type=OTHER_TYPE,
         origin=origin(f"{SECOND}.fit_model"),
     )
@@ -78,7 +78,7 @@ def other_record(**changes: Any) -> DecisionRecord:
         decision=other_decision(**changes),
         model_id=OTHER_MODEL_ID,
         confidence=0.8,
-        model_ids=(model().model_id, OTHER_MODEL_ID),
+        model_ids=(model().id, OTHER_MODEL_ID),
     )
 
 

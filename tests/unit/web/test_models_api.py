@@ -33,7 +33,7 @@ def store(tmp_path: Path) -> ModelStore:
     store = ModelStore(tmp_path)
     store.save(model())
     other = Origin(dag_id="secret_dag", run_id="r", task_id="t")
-    store.save(replace(model(), model_id=OLDER_ID, created_at="2026-11-01T00:00:00+00:00", origin=other))
+    store.save(replace(model(), id=OLDER_ID, at="2026-11-01T00:00:00+00:00", origin=other))
     store.save(replace(model(), job="by hand", origin=None))
     store.save_decision(record())
     return store
@@ -41,8 +41,8 @@ def store(tmp_path: Path) -> ModelStore:
 
 def test_sample_runs_of_a_dag_that_has_made_nothing_else_are_counted(store):
     run = ObservationRecord(
-        observation_id="20261121T000000.000000Z-00000000",
-        recorded_at="2026-11-21T00:00:00+00:00",
+        id="20261121T000000.000000Z-00000000",
+        at="2026-11-21T00:00:00+00:00",
         job=JOB,
         instance_type=TYPE,
         observation=replace(
@@ -245,7 +245,7 @@ def test_only_the_dags_of_the_job_are_asked_about(store, path):
 def test_what_the_page_asks_at_first_can_be_asked(store):
     absurd = replace(
         record(),
-        decision_id="20261121T000000.000000Z-00000000",
+        id="20261121T000000.000000Z-00000000",
         decision=replace(record().decision, price_per_hour=1e12),
         scale=1e300,
         min_machines=0,

@@ -96,7 +96,7 @@ def test_what_airflow_has_deleted_is_taken_from_the_store(store: ModelStore):
     store.save(model())
     client = pages(store=store, runs=lambda dag_id, run_id: example_run(values={}))
     (group,) = client.get("/api/run", params=RUN).json()["groups"]
-    assert group["branches"][0]["model"]["model_id"] == model().model_id
+    assert group["branches"][0]["model"]["model_id"] == model().id
     assert len(group["branches"][0]["observations"]) == len(model().observations)
 
 
@@ -135,8 +135,8 @@ def test_what_the_xcoms_tell_is_not_looked_for_in_the_store(
 ):
     run = example_run()
     pushed = ProductionRun(
-        production_id="1",
-        recorded_at="2026-11-20T12:41:00+00:00",
+        id="1",
+        at="2026-11-20T12:41:00+00:00",
         job=JOB,
         instance_type=TYPE,
         machines=8,

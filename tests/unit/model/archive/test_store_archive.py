@@ -91,15 +91,15 @@ def test_another_document_of_the_same_id_is_left_out_and_named_and_the_rest_goes
     unlike = replace(DOCUMENTS[0], noise=0.5)
     result = imported(store, exported([unlike, model(7, 1)]))
     (conflict,) = result.conflicts
-    assert (conflict.line, conflict.name) == (2, f"model {a_model().model_id}")
+    assert (conflict.line, conflict.name) == (2, f"model {a_model().id}")
     assert "another one of that id for 'pca' on m5.large" in conflict.problem
-    assert store.load("pca", "m5.large", a_model().model_id) == DOCUMENTS[0]
-    assert store.load("pca", "m5.large", a_model(7).model_id)
+    assert store.load("pca", "m5.large", a_model().id) == DOCUMENTS[0]
+    assert store.load("pca", "m5.large", a_model(7).id)
     assert not result.is_complete
 
 
 def test_names_lead_nowhere_else(tmp_path, other):
-    hostile = replace(a_model(), job="../../x", instance_type="..", model_id="../../../etc/passwd")
+    hostile = replace(a_model(), job="../../x", instance_type="..", id="../../../etc/passwd")
     before = set(tmp_path.rglob("*"))
     assert imported(other, exported([hostile])).is_complete
     assert other.load("../../x", "..", "../../../etc/passwd") == hostile
@@ -230,7 +230,7 @@ def test_numbers_that_cannot_be_stop_nothing(other, field, value):
     header, _, *lines = exported([model(0, 3), model(2, 3)]).splitlines()
     result = imported(other, b"\n".join([header, json.dumps(data).encode(), *lines]) + b"\n")
     assert [each.line for each in result.refused] == [2]
-    assert [each.model_id for each in other.all_documents()] == [model(2, 3).model_id]
+    assert [each.id for each in other.all_documents()] == [model(2, 3).id]
 
 
 def test_a_file_of_nothing_but_rubbish_fills_neither_the_memory_nor_the_terminal(other, monkeypatch):

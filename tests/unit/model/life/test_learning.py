@@ -73,9 +73,9 @@ def test_what_it_has_learned_from_is_told(model):
     runs = [production(number) for number in range(2)]
     learned = learn(model, runs)
 
-    assert learned.base_model_id == model.model_id
-    assert learned.learned_from == tuple(run.production_id for run in runs)
-    assert learned.model_id > model.model_id
+    assert learned.base_model_id == model.id
+    assert learned.learned_from == tuple(run.id for run in runs)
+    assert learned.id > model.id
     assert learned.observations[: len(TRAINED_ON)] == model.observations
     assert [(run.machines, run.scale, run.seconds) for run in learned.observations[-2:]] == [
         (8, 1.0, 100.0)
@@ -90,8 +90,8 @@ def test_it_goes_on_from_where_it_was(model):
     first = learn(model, [production(0)])
     second = learn(first, [production(0), production(1)])
 
-    assert second.base_model_id == model.model_id
-    assert second.learned_from == (production(0).production_id, production(1).production_id)
+    assert second.base_model_id == model.id
+    assert second.learned_from == (production(0).id, production(1).id)
     at_once = learn(model, [production(0), production(1)])
     assert second.observations == at_once.observations
     assert second.amdahl == at_once.amdahl
@@ -150,7 +150,7 @@ def test_nothing_is_learned_from_what_may_be_the_beginning_of_a_drift(model):
     runs = [production(number) for number in range(3)]
     odd = production(3, seconds=200.0, outside=True)
 
-    assert learn(model, [*runs, odd]).learned_from == tuple(run.production_id for run in runs)
+    assert learn(model, [*runs, odd]).learned_from == tuple(run.id for run in runs)
     assert len(learn(model, [*runs, odd, production(4)]).learned_from) == 5, "it was none"
 
 
@@ -160,7 +160,7 @@ def test_only_so_many_are_remembered_the_newest(model):
     learned = learn(model, runs[:-3])
     later = learn(learned, runs)
 
-    assert later.learned_from == tuple(run.production_id for run in runs[3:])
+    assert later.learned_from == tuple(run.id for run in runs[3:])
     assert len(later.observations) == len(TRAINED_ON) + MOST_RUNS
     assert learn(later, runs) is None, "what was forgotten is not learned again"
 
@@ -170,7 +170,7 @@ def test_where_each_run_counts_repetitions_are_few(model):
     runs = [production(number) for number in range(10)]
     learned = learn(relative, runs)
 
-    assert learned.learned_from == tuple(run.production_id for run in runs[-MOST_REPEATED:])
+    assert learned.learned_from == tuple(run.id for run in runs[-MOST_REPEATED:])
     assert learn(learned, runs) is None
 
 
@@ -228,7 +228,7 @@ def test_of_an_iterative_job_runs_count_by_the_iterations_trained_with():
     predicted = float(predict_seconds(model, machines=8, iterations=50)[0])
     run = production(0, seconds=1.2 * predicted)
 
-    learned = learn(model, [run], iterations={run.production_id: 50})
+    learned = learn(model, [run], iterations={run.id: 50})
 
     assert learn(model, [run]) is None
     assert learned.observations[-1].iterations == 5

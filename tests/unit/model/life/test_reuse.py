@@ -58,7 +58,7 @@ def test_a_model_is_reused_where_nothing_has_changed(model):
 
     assert found.is_reused
     assert (found.cause, found.growth) == ("", 1.0)
-    assert model.model_id in found.reason
+    assert model.id in found.reason
     assert "nothing that it depends on has changed" in found.reason
 
 

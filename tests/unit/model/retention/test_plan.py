@@ -33,13 +33,13 @@ def gone(*documents, **limits):
 
 
 def id_of(number):
-    return a_model(number).model_id
+    return a_model(number).id
 
 
 def test_what_is_old_goes_and_what_is_young_stays():
     assert gone(model(0, 200), model(1, 10), decision(0, 200), production(0, 200), observation("o", 91)) == [
-        ("production", a_production_run(0).production_id),
-        ("decision", a_decision(0).decision_id),
+        ("production", a_production_run(0).id),
+        ("decision", a_decision(0).id),
         ("model", id_of(0)),
         ("observation", "o"),
     ]
@@ -52,12 +52,12 @@ def test_what_is_old_goes_and_what_is_young_stays():
 def test_the_newest_models_of_each_job_and_type_stay_however_old(keep, left):
     kinds = [{"job": "pca"}, {"job": "sums"}, {"instance_type": "c5.large"}]
     models = [
-        replace(model(number, 400 - number), model_id=f"{index}-{number}", **fields)
+        replace(model(number, 400 - number), id=f"{index}-{number}", **fields)
         for index, fields in enumerate(kinds)
         for number in range(10)
     ]
     removed = {name for _, name in gone(*models, keep_models=keep)}
-    assert {each.model_id for each in models} - removed == {f"{i}-{n}" for i in range(3) for n in left}
+    assert {each.id for each in models} - removed == {f"{i}-{n}" for i in range(3) for n in left}
 
 
 def test_a_decision_that_stays_keeps_all_models_that_it_considered():
@@ -78,9 +78,9 @@ def test_a_production_run_that_stays_keeps_its_decision_and_that_its_model():
 
 def test_a_learned_model_keeps_the_one_that_it_goes_on_from_but_not_the_runs_that_are_in_it():
     run = production(0, 200, model_id=None, decision_id=None)
-    learned = model(2, 150, base_model_id=id_of(0), learned_from=(run.production_id,))
+    learned = model(2, 150, base_model_id=id_of(0), learned_from=(run.id,))
     assert gone(model(0, 300), model(1, 250), run, learned) == [
-        ("production", run.production_id),
+        ("production", run.id),
         ("model", id_of(1)),
     ]
 
@@ -111,13 +111,13 @@ def test_a_mark_against_another_model_of_a_lineage_that_stays_stays_with_that():
 def test_a_run_that_tells_of_other_code_than_the_newest_models_stays():
     unlike = {"artifact_sha256": "cd" * 32, "model_id": None, "decision_id": None}
     runs = [production(0, 250, **unlike), production(1, 200, **unlike)]
-    assert gone(model(0, 300), *runs) == [("production", runs[0].production_id)]
+    assert gone(model(0, 300), *runs) == [("production", runs[0].id)]
     alike = [replace(run, artifact_sha256=model(0, 0).artifact_sha256) for run in runs]
     assert len(gone(model(0, 300), *alike)) == 2
 
 
 def test_what_does_not_say_when_it_was_made_stays():
-    assert not gone(model(1, 10), replace(model(0, 300), created_at="some day"))
+    assert not gone(model(1, 10), replace(model(0, 300), at="some day"))
 
 
 def test_documents_of_one_id_stay_if_any_of_them_does():
@@ -150,7 +150,7 @@ def test_event_logs_go_that_only_removed_documents_name():
     )
     assert kept.event_logs == {
         ("observation", "o"): ("/logs/of-both-old",),
-        ("production", a_production_run(0).production_id): ("/logs/of-production",),
+        ("production", a_production_run(0).id): ("/logs/of-production",),
     }
 
 
@@ -159,7 +159,7 @@ def test_a_model_that_learns_from_each_run_does_not_drive_the_others_out():
     last_year = model(0, 400)
     learned = [model(number, 200 - number, base_model_id=id_of(1)) for number in range(2, 50)]
     removed = {name for _, name in gone(last_year, model(1, 300), *learned, keep_models=2)}
-    assert removed == {each.model_id for each in learned[:-1]}
+    assert removed == {each.id for each in learned[:-1]}
 
 
 def test_a_run_that_tells_of_a_change_back_stays_with_the_mark():
@@ -171,11 +171,11 @@ def test_a_run_that_tells_of_a_change_back_stays_with_the_mark():
 
 
 def profile_id(number):
-    return a_profile(number).profile_id
+    return a_profile(number).id
 
 
 def report_id(number):
-    return a_bottleneck_report(number).report_id
+    return a_bottleneck_report(number).id
 
 
 @pytest.mark.parametrize(

@@ -24,19 +24,19 @@ from tests.unit.model.stored_examples import (
 
 OLD = [
     model(0, 300),
-    model(1, 250, base_model_id=a_model(0).model_id),
+    model(1, 250, base_model_id=a_model(0).id),
     decision(0, 200),
     production(0, 200),
-    mark("k", 200, model_id=a_model(1).model_id),
+    mark("k", 200, model_id=a_model(1).id),
     observation("o", 200),
     profile(0, 200),
     profile(1, 200),
-    report(0, 200, profile_ids=(a_profile(0).profile_id, a_profile(1).profile_id)),
+    report(0, 200, profile_ids=(a_profile(0).id, a_profile(1).id)),
 ]
 NEWEST = model(9, 100)
 KEPT = [
     NEWEST,
-    report(9, 100, profile_ids=(a_profile(7).profile_id,)),
+    report(9, 100, profile_ids=(a_profile(7).id,)),
     *(profile(number, 100) for number in (7, 8, 9)),
 ]
 
@@ -61,7 +61,7 @@ def test_only_what_stays_is_there_and_listed(store):
     done = carry_out(store, plan_of(store))
     assert len(done.removed) == len(OLD)
     assert list(store.all_documents()) == KEPT
-    assert [entry.id for entry in ModelStore(store.root).catalogue.entries()] == [NEWEST.model_id]
+    assert [entry.id for entry in ModelStore(store.root).catalogue.entries()] == [NEWEST.id]
     assert not plan_of(store).removed, "a second time nothing is left to do"
 
 
@@ -89,10 +89,10 @@ def test_interrupted_at_any_moment_the_store_is_consistent_and_the_rest_goes_nex
 
 def test_what_a_task_decided_by_meanwhile_stays(store):
     plan = plan_of(store)
-    ModelStore(store.root).save_decision(decision(5, 0, model_id=a_model(1).model_id))
+    ModelStore(store.root).save_decision(decision(5, 0, model_id=a_model(1).id))
     done = carry_out(store, plan)
     assert needs_met(store)
-    assert {item.id for item in done.spared} == {a_model(1).model_id, a_model(0).model_id, "k"}
+    assert {item.id for item in done.spared} == {a_model(1).id, a_model(0).id, "k"}
 
 
 def test_another_process_may_prune_at_the_same_time(store):
@@ -122,7 +122,7 @@ def test_what_cannot_be_removed_stays_with_all_that_it_needs(store, monkeypatch)
         "profile",
         "bottlenecks",
     }
-    assert store.load("pca", "m5.large", a_model(0).model_id)
+    assert store.load("pca", "m5.large", a_model(0).id)
 
 
 @pytest.fixture
@@ -195,12 +195,12 @@ def test_tasks_may_write_meanwhile(store):
     save_all(store, *base)
 
     def write(number: int) -> None:
-        own, by = ModelStore(store.root), NEWEST.model_id
+        own, by = ModelStore(store.root), NEWEST.id
         for turn in range(5):
             name = 1_000 + 10 * number + turn
             chosen = decision(name, 0, model_id=by)
             own.save_decision(chosen)
-            own.save_production(production(name, 0, model_id=by, decision_id=chosen.decision_id))
+            own.save_production(production(name, 0, model_id=by, decision_id=chosen.id))
 
     with ThreadPoolExecutor(9) as pool:
         writers = [pool.submit(write, number) for number in range(8)]
@@ -218,8 +218,8 @@ def test_tasks_may_write_meanwhile(store):
 
 def test_profiles_that_a_task_has_just_reported_on_stay(store):
     planned = plan_of(store)
-    store.save_bottlenecks(report(20, 0, profile_ids=(a_profile(0).profile_id,)))
+    store.save_bottlenecks(report(20, 0, profile_ids=(a_profile(0).id,)))
     done = carry_out(store, planned)
-    assert [item.id for item in done.spared] == [a_profile(0).profile_id]
+    assert [item.id for item in done.spared] == [a_profile(0).id]
     assert needs_met(store)
-    assert store.profile("pca", "m5.large", a_profile(0).profile_id)
+    assert store.profile("pca", "m5.large", a_profile(0).id)

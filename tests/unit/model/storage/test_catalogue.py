@@ -55,11 +55,11 @@ def test_saving_again_lists_once(root):
 
 def test_ids_need_only_be_unique_among_their_kind_and_job(root):
     store = ModelStore(root)
-    store.save(a_model(model_id="same"))
-    store.save(a_model(model_id="same", job="sort"))
-    store.save(a_model(model_id="same", instance_type="m5.xlarge"))
-    store.save_decision(a_decision(decision_id="same"))
-    store.save_production(a_production_run(production_id="same"))
+    store.save(a_model(id="same"))
+    store.save(a_model(id="same", job="sort"))
+    store.save(a_model(id="same", instance_type="m5.xlarge"))
+    store.save_decision(a_decision(id="same"))
+    store.save_production(a_production_run(id="same"))
 
     assert len(listed(root)) == 5
 
@@ -121,9 +121,9 @@ def test_damaged_and_misplaced_documents_of_an_old_store_are_named(root, caplog)
 @pytest.mark.parametrize("name", [".catalogue", "decisions", "production", "segment-1.jsonl", "..", "a/b"])
 def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
     store = ModelStore(root)
-    model = a_model(job=name, instance_type=name, model_id=name)
-    decision = a_decision(job=name, instance_type=name, decision_id=name)
-    run = a_production_run(job=name, instance_type=name, production_id=name)
+    model = a_model(job=name, instance_type=name, id=name)
+    decision = a_decision(job=name, instance_type=name, id=name)
+    run = a_production_run(job=name, instance_type=name, id=name)
 
     store.save(model)
     store.save_decision(decision)
@@ -136,8 +136,8 @@ def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
 
 
 def test_an_entry_without_an_id_is_refused(tmp_path):
-    with pytest.raises(InvalidParameterError, match="model_id"):
-        ModelStore(tmp_path).save(a_model(model_id=""))
+    with pytest.raises(InvalidParameterError, match="id="):
+        ModelStore(tmp_path).save(a_model(id=""))
     assert listed(tmp_path) == []
 
 
@@ -200,11 +200,11 @@ def test_threads_may_share_a_catalogue(tmp_path):
 
 def save(root, writer, count):
     for number in range(count):
-        ModelStore(Path(root)).save(a_model(model_id=f"{writer}-{number:03d}", job=f"job {number % 5}"))
+        ModelStore(Path(root)).save(a_model(id=f"{writer}-{number:03d}", job=f"job {number % 5}"))
 
 
 def test_processes_that_save_at_once_into_an_old_store_list_everything_once(tmp_path):
-    ModelStore(tmp_path).save(a_model(model_id="old"))
+    ModelStore(tmp_path).save(a_model(id="old"))
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=save, args=(str(tmp_path), writer, 30)) for writer in range(4)]
     for process in processes:
@@ -233,18 +233,18 @@ def test_what_was_removed_since_leaves_the_summary_too(root):
     entries = many(root)
     assert listed(root) == entries
     (summary,) = (root / FOLDER).iterdir()
-    assert a_model(3).model_id in summary.read_text()
+    assert a_model(3).id in summary.read_text()
 
-    MODELS.path(root, "pca", "m5.large", a_model(3).model_id).unlink()
+    MODELS.path(root, "pca", "m5.large", a_model(3).id).unlink()
 
-    assert listed(root) == [entry for entry in entries if entry.id != a_model(3).model_id]
-    assert a_model(3).model_id not in summary.read_text()
+    assert listed(root) == [entry for entry in entries if entry.id != a_model(3).id]
+    assert a_model(3).id not in summary.read_text()
 
 
 def test_a_document_that_was_edited_by_hand_and_imported_is_listed_as_it_is_now(root):
     many(root)
     listed(root)
-    path = MODELS.path(root, "pca", "m5.large", a_model(3).model_id)
+    path = MODELS.path(root, "pca", "m5.large", a_model(3).id)
     path.unlink()
 
     ModelStore(root).save_any(a_model(3, warnings=("one", "two", "three")))
@@ -297,5 +297,5 @@ def test_a_document_is_saved_and_listed_where_the_catalogue_cannot_be_written(tm
     store.save_any(a_decision())
 
     assert listed(tmp_path) == [entry_of(a_model()), entry_of(a_decision())]
-    assert store.remove("model", job="pca", instance_type="m5.large", document_id=a_model().model_id)
+    assert store.remove("model", job="pca", instance_type="m5.large", document_id=a_model().id)
     assert listed(tmp_path) == [entry_of(a_decision())]

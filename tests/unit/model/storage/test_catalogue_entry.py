@@ -9,12 +9,12 @@ def test_a_model_in_a_few_words():
 
     assert entry_of(model) == CatalogueEntry(
         kind="model",
-        id=model.model_id,
+        id=model.id,
         job="pca",
         instance_type="m5.large",
         at=WHEN,
         dag_id="nightly",
-        model_id=model.model_id,
+        model_id=model.id,
         method="relative",
         terms=("1",),
         median_error_percent=3.0,
@@ -31,7 +31,7 @@ def test_a_decision_in_a_few_words():
 
     assert entry_of(record) == CatalogueEntry(
         kind="decision",
-        id=record.decision_id,
+        id=record.id,
         job="pca",
         instance_type="m5.large",
         at=WHEN,
@@ -49,7 +49,7 @@ def test_a_production_run_in_a_few_words():
 
     assert entry_of(run) == CatalogueEntry(
         kind="production",
-        id=run.production_id,
+        id=run.id,
         job="pca",
         instance_type="m5.large",
         at=WHEN,

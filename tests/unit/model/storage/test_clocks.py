@@ -10,15 +10,15 @@ from tests.unit.model.sample_records import a_model
 def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root):
     store = ModelStore(root)
     now = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    store.save(a_model(model_id=new_id(now)))
-    store.save(a_model(job="sort", model_id=new_id(now + timedelta(days=1))))
+    store.save(a_model(id=new_id(now)))
+    store.save(a_model(job="sort", id=new_id(now + timedelta(days=1))))
 
     for minutes in (60, 59):
-        model = store.newest_of_its_job(a_model(model_id=new_id(now - timedelta(minutes=minutes))))
+        model = store.newest_of_its_job(a_model(id=new_id(now - timedelta(minutes=minutes))))
         store.save(model)
         assert store.latest("pca", "m5.large") == model
-        assert moment_of(model.model_id) - now < timedelta(seconds=1)
-        assert store.catalogue.entries()[-2].id == model.model_id
+        assert moment_of(model.id) - now < timedelta(seconds=1)
+        assert store.catalogue.entries()[-2].id == model.id
 
 
 def test_a_model_made_in_time_keeps_its_name(root):
@@ -31,5 +31,5 @@ def test_a_model_made_in_time_keeps_its_name(root):
 
 def test_at_the_end_of_all_times_a_name_stays(root):
     store = ModelStore(root)
-    store.save(a_model(model_id=new_id(datetime.max.replace(tzinfo=UTC))))
+    store.save(a_model(id=new_id(datetime.max.replace(tzinfo=UTC))))
     assert store.newest_of_its_job(a_model()) == a_model()

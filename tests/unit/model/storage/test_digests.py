@@ -41,7 +41,7 @@ def test_a_document_that_was_changed_is_set_aside_and_can_be_stored_anew(tmp_pat
     assert f"{path} was set aside: Its content does not agree with its digest" in caplog.text
     (aside,) = list_set_aside(tmp_path)
     assert "`ernest store import" in aside.problem
-    assert [entry.id for entry in store.catalogue.entries()] == [old.model_id]
+    assert [entry.id for entry in store.catalogue.entries()] == [old.id]
     store.save(new)
     assert store.latest("pca", "m5.large") == new
 
@@ -54,7 +54,7 @@ def test_a_file_without_a_digest_is_named_and_left_to_its_owner(tmp_path, caplog
 
     assert store.latest("pca", "m5.large") is None
     with pytest.raises(StoreError, match="ernest store import"):
-        store.load("pca", "m5.large", a_model().model_id)
+        store.load("pca", "m5.large", a_model().id)
     assert path.exists()
     assert "bears no digest" in caplog.text
 
@@ -62,10 +62,10 @@ def test_a_file_without_a_digest_is_named_and_left_to_its_owner(tmp_path, caplog
 def test_an_edited_document_comes_into_the_store_by_import(tmp_path, capsys):
     store, file = ModelStore(tmp_path / "store"), tmp_path / "edited.json"
     store.save(a_model())
-    assert main(["store", "show", a_model().model_id, "--store", str(store.root), "--json"]) == 0
+    assert main(["store", "show", a_model().id, "--store", str(store.root), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert DIGEST not in shown
-    file.write_text(json.dumps({**shown, "model_id": "20270101T000000.000000Z-ab", "startup_seconds": 9.0}))
+    file.write_text(json.dumps({**shown, "id": "20270101T000000.000000Z-ab", "startup_seconds": 9.0}))
 
     assert main(["store", "import", str(file), "--store", str(store.root)]) == 0
 

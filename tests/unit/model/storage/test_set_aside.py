@@ -118,7 +118,7 @@ def test_a_file_that_may_still_be_growing_is_left_to_its_writer(tmp_path, caplog
     """A program that copies a store writes under the final names, and not whole."""
     source, target = ModelStore(tmp_path / "one"), ModelStore(tmp_path / "two")
     content = source.save(a_model()).read_bytes()
-    path = MODELS.path(tmp_path / "two", "pca", "m5.large", a_model().model_id)
+    path = MODELS.path(tmp_path / "two", "pca", "m5.large", a_model().id)
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
         file.write(content[:100])
@@ -151,7 +151,7 @@ def test_a_torn_file_is_no_obstacle_to_saving_the_document(tmp_path):
     store.save(a_model())
 
     assert store.latest("pca", "m5.large") == a_model()
-    assert [entry.id for entry in store.catalogue.entries()] == [a_model().model_id]
+    assert [entry.id for entry in store.catalogue.entries()] == [a_model().id]
     assert len(list_set_aside(tmp_path)) == 1
 
 
@@ -214,9 +214,7 @@ def test_nothing_that_was_set_aside_is_overwritten(root):
 
     found = list_set_aside(root)
     assert sorted(each.path.read_bytes()[-1:] for each in found) == [b"0", b"1", b"2"]
-    assert {str(each.original) for each in found} == {
-        str(MODELS.path(root, "pca", "m5.large", a_model().model_id))
-    }
+    assert {str(each.original) for each in found} == {str(MODELS.path(root, "pca", "m5.large", a_model().id))}
 
 
 @pytest.mark.usefixtures("_at_once")
@@ -331,4 +329,4 @@ def test_no_job_lies_where_torn_files_lie(tmp_path):
 
     assert list_set_aside(tmp_path) == []
     assert not (tmp_path / FOLDER).exists()
-    assert store.remove(MODEL, job=FOLDER, instance_type="m5.large", document_id=model.model_id)
+    assert store.remove(MODEL, job=FOLDER, instance_type="m5.large", document_id=model.id)

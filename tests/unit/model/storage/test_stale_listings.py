@@ -43,4 +43,4 @@ def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_pat
     remembered.update(before)
     with pytest.raises(StoreError, match="exists"):
         store.save(replace(a_model(1), artifact="another.jar"))
-    assert store.load("pca", "m5.large", a_model(1).model_id) == a_model(1)
+    assert store.load("pca", "m5.large", a_model(1).id) == a_model(1)

@@ -38,7 +38,7 @@ def test_what_is_missing_is_not_removed(root, kind):
     assert not remove(ModelStore(root), kind, MADE[kind]())
     ModelStore(root).save(a_model(7))
     assert not remove(ModelStore(root), kind, MADE[kind]())
-    assert ids(root) == [a_model(7).model_id]
+    assert ids(root) == [a_model(7).id]
 
 
 @pytest.mark.parametrize(
@@ -48,21 +48,21 @@ def test_hostile_names_remove_nothing_outside(tmp_path, name):
     root = tmp_path / "models"
     outside = tmp_path / "escape.json"
     outside.write_text("mine")
-    store, model = ModelStore(root), a_model(job=name, instance_type=name, model_id=name)
+    store, model = ModelStore(root), a_model(job=name, instance_type=name, id=name)
     store.save(model)
     store.save(a_model())
 
     assert remove(store, "model", model)
 
     assert outside.read_text() == "mine"
-    assert ids(root) == [a_model().model_id]
+    assert ids(root) == [a_model().id]
     assert not remove(store, "model", model)
 
 
 def test_a_kind_that_is_none_is_refused(tmp_path):
     with pytest.raises(InvalidParameterError, match=r"kind='song' .* production, mark, observation"):
         ModelStore(tmp_path).remove("song", job="pca", instance_type="m5.large", document_id="1")
-    with pytest.raises(InvalidParameterError, match="model_id"):
+    with pytest.raises(InvalidParameterError, match="id="):
         ModelStore(tmp_path).remove("model", job="pca", instance_type="m5.large", document_id="")
 
 
@@ -74,7 +74,7 @@ def test_readers_that_go_on_see_it_go(root):
 
     remove(ModelStore(root), "model", a_model(1))
 
-    assert [entry.id for entry in reader.catalogue.entries()] == [a_model(0).model_id, a_model(2).model_id]
+    assert [entry.id for entry in reader.catalogue.entries()] == [a_model(0).id, a_model(2).id]
 
 
 def test_removing_and_adding_again_and_again(root):
@@ -93,7 +93,7 @@ def test_a_store_that_has_seen_it_go_lists_it_again_by_any_way_of_saving(root):
 
     store.save(a_model())
 
-    assert ids(root) == [a_model().model_id]
+    assert ids(root) == [a_model().id]
 
 
 def test_what_may_not_be_deleted_is_an_error_and_stays_listed(tmp_path, monkeypatch):
@@ -108,7 +108,7 @@ def test_what_may_not_be_deleted_is_an_error_and_stays_listed(tmp_path, monkeypa
         with pytest.raises(StoreError, match=r"cannot be deleted.*Permission denied"):
             remove(store, "model", a_model())
 
-    assert ids(tmp_path) == [a_model().model_id]
+    assert ids(tmp_path) == [a_model().id]
 
 
 def test_all_documents_come_job_by_job(root, caplog):

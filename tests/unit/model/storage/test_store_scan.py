@@ -18,7 +18,7 @@ def test_a_document_without_a_name_hides_no_other(tmp_path, field, caplog):
     skipped = []
     assert list(store.all_documents(on_skip=skipped.append)) == [a_model()]
     assert skipped == [path]
-    assert [entry.id for entry in ModelStore(tmp_path).catalogue.entries()] == [a_model().model_id]
+    assert [entry.id for entry in ModelStore(tmp_path).catalogue.entries()] == [a_model().id]
     assert str(path) in caplog.text
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store.stored_documents import list_set_aside
-from tests.unit.model.store_samples import IDS, KINDS, LISTED, all_of
+from tests.unit.model.store_samples import KINDS, LISTED, all_of
 
 PROJECT = Path(__file__).parents[4]
 WRITERS = 8
@@ -25,7 +25,7 @@ PROGRAM = """
 import itertools, sys
 from pathlib import Path
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.store_samples import IDS, KINDS, MADE
+from tests.unit.model.store_samples import KINDS, MADE
 
 kind_of_root, root, writer, rounds = sys.argv[1:]
 if kind_of_root == "local path":
@@ -42,7 +42,7 @@ sys.stdin.readline()
 for number in itertools.count() if int(rounds) == 0 else range(int(rounds)):
     for kind in KINDS:
         name = f"{number:04d}-{writer}"
-        store.save_any(MADE[kind](**{IDS[kind]: name, "job": ["pca", "sort"][number % 2]}))
+        store.save_any(MADE[kind](id=name, job=["pca", "sort"][number % 2]))
         print(kind, name, flush=True)
 """
 
@@ -102,12 +102,7 @@ def test_eight_writers_of_which_some_are_killed_lose_nothing(tmp_path, caplog):
     assert codes == [-signal.SIGKILL if writer in KILLED else 0 for writer in range(WRITERS)], errors
     assert len(saved) >= (WRITERS - len(KILLED)) * ROUNDS * len(KINDS) + len(KILLED) * KILLED_AFTER
     store = ModelStore(root)
-    there = [
-        (kind, getattr(document, IDS[kind]))
-        for kind in KINDS
-        for job in JOBS
-        for document in all_of(store, kind, job)
-    ]
+    there = [(kind, document.id) for kind in KINDS for job in JOBS for document in all_of(store, kind, job)]
     assert len(set(there)) == len(there)
     assert saved <= set(there)
     for catalogue in (store.catalogue, reader.catalogue):

@@ -71,5 +71,5 @@ def test_only_the_newest_are_read_where_no_more_are_asked_for(store):
     for number in range(4):
         store.save_profile(a_profile(number))
     newest = store.profiles("pca", "m5.large", limit=2)
-    assert store.profile_ids("pca", "m5.large", limit=2) == [each.profile_id for each in reversed(newest)]
-    assert [record.profile_id for record in newest] == [a_profile(2).profile_id, a_profile(3).profile_id]
+    assert store.profile_ids("pca", "m5.large", limit=2) == [each.id for each in reversed(newest)]
+    assert [record.id for record in newest] == [a_profile(2).id, a_profile(3).id]

@@ -48,8 +48,8 @@ def seconds(initialisation, preparation, sharing, computation, communication):
 def record(job="pca", machines=2, of=(5.0, 5.0, 0.0, 80.0, 10.0), *, number=0, type_="m5.large", **fields):
     known = seconds(*of)
     return ProfileRecord(
-        profile_id=f"{job}-{number}",
-        recorded_at="2026-06-01T00:00:00+00:00",
+        id=f"{job}-{number}",
+        at="2026-06-01T00:00:00+00:00",
         job=job,
         instance_type=type_,
         purpose=SAMPLE,

@@ -57,7 +57,7 @@ def test_whatever_the_user_wrote_stays_text(model: Model, hostile: str):
         instance_type=hostile,
         artifact=hostile,
         input_path=hostile,
-        model_id=hostile,
+        id=hostile,
         warnings=(hostile,),
         observations=tuple(runs),
         terms=tuple(replace(term, meaning=hostile) for term in model.terms),
@@ -157,7 +157,7 @@ def test_without_a_price_there_is_no_cost(model: Model):
 
 def test_the_origin_is_told(model: Model):
     text = page_of(model).text
-    for fact in (model.model_id, model.created_at, "ab" * 32, "m5.large"):
+    for fact in (model.id, model.at, "ab" * 32, "m5.large"):
         assert fact in text
 
 
