@@ -526,14 +526,26 @@ _INPUT_READERS: Mapping[str, Reader] = {
     "seed": whole_number,
 }
 
+
+def _web_address(parameter: str, value: Any) -> str:
+    address = line(parameter, value)
+    if not address.startswith(("http://", "https://")):
+        raise InvalidParameterError(
+            parameter, value, "is no http address", remedy="Write http://HOST:8080, say."
+        )
+    return address
+
+
 _CONNECTED_READERS: Mapping[str, Reader] = {
     "spark_conn_id": line,
-    "machines": count,
-    "cores_per_machine": count,
+    "machines": optional(count),
+    "cores_per_machine": optional(count),
     "memory_megabytes_per_machine": optional(count),
     "instance_type": optional(line),
-    "web_url": optional(line),
+    "web_url": optional(_web_address),
     "price_per_hour": optional(price),
+    "python": optional(line),
+    "driver_host": optional(line),
 }
 
 _BOUNDS_READERS: Mapping[str, Reader] = {
@@ -647,15 +659,18 @@ class ConnectedCluster:
     """A cluster that somebody else starts and ends, to take the sample runs; see `ExistingClusterOperator`.
 
     Attributes:
-        spark_conn_id: the Airflow connection of its master.
-        machines: how many it has at least. YARN and Kubernetes do not tell it: there production gets no more,
-            and a goal that allows more is refused by the decision.
-        cores_per_machine: that each offers to an executor.
-        memory_megabytes_per_machine: heap of an executor on one; None for what a standalone master tells.
-            YARN and Kubernetes do not tell it.
+        spark_conn_id: the Airflow connection of its master, in deploy mode "client".
+        machines: how many it has at least; None for as many as a standalone master counts on. YARN and
+            Kubernetes do not tell it: there production gets no more, and a goal that allows more is refused
+            by the decision. A task group must know it beforehand, and `cores_per_machine`.
+        cores_per_machine: that each offers to an executor; None for what a standalone master tells.
+        memory_megabytes_per_machine: heap of an executor that fills a machine; None for what a standalone
+            master tells. YARN and Kubernetes do not tell it, and add a tenth to it, at least 384 MB.
         instance_type: name of its machines' type, under which the model is stored; None for `spark_conn_id`.
         web_url: http address of a standalone master's page; None to try port 8080 of its host.
-        price_per_hour: dollars for a machine and hour.
+        price_per_hour: dollars for a machine and hour; None where unknown.
+        python: of PySpark's workers; None for what each machine finds by itself.
+        driver_host: address at which its machines reach the Airflow worker; None to find it.
 
     Raises:
         InvalidParameterError: a value that cannot work.
@@ -664,21 +679,18 @@ class ConnectedCluster:
     readers: ClassVar[Mapping[str, Reader]] = _CONNECTED_READERS
 
     spark_conn_id: str
-    machines: int
-    cores_per_machine: int
-    memory_megabytes_per_machine: int | None = None
+    machines: Number | None = None
+    cores_per_machine: Number | None = None
+    memory_megabytes_per_machine: Number | None = None
     instance_type: str | None = None
     web_url: str | None = None
-    price_per_hour: float | None = None
+    price_per_hour: Number | None = None
+    python: str | None = None
+    driver_host: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse machines that cannot be. What runs are designed for is known before: no templates."""
-        for name, read in _CONNECTED_READERS.items():
-            read(name, getattr(self, name))
-        if self.web_url is not None and not self.web_url.startswith(("http://", "https://")):
-            raise InvalidParameterError(
-                "web_url", self.web_url, "is no http address", remedy="Write http://HOST:8080, say."
-            )
+        """Refuse machines that cannot be."""
+        read_fields(vars(self), _CONNECTED_READERS)
 
 
 @dataclass(frozen=True, kw_only=True)

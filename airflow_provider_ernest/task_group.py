@@ -34,7 +34,7 @@ from airflow_provider_ernest.settings import (
     SparkJob,
 )
 from airflow_provider_ernest.spark.sizing import refuse_sizes
-from airflow_provider_ernest.stated import count, flag, require_type, whole_number
+from airflow_provider_ernest.stated import count, flag, is_template, require_type, whole_number
 
 if TYPE_CHECKING:
     from airflow.sdk import BaseOperator
@@ -83,9 +83,9 @@ def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id:
     if isinstance(cluster, LocalClusterSpec):
         from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 
-        # The operator takes the port from its connection.
-        given = _fields(cluster, but="master_port")
-        return LocalClusterOperator(task_id="create_cluster", spark_conn_id=spark_conn_id, **given, **options)
+        return LocalClusterOperator(
+            task_id="create_cluster", spec=cluster, spark_conn_id=spark_conn_id, **options
+        )
     if spark_conn_id is not None:
         raise InvalidParameterError(
             "spark_conn_id",
@@ -103,7 +103,7 @@ def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id:
         return EmrClusterOperator(task_id="create_cluster", spec=cluster, **options)
     from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 
-    return ExistingClusterOperator(task_id="create_cluster", **_fields(cluster), **options)
+    return ExistingClusterOperator(task_id="create_cluster", spec=cluster, **options)
 
 
 def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any, size: Any) -> BaseOperator:
@@ -176,8 +176,19 @@ def planned(cluster: ClusterSpec) -> PlannedCluster:
 
 
 def certain_machines(cluster: ClusterSpec) -> int:
-    """How many machines the cluster has at least, if it starts at all."""
-    return cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+    """How many machines the cluster has at least, if it starts at all.
+
+    Raises:
+        InvalidParameterError: only the running DAG will know.
+    """
+    machines = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+    if machines is None or is_template(machines):
+        raise InvalidParameterError(
+            "machines",
+            machines,
+            f"must be known of {type(cluster).__name__}, since runs are designed before the cluster starts",
+        )
+    return count("machines", machines)
 
 
 def billed_machines(clusters: Sequence[ClusterSpec], parallel_runs: int) -> float | None:
@@ -191,8 +202,8 @@ def billed_machines(clusters: Sequence[ClusterSpec], parallel_runs: int) -> floa
     return max(started) / parallel_runs if started else None
 
 
-def _fields(cluster: ClusterSpec, *, but: str = "") -> dict[str, Any]:
-    return {one.name: getattr(cluster, one.name) for one in fields(cluster) if one.name != but}
+def _fields(cluster: EC2ClusterSpec) -> dict[str, Any]:
+    return {one.name: getattr(cluster, one.name) for one in fields(cluster)}
 
 
 def _shared(options: Mapping[str, Any]) -> dict[str, Any]:

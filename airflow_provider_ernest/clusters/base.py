@@ -219,6 +219,6 @@ def _reopen_on_aws(handle: ClusterHandle, client: Callable[[str], Any] | None) -
         from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
 
         return EC2Cluster.from_handle(handle, client=client)
-    from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
+    from airflow_provider_ernest.clusters.emr.cluster import RunningJobFlow
 
-    return EmrCluster.from_handle(handle, client=client)
+    return RunningJobFlow(handle, client=client)

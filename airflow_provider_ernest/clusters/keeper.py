@@ -3,13 +3,13 @@
 It is started by `LocalCluster.start` and outlives the task that called that. It ends, and with it all
 that it has started, on a signal, at the end of its time to live, when no application has been active
 for the idle limit, and when one of the daemons has died. If it is killed, the kernel kills the daemons;
-the executors notice the loss of their worker and exit.
+the executors notice the loss of their worker and exit. CPU groups of a killed keeper stay, empty and without
+effect, until the next start or termination in the same directory, whose state file lists them.
 """
 
 from __future__ import annotations
 
 import contextlib
-import errno
 import logging
 import os
 import re
@@ -25,9 +25,15 @@ from types import FrameType
 from typing import NoReturn
 
 from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle, Machine
+from airflow_provider_ernest.clusters.cpu_groups import CpuGroup, find_cpu_controller, remove_group
 from airflow_provider_ernest.clusters.installation import daemon_command, scala_version
-from airflow_provider_ernest.clusters.local import ClusterDirectory, ClusterState, KeeperOrder, tail
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.clusters.local import (
+    MASTER_HOST,
+    ClusterDirectory,
+    ClusterState,
+    KeeperOrder,
+    tail,
+)
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -44,16 +50,191 @@ from airflow_provider_ernest.processes import (
 )
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
-# ---------------------------------------------------------------------------
-# Spark's own master and worker processes, started by java on loopback addresses.
-
-
 log = logging.getLogger(__name__)
 
-MASTER_HOST = "127.0.0.1"
+DAEMON_GRACE_SECONDS = 5.0
+"""How long master, workers and executors may take to end by themselves."""
+
+_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_START_POLL_SECONDS = 0.2
+_WATCH_POLL_SECONDS = 1.0
+_MASTER_TIMEOUT_SECONDS = 5.0
+
+
+class StopRequestedError(Exception):
+    """Somebody asked the keeper by a signal to end its cluster."""
+
+
+class Keeper:
+    """Starts the daemons of a cluster, watches over them and ends them.
+
+    Args:
+        order: what the starter wants.
+        directory: of the cluster.
+    """
+
+    def __init__(self, order: KeeperOrder, directory: ClusterDirectory) -> None:
+        self._order = order
+        self._spec = order.spec
+        self._directory = directory
+        self._started = time.monotonic()
+        self._expires_at = datetime.now(UTC) + timedelta(seconds=order.spec.time_to_live_seconds)
+        self._state = ClusterState(keeper=ProcessIdentity.of(os.getpid()), spec=order.spec)
+        self._daemons: dict[int, Daemon] = {}
+        self._cpu_groups: list[CpuGroup] = []
+        self._web_url = ""
+
+    def tell_starter(self) -> None:
+        """Write down who keeps the cluster, before there is one."""
+        self._directory.write_state(self._state)
+
+    def run(self) -> bool:
+        """Start the cluster, keep it until it is to end, end it. Returns whether it has been ready."""
+        try:
+            self._start()
+            reason = self._watch()
+        except (StopRequestedError, ClusterError) as error:
+            reason = str(error)
+        except Exception as error:
+            log.exception("The keeper failed")
+            reason = f"The keeper failed: {type(error).__name__}: {error}"
+        self._end(reason)
+        return self._state.handle is not None
+
+    def _start(self) -> None:
+        deadline = self._started + self._spec.start_timeout_seconds
+        self._create_cpu_groups()
+        launcher = DaemonLauncher(self._order, self._directory)
+        master = self._own(launcher.start_master())
+        self._web_url = wait_for_web_url(master, deadline=deadline)
+        master_url = self._ask_master(deadline).master_url
+        workers = [
+            self._own(launcher.start_worker(index, master_url)) for index in range(1, self._spec.machines + 1)
+        ]
+        state = self._wait_for_workers(deadline)
+        # Not before: a start under a quota would take many times as long and measure nothing.
+        for group, worker in zip(self._cpu_groups, workers, strict=False):
+            group.add(worker.process.pid)
+        self._update_state(handle=self._make_handle(state))
+        log.info("The cluster is ready at %s after %.1f s", master_url, self._elapsed())
+
+    def _own(self, daemon: Daemon) -> Daemon:
+        self._daemons[daemon.process.pid] = daemon
+        return daemon
+
+    def _create_cpu_groups(self) -> None:
+        if self._spec.cpu_share is None:
+            return
+        controller = find_cpu_controller()
+        names = [f"ernest-{os.getpid()}-{index}" for index in range(1, self._spec.machines + 1)]
+        # Written down first: should this process be killed, the next one knows what to remove.
+        self._update_state(cpu_groups=tuple(str(controller.parent / name) for name in names))
+        for name in names:
+            self._cpu_groups.append(controller.create_group(name, share=self._spec.cpu_share))
+
+    def _ask_master(self, deadline: float) -> MasterState:
+        """Ask until it answers: on a busy host it may be slow at first."""
+        while True:
+            try:
+                return read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS)
+            except ClusterLostError as error:
+                if time.monotonic() >= deadline:
+                    raise
+                log.info("Asking the master again: %s", error)
+            time.sleep(_START_POLL_SECONDS)
+
+    def _wait_for_workers(self, deadline: float) -> MasterState:
+        while True:
+            for daemon in self._daemons.values():
+                daemon.require_running()
+            if not self._order.starter.is_alive():
+                raise ClusterStartError("The process that started the cluster ended before it was ready.")
+            state = self._ask_master(deadline)
+            registered = len(state.workers_alive)
+            if registered != self._state.workers_registered:
+                self._update_state(workers_registered=registered)
+                log.info("%s", self._state.progress(self._elapsed()))
+            if registered == self._spec.machines:
+                return state
+            if time.monotonic() >= deadline:
+                raise ClusterStartError(f"{self._state.progress(self._elapsed())}, then the time was up.")
+            time.sleep(_START_POLL_SECONDS)
+
+    def _make_handle(self, state: MasterState) -> ClusterHandle:
+        workers = sorted(state.workers_alive, key=lambda worker: int(worker.host.rpartition(".")[2]))
+        return ClusterHandle(
+            kind=LOCAL,
+            name=self._order.name,
+            master_url=state.master_url,
+            web_url=self._web_url,
+            machines=tuple(
+                Machine(
+                    worker_id=worker.id,
+                    host=worker.host,
+                    cores=worker.cores,
+                    memory_megabytes=worker.memory_megabytes,
+                )
+                for worker in workers
+            ),
+            instance_type=self._spec.instance_type,
+            cores_per_machine=self._spec.cores_per_machine,
+            expires_at=self._expires_at.isoformat(timespec="seconds"),
+            directory=str(self._directory.path),
+            authenticates=True,
+        )
+
+    def _watch(self) -> str:
+        """Wait for a reason to end the cluster, and return it."""
+        active_at = time.monotonic()
+        while True:
+            time.sleep(_WATCH_POLL_SECONDS)
+            dead = reap_adopted(self._daemons)
+            if dead is not None:
+                return f"{self._daemons[dead].name} died"
+            if self._elapsed() >= self._spec.time_to_live_seconds:
+                return f"its time to live of {self._spec.time_to_live_seconds:g} s was over"
+            if self._has_applications():
+                active_at = time.monotonic()
+            elif time.monotonic() - active_at >= self._spec.idle_limit_seconds:
+                return f"no application was active for {self._spec.idle_limit_seconds:g} s"
+
+    def _has_applications(self) -> bool:
+        try:
+            return bool(read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS).applications)
+        except ClusterLostError as error:
+            # A master that is too busy to answer is no idle one. One that never answers again ends
+            # with the time to live.
+            log.warning("%s", error)
+            return True
+
+    def _end(self, reason: str) -> None:
+        for signum in _STOP_SIGNALS:
+            signal.signal(signum, signal.SIG_IGN)
+        log.info("Ending the cluster: %s", reason)
+        end_descendants(grace_seconds=DAEMON_GRACE_SECONDS)
+        for daemon in self._daemons.values():
+            daemon.process.poll()
+        for group in self._state.cpu_groups:
+            remove_group(Path(group))
+        # Of a task that was killed with the cluster's secret in its hands.
+        with contextlib.suppress(MissingResourceError):
+            sweep(runtime_folder())
+        self._directory.clear(reason=reason)
+        log.info("Ended the cluster, %.1f s after its start", self._elapsed())
+
+    def _update_state(self, **changes: object) -> None:
+        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
+        self._directory.write_state(self._state)
+
+    def _elapsed(self) -> float:
+        return time.monotonic() - self._started
+
 
 _MASTER_CLASS = "org.apache.spark.deploy.master.Master"
 _WORKER_CLASS = "org.apache.spark.deploy.worker.Worker"
+_WEB_URL = re.compile(r"MasterWebUI\b.*\bstarted at (http://\S+)")
+_DAEMON_POLL_SECONDS = 0.1
+_SECRET_BYTES = 32
 
 # The daemons live for minutes and do little: what counts is how much CPU their start costs.
 _JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
@@ -62,9 +243,6 @@ _DAEMON_MEMORY = "128m"
 # Whose settings the daemons must not see. The executors, which inherit their environment, run the
 # code of jobs, and that has no business with Airflow's connections.
 _FOREIGN_SETTINGS = ("SPARK_", "PYSPARK_", "_PYSPARK_", "AIRFLOW", "_AIRFLOW", "__AIRFLOW")
-
-_WEB_URL = re.compile(r"MasterWebUI\b.*\bstarted at (http://\S+)")
-_DAEMON_POLL_SECONDS = 0.1
 
 _LOGGING = """\
 rootLogger.level = info
@@ -82,18 +260,11 @@ spark.master.rest.enabled false
 spark.port.maxRetries 0
 spark.ui.killEnabled false
 """
-_SECRET_BYTES = 32
 
 
 @dataclass(frozen=True)
 class Daemon:
-    """A master or worker process.
-
-    Args:
-        name: "master" or "worker-1" and so on.
-        process: which this process must wait for.
-        log_file: its standard output and error.
-    """
+    """A master or worker process, whose standard output and error are in its log."""
 
     name: str
     process: subprocess.Popen[bytes]
@@ -112,25 +283,17 @@ class Daemon:
 
 
 class DaemonLauncher:
-    """Starts the daemons of one cluster. They end with the process (and thread) that starts them.
+    """Starts Spark's master and workers. They end with the process (and thread) that starts them."""
 
-    Args:
-        spec: the cluster wanted.
-        directory: of the cluster.
-        java: the ``java`` program.
-        spark_home: the Spark installation.
-    """
-
-    def __init__(
-        self, spec: LocalClusterSpec, directory: ClusterDirectory, *, java: Path, spark_home: Path
-    ) -> None:
-        self._spec = spec
+    def __init__(self, order: KeeperOrder, directory: ClusterDirectory) -> None:
+        self._spec = order.spec
         self._directory = directory
         (directory.conf / "log4j2.properties").write_text(_LOGGING)
         directory.write_secret(secrets.token_hex(_SECRET_BYTES), defaults=_DEFAULTS)
         directory.work.mkdir(parents=True, exist_ok=True)
+        spark_home = Path(order.spark_home)
         self._environment = _environment(directory, spark_home)
-        self._command = daemon_command(java, spark_home, self._environment)
+        self._command = daemon_command(Path(order.java), spark_home, self._environment)
 
     def start_master(self) -> Daemon:
         """Start the master; its web page gets a free port."""
@@ -203,372 +366,6 @@ def _environment(directory: ClusterDirectory, spark_home: Path) -> dict[str, str
         "SPARK_DAEMON_MEMORY": _DAEMON_MEMORY,
         "SPARK_DAEMON_JAVA_OPTS": _JAVA_OPTIONS,
     }
-
-
-# ---------------------------------------------------------------------------
-# A limit on the CPU of a worker and its executors, by the kernel's control groups (version 1 or 2).
-#
-# The groups outlive their processes. The keeper removes them when it ends its cluster. Where it was
-# killed, they stay, empty and without effect, until the next start or termination of a cluster in the
-# same directory, whose state file lists them.
-
-
-PERIOD_MICROSECONDS = 100_000
-
-# The kernel takes a moment to let go of the processes that have just ended in a group.
-_REMOVE_SECONDS = 5.0
-_CPU_SHARE_POLL_SECONDS = 0.05
-
-
-@dataclass(frozen=True)
-class CpuGroup:
-    """A control group with a CPU quota.
-
-    Args:
-        directory: of the group.
-        version: of the control groups, 1 or 2.
-    """
-
-    directory: Path
-    version: int
-
-    def add(self, pid: int) -> None:
-        """Move a process into the group; those that it starts from then on belong to it too."""
-        (self.directory / "cgroup.procs").write_text(str(pid))
-
-    def pids(self) -> list[int]:
-        """The processes in the group."""
-        return [int(line) for line in (self.directory / "cgroup.procs").read_text().split()]
-
-    def share(self) -> float | None:
-        """The quota that is in force, in cores; None for no limit."""
-        if self.version == 2:
-            quota, period = (self.directory / "cpu.max").read_text().split()
-        else:
-            quota = (self.directory / "cpu.cfs_quota_us").read_text().strip()
-            period = (self.directory / "cpu.cfs_period_us").read_text().strip()
-        return None if quota in ("max", "-1") else int(quota) / int(period)
-
-
-@dataclass(frozen=True)
-class CpuController:
-    """Where groups with CPU quotas can be made.
-
-    Args:
-        parent: the group below which they are made.
-        version: of the control groups, 1 or 2.
-    """
-
-    parent: Path
-    version: int
-
-    def create_group(self, name: str, *, share: float) -> CpuGroup:
-        """Make a group, or take over an empty one of that name.
-
-        Args:
-            name: of its directory.
-            share: its quota in cores.
-
-        Raises:
-            ClusterStartError: the kernel refuses.
-        """
-        group = CpuGroup(self.parent / name, self.version)
-        quota = round(share * PERIOD_MICROSECONDS)
-        try:
-            group.directory.mkdir(exist_ok=True)
-            if self.version == 2:
-                (group.directory / "cpu.max").write_text(f"{quota} {PERIOD_MICROSECONDS}")
-            else:
-                (group.directory / "cpu.cfs_period_us").write_text(str(PERIOD_MICROSECONDS))
-                (group.directory / "cpu.cfs_quota_us").write_text(str(quota))
-        except OSError as error:
-            remove_group(group.directory)
-            raise _not_possible(f"{group.directory} cannot be set up: {error}") from error
-        return group
-
-
-def find_cpu_controller(process: Path = Path("/proc/self")) -> CpuController:
-    """Find a control group of this process below which groups with CPU quotas can be made.
-
-    Version 1: the group that the process is in. Version 2, where a group with processes cannot pass
-    the CPU controller on: the nearest group above that has it switched on for its children and may be
-    written to.
-
-    Args:
-        process: the /proc directory of the process.
-
-    Raises:
-        ClusterStartError: there is none.
-    """
-    try:
-        memberships = (process / "cgroup").read_text().splitlines()
-        mounts = (process / "mountinfo").read_text().splitlines()
-    except OSError as error:
-        raise _not_possible(f"this system has no control groups: {error}") from error
-    paths = {controllers: path for _, controllers, path in (line.split(":", 2) for line in memberships)}
-    for controllers, path in paths.items():
-        if "cpu" in controllers.split(","):
-            return _find_version_1(_group_directory(mounts, "cgroup", path))
-    return _find_version_2(*_group_directory(mounts, "cgroup2", paths.get("", "/")))
-
-
-def remove_group(directory: Path) -> bool:
-    """Remove a group whose processes have ended; returns whether it is gone."""
-    deadline = time.monotonic() + _REMOVE_SECONDS
-    while True:
-        try:
-            directory.rmdir()
-            return True
-        except FileNotFoundError:
-            return True
-        except OSError as error:
-            if error.errno != errno.EBUSY or time.monotonic() >= deadline:
-                log.warning("The control group %s cannot be removed: %s", directory, error)
-                return False
-        time.sleep(_CPU_SHARE_POLL_SECONDS)
-
-
-def _find_version_1(place: tuple[Path, Path]) -> CpuController:
-    _, own = place
-    if not os.access(own, os.W_OK | os.X_OK):
-        raise _not_possible(f"{own} is not writable")
-    return CpuController(own, version=1)
-
-
-def _find_version_2(mount_point: Path, own: Path) -> CpuController:
-    for group in [own, *(parent for parent in own.parents if parent.is_relative_to(mount_point))]:
-        switch = group / "cgroup.subtree_control"
-        if not (os.access(group, os.W_OK | os.X_OK) and os.access(switch, os.W_OK)):
-            continue
-        if "cpu" in switch.read_text().split() or (group == own and _switch_on(switch)):
-            return CpuController(group, version=2)
-    raise _not_possible(f"neither {own} nor a group above it is writable and passes the CPU controller on")
-
-
-def _switch_on(switch: Path) -> bool:
-    """Let a group pass the CPU controller on; the kernel allows it in the root group or an empty one."""
-    try:
-        switch.write_text("+cpu")
-    except OSError as error:
-        log.debug("%s cannot be changed: %s", switch, error)
-        return False
-    return True
-
-
-def _group_directory(mounts: list[str], kind: str, path: str) -> tuple[Path, Path]:
-    """Mount point of the hierarchy and the directory in it of the group with this path."""
-    for line in mounts:
-        mount, _, file_system = line.partition(" - ")
-        _, _, _, root, mount_point, *_ = mount.split()
-        file_system_type, _, options = file_system.split(maxsplit=2)
-        if file_system_type == kind and (kind == "cgroup2" or "cpu" in options.split(",")):
-            # A container sees its own group as the root of the mount, but may see the host's path.
-            inside = path.removeprefix(root) if root != "/" else path
-            return Path(mount_point), Path(mount_point) / inside.lstrip("/")
-    raise _not_possible(f"no file system of type {kind} with the CPU controller is mounted")
-
-
-def _not_possible(problem: str) -> ClusterStartError:
-    return ClusterStartError(
-        f"cpu_share needs control groups that can be written to, but {problem}.",
-        remedy="Use cpu_share=None, or run as root or in a delegated group (systemd: Delegate=yes).",
-    )
-
-
-# ---------------------------------------------------------------------------
-
-
-DAEMON_GRACE_SECONDS = 5.0
-"""How long master, workers and executors may take to end by themselves."""
-
-_STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-_START_POLL_SECONDS = 0.2
-_WATCH_POLL_SECONDS = 1.0
-_MASTER_TIMEOUT_SECONDS = 5.0
-
-
-class StopRequestedError(Exception):
-    """Somebody asked the keeper by a signal to end its cluster."""
-
-
-class Keeper:
-    """Starts the daemons of a cluster, watches over them and ends them.
-
-    Args:
-        order: what the starter wants.
-        directory: of the cluster.
-    """
-
-    def __init__(self, order: KeeperOrder, directory: ClusterDirectory) -> None:
-        self._order = order
-        self._spec = order.spec
-        self._directory = directory
-        self._started = time.monotonic()
-        self._expires_at = datetime.now(UTC) + timedelta(seconds=order.spec.time_to_live_seconds)
-        self._state = ClusterState(keeper=ProcessIdentity.of(os.getpid()), spec=order.spec)
-        self._daemons: dict[int, Daemon] = {}
-        self._cpu_groups: list[CpuGroup] = []
-        self._web_url = ""
-
-    def tell_starter(self) -> None:
-        """Write down who keeps the cluster, before there is one."""
-        self._directory.write_state(self._state)
-
-    def run(self) -> bool:
-        """Start the cluster, keep it until it is to end, end it. Returns whether it has been ready."""
-        try:
-            self._start()
-            reason = self._watch()
-        except StopRequestedError as request:
-            reason = str(request)
-        except ClusterError as error:
-            reason = str(error)
-        except Exception as error:
-            log.exception("The keeper failed")
-            reason = f"The keeper failed: {type(error).__name__}: {error}"
-        self._end(reason)
-        return self._state.handle is not None
-
-    def _start(self) -> None:
-        deadline = self._started + self._spec.start_timeout_seconds
-        self._create_cpu_groups()
-        launcher = DaemonLauncher(
-            self._spec,
-            self._directory,
-            java=Path(self._order.java),
-            spark_home=Path(self._order.spark_home),
-        )
-        master = self._own(launcher.start_master())
-        self._web_url = wait_for_web_url(master, deadline=deadline)
-        master_url = self._ask_master(deadline).master_url
-        workers = [
-            self._own(launcher.start_worker(index, master_url)) for index in range(1, self._spec.machines + 1)
-        ]
-        state = self._wait_for_workers(deadline)
-        # Not before: a start under a quota would take many times as long and measure nothing.
-        for group, worker in zip(self._cpu_groups, workers, strict=False):
-            group.add(worker.process.pid)
-        self._update_state(handle=self._make_handle(state))
-        log.info("The cluster is ready at %s after %.1f s", master_url, self._elapsed())
-
-    def _own(self, daemon: Daemon) -> Daemon:
-        self._daemons[daemon.process.pid] = daemon
-        return daemon
-
-    def _create_cpu_groups(self) -> None:
-        if self._spec.cpu_share is None:
-            return
-        controller = find_cpu_controller()
-        names = [f"ernest-{os.getpid()}-{index}" for index in range(1, self._spec.machines + 1)]
-        # Written down first: should this process be killed, the next one knows what to remove.
-        self._update_state(cpu_groups=tuple(str(controller.parent / name) for name in names))
-        for name in names:
-            self._cpu_groups.append(controller.create_group(name, share=self._spec.cpu_share))
-
-    def _ask_master(self, deadline: float) -> MasterState:
-        """Ask until it answers: on a busy host it may be slow at first."""
-        while True:
-            try:
-                return read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS)
-            except ClusterLostError as error:
-                if time.monotonic() >= deadline:
-                    raise
-                log.info("Asking the master again: %s", error)
-            time.sleep(_START_POLL_SECONDS)
-
-    def _wait_for_workers(self, deadline: float) -> MasterState:
-        while True:
-            for daemon in self._daemons.values():
-                daemon.require_running()
-            if not self._order.starter.is_alive():
-                raise ClusterStartError("The process that started the cluster ended before it was ready.")
-            state = self._ask_master(deadline)
-            registered = len(state.workers_alive)
-            if registered != self._state.workers_registered:
-                self._update_state(workers_registered=registered)
-                log.info("%s", progress(self._state, self._elapsed()))
-            if registered == self._spec.machines:
-                return state
-            if time.monotonic() >= deadline:
-                raise ClusterStartError(f"{progress(self._state, self._elapsed())}, then the time was up.")
-            time.sleep(_START_POLL_SECONDS)
-
-    def _make_handle(self, state: MasterState) -> ClusterHandle:
-        workers = sorted(state.workers_alive, key=lambda worker: int(worker.host.rpartition(".")[2]))
-        return ClusterHandle(
-            kind=LOCAL,
-            name=self._order.name,
-            master_url=state.master_url,
-            web_url=self._web_url,
-            machines=tuple(
-                Machine(
-                    worker_id=worker.id,
-                    host=worker.host,
-                    cores=worker.cores,
-                    memory_megabytes=worker.memory_megabytes,
-                )
-                for worker in workers
-            ),
-            instance_type=self._spec.instance_type,
-            cores_per_machine=self._spec.cores_per_machine,
-            expires_at=self._expires_at.isoformat(timespec="seconds"),
-            directory=str(self._directory.path),
-            authenticates=True,
-        )
-
-    def _watch(self) -> str:
-        """Wait for a reason to end the cluster, and return it."""
-        active_at = time.monotonic()
-        while True:
-            time.sleep(_WATCH_POLL_SECONDS)
-            dead = reap_adopted(self._daemons)
-            if dead is not None:
-                return f"{self._daemons[dead].name} died"
-            if self._elapsed() >= self._spec.time_to_live_seconds:
-                return f"its time to live of {self._spec.time_to_live_seconds:g} s was over"
-            if self._has_applications():
-                active_at = time.monotonic()
-            elif time.monotonic() - active_at >= self._spec.idle_limit_seconds:
-                return f"no application was active for {self._spec.idle_limit_seconds:g} s"
-
-    def _has_applications(self) -> bool:
-        try:
-            return bool(read_state(self._web_url, timeout_seconds=_MASTER_TIMEOUT_SECONDS).applications)
-        except ClusterLostError as error:
-            # A master that is too busy to answer is no idle one. One that never answers again ends
-            # with the time to live.
-            log.warning("%s", error)
-            return True
-
-    def _end(self, reason: str) -> None:
-        for signum in _STOP_SIGNALS:
-            signal.signal(signum, signal.SIG_IGN)
-        log.info("Ending the cluster: %s", reason)
-        end_descendants(grace_seconds=DAEMON_GRACE_SECONDS)
-        for daemon in self._daemons.values():
-            daemon.process.poll()
-        for group in self._state.cpu_groups:
-            remove_group(Path(group))
-        self._directory.remove_scratch()
-        self._directory.remove_secret()
-        # Of a task that was killed with the cluster's secret in its hands.
-        with contextlib.suppress(MissingResourceError):
-            sweep(runtime_folder())
-        self._directory.write_reason(reason)
-        self._directory.remove_state()
-        log.info("Ended the cluster, %.1f s after its start", self._elapsed())
-
-    def _update_state(self, **changes: object) -> None:
-        self._state = replace(self._state, **changes)  # type: ignore[arg-type]
-        self._directory.write_state(self._state)
-
-    def _elapsed(self) -> float:
-        return time.monotonic() - self._started
-
-
-def progress(state: ClusterState, seconds: float) -> str:
-    """How far a start has come, in words."""
-    return f"workers registered {state.workers_registered} of {state.spec.machines} after {seconds:.1f} s"
 
 
 def main() -> int:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from airflow_provider_ernest.clusters.base import LOCAL, ClusterHandle
+from airflow_provider_ernest.clusters.cpu_groups import remove_group
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import (
     ClusterError,
@@ -40,17 +41,21 @@ from airflow_provider_ernest.processes import ProcessIdentity
 
 log = logging.getLogger(__name__)
 
+MASTER_HOST = "127.0.0.1"
 DIRECTORY_VARIABLE = "ERNEST_LOCAL_CLUSTER"
 """All processes of a cluster carry its directory in this environment variable."""
+STATE_FILE = "state.json"
+CLIENT_FILE = "client.conf"
 
 # The keeper itself counts the start's time; this is for its own start and its cleaning up.
 _KEEPER_SECONDS = 30.0
 _STOP_SECONDS = 30.0
 _SWEEP_GRACE_SECONDS = 3.0
 _POLL_SECONDS = 0.1
-
+_TAIL_LINES = 20
 # They separate the entries of Java's class path and of Spark's list of directories.
 _FORBIDDEN_IN_PATHS = ":,*"
+_SECRET_LINES = "spark.authenticate true\nspark.authenticate.secret "  # noqa: S105  what a secret stands behind
 
 
 class LocalCluster:
@@ -69,6 +74,7 @@ class LocalCluster:
         self.spec = spec
         self.name = name
         self.directory = Path(directory).absolute()
+        self._files = ClusterDirectory(self.directory)
         if any(character in str(directory) for character in _FORBIDDEN_IN_PATHS):
             raise InvalidParameterError(
                 "directory",
@@ -78,7 +84,7 @@ class LocalCluster:
 
     @classmethod
     def from_handle(cls, handle: ClusterHandle, *, below: Path) -> LocalCluster:
-        """The cluster that a handle stands for, to end it from another process.
+        """The cluster of a handle, to end it from another process.
 
         A handle has come through XCom, where others may write, and what is in its directory is removed at
         the end: so it must be one that only we make.
@@ -127,27 +133,22 @@ class LocalCluster:
             ClusterStartError: it did not become ready; with the end of the log that tells why. Or another
                 process takes too long to start its own.
         """
-        directory = self._files()
-        directory.create()
-        with directory.starting(wait_seconds=self.spec.start_timeout_seconds + _KEEPER_SECONDS):
-            return self._start_in(directory)
-
-    def _start_in(self, directory: ClusterDirectory) -> ClusterHandle:
-        state = directory.read_state()
-        if state and state.handle and state.spec == self.spec and state.keeper.is_alive():
-            log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)
-            return state.handle
-        log.info("Before the start of cluster %s: %s", self.name, self.terminate())
-        order = self._make_order()
-        self._require_free_port()
-        directory.forget_reason()
-        directory.write_order(order)
-        try:
-            self._launch_keeper(directory)
-            return self._wait_until_ready(directory)
-        except BaseException:
-            log.info("The start of cluster %s failed: %s", self.name, self.terminate())
-            raise
+        self._files.create()
+        with self._files.starting(wait_seconds=self.spec.start_timeout_seconds + _KEEPER_SECONDS):
+            state = self._files.read_state()
+            if state and state.handle and state.spec == self.spec and state.keeper.is_alive():
+                log.info("Cluster %s already runs at %s", self.name, state.handle.master_url)
+                return state.handle
+            log.info("Before the start of cluster %s: %s", self.name, self.terminate())
+            order = self._make_order()
+            self._require_free_port()
+            self._files.write_order(order)
+            try:
+                self._launch_keeper()
+                return self._wait_until_ready()
+            except BaseException:
+                log.info("The start of cluster %s failed: %s", self.name, self.terminate())
+                raise
 
     def terminate(self) -> str:
         """End the cluster, whatever is left of it. Repeatable, and possible from any process of the user.
@@ -155,12 +156,10 @@ class LocalCluster:
         Returns:
             What was done, for the log.
         """
-        from airflow_provider_ernest.clusters.keeper import remove_group
         from airflow_provider_ernest.processes import end_processes, find_by_environment
 
-        directory = self._files()
         began = time.monotonic()
-        state = directory.read_state()
+        state = self._files.read_state()
         done = []
         if state is not None and state.keeper.signal(signal.SIGTERM):
             while state.keeper.is_alive() and time.monotonic() - began < _STOP_SECONDS:
@@ -175,9 +174,7 @@ class LocalCluster:
                 remove_group(Path(group))
             if not done:
                 done.append(f"cleaned up after its keeper {state.keeper.pid}, which had died,")
-        directory.remove_scratch()
-        directory.remove_secret()
-        directory.remove_state()
+        self._files.clear()
         if not done:
             reason = self.why_stopped()
             return "nothing to do, no cluster runs" + (f"; the last one ended: {reason}" if reason else "")
@@ -189,7 +186,7 @@ class LocalCluster:
         Raises:
             ClusterLostError: the cluster has ended.
         """
-        secret = self._files().read_secret()
+        secret = self._files.read_secret()
         if secret is None:
             raise ClusterLostError(
                 f"Cluster {self.name} has ended: {self.why_stopped() or 'nobody could write down why'}.",
@@ -199,11 +196,7 @@ class LocalCluster:
 
     def why_stopped(self) -> str | None:
         """Why the cluster ended; None while it runs or where it could not be written down."""
-        return self._files().read_reason()
-
-    def _files(self) -> ClusterDirectory:
-
-        return ClusterDirectory(self.directory)
+        return self._files.read_reason()
 
     def _make_order(self) -> KeeperOrder:
         from airflow_provider_ernest.clusters.installation import find_java, find_spark_home
@@ -217,8 +210,6 @@ class LocalCluster:
         )
 
     def _require_free_port(self) -> None:
-        from airflow_provider_ernest.clusters.keeper import MASTER_HOST
-
         if self.spec.master_port == 0:
             return
         try:
@@ -229,14 +220,13 @@ class LocalCluster:
                 remedy="Choose another master_port, or 0 for any free one, or end what listens there.",
             ) from error
 
-    def _launch_keeper(self, directory: ClusterDirectory) -> None:
-
+    def _launch_keeper(self) -> None:
         environment = {**os.environ, DIRECTORY_VARIABLE: str(self.directory)}
         package_root = Path(__file__).parents[2]
         if package_root.name not in ("site-packages", "dist-packages"):  # a source tree: not found otherwise
             earlier = environment.get("PYTHONPATH")
             environment["PYTHONPATH"] = os.pathsep.join([str(package_root), *([earlier] if earlier else [])])
-        with directory.keeper_log.open("ab") as output:
+        with self._files.keeper_log.open("ab") as output:
             launched = subprocess.run(
                 [sys.executable, "-m", "airflow_provider_ernest.clusters.keeper", str(self.directory)],
                 env=environment,
@@ -249,34 +239,31 @@ class LocalCluster:
                 check=False,
             )
         if launched.returncode != 0:
-            raise ClusterStartError(f"The cluster's keeper did not start.\n{tail(directory.keeper_log)}")
+            raise ClusterStartError(f"The cluster's keeper did not start.\n{tail(self._files.keeper_log)}")
 
-    def _wait_until_ready(self, directory: ClusterDirectory) -> ClusterHandle:
-        from airflow_provider_ernest.clusters.keeper import progress
-
+    def _wait_until_ready(self) -> ClusterHandle:
         began = time.monotonic()
         registered = 0
         while True:
-            state = directory.read_state()
+            state = self._files.read_state()
             if state is None or not state.keeper.is_alive():
-                reason = directory.read_reason() or f"its keeper died.\n{tail(directory.keeper_log)}"
+                reason = self.why_stopped() or f"its keeper died.\n{tail(self._files.keeper_log)}"
                 raise ClusterStartError(f"Cluster {self.name} did not start: {reason}")
             elapsed = time.monotonic() - began
             if state.workers_registered != registered:
                 registered = state.workers_registered
-                log.info("Cluster %s: %s", self.name, progress(state, elapsed))
+                log.info("Cluster %s: %s", self.name, state.progress(elapsed))
             if state.handle is not None:
                 return state.handle
             if elapsed > self.spec.start_timeout_seconds + _KEEPER_SECONDS:
+                log_end = tail(self._files.keeper_log)
                 raise ClusterStartError(
-                    f"Cluster {self.name} was not ready after {elapsed:.0f} s.\n{tail(directory.keeper_log)}"
+                    f"Cluster {self.name} was not ready after {elapsed:.0f} s.\n{log_end}"
                 )
             time.sleep(_POLL_SECONDS)
 
 
 def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
-    from airflow_provider_ernest.clusters.keeper import MASTER_HOST
-
     problem = ""
     # Links and ".." followed: what counts is where it really lies.
     real, folder = directory.resolve(), below.resolve()
@@ -294,29 +281,6 @@ def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
             remedy="Pass the output of the task that started the local cluster unchanged, and set [ernest] "
             "clusters alike for all tasks.",
         )
-
-
-# ---------------------------------------------------------------------------
-# The directory of a local cluster: how starter, keeper and terminator, all different processes, meet.
-#
-# ::
-#
-# order.json      what the starter wants of the keeper
-# state.json      who the keeper is, and the cluster's handle once it is ready; there while it runs
-# starting        held by a starter while it starts the cluster; says which process that is
-# lock            held by the keeper while it lives
-# stopped         why the last cluster ended
-# keeper.log      what the keeper says
-# logs/           of master and workers; executors/ has those of the executors
-# conf/           Spark's configuration of the daemons; with the secret, removed at the end
-# client.conf     properties that spark-submit needs there: the secret; removed at the end
-# scratch/        work and shuffle files; removed at the end
-
-
-TAIL_LINES = 20
-STATE_FILE = "state.json"
-CLIENT_FILE = "client.conf"
-_SECRET_LINES = "spark.authenticate true\nspark.authenticate.secret "  # noqa: S105  what a secret stands behind
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -356,19 +320,31 @@ class ClusterState(Document):
     handle: ClusterHandle | None = None
     cpu_groups: tuple[str, ...] = ()
 
+    def progress(self, seconds: float) -> str:
+        """How far a start has come, in words."""
+        return f"workers registered {self.workers_registered} of {self.spec.machines} after {seconds:.1f} s"
+
 
 class ClusterDirectory:
-    """Names, reads and writes the files of a local cluster.
+    """The directory of a local cluster: how starter, keeper and terminator, all different processes, meet.
 
-    Args:
-        path: the directory; made by `create`.
+    ::
+
+        order.json      what the starter wants of the keeper
+        state.json      who the keeper is, and the cluster's handle once it is ready; there while it runs
+        starting        held by a starter while it starts the cluster; says which process that is
+        lock            held by the keeper while it lives
+        stopped         why the last cluster ended
+        keeper.log      what the keeper says
+        logs/           of master and workers; executors/ has those of the executors
+        conf/           Spark's configuration of the daemons; with the secret, removed at the end
+        client.conf     properties that spark-submit needs there: the secret; removed at the end
+        scratch/        work and shuffle files; removed at the end
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.order_file = path / "order.json"
         self.state_file = path / STATE_FILE
-        self.reason_file = path / "stopped"
         self.keeper_log = path / "keeper.log"
         self.logs = path / "logs"
         self.conf = path / "conf"
@@ -376,6 +352,8 @@ class ClusterDirectory:
         self.client_file = path / CLIENT_FILE
         self.scratch = path / "scratch"
         self.work = self.scratch / "work"
+        self._order_file = path / "order.json"
+        self._reason_file = path / "stopped"
 
     def create(self) -> None:
         """Make it, for the own user only: logs can hold what a job prints.
@@ -407,10 +385,7 @@ class ClusterDirectory:
 
     @contextlib.contextmanager
     def starting(self, *, wait_seconds: float) -> Iterator[None]:
-        """Be the only process that starts a cluster here; wait while another one does.
-
-        Args:
-            wait_seconds: how long to wait for the other one at most.
+        """Be the only process that starts a cluster here; wait while another one does, for so long at most.
 
         Raises:
             ClusterStartError: the other one has not ended by then; says which process it is.
@@ -433,8 +408,9 @@ class ClusterDirectory:
             yield
 
     def write_order(self, order: KeeperOrder) -> None:
-        """Store the starter's order."""
-        _write_atomically(self.order_file, json.dumps(order.to_dict(), indent=1))
+        """A new cluster starts: why the last one ended is of no interest any more."""
+        self._reason_file.unlink(missing_ok=True)
+        _write_atomically(self._order_file, json.dumps(order.to_dict(), indent=1))
 
     def read_order(self) -> KeeperOrder:
         """The starter's order.
@@ -442,7 +418,7 @@ class ClusterDirectory:
         Raises:
             InvalidDocumentError: the file is none.
         """
-        return KeeperOrder.from_dict(_read_json(self.order_file))
+        return KeeperOrder.from_dict(_read_json(self._order_file))
 
     def write_secret(self, secret: str, *, defaults: str) -> None:
         """Have the daemons and whoever submits to them share a secret; only this user may read it.
@@ -464,11 +440,6 @@ class ClusterDirectory:
         except FileNotFoundError:
             return None
 
-    def remove_secret(self) -> None:
-        """Forget it, when the cluster has ended."""
-        self.defaults_file.unlink(missing_ok=True)
-        self.client_file.unlink(missing_ok=True)
-
     def write_state(self, state: ClusterState) -> None:
         """Replace the state as a whole: no reader ever sees half of one."""
         _write_atomically(self.state_file, json.dumps(state.to_dict(), indent=1))
@@ -484,36 +455,32 @@ class ClusterDirectory:
             log.warning("Ignoring the state of a local cluster in %s: %s", self.state_file, error)
             return None
 
-    def remove_state(self) -> None:
-        """Say that no cluster runs any more."""
-        self.state_file.unlink(missing_ok=True)
-
-    def write_reason(self, reason: str) -> None:
-        """Store why the cluster ended."""
-        _write_atomically(self.reason_file, reason)
-
     def read_reason(self) -> str | None:
         """Why the last cluster ended; None while it runs, or when nobody could write it down."""
         try:
-            return self.reason_file.read_text(encoding="utf-8")
+            return self._reason_file.read_text(encoding="utf-8")
         except FileNotFoundError:
             return None
 
-    def forget_reason(self) -> None:
-        """A new cluster starts: why the last one ended is of no interest any more."""
-        self.reason_file.unlink(missing_ok=True)
+    def clear(self, *, reason: str | None = None) -> None:
+        """Remove what a cluster that has ended leaves: what executors wrote but their logs, secret and state.
 
-    def remove_scratch(self) -> None:
-        """Remove what executors wrote, but keep their logs."""
+        The state goes last: who waits for its end reads the reason then.
+        """
         for file in self.work.glob("*/*/*/std*"):
             if file.name in ("stdout", "stderr") and file.stat().st_size > 0:
                 kept = self.logs / "executors" / file.relative_to(self.work)
                 kept.parent.mkdir(parents=True, exist_ok=True)
                 file.replace(kept)
         shutil.rmtree(self.scratch, ignore_errors=True)
+        self.defaults_file.unlink(missing_ok=True)
+        self.client_file.unlink(missing_ok=True)
+        if reason is not None:
+            _write_atomically(self._reason_file, reason)
+        self.state_file.unlink(missing_ok=True)
 
 
-def tail(file: Path, *, lines: int = TAIL_LINES) -> str:
+def tail(file: Path, *, lines: int = _TAIL_LINES) -> str:
     """The last lines of a log, under a line that names it; for error messages."""
     try:
         text = file.read_text(encoding="utf-8", errors="replace")

@@ -1,4 +1,8 @@
-"""What a local cluster shall be, as data. A DAG file may import this: it costs nothing."""
+"""What a local cluster shall be, as data, and the checks that the specifications of all clusters share.
+
+A DAG file may import this: it costs nothing. Templates pass every check: `stated.settings_of` makes the
+specification again, and so checks it, when they are rendered.
+"""
 
 from __future__ import annotations
 
@@ -10,119 +14,15 @@ from typing import TypeGuard
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.stated import is_template
 
-# ---------------------------------------------------------------------------
-# Checks of single values that the specifications of all kinds of clusters share.
-
-
-# Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself.
 MIN_MEMORY_MEGABYTES = 450
-
-UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""What no name, path or address may contain: control characters, line separators, halves of characters."""
-
-
-def is_number(value: object) -> TypeGuard[int | float]:
-    """Whether it is a finite number; True and False are none."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def require_whole(field: str, value: object, *, minimum: int, maximum: int | None = None) -> None:
-    """Check a count.
-
-    Args:
-        field: the parameter's name.
-        value: its value.
-        minimum: the least allowed.
-        maximum: the most allowed; None for no limit.
-
-    Raises:
-        InvalidParameterError: it is no whole number within the bounds.
-    """
-    valid = isinstance(value, int) and not isinstance(value, bool)
-    if valid and isinstance(value, int) and minimum <= value and (maximum is None or value <= maximum):
-        return
-    bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
-    raise InvalidParameterError(field, value, f"is not a whole number {bounds}")
-
-
-def require_number(
-    field: str, value: object, *, minimum: float, maximum: float | None = None, unit: str = ""
-) -> None:
-    """Check a number that need not be whole.
-
-    Args:
-        field: the parameter's name.
-        value: its value.
-        minimum: the least allowed.
-        maximum: the most allowed; None for no limit.
-        unit: what it counts, such as "seconds".
-
-    Raises:
-        InvalidParameterError: it is no finite number within the bounds.
-    """
-    if is_number(value) and minimum <= value and (maximum is None or value <= maximum):
-        return
-    what = f"a number of {unit}" if unit else "a number"
-    bounds = f"of at least {minimum:g}" if maximum is None else f"from {minimum:g} to {maximum:g}"
-    raise InvalidParameterError(field, value, f"is not {what} {bounds}")
-
-
-def require_price(field: str, value: object) -> None:
-    """Check the dollars for a machine and hour: by a price of 0 nothing could be decided.
-
-    Raises:
-        InvalidParameterError: it is no finite number above 0.
-    """
-    if not is_number(value) or value <= 0:
-        raise InvalidParameterError(
-            field,
-            value,
-            "is not a number of dollars above 0",
-            remedy="Give the dollars for one machine and hour.",
-        )
-
-
-def require_flags(values: Mapping[str, object]) -> None:
-    """Check flags by their names.
-
-    Raises:
-        InvalidParameterError: one is neither True nor False. The text "False" would count as true.
-    """
-    for field, value in values.items():
-        if not isinstance(value, bool):
-            raise InvalidParameterError(field, value, "is neither True nor False")
-
-
-def require_match(field: str, value: object, form: re.Pattern[str], problem: str, remedy: str = "") -> None:
-    """Check a text.
-
-    Args:
-        field: the parameter's name.
-        value: its value.
-        form: that the whole text must have.
-        problem: what it is otherwise, as the rest of a sentence that begins with the value.
-        remedy: what to write instead, as a sentence.
-
-    Raises:
-        InvalidParameterError: it has not that form.
-    """
-    if not isinstance(value, str) or not form.fullmatch(value):
-        raise InvalidParameterError(field, value, problem, remedy=remedy)
-
-
-def is_line(value: object) -> TypeGuard[str]:
-    """Whether it is a text of one line, not empty, without space at its ends."""
-    return isinstance(value, str) and value.strip() == value != "" and not UNPRINTABLE.search(value)
-
-
-# ---------------------------------------------------------------------------
-
+"""Spark refuses executors with less than 1.5 times the 300 MB that it reserves for itself."""
 
 # Each worker has its own address 127.0.1.i.
-MAX_MACHINES = 254
+_MAX_MACHINES = 254
 # The kernel's smallest quota is 1 ms in each 100 ms.
-MIN_CPU_SHARE = 0.01
+_MIN_CPU_SHARE = 0.01
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +57,7 @@ class LocalClusterSpec(Document):
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything is started."""
-        require_whole("machines", self.machines, minimum=1, maximum=MAX_MACHINES)
+        require_whole("machines", self.machines, minimum=1, maximum=_MAX_MACHINES)
         require_whole("cores_per_machine", self.cores_per_machine, minimum=1)
         require_whole(
             "memory_megabytes_per_machine", self.memory_megabytes_per_machine, minimum=MIN_MEMORY_MEGABYTES
@@ -169,14 +69,84 @@ class LocalClusterSpec(Document):
             require_whole("master_port", self.master_port, minimum=1024, maximum=65535)
         for field in ("time_to_live_seconds", "idle_limit_seconds", "start_timeout_seconds"):
             value = getattr(self, field)
-            if not is_number(value) or value <= 0:
+            if not is_template(value) and not (_is_number(value) and value > 0):
                 raise InvalidParameterError(field, value, "is not a number of seconds above 0")
-        if self.cpu_share is not None and not (
-            is_number(self.cpu_share) and MIN_CPU_SHARE <= self.cpu_share <= self.cores_per_machine
-        ):
+        self._check_cpu_share()
+
+    def _check_cpu_share(self) -> None:
+        share, cores = self.cpu_share, self.cores_per_machine
+        if share is None or is_template(share) or is_template(cores):
+            return
+        if not _is_number(share) or not _MIN_CPU_SHARE <= share <= cores:
             raise InvalidParameterError(
                 "cpu_share",
-                self.cpu_share,
-                f"is not a number from {MIN_CPU_SHARE} to cores_per_machine={self.cores_per_machine}",
+                share,
+                f"is not a number from {_MIN_CPU_SHARE} to cores_per_machine={cores}",
                 remedy="Use None for no limit.",
             )
+
+
+UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""What no name, path or address may contain: control characters, line separators, halves of characters."""
+
+
+def is_line(value: object) -> TypeGuard[str]:
+    """Whether it is a text of one line, not empty, without space at its ends; or a template."""
+    if is_template(value):
+        return True
+    return isinstance(value, str) and value.strip() == value != "" and not UNPRINTABLE.search(value)
+
+
+def require_whole(field: str, value: object, *, minimum: int, maximum: int | None = None) -> None:
+    """Refuse what is no whole number within the bounds, by the parameter's name."""
+    is_whole = isinstance(value, int) and not isinstance(value, bool)
+    if is_template(value) or (is_whole and _is_within(value, minimum, maximum)):
+        return
+    bounds = f"of at least {minimum}" if maximum is None else f"from {minimum} to {maximum}"
+    raise InvalidParameterError(field, value, f"is not a whole number {bounds}")
+
+
+def require_number(
+    field: str, value: object, *, minimum: float, maximum: float | None = None, unit: str = ""
+) -> None:
+    """Refuse what is no finite number within the bounds; `unit` says what it counts, such as "seconds"."""
+    if is_template(value) or _is_within(value, minimum, maximum):
+        return
+    what = f"a number of {unit}" if unit else "a number"
+    bounds = f"of at least {minimum:g}" if maximum is None else f"from {minimum:g} to {maximum:g}"
+    raise InvalidParameterError(field, value, f"is not {what} {bounds}")
+
+
+def require_price(field: str, value: object) -> None:
+    """Refuse what is no price: by one of 0 nothing could be decided."""
+    if not is_template(value) and not (_is_number(value) and value > 0):
+        raise InvalidParameterError(
+            field,
+            value,
+            "is not a number of dollars above 0",
+            remedy="Give the dollars for one machine and hour.",
+        )
+
+
+def require_flags(values: Mapping[str, object]) -> None:
+    """Refuse what is neither True nor False, such as the text "False", which would count as true."""
+    for field, value in values.items():
+        if not isinstance(value, bool) and not is_template(value):
+            raise InvalidParameterError(field, value, "is neither True nor False")
+
+
+def require_match(field: str, value: object, form: re.Pattern[str], problem: str, remedy: str = "") -> None:
+    """Refuse what is no text that has this form as a whole; `problem` is told of it, after its value."""
+    if is_template(value):
+        return
+    if not isinstance(value, str) or not form.fullmatch(value):
+        raise InvalidParameterError(field, value, problem, remedy=remedy)
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is a finite number; True and False are none."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_within(value: object, minimum: float, maximum: float | None) -> bool:
+    return _is_number(value) and minimum <= value and (maximum is None or value <= maximum)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import ClusterError, ErnestError, MissingResourceError
@@ -12,7 +12,7 @@ from airflow_provider_ernest.owned_folders import runtime_folder, sweep
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.reaping import TaggedCluster
-    from airflow_provider_ernest.clusters.emr.cluster import FoundJobFlow
+    from airflow_provider_ernest.clusters.emr.cluster import JobFlow
 
 
 @dataclass(kw_only=True)
@@ -28,7 +28,7 @@ class ReapReport:
 
     dry_run: bool
     clusters: dict[str, list[TaggedCluster]] = field(default_factory=dict)
-    job_flows: dict[str, list[FoundJobFlow]] = field(default_factory=dict)
+    job_flows: dict[str, list[JobFlow]] = field(default_factory=dict)
     failures: dict[str, dict[str, ErnestError]] = field(default_factory=dict)
 
     @property
@@ -42,13 +42,7 @@ class ReapReport:
             "dry_run": self.dry_run,
             "machines": self.machines,
             "clusters": {region: [c.to_dict() for c in found] for region, found in self.clusters.items()},
-            "job_flows": {
-                region: [
-                    {**asdict(one), "expires_at": one.expires_at.isoformat() if one.expires_at else None}
-                    for one in found
-                ]
-                for region, found in self.job_flows.items()
-            },
+            "job_flows": {region: [c.to_dict() for c in found] for region, found in self.job_flows.items()},
             "failures": {region: _told(errors) for region, errors in self.failures.items()},
         }
 
@@ -129,7 +123,7 @@ def _reap_ec2(
 
 def _reap_emr(
     region: str, client: Callable[[str], Any], deployment: str | None, dry_run: bool
-) -> list[FoundJobFlow]:
+) -> list[JobFlow]:
     from airflow_provider_ernest.clusters.emr.cluster import reap_job_flows
 
     emr = _client_of("emr", region, client)

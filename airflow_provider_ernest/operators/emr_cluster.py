@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 from airflow_provider_ernest.operators.task_context import no_vain_retries
+from airflow_provider_ernest.stated import as_template, optional_text, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
-    from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 
 
 class EmrClusterOperator(BaseOperator):
@@ -28,7 +27,7 @@ class EmrClusterOperator(BaseOperator):
     Returns the `ClusterHandle` document, with the job flow's id as its name.
 
     Args:
-        spec: what to start: an `EmrClusterSpec`, or a mapping of its fields, which may hold templates.
+        spec: what to start: an `EmrClusterSpec`, or a mapping of its fields; both may hold templates.
         aws_conn_id: the Airflow connection; None for the credentials that boto3 finds by itself.
         region_name: AWS region; None for that of the connection.
 
@@ -50,7 +49,7 @@ class EmrClusterOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.spec = spec
+        self.spec = as_template(EmrClusterSpec, spec, "spec")
         self.aws_conn_id = aws_conn_id
         self.region_name = region_name
         self._cluster: EmrCluster | None = None
@@ -61,13 +60,12 @@ class EmrClusterOperator(BaseOperator):
         from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
         from airflow_provider_ernest.hooks.aws import aws_clients
         from airflow_provider_ernest.operators.locations import cluster_identity
-        from airflow_provider_ernest.stated import optional_text
 
         aws_conn_id = optional_text(self.aws_conn_id)
         with no_vain_retries():
-            self._cluster = EmrCluster.to_start(
-                self._spec(),
-                identity=cluster_identity(context),
+            self._cluster = EmrCluster(
+                settings_of(EmrClusterSpec, self.spec, "spec"),
+                cluster_identity(context),
                 client=aws_clients(aws_conn_id, optional_text(self.region_name)),
                 aws_conn_id=aws_conn_id,
             )
@@ -89,9 +87,3 @@ class EmrClusterOperator(BaseOperator):
         self._is_killed = True
         if self._cluster is not None:
             self._cluster.abandon()
-
-    def _spec(self) -> EmrClusterSpec:
-        from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-
-        fields = asdict(self.spec) if is_dataclass(self.spec) else dict(self.spec)
-        return EmrClusterSpec.from_dict(fields)

@@ -8,21 +8,15 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.operators.task_context import no_vain_retries
-from airflow_provider_ernest.stated import (
-    number,
-    optional_number,
-    optional_text,
-    optional_whole_number,
-    whole_number,
-)
+from airflow_provider_ernest.settings import ConnectedCluster
+from airflow_provider_ernest.stated import as_template, number, settings_of, whole_number
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.clusters.existing import ExistingClusterSpec
     from airflow_provider_ernest.settings import Number
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
@@ -37,15 +31,7 @@ class ExistingClusterOperator(BaseOperator):
     Returns the `ClusterHandle` document; `TerminateClusterOperator` does nothing on it.
 
     Args:
-        spark_conn_id: the Airflow connection of its master, in deploy mode "client".
-        machines: how many it has at least; None for as many as the standalone master counts on.
-        cores_per_machine: that each offers; None for what the master tells.
-        memory_megabytes_per_machine: heap of an executor on one; None for what the master tells.
-        instance_type: name of its machines' type, under which the model is stored; None for `spark_conn_id`.
-        web_url: http address of the standalone master's page; None to try port 8080 of its host.
-        price_per_hour: dollars for a machine and hour.
-        python: of PySpark's workers.
-        driver_host: address at which its machines reach the Airflow worker; None to find it.
+        spec: what is known of it: a `ConnectedCluster`, or a mapping of its fields; both may hold templates.
         probe: measure the bandwidth of its machines. Nothing else should run on them meanwhile.
         probe_rounds: how often.
         probe_interval_seconds: between the rounds.
@@ -59,15 +45,7 @@ class ExistingClusterOperator(BaseOperator):
     """
 
     template_fields: Sequence[str] = (
-        "spark_conn_id",
-        "machines",
-        "cores_per_machine",
-        "memory_megabytes_per_machine",
-        "instance_type",
-        "web_url",
-        "price_per_hour",
-        "python",
-        "driver_host",
+        "spec",
         "probe_rounds",
         "probe_interval_seconds",
         "probe_timeout_seconds",
@@ -78,15 +56,7 @@ class ExistingClusterOperator(BaseOperator):
     def __init__(
         self,
         *,
-        spark_conn_id: str,
-        machines: Number | None = None,
-        cores_per_machine: Number | None = None,
-        memory_megabytes_per_machine: Number | None = None,
-        instance_type: str | None = None,
-        web_url: str | None = None,
-        price_per_hour: Number | None = None,
-        python: str | None = None,
-        driver_host: str | None = None,
+        spec: ConnectedCluster | Mapping[str, Any],
         probe: bool = False,
         probe_rounds: Number = 1,
         probe_interval_seconds: Number = 30,
@@ -95,15 +65,7 @@ class ExistingClusterOperator(BaseOperator):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.spark_conn_id = spark_conn_id
-        self.machines = machines
-        self.cores_per_machine = cores_per_machine
-        self.memory_megabytes_per_machine = memory_megabytes_per_machine
-        self.instance_type = instance_type
-        self.web_url = web_url
-        self.price_per_hour = price_per_hour
-        self.python = python
-        self.driver_host = driver_host
+        self.spec = as_template(ConnectedCluster, spec, "spec")
         self.probe = probe
         self.probe_rounds = probe_rounds
         self.probe_interval_seconds = probe_interval_seconds
@@ -116,7 +78,8 @@ class ExistingClusterOperator(BaseOperator):
         from airflow_provider_ernest.clusters.existing import ExistingCluster
 
         with no_vain_retries():
-            handle = ExistingCluster(self._spec()).start()
+            spec = settings_of(ConnectedCluster, self.spec, "spec")
+            handle = ExistingCluster(spec, master_of_connection(spec.spark_conn_id)).start()
             if self.probe:
                 handle = self._probed(handle)
         self.log.info(
@@ -132,24 +95,6 @@ class ExistingClusterOperator(BaseOperator):
         """End the probe; the cluster is not ours."""
         if self._hook is not None:
             self._hook.end()
-
-    def _spec(self) -> ExistingClusterSpec:
-        from airflow_provider_ernest.clusters.existing import ExistingClusterSpec
-
-        return ExistingClusterSpec(
-            spark_conn_id=self.spark_conn_id,
-            master_url=master_of_connection(self.spark_conn_id),
-            instance_type=optional_text(self.instance_type),
-            machines=optional_whole_number("machines", self.machines),
-            cores_per_machine=optional_whole_number("cores_per_machine", self.cores_per_machine),
-            memory_megabytes_per_machine=optional_whole_number(
-                "memory_megabytes_per_machine", self.memory_megabytes_per_machine
-            ),
-            web_url=optional_text(self.web_url),
-            price_per_hour=optional_number("price_per_hour", self.price_per_hour),
-            python=optional_text(self.python),
-            driver_host=optional_text(self.driver_host),
-        )
 
     def _probed(self, handle: ClusterHandle) -> ClusterHandle:
         from airflow_provider_ernest.spark.probe import probe_bandwidth
@@ -180,19 +125,15 @@ class ExistingClusterOperator(BaseOperator):
                     bandwidth.score,
                     floor,
                 )
-        if all(machine.host in measured for machine in handle.machines):
-            machines = [replace(one, bandwidth=measured[one.host]) for one in handle.machines]
-        else:
+        hosts = [machine.host for machine in handle.machines]
+        if not measured.keys() >= set(hosts):
             # YARN and Kubernetes place executors as they like: these are the machines that were measured.
-            machines = [
-                replace(one, host=host, bandwidth=measured[host])
-                for one, host in zip(handle.machines, measured, strict=True)
-            ]
+            hosts = list(measured)
+        machines = [
+            replace(one, host=host, bandwidth=measured[host])
+            for one, host in zip(handle.machines, hosts, strict=True)
+        ]
         return replace(handle, machines=tuple(machines))
-
-
-# ---------------------------------------------------------------------------
-# What an Airflow connection says of a Spark cluster.
 
 
 def master_of_connection(spark_conn_id: str) -> str:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.operators.locations import folder, task_path
 from airflow_provider_ernest.operators.task_context import no_vain_retries
-from airflow_provider_ernest.stated import number, optional_number, whole_number
+from airflow_provider_ernest.stated import as_template, optional_text, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.local import LocalCluster
-    from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-    from airflow_provider_ernest.settings import Number
 
 
 class LocalClusterOperator(BaseOperator):
@@ -31,58 +31,27 @@ class LocalClusterOperator(BaseOperator):
     spark-defaults.conf: ``properties_file=create.output["properties_file"]``.
 
     Args:
-        machines: number of workers.
-        cores_per_machine: cores of each.
-        memory_megabytes_per_machine: memory each offers to its executor.
-        instance_type: what to call this type of machine: models are kept by it.
-        cpu_share: CPU that each may use, in cores, where control groups allow it; None for no limit.
-        time_to_live_seconds: the cluster ends itself after so long, whatever happens.
-        idle_limit_seconds: it ends itself after so long without an application.
-        start_timeout_seconds: how long it may take to become ready.
+        spec: what to start: a `LocalClusterSpec`, or a mapping of its fields; both may hold templates.
         spark_conn_id: Airflow connection at whose host and port the master is to listen, so that stock
-            operators find it; None for a free port.
+            operators find it; None for the `master_port` of `spec`.
 
     Raises:
         InvalidParameterError, MissingResourceError: impossible sizes, no Java, no such connection.
         ClusterStartError: it did not become ready; nothing is left running then.
     """
 
-    template_fields: Sequence[str] = (
-        "machines",
-        "cores_per_machine",
-        "memory_megabytes_per_machine",
-        "instance_type",
-        "cpu_share",
-        "time_to_live_seconds",
-        "idle_limit_seconds",
-        "start_timeout_seconds",
-        "spark_conn_id",
-    )
+    template_fields: Sequence[str] = ("spec", "spark_conn_id")
     ui_color = "#e4dcf2"
 
     def __init__(
         self,
         *,
-        machines: Number,
-        cores_per_machine: Number = 1,
-        memory_megabytes_per_machine: Number = 1024,
-        instance_type: str = "local",
-        cpu_share: Number | None = None,
-        time_to_live_seconds: Number = 3600,
-        idle_limit_seconds: Number = 900,
-        start_timeout_seconds: Number = 120,
+        spec: LocalClusterSpec | Mapping[str, Any],
         spark_conn_id: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        self.machines = machines
-        self.cores_per_machine = cores_per_machine
-        self.memory_megabytes_per_machine = memory_megabytes_per_machine
-        self.instance_type = instance_type
-        self.cpu_share = cpu_share
-        self.time_to_live_seconds = time_to_live_seconds
-        self.idle_limit_seconds = idle_limit_seconds
-        self.start_timeout_seconds = start_timeout_seconds
+        self.spec = as_template(LocalClusterSpec, spec, "spec")
         self.spark_conn_id = spark_conn_id
         self._cluster: LocalCluster | None = None
 
@@ -91,11 +60,12 @@ class LocalClusterOperator(BaseOperator):
         from airflow_provider_ernest.clusters.local import CLIENT_FILE, LocalCluster
 
         with no_vain_retries():
+            spec = settings_of(LocalClusterSpec, self.spec, "spec")
+            if conn_id := optional_text(self.spark_conn_id):
+                spec = replace(spec, master_port=_port_of(conn_id))
             # A retry must find what the attempt before it left behind.
             path = task_path(context)
-            self._cluster = LocalCluster(
-                self._spec(), name="-".join(path.parts), directory=folder("clusters") / path
-            )
+            self._cluster = LocalCluster(spec, name="-".join(path.parts), directory=folder("clusters") / path)
             handle = self._cluster.start()
         context["ti"].xcom_push(key="properties_file", value=str(self._cluster.directory / CLIENT_FILE))
         self.log.info(
@@ -112,35 +82,17 @@ class LocalClusterOperator(BaseOperator):
         if self._cluster is not None:
             self._cluster.terminate()
 
-    def _spec(self) -> LocalClusterSpec:
-        from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 
-        return LocalClusterSpec(
-            machines=whole_number("machines", self.machines),
-            cores_per_machine=whole_number("cores_per_machine", self.cores_per_machine),
-            memory_megabytes_per_machine=whole_number(
-                "memory_megabytes_per_machine", self.memory_megabytes_per_machine
-            ),
-            instance_type=self.instance_type,
-            cpu_share=optional_number("cpu_share", self.cpu_share),
-            time_to_live_seconds=number("time_to_live_seconds", self.time_to_live_seconds),
-            idle_limit_seconds=number("idle_limit_seconds", self.idle_limit_seconds),
-            start_timeout_seconds=number("start_timeout_seconds", self.start_timeout_seconds),
-            master_port=self._master_port(),
+def _port_of(spark_conn_id: str) -> int:
+    from airflow_provider_ernest.exceptions import InvalidParameterError
+    from airflow_provider_ernest.spark.submit import master_address
+
+    host, port = master_address(spark_conn_id)
+    if host not in ("127.0.0.1", "localhost"):
+        raise InvalidParameterError(
+            "spark_conn_id",
+            spark_conn_id,
+            f"points at {host}, and a local cluster listens at 127.0.0.1 only",
+            remedy="Use a connection of its own, spark://127.0.0.1:PORT.",
         )
-
-    def _master_port(self) -> int:
-        if not self.spark_conn_id:
-            return 0
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-        from airflow_provider_ernest.spark.submit import master_address
-
-        host, port = master_address(self.spark_conn_id)
-        if host not in ("127.0.0.1", "localhost"):
-            raise InvalidParameterError(
-                "spark_conn_id",
-                self.spark_conn_id,
-                f"points at {host}, and a local cluster listens at 127.0.0.1 only",
-                remedy="Use a connection of its own, spark://127.0.0.1:PORT.",
-            )
-        return port
+    return port

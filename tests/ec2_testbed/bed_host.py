@@ -14,7 +14,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from airflow_provider_ernest.clusters.keeper import CpuController
+from airflow_provider_ernest.clusters.cpu_groups import CpuController
 from tests.ec2_testbed.bed_limits import HostGroups, create_groups
 from tests.ec2_testbed.bed_metadata import Metadata, MetadataService
 from tests.ec2_testbed.bed_network import Switch, enter_new_namespace, metadata_socket

@@ -9,7 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from airflow_provider_ernest.clusters.keeper import CpuController, CpuGroup, find_cpu_controller, remove_group
+from airflow_provider_ernest.clusters.cpu_groups import (
+    CpuController,
+    CpuGroup,
+    find_cpu_controller,
+    remove_group,
+)
 
 # A share that every machine can give, until the limit is lifted.
 _SMALL_SHARE = 0.05

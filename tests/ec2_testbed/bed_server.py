@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ernest.clusters.keeper import find_cpu_controller
+from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
 from tests.ec2_testbed.api_control import Control
 from tests.ec2_testbed.api_server import serve_api
 from tests.ec2_testbed.api_state import EC2State

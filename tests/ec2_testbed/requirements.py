@@ -8,7 +8,7 @@ import shutil
 import subprocess
 import sys
 
-from airflow_provider_ernest.clusters.keeper import find_cpu_controller
+from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
 from airflow_provider_ernest.exceptions import ClusterStartError
 
 _PROGRAMS = ("ip", "tc", "unshare", "nsenter", "setpriv", "bash", "curl", "awk", "ps")

@@ -16,7 +16,7 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.clusters.keeper import find_cpu_controller, remove_group
+from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller, remove_group
 from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.spark.master import read_state

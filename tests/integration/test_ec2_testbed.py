@@ -18,7 +18,7 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_ernest.clusters.keeper import find_cpu_controller
+from airflow_provider_ernest.clusters.cpu_groups import find_cpu_controller
 from tests.ec2_testbed import Performance, Testbed
 from tests.ec2_testbed.process_life import REPOSITORY
 from tests.integration.conftest import processes_mentioning, wait_until

@@ -13,6 +13,7 @@ from airflow_provider_ernest.documents import Experiment, Observation
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.settings import ConnectedCluster
 from airflow_provider_ernest.spark.master import read_state
 from tests.integration.conftest import secret_of
 
@@ -43,10 +44,12 @@ def test_a_standalone_cluster_is_used_through_its_connection(
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", cluster.master_url)
     look_up = ExistingClusterOperator(
         task_id="cluster",
-        spark_conn_id="spark_there",
-        web_url=cluster.web_url,
-        instance_type="of the rack",
-        python=sys.executable,
+        spec=ConnectedCluster(
+            spark_conn_id="spark_there",
+            web_url=cluster.web_url,
+            instance_type="of the rack",
+            python=sys.executable,
+        ),
         probe=True,
     )
     handle = ClusterHandle.from_dict(look_up.execute(context))

@@ -17,7 +17,7 @@ import psutil
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.keeper import CpuGroup, find_cpu_controller
+from airflow_provider_ernest.clusters.cpu_groups import CpuGroup, find_cpu_controller
 from airflow_provider_ernest.clusters.local import ClusterDirectory, LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError

@@ -219,9 +219,7 @@ class JobFlows:
         return {"emr": self.emr, "s3": self.s3}[service]
 
     def cluster(self, **who: Any) -> EmrCluster:
-        return EmrCluster.to_start(
-            specification(), identity=identity(**who), client=self.clients, poll_seconds=0.0
-        )
+        return EmrCluster(specification(), identity(**who), client=self.clients, poll_seconds=0.0)
 
 
 def steps_on_a_job_flow(account: JobFlows, folder: Any) -> None:
@@ -278,7 +276,7 @@ def emr_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[Access]:
     with mock_aws(), pytest.MonkeyPatch.context() as patch:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             patch.setenv(name, "testing")
-        patch.setattr(job_flows, "_POLL_SECONDS", 0.0)
+        patch.setattr(job_flows, "_END_POLL_SECONDS", 0.0)
         called: list[tuple[str, str, dict[str, Any]]] = []
         emr, s3 = (boto3.client(service, region_name="us-east-1") for service in ("emr", "s3"))
         s3.create_bucket(Bucket=BUCKET)
@@ -300,7 +298,7 @@ def emr_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[Access]:
         ]
 
         def tags_of(job_flow_id: str) -> dict[str, str]:
-            return job_flows.tags_of(emr.describe_cluster(ClusterId=job_flow_id)["Cluster"])
+            return job_flows.describe(emr, job_flow_id).tags
 
         found = []
         for service, operation, given in list(called):

@@ -294,13 +294,13 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
     )
     on_s3 = SampledInput(path="s3://data/flights", partitions=100)
     tasks = sized(cluster=emr, staging_uri="s3://jobs/", input=on_s3).task_dict
-    assert tasks["ernest.create_cluster"].spec == emr
+    assert settings_of(EmrClusterSpec, tasks["ernest.create_cluster"].spec, "spec") == emr
     assert tasks["ernest.sample_run"].partial_kwargs["staging_uri"] == "s3://jobs/"
 
     there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=8)
     tasks = sized(cluster=there, cluster_options={"probe": True}).task_dict
     create = tasks["ernest.create_cluster"]
-    assert (create.spark_conn_id, create.machines, create.probe) == ("lake", 4, True)
+    assert (create.spec["spark_conn_id"], create.spec["machines"], create.probe) == ("lake", 4, True)
     assert tasks["ernest.design"].cores_per_machine == 8
 
 
@@ -312,6 +312,8 @@ def test_a_cluster_of_emr_and_one_that_is_there_already():
             {"job": SparkJob(name="enrich", application="job.py", submit_options={"executor_cores": 2})},
             r"submit_options\['executor_cores'\]=2 wins over",
         ),
+        ({"cluster": LocalClusterSpec(machines="{{ params.m }}")}, "machines=.* must be known of Local"),
+        ({"cluster": ConnectedCluster(spark_conn_id="lake")}, "machines=None must be known of Connected"),
         ({"cluster": EC2, "spark_conn_id": "lake"}, "spark_conn_id='lake' has no meaning"),
         (
             {
@@ -347,7 +349,7 @@ def test_what_yarn_does_not_tell_is_declared():
         spark_conn_id="yarn", machines=4, cores_per_machine=2, memory_megabytes_per_machine=2048
     )
     create = sized(cluster=connected).task_dict["ernest.create_cluster"]
-    assert (create.machines, create.memory_megabytes_per_machine) == (4, 2048)
+    assert (create.spec["machines"], create.spec["memory_megabytes_per_machine"]) == (4, 2048)
 
 
 def test_all_of_the_goal_reaches_the_decision():

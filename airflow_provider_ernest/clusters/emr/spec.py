@@ -1,159 +1,26 @@
-"""What a cluster on Amazon EMR shall be, as data. A DAG file may import this: it costs nothing."""
+"""What a job flow of EMR and its steps shall be, as data. A DAG file may import this: it costs nothing."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow_provider_ernest.clusters.local_spec import (
     MIN_MEMORY_MEGABYTES,
     is_line,
+    require_match,
     require_number,
     require_price,
     require_whole,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document
-from airflow_provider_ernest.stated import is_template
+from airflow_provider_ernest.stated import Reader, is_template, settings_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-
-# ---------------------------------------------------------------------------
-# What a specification of an EMR cluster must satisfy, checked before anything is launched.
-
-
-# The limits of EMR's AutoTerminationPolicy.
-_IDLE_SECONDS = (60, 604_800)
-_OPTIONAL_COUNTS = {
-    "cores_per_machine": 1,
-    "ebs_gigabytes": 1,
-    "memory_megabytes_per_machine": MIN_MEMORY_MEGABYTES,
-}
-_RELEASE = re.compile(r"emr-(\d+)\.(\d+)\.(\d+)")
-_S3_ADDRESS = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")
-_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
-_TEXTS = (
-    "instance_type",
-    "master_instance_type",
-    "subnet",
-    "service_role",
-    "job_flow_role",
-    "key_name",
-    "master_security_group",
-    "core_security_group",
-    "service_access_security_group",
-    "security_configuration",
-    "ebs_volume_type",
-    "python",
-)
-_OUR_TAGS = ("ernest:", "aws:")
-
-
-def check_spec(spec: EmrClusterSpec) -> None:
-    """Refuse what cannot work.
-
-    Raises:
-        InvalidParameterError: a value that cannot work.
-    """
-    require_whole("machines", spec.machines, minimum=1)
-    least, most = _IDLE_SECONDS
-    require_whole("idle_timeout_seconds", spec.idle_timeout_seconds, minimum=least, maximum=most)
-    for name, minimum in _OPTIONAL_COUNTS.items():
-        if getattr(spec, name) is not None:
-            require_whole(name, getattr(spec, name), minimum=minimum)
-    for name in ("time_to_live_seconds", "start_timeout_seconds"):
-        require_number(name, getattr(spec, name), minimum=1, unit="seconds")
-    if spec.price_per_hour is not None:
-        require_price("price_per_hour", spec.price_per_hour)
-    _check_types(spec)
-    _check_texts(spec)
-
-
-def _check_texts(spec: EmrClusterSpec) -> None:
-    for name in ("instance_type", "service_role", "job_flow_role", "ebs_volume_type"):
-        if not getattr(spec, name):
-            raise InvalidParameterError(name, getattr(spec, name), "is empty")
-    for name in ("log_uri", "event_log_uri"):
-        require_s3_folder(name, getattr(spec, name))
-    _check_release(spec.release_label)
-    if "Spark" not in spec.applications:
-        raise InvalidParameterError(
-            "applications", spec.applications, "lack Spark", remedy="Add 'Spark', written so."
-        )
-    for tag in spec.tags:
-        if tag.startswith(_OUR_TAGS):
-            raise InvalidParameterError(
-                "tags", tag, f"begins with one of {_OUR_TAGS}, which are not yours to set"
-            )
-
-
-def _check_types(spec: EmrClusterSpec) -> None:
-    for name in _TEXTS:
-        value = getattr(spec, name)
-        if value is not None and not is_line(value):
-            raise InvalidParameterError(name, value, "is not a text of one line")
-    for name in ("applications", "bootstrap_actions", "configurations"):
-        if not isinstance(getattr(spec, name), tuple | list):
-            raise InvalidParameterError(
-                name, getattr(spec, name), "is no tuple", remedy=f"Write {name}=(...,), one for each."
-            )
-    if not isinstance(spec.tags, Mapping):
-        raise InvalidParameterError("tags", spec.tags, "is no mapping of names to values")
-
-
-def check_bootstrap_action(action: BootstrapAction) -> None:
-    """Refuse what EMR cannot fetch.
-
-    Raises:
-        InvalidParameterError: a path that is not on S3.
-    """
-    if not action.path.startswith("s3://"):
-        raise InvalidParameterError(
-            "bootstrap_actions", action.path, "is not on S3", remedy="Upload the script and write s3://..."
-        )
-
-
-def require_s3_folder(parameter: str, uri: object) -> None:
-    """Refuse what is no s3:// address of a folder.
-
-    Raises:
-        InvalidParameterError: it is none.
-    """
-    address = _S3_ADDRESS.fullmatch(uri) if isinstance(uri, str) else None
-    if address is None:
-        raise InvalidParameterError(
-            parameter, uri, "is no folder on S3", remedy="Write s3://BUCKET/FOLDER, in plain characters."
-        )
-    if not _BUCKET.fullmatch(address["bucket"]):
-        raise InvalidParameterError(
-            parameter,
-            uri,
-            f"names a bucket {address['bucket']!r} that cannot be",
-            remedy="Names of buckets have 3 to 63 lower-case letters, digits, dots and hyphens.",
-        )
-
-
-def _check_release(label: str) -> None:
-    release = _RELEASE.fullmatch(label)
-    if release is None:
-        raise InvalidParameterError(
-            "release_label", label, "is no release of EMR", remedy="Write it as 'emr-7.5.0'."
-        )
-    version = tuple(int(part) for part in release.groups())
-    if version < (5, 30, 0) or (6, 0, 0) <= version < (6, 1, 0):
-        raise InvalidParameterError(
-            "release_label",
-            label,
-            "has no auto-termination policy, without which a forgotten job flow would run on",
-            remedy="Use 5.30.0 or a later 5.x, or 6.1.0 or later.",
-        )
-
-
-# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -175,7 +42,27 @@ class BootstrapAction(Document):
 
     def __post_init__(self) -> None:
         """Refuse what EMR cannot fetch."""
-        check_bootstrap_action(self)
+        if not is_template(self.path) and not self.path.startswith("s3://"):
+            raise InvalidParameterError(
+                "bootstrap_actions",
+                self.path,
+                "is not on S3",
+                remedy="Upload the script and write s3://...",
+            )
+
+
+def _bootstrap_actions(parameter: str, value: Any) -> tuple[BootstrapAction, ...]:
+    return tuple(
+        settings_of(BootstrapAction, one, parameter, is_rendered=False) for one in _listed(parameter, value)
+    )
+
+
+def _listed(parameter: str, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, tuple | list):
+        raise InvalidParameterError(
+            parameter, value, "is no tuple", remedy=f"Write {parameter}=(...,), one for each."
+        )
+    return tuple(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +89,7 @@ class EmrClusterSpec(Document):
         master_security_group, core_security_group, service_access_security_group: ids, instead of those that
             EMR makes; EMR sets what it needs in them.
         security_configuration: name of an EMR security configuration: encryption of the volumes and in
-            transit, and that machines demand IMDSv2, are told there.
+            transit, and that machines demand IMDSv2, are set there.
         applications: that EMR installs; Spark is one of them.
         bootstrap_actions: scripts run on each machine first.
         configurations: of EMR's applications, as the API takes them (Classification, Properties, ...).
@@ -220,6 +107,11 @@ class EmrClusterSpec(Document):
     Raises:
         InvalidParameterError: a value that cannot work.
     """
+
+    readers: ClassVar[Mapping[str, Reader]] = {
+        "bootstrap_actions": _bootstrap_actions,
+        "configurations": _listed,
+    }
 
     machines: int
     instance_type: str
@@ -251,7 +143,47 @@ class EmrClusterSpec(Document):
 
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything is launched."""
-        check_spec(self)
+        require_whole("machines", self.machines, minimum=1)
+        # The limits of EMR's AutoTerminationPolicy.
+        require_whole("idle_timeout_seconds", self.idle_timeout_seconds, minimum=60, maximum=604_800)
+        for name, minimum in _OPTIONAL_COUNTS.items():
+            if getattr(self, name) is not None:
+                require_whole(name, getattr(self, name), minimum=minimum)
+        for name in ("time_to_live_seconds", "start_timeout_seconds"):
+            require_number(name, getattr(self, name), minimum=1, unit="seconds")
+        if self.price_per_hour is not None:
+            require_price("price_per_hour", self.price_per_hour)
+        self._check_texts()
+        _check_release(self.release_label)
+        self._check_lists()
+
+    def _check_texts(self) -> None:
+        for name in _TEXTS:
+            if not is_line(getattr(self, name)):
+                raise InvalidParameterError(name, getattr(self, name), "is not a text of one line")
+        for name in _OPTIONAL_TEXTS:
+            if getattr(self, name) is not None and not is_line(getattr(self, name)):
+                raise InvalidParameterError(name, getattr(self, name), "is not a text of one line")
+        for name in ("log_uri", "event_log_uri"):
+            require_s3_folder(name, getattr(self, name))
+
+    def _check_lists(self) -> None:
+        for name in ("applications", "bootstrap_actions", "configurations"):
+            if not is_template(getattr(self, name)):
+                _listed(name, getattr(self, name))
+        if not is_template(self.applications) and "Spark" not in self.applications:
+            raise InvalidParameterError(
+                "applications", self.applications, "lack Spark", remedy="Add 'Spark', written so."
+            )
+        if is_template(self.tags):
+            return
+        if not isinstance(self.tags, Mapping):
+            raise InvalidParameterError("tags", self.tags, "is no mapping of names to values")
+        for tag in self.tags:
+            if tag.startswith(_OUR_TAGS):
+                raise InvalidParameterError(
+                    "tags", tag, f"begins with one of {_OUR_TAGS}, which are not yours to set"
+                )
 
     @property
     def type_of_master(self) -> str:
@@ -259,17 +191,62 @@ class EmrClusterSpec(Document):
         return self.master_instance_type or self.instance_type
 
 
-# ---------------------------------------------------------------------------
-# A sample run as the command of a step: spark-submit through EMR's command-runner.jar.
-
-
-_PATHS = {
-    "jars": "--jars",
-    "py_files": "--py-files",
-    "files": "--files",
-    "archives": "--archives",
+_OPTIONAL_COUNTS = {
+    "cores_per_machine": 1,
+    "ebs_gigabytes": 1,
+    "memory_megabytes_per_machine": MIN_MEMORY_MEGABYTES,
 }
-_TEXT_OPTIONS = {
+_TEXTS = ("instance_type", "service_role", "job_flow_role", "ebs_volume_type")
+_OPTIONAL_TEXTS = (
+    "master_instance_type",
+    "subnet",
+    "key_name",
+    "master_security_group",
+    "core_security_group",
+    "service_access_security_group",
+    "security_configuration",
+    "python",
+)
+_OUR_TAGS = ("ernest:", "aws:")
+_RELEASE = re.compile(r"emr-(\d+)\.(\d+)\.(\d+)")
+_S3_FOLDER = re.compile(r"s3://(?P<bucket>[^/]+)(/[\w!.*'()+=@:/-]*)?")
+_BUCKET = re.compile(r"[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]")
+
+
+def require_s3_folder(parameter: str, uri: object) -> None:
+    """Refuse what is no s3:// address of a folder.
+
+    Raises:
+        InvalidParameterError: it is none.
+    """
+    remedy = "Write s3://BUCKET/FOLDER, in plain characters."
+    require_match(parameter, uri, _S3_FOLDER, "is no folder on S3", remedy)
+    address = _S3_FOLDER.fullmatch(str(uri))
+    if address and not is_template(uri) and not _BUCKET.fullmatch(address["bucket"]):
+        raise InvalidParameterError(
+            parameter,
+            uri,
+            f"names a bucket {address['bucket']!r} that cannot be",
+            remedy="Names of buckets have 3 to 63 lower-case letters, digits, dots and hyphens.",
+        )
+
+
+def _check_release(label: str) -> None:
+    require_match("release_label", label, _RELEASE, "is no release of EMR", "Write it as 'emr-7.5.0'.")
+    release = _RELEASE.fullmatch(label)
+    version = tuple(int(part) for part in release.groups()) if release else (7, 0, 0)
+    if version < (5, 30, 0) or (6, 0, 0) <= version < (6, 1, 0):
+        raise InvalidParameterError(
+            "release_label",
+            label,
+            "has no auto-termination policy, without which a forgotten job flow would run on",
+            remedy="Use 5.30.0 or a later 5.x, or 6.1.0 or later.",
+        )
+
+
+_PATH_SWITCHES = {"jars": "--jars", "py_files": "--py-files", "files": "--files", "archives": "--archives"}
+_SWITCHES = {
+    **_PATH_SWITCHES,
     "java_class": "--class",
     "packages": "--packages",
     "exclude_packages": "--exclude-packages",
@@ -278,10 +255,9 @@ _TEXT_OPTIONS = {
     "driver_class_path": "--driver-class-path",
     "yarn_queue": "--queue",
 }
-OPTIONS = (*_PATHS, *_TEXT_OPTIONS)
-"""The arguments of SparkSubmitHook that a step knows too."""
-
+"""The arguments of SparkSubmitHook that a step knows too, as spark-submit calls them."""
 _REMOTE = ("s3://", "s3a://", "hdfs://", "https://", "local:/")
+
 # The step may have waited for others: how much time it has left is known only when it begins. All that
 # differs from step to step comes as arguments, which the shell does not read as its own language.
 _UNTIL_DEADLINE = (
@@ -299,7 +275,7 @@ def submit_arguments(
     options: Mapping[str, Any],
     deadline: float,
 ) -> list[str]:
-    """The arguments of command-runner.jar.
+    """The arguments of EMR's command-runner.jar that run spark-submit as a step.
 
     The driver runs on the master machine ("client"), so that the run's machines have its executors alone.
     `timeout` ends it even where nobody is left to cancel the step: EMR has no limit of its own for one. A
@@ -310,7 +286,7 @@ def submit_arguments(
         application_args: of the application.
         name: of the application.
         conf: Spark properties.
-        options: of `OPTIONS`, named as the arguments of SparkSubmitHook.
+        options: named as the arguments of SparkSubmitHook, of which a step knows some.
         deadline: when the step must have ended, in seconds since the epoch.
 
     Raises:
@@ -319,9 +295,8 @@ def submit_arguments(
     command = ["bash", "-c", _UNTIL_DEADLINE, "until-deadline", str(int(deadline))]
     command += ["spark-submit", "--master", "yarn", "--deploy-mode", "client", "--name", name]
     for option, value in options.items():
-        if value in (None, ""):
-            continue
-        command += [_switch(option), _checked(option, value)]
+        if value not in (None, ""):
+            command += _switch(option, value)
     for property_name, value in conf.items():
         command += ["--conf", f"{property_name}={value}"]
     return [*command, application, *map(str, application_args)]
@@ -335,8 +310,7 @@ def require_step_options(options: Mapping[str, Any]) -> None:
     """
     for option, value in options.items():
         if value not in (None, "") and not is_template(value):
-            _switch(option)
-            _checked(option, value)
+            _switch(option, value)
 
 
 def is_remote(path: str) -> bool:
@@ -344,27 +318,21 @@ def is_remote(path: str) -> bool:
     return path.startswith(_REMOTE)
 
 
-def _switch(option: str) -> str:
-    switch = _PATHS.get(option) or _TEXT_OPTIONS.get(option)
-    if switch is None:
+def _switch(option: str, value: Any) -> list[str]:
+    if option not in _SWITCHES:
         raise InvalidParameterError(
             "submit_options",
             option,
             "is not known to a step of EMR",
-            remedy=f"Known are: {', '.join(sorted(OPTIONS))}; Spark properties belong in conf.",
+            remedy=f"Known are: {', '.join(sorted(_SWITCHES))}; Spark properties belong in conf.",
         )
-    return switch
-
-
-def _checked(option: str, value: Any) -> str:
-    text = str(value)
-    if option in _PATHS:
-        for path in text.split(","):
-            if not is_remote(path.strip()):
-                raise InvalidParameterError(
-                    f"submit_options[{option!r}]",
-                    path.strip(),
-                    "is a local path, which the machines of EMR cannot read",
-                    remedy="Upload it and write s3://..., or local:///PATH for a file on the machines.",
-                )
-    return text
+    paths = str(value).split(",") if option in _PATH_SWITCHES else []
+    for path in paths:
+        if not is_remote(path.strip()):
+            raise InvalidParameterError(
+                f"submit_options[{option!r}]",
+                path.strip(),
+                "is a local path, which the machines of EMR cannot read",
+                remedy="Upload it and write s3://..., or local:///PATH for a file on the machines.",
+            )
+    return [_SWITCHES[option], str(value)]

@@ -1,4 +1,4 @@
-"""A sample run as a step of a job flow."""
+"""A sample run as a step of a job flow, from the application's upload to its event log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
 from airflow_provider_ernest.clusters.emr import cluster
-from airflow_provider_ernest.clusters.emr.cluster import running_instances
 from airflow_provider_ernest.clusters.emr.spec import is_remote, submit_arguments
 from airflow_provider_ernest.eventlog.files import IN_PROGRESS_SUFFIX
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, SampleRunError
@@ -25,279 +24,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.clusters.emr.cluster import JobFlow
     from airflow_provider_ernest.spark.run_watch import RunLimits
-
-
-# ---------------------------------------------------------------------------
-# Following a step of a job flow to its end.
-
-
-_LOST_STATES = ("CANCELLED", "INTERRUPTED", "CANCEL_PENDING")
-
-
-class StepWatch:
-    """Waits for the end of a step, bounded.
-
-    Args:
-        emr: a boto3 client of EMR.
-        job_flow_id: whose step it is.
-        step_id: EMR's id of it.
-        limits: how long it may wait for those before it, and how long it may take then.
-        deadline: when it must have ended, in seconds since the epoch, even if EMR does not answer any more.
-        ending: set by whoever wants to end the run.
-        log: the logger that progress goes to.
-        poll_seconds: between two questions for its state.
-    """
-
-    def __init__(
-        self,
-        emr: Any,
-        *,
-        job_flow_id: str,
-        step_id: str,
-        limits: RunLimits,
-        deadline: float,
-        ending: threading.Event,
-        log: Any,
-        poll_seconds: float,
-    ) -> None:
-        self._emr = emr
-        self._job_flow_id = job_flow_id
-        self._step_id = step_id
-        self._limits = limits
-        self._deadline = deadline
-        self._ending = ending
-        self._log = log
-        self._poll_seconds = poll_seconds
-        self._state = ""
-        self._added_at = time.monotonic()
-        self._running_since: float | None = None
-
-    def wait(self) -> float:
-        """Wait until the step has completed; returns the seconds that it waited for those before it.
-
-        Raises:
-            SampleRunError: it failed, passed a limit, was cancelled, or is to be ended.
-            ClusterLostError: its job flow has ended.
-        """
-        while True:
-            if self._ending.is_set():
-                raise SampleRunError("The run was ended: its task was killed.")
-            step = self._describe()
-            if step is not None:
-                self._note_state(step["Status"]["State"])
-                if self._state == "COMPLETED":
-                    return _waited_seconds(step)
-                self._require_alive(step)
-            self._keep_limits()
-            self._ending.wait(self._poll_seconds)
-
-    def _describe(self) -> dict[str, Any] | None:
-        """The step; None where EMR does not answer now."""
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        try:
-            answer = self._emr.describe_step(ClusterId=self._job_flow_id, StepId=self._step_id)
-        except (BotoCoreError, ClientError) as error:
-            if not cluster.is_busy(error):
-                raise
-            return None
-        step: dict[str, Any] = answer["Step"]
-        return step
-
-    def _note_state(self, state: str) -> None:
-        if state == self._state:
-            return
-        self._log.info("Step %s: %s", self._step_id, state)
-        self._state = state
-        if state == "RUNNING":
-            self._running_since = time.monotonic()
-
-    def _require_alive(self, step: dict[str, Any]) -> None:
-        if self._state == "FAILED":
-            raise SampleRunError(
-                f"Step {self._step_id} of job flow {self._job_flow_id} failed: {_why(step)}.",
-                remedy="The driver's output is in the step's stderr there.",
-            )
-        if self._state in _LOST_STATES:
-            job_flow = cluster.describe(self._emr, self._job_flow_id)
-            if cluster.state_of(job_flow) not in cluster.READY_STATES:
-                raise lost_job_flow(job_flow)
-            raise SampleRunError(f"Step {self._step_id} is {self._state}: {_why(step)}.")
-
-    def _keep_limits(self) -> None:
-        limits, now = self._limits, time.monotonic()
-        if self._running_since is None:
-            if now - self._added_at > limits.wait_seconds:
-                raise SampleRunError(
-                    f"The run was ended: its step did not begin within {limits.wait_seconds:.0f} s.",
-                    remedy="EMR runs one step at a time: let fewer runs be active at once.",
-                )
-        elif limits.run_seconds is not None and now - self._running_since > limits.run_seconds:
-            raise SampleRunError(
-                f"The run was ended: it took longer than run_timeout_seconds={limits.run_seconds:.0f}."
-            )
-        if time.time() > self._deadline:
-            until = datetime.fromtimestamp(self._deadline, UTC).isoformat(timespec="seconds")
-            raise SampleRunError(
-                f"The run was ended: step {self._step_id} of job flow {self._job_flow_id} had time until "
-                f"{until}, and was {self._state or 'in a state that EMR did not tell'} when last heard of.",
-                remedy="Raise time_to_live_seconds of the cluster, or make fewer or smaller sample runs.",
-            )
-
-
-def lost_job_flow(job_flow: dict[str, Any]) -> ClusterLostError:
-    """The error of a job flow that has ended while it was needed, in EMR's words."""
-    state, why = cluster.state_of(job_flow), cluster.why_changed(job_flow)
-    return ClusterLostError(
-        f"Job flow {job_flow['Id']} takes no steps, it is {state}: {why}.",
-        remedy="Clear the task that starts the cluster to have it start anew.",
-    )
-
-
-def _waited_seconds(step: dict[str, Any]) -> float:
-    timeline = step["Status"].get("Timeline", {})
-    created, started = timeline.get("CreationDateTime"), timeline.get("StartDateTime")
-    return max(0.0, (started - created).total_seconds()) if created and started else 0.0
-
-
-def _why(step: dict[str, Any]) -> str:
-    """What EMR tells of a step's end, and where its log lies."""
-    details = step["Status"].get("FailureDetails") or {}
-    reason = step["Status"].get("StateChangeReason") or {}
-    told = [details.get("Reason"), details.get("Message"), reason.get("Message")]
-    words = ": ".join(dict.fromkeys(str(one).rstrip(".") for one in told if one)) or "EMR tells no reason"
-    return f"{words}; its log is {details['LogFile']}" if details.get("LogFile") else words
-
-
-# ---------------------------------------------------------------------------
-# What goes to S3 and comes from there: the application, and Spark's event log.
-
-
-MAX_EVENT_LOG_BYTES = 2 * 1024**3
-"""Event logs above are not fetched: a sample run that writes so much is none."""
-
-_CHUNK_BYTES = 1 << 20
-_FOLDER_MARKERS = ("/", "_$folder$")
-
-
-def make_folder(s3: Any, uri: str) -> None:
-    """Make a folder on S3: Spark refuses to log into one that does not exist."""
-    bucket, key = _split(uri)
-    s3.put_object(Bucket=bucket, Key=f"{key}/", Body=b"")
-
-
-def upload_application(s3: Any, path: str, staging_uri: str) -> str:
-    """Put an application's file on S3, under its hash: equal files are uploaded once.
-
-    Returns:
-        Its s3:// address.
-    """
-    file = Path(path.removeprefix("file://"))
-    address = f"{staging_uri.rstrip('/')}/{sha256_of(str(file))}/{file.name}"
-    bucket, key = _split(address)
-    if not any(one["Key"] == key for one in _objects(s3, bucket, key)):
-        s3.upload_file(str(file), bucket, key)
-    return address
-
-
-def fetch_event_log(s3: Any, uri: str, directory: Path, *, max_bytes: int = MAX_EVENT_LOG_BYTES) -> Path:
-    """Bring the event log of a run that has ended from its folder on S3.
-
-    Args:
-        s3: a boto3 client of S3.
-        uri: the folder that only this run wrote its event log to.
-        directory: the local folder that it is put into.
-        max_bytes: above which it is not fetched.
-
-    Raises:
-        SampleRunError: there is none, or a larger one.
-    """
-    bucket, key = _split(uri)
-    logs = [one for one in _objects(s3, bucket, f"{key}/") if not one["Key"].endswith(_FOLDER_MARKERS)]
-    if not logs:
-        raise SampleRunError(
-            f"The application wrote no event log into {uri}.",
-            remedy="It must be a Spark application and must not set spark.eventLog.* itself, and the "
-            "instance profile of the machines must be allowed to write there.",
-        )
-    # A log that Spark has renamed at its end is the one that counts.
-    chosen = max(logs, key=lambda one: (not one["Key"].endswith(IN_PROGRESS_SUFFIX), one["Key"]))
-    if chosen["Size"] > max_bytes:
-        raise SampleRunError(
-            f"The event log s3://{bucket}/{chosen['Key']} has {chosen['Size']} bytes; at most {max_bytes} "
-            "are fetched.",
-            remedy="Run on a smaller sample.",
-        )
-    return _download(s3, bucket, chosen["Key"], directory)
-
-
-def _download(s3: Any, bucket: str, key: str, directory: Path) -> Path:
-    target = directory / PurePosixPath(key).name
-    # Whoever looks for event logs passes over hidden files, such as a half of one.
-    partial = directory / f".{target.name}.part"
-    body = s3.get_object(Bucket=bucket, Key=key)["Body"]
-    with partial.open("wb") as file:
-        for chunk in body.iter_chunks(_CHUNK_BYTES):
-            file.write(chunk)
-    return partial.replace(target)
-
-
-def _objects(s3: Any, bucket: str, prefix: str) -> Iterator[dict[str, Any]]:
-    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
-        yield from page.get("Contents", ())
-
-
-def _split(uri: str) -> tuple[str, str]:
-    bucket, _, key = uri.removeprefix("s3://").rstrip("/").partition("/")
-    return bucket, key
-
-
-# ---------------------------------------------------------------------------
-# Steps that a task left behind when it was killed too hard to cancel them.
-#
-# EMR runs the steps of a job flow one after the other: the next try's step would wait for the orphan.
-
-
-_TRY = re.compile(r"-try\d+$")
-_STEPS_PER_CALL = 256
-
-
-def step_name(application_name: str, directory: Path) -> str:
-    """The name that all tries of one task give to their steps, and no other task does.
-
-    Args:
-        application_name: that it begins with.
-        directory: of one try, DAG/RUN/TASK-tryN at its end (`operators.locations.attempt_path`). What is
-            before that may differ between workers.
-    """
-    *owner, attempt = directory.parts[-3:]
-    task = "/".join([*owner, _TRY.sub("", attempt)])
-    return f"{application_name}-{hashlib.sha256(task.encode()).hexdigest()[:12]}"
-
-
-def cancel_orphans(emr: Any, *, job_flow_id: str, name: str, log: Any) -> None:
-    """Cancel the steps of a name that wait or run.
-
-    Args:
-        emr: a boto3 client of EMR.
-        job_flow_id: whose steps.
-        name: of `step_name`.
-        log: the logger that progress goes to.
-    """
-    pages = emr.get_paginator("list_steps").paginate(ClusterId=job_flow_id, StepStates=["PENDING", "RUNNING"])
-    orphans = [step["Id"] for page in pages for step in page["Steps"] if step["Name"] == name]
-    for first in range(0, len(orphans), _STEPS_PER_CALL):
-        step_ids = orphans[first : first + _STEPS_PER_CALL]
-        log.warning("Cancelling %s, which an earlier try of this run has left behind", ", ".join(step_ids))
-        emr.cancel_steps(ClusterId=job_flow_id, StepIds=step_ids, StepCancellationOption="SEND_INTERRUPT")
-
-
-# ---------------------------------------------------------------------------
-
 
 POLL_SECONDS = 10.0
 """Between two questions for a step's state; EMR throttles those who ask more often."""
+MAX_EVENT_LOG_BYTES = 2 * 1024**3
+"""Event logs above are not fetched: a sample run that writes so much is none."""
+
+_LOST_STATES = ("CANCELLED", "INTERRUPTED", "CANCEL_PENDING")
+_STEPS_PER_CALL = 256
+_CHUNK_BYTES = 1 << 20
+_FOLDER_MARKERS = ("/", "_$folder$")
+_TRY = re.compile(r"-try\d+$")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -309,7 +48,7 @@ class SparkStep:
         machines: that the run needs.
         conf: Spark properties; where the event log goes is added.
         application_args: of the application.
-        options: named as the arguments of SparkSubmitHook; see `submit_arguments.OPTIONS`.
+        options: named as the arguments of SparkSubmitHook; see `submit_arguments`.
         staging_uri: s3:// folder that a local application is uploaded to; None to refuse one.
     """
 
@@ -361,6 +100,8 @@ class StepRun:
         self._log = log
         self._poll_seconds = poll_seconds
         self._step_id: str | None = None
+        self._state = ""
+        self._running_since: float | None = None
         self._ending = threading.Event()
 
     def run(self, application: str) -> None:
@@ -383,10 +124,7 @@ class StepRun:
         step_id, self._step_id = self._step_id, None
         if step_id is None:
             return []
-        # The interrupt reaches the driver, which then gives its executors back.
-        self._emr.cancel_steps(
-            ClusterId=self._handle.name, StepIds=[step_id], StepCancellationOption="SEND_INTERRUPT"
-        )
+        self._cancel([step_id])
         return [step_id]
 
     def _run(self, application: str) -> None:
@@ -403,33 +141,34 @@ class StepRun:
             options=self._step.options,
             deadline=deadline,
         )
-        make_folder(self._clients("s3"), event_logs)
+        s3 = self._clients("s3")
+        make_folder(s3, event_logs)
         try:
-            self._submit(arguments)
-            self.waited_seconds = self._watch(deadline).wait()
+            step_id = self._submit(arguments)
+            self.waited_seconds = self._wait(step_id, deadline)
         except BaseException:
             self._end_after_failure()
             raise
         self._step_id = None
-        fetched = fetch_event_log(self._clients("s3"), event_logs, self._directory)
+        fetched = fetch_event_log(s3, event_logs, self._directory)
         self._log.info("Event log %s, of %s", fetched, event_logs)
 
     def _require_ready(self) -> float:
         """Refuse a job flow that has ended or lost machines; returns the step's deadline, since the epoch."""
         job_flow = cluster.describe(self._emr, self._handle.name)
-        cluster.require_ours(job_flow)
-        if cluster.state_of(job_flow) not in cluster.READY_STATES:
-            raise lost_job_flow(job_flow)
-        alive = len(running_instances(self._emr, self._handle.name, "CORE"))
+        job_flow.require_ours()
+        if job_flow.state not in cluster.READY_STATES:
+            raise _lost(job_flow)
+        alive = len(cluster.running_instances(self._emr, job_flow.id, "CORE"))
         if alive < self._step.machines:
             raise ClusterLostError(
-                f"The run needs {self._step.machines} machines; job flow {self._handle.name} has {alive}.",
+                f"The run needs {self._step.machines} machines; job flow {job_flow.id} has {alive}.",
                 remedy="Machines were lost: clear the task that starts the cluster to have it start anew.",
             )
-        left = cluster.seconds_left(job_flow)
+        left = job_flow.seconds_left
         if left <= 0:
             raise ClusterLostError(
-                f"The time to live of job flow {self._handle.name} is over.",
+                f"The time to live of job flow {job_flow.id} is over.",
                 remedy="Raise time_to_live_seconds, or make fewer or smaller sample runs.",
             )
         if self._limits.run_seconds is not None:
@@ -449,11 +188,11 @@ class StepRun:
             )
         return upload_application(self._clients("s3"), application, self._step.staging_uri)
 
-    def _submit(self, arguments: list[str]) -> None:
+    def _submit(self, arguments: list[str]) -> str:
         if self._ending.is_set():
             raise SampleRunError("The run was ended before it was submitted.")
-        name = step_name(self._step.name, self._directory)
-        cancel_orphans(self._emr, job_flow_id=self._handle.name, name=name, log=self._log)
+        name = _step_name(self._step.name, self._directory)
+        self._cancel_orphans(name)
         answer = self._emr.add_job_flow_steps(
             JobFlowId=self._handle.name,
             Steps=[
@@ -465,19 +204,27 @@ class StepRun:
                 }
             ],
         )
-        self._step_id = str(answer["StepIds"][0])
-        self._log.info("Step %s of job flow %s", self._step_id, self._handle.name)
+        self._step_id = step_id = str(answer["StepIds"][0])
+        self._log.info("Step %s of job flow %s", step_id, self._handle.name)
+        return step_id
 
-    def _watch(self, deadline: float) -> StepWatch:
-        return StepWatch(
-            self._emr,
-            job_flow_id=self._handle.name,
-            step_id=str(self._step_id),
-            limits=self._limits,
-            deadline=deadline,
-            ending=self._ending,
-            log=self._log,
-            poll_seconds=self._poll_seconds,
+    def _cancel_orphans(self, name: str) -> None:
+        """Cancel what a try that was killed too hard has left behind: EMR runs one step at a time."""
+        pages = self._emr.get_paginator("list_steps").paginate(
+            ClusterId=self._handle.name, StepStates=["PENDING", "RUNNING"]
+        )
+        orphans = [step["Id"] for page in pages for step in page["Steps"] if step["Name"] == name]
+        for first in range(0, len(orphans), _STEPS_PER_CALL):
+            ids = orphans[first : first + _STEPS_PER_CALL]
+            self._log.warning(
+                "Cancelling %s, which an earlier try of this run has left behind", ", ".join(ids)
+            )
+            self._cancel(ids)
+
+    def _cancel(self, step_ids: list[str]) -> None:
+        # The interrupt reaches the driver, which then gives its executors back.
+        self._emr.cancel_steps(
+            ClusterId=self._handle.name, StepIds=step_ids, StepCancellationOption="SEND_INTERRUPT"
         )
 
     def _end_after_failure(self) -> None:
@@ -488,3 +235,168 @@ class StepRun:
             self.end()
         except (BotoCoreError, ClientError) as error:
             self._log.warning("The step could not be cancelled: %s", error)
+
+    def _wait(self, step_id: str, deadline: float) -> float:
+        """Wait until the step has completed; returns the seconds that it waited for those before it."""
+        added_at = time.monotonic()
+        while True:
+            if self._ending.is_set():
+                raise SampleRunError("The run was ended: its task was killed.")
+            step = self._described(step_id)
+            if step is not None:
+                self._note_state(step_id, step["Status"]["State"])
+                if self._state == "COMPLETED":
+                    return _waited_seconds(step)
+                self._require_alive(step_id, step)
+            self._keep_limits(added_at)
+            if time.time() > deadline:
+                until = datetime.fromtimestamp(deadline, UTC).isoformat(timespec="seconds")
+                raise SampleRunError(
+                    f"The run was ended: step {step_id} of job flow {self._handle.name} had time until "
+                    f"{until}, and was {self._state or 'in an unknown state'} when last heard of.",
+                    remedy="Raise time_to_live_seconds of the cluster, or make fewer or smaller sample runs.",
+                )
+            self._ending.wait(self._poll_seconds)
+
+    def _described(self, step_id: str) -> dict[str, Any] | None:
+        """The step; None where EMR does not answer now."""
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            answer = self._emr.describe_step(ClusterId=self._handle.name, StepId=step_id)
+        except (BotoCoreError, ClientError) as error:
+            if not cluster.is_busy(error):
+                raise
+            return None
+        step: dict[str, Any] = answer["Step"]
+        return step
+
+    def _note_state(self, step_id: str, state: str) -> None:
+        if state == self._state:
+            return
+        self._log.info("Step %s: %s", step_id, state)
+        self._state = state
+        if state == "RUNNING":
+            self._running_since = time.monotonic()
+
+    def _require_alive(self, step_id: str, step: dict[str, Any]) -> None:
+        if self._state == "FAILED":
+            raise SampleRunError(
+                f"Step {step_id} of job flow {self._handle.name} failed: {_why(step)}.",
+                remedy="The driver's output is in the step's stderr there.",
+            )
+        if self._state in _LOST_STATES:
+            job_flow = cluster.describe(self._emr, self._handle.name)
+            if job_flow.state not in cluster.READY_STATES:
+                raise _lost(job_flow)
+            raise SampleRunError(f"Step {step_id} is {self._state}: {_why(step)}.")
+
+    def _keep_limits(self, added_at: float) -> None:
+        limits, now = self._limits, time.monotonic()
+        if self._running_since is None:
+            if now - added_at > limits.wait_seconds:
+                raise SampleRunError(
+                    f"The run was ended: its step did not begin within {limits.wait_seconds:.0f} s.",
+                    remedy="EMR runs one step at a time: let fewer runs be active at once.",
+                )
+        elif limits.run_seconds is not None and now - self._running_since > limits.run_seconds:
+            raise SampleRunError(
+                f"The run was ended: it took longer than run_timeout_seconds={limits.run_seconds:.0f}."
+            )
+
+
+def _step_name(application_name: str, directory: Path) -> str:
+    """The name that all tries of one task give to their steps, and no other task does.
+
+    The directory is of one try, DAG/RUN/TASK-tryN at its end (`operators.locations.attempt_path`). What is
+    before that may differ between workers.
+    """
+    *owner, attempt = directory.parts[-3:]
+    task = "/".join([*owner, _TRY.sub("", attempt)])
+    return f"{application_name}-{hashlib.sha256(task.encode()).hexdigest()[:12]}"
+
+
+def _lost(job_flow: JobFlow) -> ClusterLostError:
+    return ClusterLostError(
+        f"Job flow {job_flow.id} takes no steps, it is {job_flow.state}: {job_flow.why}.",
+        remedy="Clear the task that starts the cluster to have it start anew.",
+    )
+
+
+def _waited_seconds(step: dict[str, Any]) -> float:
+    timeline = step["Status"].get("Timeline", {})
+    created, started = timeline.get("CreationDateTime"), timeline.get("StartDateTime")
+    return max(0.0, (started - created).total_seconds()) if created and started else 0.0
+
+
+def _why(step: dict[str, Any]) -> str:
+    """What EMR tells of a step's end, and where its log lies."""
+    details = step["Status"].get("FailureDetails") or {}
+    reason = step["Status"].get("StateChangeReason") or {}
+    told = [details.get("Reason"), details.get("Message"), reason.get("Message")]
+    words = ": ".join(dict.fromkeys(str(one).rstrip(".") for one in told if one)) or "EMR tells no reason"
+    return f"{words}; its log is {details['LogFile']}" if details.get("LogFile") else words
+
+
+def make_folder(s3: Any, uri: str) -> None:
+    """Make a folder on S3: Spark refuses to log into one that does not exist."""
+    bucket, key = _split(uri)
+    s3.put_object(Bucket=bucket, Key=f"{key}/", Body=b"")
+
+
+def upload_application(s3: Any, path: str, staging_uri: str) -> str:
+    """Put an application's file on S3, under its hash: equal files are uploaded once. Returns its address."""
+    file = Path(path.removeprefix("file://"))
+    address = f"{staging_uri.rstrip('/')}/{sha256_of(str(file))}/{file.name}"
+    bucket, key = _split(address)
+    if not any(one["Key"] == key for one in _objects(s3, bucket, key)):
+        s3.upload_file(str(file), bucket, key)
+    return address
+
+
+def fetch_event_log(s3: Any, uri: str, directory: Path, *, max_bytes: int = MAX_EVENT_LOG_BYTES) -> Path:
+    """Bring the event log of a run that has ended from its folder on S3.
+
+    Args:
+        s3: a boto3 client of S3.
+        uri: the folder that only this run wrote its event log to.
+        directory: the local folder that it is put into.
+        max_bytes: above which it is not fetched.
+
+    Raises:
+        SampleRunError: there is none, or a larger one.
+    """
+    bucket, key = _split(uri)
+    logs = [one for one in _objects(s3, bucket, f"{key}/") if not one["Key"].endswith(_FOLDER_MARKERS)]
+    if not logs:
+        raise SampleRunError(
+            f"The application wrote no event log into {uri}.",
+            remedy="It must be a Spark application and must not set spark.eventLog.* itself, and the "
+            "instance profile of the machines must be allowed to write there.",
+        )
+    # A log that Spark has renamed at its end is the one that counts.
+    chosen = max(logs, key=lambda one: (not one["Key"].endswith(IN_PROGRESS_SUFFIX), one["Key"]))
+    if chosen["Size"] > max_bytes:
+        raise SampleRunError(
+            f"The event log s3://{bucket}/{chosen['Key']} has {chosen['Size']} bytes; at most {max_bytes} "
+            "are fetched.",
+            remedy="Run on a smaller sample.",
+        )
+    target = directory / PurePosixPath(chosen["Key"]).name
+    # Whoever looks for event logs passes over hidden files, such as a half of one.
+    partial = directory / f".{target.name}.part"
+    body = s3.get_object(Bucket=bucket, Key=chosen["Key"])["Body"]
+    with partial.open("wb") as file:
+        for chunk in body.iter_chunks(_CHUNK_BYTES):
+            file.write(chunk)
+    return partial.replace(target)
+
+
+def _objects(s3: Any, bucket: str, prefix: str) -> Iterator[dict[str, Any]]:
+    for page in s3.get_paginator("list_objects_v2").paginate(Bucket=bucket, Prefix=prefix):
+        yield from page.get("Contents", ())
+
+
+def _split(uri: str) -> tuple[str, str]:
+    bucket, _, key = uri.removeprefix("s3://").rstrip("/").partition("/")
+    return bucket, key

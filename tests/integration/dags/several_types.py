@@ -42,10 +42,12 @@ def sizing(dag_id: str, *, clusters: list[LocalClusterSpec], goal: SizingGoal) -
         )
         create = LocalClusterOperator(
             task_id="production_cluster",
-            machines=ernest.config["machines"],
-            instance_type=ernest.config["instance_type"],
-            cores_per_machine=2,
-            memory_megabytes_per_machine=1024,
+            spec=LocalClusterSpec(
+                machines=ernest.config["machines"],
+                instance_type=ernest.config["instance_type"],
+                cores_per_machine=2,
+                memory_megabytes_per_machine=1024,
+            ),
         ).as_setup()
         production = ErnestSparkSubmitOperator(
             task_id="production",

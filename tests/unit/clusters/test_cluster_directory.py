@@ -35,9 +35,10 @@ def state(cluster_handle):
 def test_the_state_survives_the_file(directory, state):
     directory.write_state(state)
     assert directory.read_state() == state
-    directory.remove_state()
-    directory.remove_state()
+    directory.clear(reason="worker-2 died")
+    directory.clear()
     assert directory.read_state() is None
+    assert directory.read_reason() == "worker-2 died"
 
 
 def test_the_order_survives_the_file(directory):
@@ -85,8 +86,8 @@ def test_the_scratch_files_go_and_the_executors_logs_stay(directory):
     (executor / "stderr").write_text("why it failed")
     (executor / "stdout").write_text("")
     (executor / "job.jar").write_text("large")
-    directory.remove_scratch()
-    directory.remove_scratch()
+    directory.clear()
+    directory.clear()
     assert not directory.scratch.exists()
     kept = [file for file in (directory.logs / "executors").rglob("*") if file.is_file()]
     assert [file.read_text() for file in kept] == ["why it failed"]

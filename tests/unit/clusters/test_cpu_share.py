@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from airflow_provider_ernest.clusters.keeper import CpuController, find_cpu_controller, remove_group
+from airflow_provider_ernest.clusters.cpu_groups import CpuController, find_cpu_controller, remove_group
 from airflow_provider_ernest.exceptions import ClusterStartError
 
 

@@ -11,9 +11,10 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.clusters import existing
-from airflow_provider_ernest.clusters.base import reopen
-from airflow_provider_ernest.clusters.existing import ExistingCluster, ExistingClusterSpec
+from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
+from airflow_provider_ernest.clusters.existing import ExistingCluster
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
+from airflow_provider_ernest.settings import ConnectedCluster
 
 
 def worker(number: int, *, cores: int = 4, memory: int = 8192, state: str = "ALIVE") -> dict[str, Any]:
@@ -60,9 +61,8 @@ def page() -> Iterator[Page]:
     page.server.server_close()
 
 
-def found(**changes: Any):
-    fields = {"spark_conn_id": "spark_there", "master_url": "spark://127.0.0.1:7077", **changes}
-    return ExistingCluster(ExistingClusterSpec(**fields)).start()
+def found(master_url: str = "spark://127.0.0.1:7077", **spec: Any) -> ClusterHandle:
+    return ExistingCluster(ConnectedCluster(spark_conn_id="spark_there", **spec), master_url).start()
 
 
 DECLARED = {"machines": 4, "cores_per_machine": 8, "memory_megabytes_per_machine": 24000}

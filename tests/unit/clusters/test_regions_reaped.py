@@ -62,7 +62,7 @@ class Account:
 def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
-    monkeypatch.setattr(cluster, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "_END_POLL_SECONDS", 0.0)
     with mock_aws():
         yield Account()
 
@@ -71,8 +71,8 @@ def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
 def forgotten(account: Account) -> list[Any]:
     """EMR in two regions, a job flow in each that nobody ended."""
     for region in (NEAR, FAR):
-        handle = EmrCluster.to_start(
-            specification(), identity=identity(), client=account.clients(region), poll_seconds=0.0
+        handle = EmrCluster(
+            specification(), identity(), client=account.clients(region), poll_seconds=0.0
         ).start()
         over = {"Key": "ernest:expires-at", "Value": "2020-01-01T00:00:00+00:00"}
         boto3.client("emr", region_name=region).add_tags(ResourceId=handle.name, Tags=[over])

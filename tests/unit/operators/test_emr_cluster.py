@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import boto3
 import pytest
@@ -11,7 +12,7 @@ from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.exceptions import ClusterStartError
+from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 
@@ -63,8 +64,6 @@ def test_a_retry_adopts(context):
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
-        ({"spec": {**SPEC, "machines": 0}}, r"machines=0"),
-        ({"spec": {**SPEC, "machines": "many"}}, r"EmrClusterSpec document.*machines"),
         ({"spec": {**SPEC, "instance_type": "m5.tiny"}}, r"m5.tiny"),
         ({"aws_conn_id": "nowhere"}, r"no Airflow connection 'nowhere'"),
     ],
@@ -75,6 +74,32 @@ def test_what_cannot_work_is_not_retried(context, changes, named):
     assert states() == []
 
 
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"machines": 0}, r"machines=0"),
+        ({"machines": "many"}, r"machines='many' is not a finite number"),
+        ({"market": "spot"}, r"spec='market' is unknown"),
+        ({"bootstrap_actions": [{"name": "setup", "path": "/tmp/x"}]}, r"'/tmp/x' is not on S3"),
+    ],
+)
+def test_what_cannot_work_is_refused_with_the_dag_file_and_when_it_is_rendered(context, changes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        operator({**SPEC, **changes})
+    starting = operator()
+    starting.spec = {**SPEC, **changes}
+    with pytest.raises(AirflowFailException, match=named):
+        starting.execute(context)
+
+
+def test_a_template_is_left_for_the_task_and_checked_there(context):
+    starting = operator({**SPEC, "machines": "{{ params.machines }}", "tags": {"team": "{{ params.team }}"}})
+    starting.render_template_fields({**context, "params": {"machines": 2, "team": "data"}})
+    assert len(starting.execute(context)["machines"]) == 2
+    with pytest.raises(AirflowFailException, match=r"machines=.* is still a template"):
+        operator({**SPEC, "machines": "{{ params.machines }}"}).execute(context)
+
+
 def test_a_killed_task_leaves_nothing_alive(context, monkeypatch):
     from airflow_provider_ernest.clusters.emr import cluster
 
@@ -83,7 +108,8 @@ def test_a_killed_task_leaves_nothing_alive(context, monkeypatch):
     def killed(emr, job_flow_id):
         monkeypatch.setattr(cluster, "describe", describe)
         starting.on_kill()
-        return describe(emr, job_flow_id) | {"Status": {"State": "STARTING"}}
+        found = describe(emr, job_flow_id)
+        return replace(found, description={**found.description, "Status": {"State": "STARTING"}})
 
     monkeypatch.setattr(cluster, "describe", killed)
     with pytest.raises(ClusterStartError, match="was ended while it started"):

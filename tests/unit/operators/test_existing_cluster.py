@@ -21,10 +21,9 @@ def connection(monkeypatch, **fields) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", **fields}))
 
 
-def look_up(context, **changes) -> ClusterHandle:
-    operator = ExistingClusterOperator(
-        task_id="cluster", spark_conn_id="spark_there", **{**DECLARED, **changes}
-    )
+def look_up(context, *, probing=None, **changes) -> ClusterHandle:
+    spec = {"spark_conn_id": "spark_there", **DECLARED, **changes}
+    operator = ExistingClusterOperator(task_id="cluster", spec=spec, **(probing or {}))
     return ClusterHandle.from_dict(operator.execute(context))
 
 
@@ -102,7 +101,7 @@ def test_the_probe_tells_stragglers_and_keeps_the_scores(context, monkeypatch, c
         }
 
     monkeypatch.setattr(probe, "probe_bandwidth", measured)
-    handle = look_up(context, probe=True, probe_rounds="2", straggler_floor="0.8")
+    handle = look_up(context, probing={"probe": True, "probe_rounds": "2", "straggler_floor": "0.8"})
 
     assert {machine.host: machine.bandwidth.score for machine in handle.machines} == scores
     assert asked["spark_conn_id"] == "spark_there"

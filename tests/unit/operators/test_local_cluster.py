@@ -2,6 +2,7 @@ from __future__ import annotations
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import LocalCluster
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 
 
@@ -14,7 +15,7 @@ def test_attempts_share_the_clusters_directory_and_mapped_tasks_do_not(context, 
 
     monkeypatch.setattr(LocalCluster, "start", start)
     for ti.map_index, ti.try_number in [(0, 1), (0, 2), (1, 1), (-1, 1)]:
-        LocalClusterOperator(task_id="create", machines=1).execute(context)
+        LocalClusterOperator(task_id="create", spec=LocalClusterSpec(machines=1)).execute(context)
 
     directories = [cluster.directory for cluster in started]
     assert directories[0] == directories[1]

@@ -98,7 +98,7 @@ def test_a_local_cluster_is_reached_by_its_address_with_its_secret(request_for, 
     assert hook_of(submitted)._env == {"SPARK_LOCAL_IP": "127.0.0.1"}
     assert hook_of(submitted)._secret == "0f" * 32
 
-    directory.remove_secret()
+    directory.clear()
     with pytest.raises(ClusterLostError, match=r"Cluster c has ended"):
         submission(cluster, spark_conn_id=None, request=request_for(), log=LOG)
 

@@ -53,7 +53,7 @@ class FakeClient:
 def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
         monkeypatch.setenv(name, "testing")
-    monkeypatch.setattr(cluster, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr(cluster, "_END_POLL_SECONDS", 0.0)
     with mock_aws():
         yield
 

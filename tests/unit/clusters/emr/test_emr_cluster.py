@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine, reopen
 from airflow_provider_ernest.clusters.emr import cluster as job_flows
-from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
+from airflow_provider_ernest.clusters.emr.cluster import EmrCluster, RunningJobFlow
 from airflow_provider_ernest.clusters.emr.spec import BootstrapAction
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, InvalidParameterError
 
@@ -19,12 +19,8 @@ from .conftest import identity, job_flow, specification, states, throttled
 
 
 def cluster(clients, spec=None, **who) -> EmrCluster:
-    return EmrCluster.to_start(
-        spec or specification(),
-        identity=identity(**who),
-        client=clients,
-        aws_conn_id="aws_data",
-        poll_seconds=0.0,
+    return EmrCluster(
+        spec or specification(), identity(**who), client=clients, aws_conn_id="aws_data", poll_seconds=0.0
     )
 
 
@@ -94,8 +90,8 @@ def test_terminating_may_be_repeated_from_anywhere(emr, clients):
 
     assert reopen(handle, client=clients).terminate() == f"ended {handle.name}"
     assert states(emr) == ["TERMINATED"]
-    assert EmrCluster.from_handle(handle, client=clients).terminate().startswith("nothing to do")
-    assert "EMR tells no reason" in EmrCluster.from_handle(handle, client=clients).terminate()
+    assert RunningJobFlow(handle, client=clients).terminate().startswith("nothing to do")
+    assert "EMR tells no reason" in RunningJobFlow(handle, client=clients).terminate()
 
 
 def test_a_namesake_ends_with_it(emr, clients):
@@ -103,7 +99,7 @@ def test_a_namesake_ends_with_it(emr, clients):
     handle = cluster(clients).start()
     emr.run_job_flow(**emr.called("run_job_flow")[0])
 
-    EmrCluster.from_handle(handle, client=clients).terminate()
+    RunningJobFlow(handle, client=clients).terminate()
 
     assert states(emr) == ["TERMINATED", "TERMINATED"]
 
@@ -112,7 +108,7 @@ def test_job_flows_of_other_tasks_are_left_alone(emr, clients):
     other = cluster(clients, task_id="other").start()
     handle = cluster(clients).start()
 
-    EmrCluster.from_handle(handle, client=clients).terminate()
+    RunningJobFlow(handle, client=clients).terminate()
 
     assert emr.describe_cluster(ClusterId=other.name)["Cluster"]["Status"]["State"] == "WAITING"
 
@@ -254,7 +250,7 @@ def test_a_start_whose_end_fails_too_tells_what_failed_first_and_is_retried(emr,
 def test_waiting_has_an_end(emr, clients):
     emr.answers["describe_cluster"] = [job_flow("STARTING")] * 5000
     spec = specification(start_timeout_seconds=1)
-    starting = EmrCluster.to_start(spec, identity=identity(), client=clients, poll_seconds=0.3)
+    starting = EmrCluster(spec, identity(), client=clients, poll_seconds=0.3)
 
     def forget_answers(**arguments):
         emr.answers["describe_cluster"].clear()
@@ -294,18 +290,18 @@ def test_a_job_flow_of_another_region_is_no_success(clients):
     machine = Machine(worker_id="", host="", cores=1, memory_megabytes=512)
     handle = ClusterHandle(kind="emr", name="j-ELSEWHERE", master_url="yarn", machines=(machine,))
     with pytest.raises(ClusterError, match=r"eu-west-1 knows no job flow j-ELSEWHERE.*region"):
-        EmrCluster.from_handle(handle, client=clients).terminate()
+        RunningJobFlow(handle, client=clients).terminate()
 
 
 def test_another_kind_of_handle_is_refused(cluster_handle, clients):
     with pytest.raises(ClusterError, match="'local' is no job flow of EMR"):
-        EmrCluster.from_handle(cluster_handle, client=clients)
+        RunningJobFlow(cluster_handle, client=clients)
 
 
 @pytest.mark.parametrize("forged", ["j-1/../x", "", "ernest-ours-0123456789abcdef0123"])
 def test_a_handle_that_names_no_job_flow_is_refused(cluster_handle, clients, forged):
     with pytest.raises(InvalidParameterError, match=r"^cluster='.*is no id of a job flow.*unchanged"):
-        EmrCluster.from_handle(replace(cluster_handle, kind="emr", name=forged), client=clients)
+        RunningJobFlow(replace(cluster_handle, kind="emr", name=forged), client=clients)
 
 
 def test_a_foreign_job_flow_that_a_handle_names_is_left_alone(emr, clients):
@@ -324,7 +320,7 @@ def test_two_deployments_do_not_share_job_flows(emr, clients):
     """Though DAG, run and task bear the same names."""
     ours = cluster(clients).start()
     who = replace(identity(try_number=2), deployment="theirs")
-    starting = EmrCluster.to_start(specification(), identity=who, client=clients, poll_seconds=0.0)
+    starting = EmrCluster(specification(), who, client=clients, poll_seconds=0.0)
     theirs = starting.start()
     reopen(ours, client=clients).terminate()
     assert emr.describe_cluster(ClusterId=theirs.name)["Cluster"]["Status"]["State"] == "WAITING"

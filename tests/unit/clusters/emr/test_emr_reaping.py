@@ -17,9 +17,9 @@ from .conftest import identity, specification, states, throttled
 def handles(emr, clients):
     """Two job flows: one whose time is over, and one that lives for three hours."""
     found = [
-        EmrCluster.to_start(
+        EmrCluster(
             specification(time_to_live_seconds=hours * 3600),
-            identity=identity(task_id=f"lives for {hours}"),
+            identity(task_id=f"lives for {hours}"),
             client=clients,
             poll_seconds=0.0,
         ).start()
@@ -41,7 +41,7 @@ def expire(emr, handle) -> None:
 def test_what_is_alive_is_found_with_its_owner(emr, handles):
     found = find_job_flows(emr, deployment="ours")
 
-    assert {one.id: one.expired for one in found} == {handles[0].name: True, handles[1].name: False}
+    assert {one.id: one.is_expired for one in found} == {handles[0].name: True, handles[1].name: False}
     assert {one.tags["ernest:task"] for one in found} == {"lives for 1", "lives for 3"}
     assert found[0].state == "WAITING"
 
@@ -86,9 +86,9 @@ def test_a_silent_aws_is_an_error_of_ours(emr, handles):
 
 
 def test_the_job_flows_of_other_deployments_are_left_alone(emr, clients, handles):
-    theirs = EmrCluster.to_start(
+    theirs = EmrCluster(
         specification(),
-        identity=replace(identity(task_id="lives for 1"), deployment="ours-too"),
+        replace(identity(task_id="lives for 1"), deployment="ours-too"),
         client=clients,
         poll_seconds=0.0,
     ).start()
@@ -104,11 +104,8 @@ def test_it_is_the_clock_of_aws_that_counts(emr, clients, monkeypatch, hours):
         def now(cls, tz=None):
             return datetime.now(tz) + timedelta(hours=hours)
 
-    for module in ("cluster",):
-        monkeypatch.setattr(f"airflow_provider_ernest.clusters.emr.{module}.datetime", Wrong, raising=False)
-    handle = EmrCluster.to_start(
-        specification(), identity=identity(), client=clients, poll_seconds=0.0
-    ).start()
+    monkeypatch.setattr("airflow_provider_ernest.clusters.emr.cluster.datetime", Wrong)
+    handle = EmrCluster(specification(), identity(), client=clients, poll_seconds=0.0).start()
     life = datetime.fromisoformat(handle.expires_at) - datetime.now(UTC)
     assert abs(life - timedelta(seconds=7200)) < timedelta(seconds=60)
     assert reap_job_flows(emr, deployment="ours", dry_run=False) == ()

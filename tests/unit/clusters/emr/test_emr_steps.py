@@ -42,7 +42,7 @@ SUBMITTED = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def handle(clients) -> ClusterHandle:
-    return EmrCluster.to_start(specification(), identity=identity(), client=clients, poll_seconds=0.0).start()
+    return EmrCluster(specification(), identity(), client=clients, poll_seconds=0.0).start()
 
 
 @pytest.fixture
