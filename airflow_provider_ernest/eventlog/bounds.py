@@ -1,14 +1,13 @@
-"""How much memory and time a log may take, however it was made.
+"""What a reader of a log meets on its way, and how much memory and time any log may take.
 
 What is kept of a log is small for what Spark writes, and is not for what was made to be large: a line of
-numbers packs to nothing. So what is kept is counted as it comes, tasks apart (`TaskRows`), and what no longer
-finds room is passed over and told.
+numbers packs to nothing. So what is kept is counted as it comes, tasks apart (`TaskRows`); what no longer
+finds room is left out, and a warning says so.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
 from sys import getsizeof
 
 from airflow_provider_ernest.exceptions import EventLogError
@@ -17,19 +16,19 @@ MOST_KEPT_BYTES = 256 << 20
 """For jobs, stages, executors, queries, cached blocks and properties: 200,000 stages with their jobs."""
 
 ROW_BYTES = 600
-"""That a row of any table takes, with what finds it again."""
+"""Of a row of any table, with what finds it again."""
 
 ENTRY_BYTES = 120
-"""That a number takes which is kept in a set or a dictionary."""
+"""Of a number in a set or a dictionary."""
 
 REFERENCE_BYTES = 8
-"""That a number takes which is kept elsewhere already."""
+"""Of a number that is kept elsewhere already."""
 
 MOST_CHARACTERS = 500
 """Of names, hosts, reasons: nobody reads more."""
 
 PLAIN_LINE_BYTES = 1 << 20
-"""Of lines that are longer the values are counted before they are decoded."""
+"""Of longer lines the values are counted before they are decoded."""
 
 MOST_VALUES = 250_000
 """In one line; each takes up to 200 bytes while it is decoded. A text of so many commas counts as well."""
@@ -39,23 +38,45 @@ MOST_UNPACKED_TIMES = 2_000
 
 ALWAYS_UNPACKED_BYTES = 128 << 20
 
+_MOST_PROBLEMS = 100
+
 
 class NoRoomError(ValueError):
-    """What an event tells finds no room any more."""
+    """What an event says finds no room any more."""
 
 
-class Bounds:
-    """What one log has taken of its bounds.
+class Notes:
+    """What could not be read of one log, and what it has taken of its bounds.
 
     Args:
         most_seconds: to read for; None for no limit.
+
+    Attributes:
+        last_at: the last moment that an event names, in seconds since the epoch; without those of tasks.
+        too_long_lines: passed over for their length.
+        unreadable_lines: that were no event.
+        problems: what else of the log could not be read, in sentences.
+        is_full: whether something found no room.
     """
 
     def __init__(self, *, most_seconds: float | None = None) -> None:
+        self.last_at = 0.0
+        self.too_long_lines = 0
+        self.unreadable_lines = 0
+        self.problems: list[str] = []
         self.is_full = False
         self._kept_bytes = 0
         self._most_seconds = most_seconds
         self._ends_at = None if most_seconds is None else time.monotonic() + most_seconds
+
+    def seen(self, moment: float) -> None:
+        """An event names this moment."""
+        self.last_at = max(self.last_at, moment)
+
+    def add_problem(self, problem: str) -> None:
+        """Add a problem, once."""
+        if len(self.problems) < _MOST_PROBLEMS and problem not in self.problems:
+            self.problems.append(problem)
 
     def keep(self, size_bytes: int, *texts: str) -> None:
         """Count what is going to be kept.
@@ -97,32 +118,3 @@ def has_too_many_values(line: bytes) -> bool:
 def shortened(text: str | None) -> str:
     """The beginning of a text."""
     return (text or "")[:MOST_CHARACTERS]
-
-
-# ---------------------------------------------------------------------------
-# What is told of a log besides its events: how it lies there, and what of it could not be read.
-
-
-_MOST_PROBLEMS = 100
-
-
-@dataclass(kw_only=True)
-class Notes:
-    """Collects what a reader meets on its way.
-
-    Attributes:
-        bounds: of what may be kept, and how long may be read.
-        too_long_lines: passed over for their length.
-        unreadable_lines: that were no event.
-        problems: what else of the log could not be read, in sentences.
-    """
-
-    bounds: Bounds = field(default_factory=Bounds)
-    too_long_lines: int = 0
-    unreadable_lines: int = 0
-    problems: list[str] = field(default_factory=list)
-
-    def tell(self, problem: str) -> None:
-        """Add a problem, once."""
-        if len(self.problems) < _MOST_PROBLEMS and problem not in self.problems:
-            self.problems.append(problem)

@@ -1,19 +1,31 @@
-"""The jobs of an application and the attempts of their stages."""
+"""What is kept of the events of an application besides its tasks: jobs, executors, cached blocks, queries.
+
+Each class collects the rows of a table or two; `reading.Application` says which method reads which event.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from urllib.parse import urlsplit
 
 import msgspec
 
-from airflow_provider_ernest.eventlog.bounds import ENTRY_BYTES, REFERENCE_BYTES, ROW_BYTES, shortened
+from airflow_provider_ernest.eventlog.bounds import (
+    ENTRY_BYTES,
+    REFERENCE_BYTES,
+    ROW_BYTES,
+    Notes,
+    shortened,
+)
 from airflow_provider_ernest.eventlog.events import (
+    BlockInfo,
     BlockManagerEvent,
     BlockUpdated,
+    DataSet,
     DataSetDropped,
     DriverUpdates,
     ExecutionEnd,
@@ -23,165 +35,124 @@ from airflow_provider_ernest.eventlog.events import (
     JobEnd,
     JobStart,
     StageEvent,
+    StageInfo,
     nodes_of,
 )
 from airflow_provider_ernest.eventlog.tables import (
     DRIVER,
-    MOST_DIGITS,
     CacheUse,
     ExecutorRow,
     JobRow,
     SqlExecutionRow,
+    StageKey,
     StageRow,
+    whole_number,
 )
 from airflow_provider_ernest.privacy import names_a_secret, without_credentials
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
-
-    from airflow_provider_ernest.eventlog.bounds import Bounds
-    from airflow_provider_ernest.eventlog.events import DataSet, StageInfo
-
 _STREAMING = ("sql.streaming.queryId", "streaming.sql.batchId", "spark.streaming.internal.batchTime")
 """Properties of the jobs of structured and of discretised streams."""
-
-_SQL_EXECUTION = "spark.sql.execution.id"
 
 _LIBRARY = re.compile(r"^org\.apache\.spark\.(ml|mllib|graphx|streaming)\.", re.MULTILINE)
 """In the call site of a stage, a stack trace: the library that asked for it."""
 
 
 class Jobs:
-    """Collects jobs and stages.
+    """Collects jobs and the attempts of their stages, each in the order in which they were submitted."""
 
-    Args:
-        bounds: of what may be kept.
-
-    Attributes:
-        is_streaming: whether a job was one of a stream.
-        last_at: the last moment that their events tell of, seconds since the epoch.
-    """
-
-    def __init__(self, bounds: Bounds) -> None:
+    def __init__(self, notes: Notes) -> None:
         self.is_streaming = False
-        self.last_at = 0.0
-        self._bounds = bounds
-        self._jobs: dict[int, JobRow] = {}
-        self._active: dict[int, JobRow] = {}
+        self.rows: dict[int, JobRow] = {}
+        self.stages: dict[StageKey, StageRow] = {}
+        self._notes = notes
+        self._running: dict[int, JobRow] = {}
         self._job_of: dict[int, int] = {}
         self._ids: dict[int, int] = {}
-        self._stages: dict[tuple[int, int], StageRow] = {}
         self._scopes: dict[tuple[str, ...], tuple[str, ...]] = {}
-        self._start = msgspec.json.Decoder(JobStart).decode
-        self._end = msgspec.json.Decoder(JobEnd).decode
-        self._stage = msgspec.json.Decoder(StageEvent).decode
-        self.handlers: dict[str, Callable[[bytes], None]] = {
-            "SparkListenerJobStart": self._job_started,
-            "SparkListenerJobEnd": self._job_ended,
-        }
 
     @property
-    def rows(self) -> tuple[JobRow, ...]:
-        """The jobs in the order in which they were submitted."""
-        return tuple(self._jobs.values())
-
-    @property
-    def stages(self) -> tuple[StageRow, ...]:
-        """The attempts in the order in which they were submitted."""
-        return tuple(self._stages.values())
-
-    @property
-    def failed_executions(self) -> set[int]:
+    def failed_executions(self) -> set[int | None]:
         """The queries of which a job failed."""
-        failed = (job.sql_execution_id for job in self._jobs.values() if job.succeeded is False)
-        return {number for number in failed if number is not None}
+        return {job.sql_execution_id for job in self.rows.values() if job.succeeded is False}
 
-    def _job_started(self, line: bytes) -> None:
-        event = self._start(line)
-        properties = event.properties or {}
-        self.is_streaming = self.is_streaming or any(name in properties for name in _STREAMING)
-        execution = str(properties.get(_SQL_EXECUTION, ""))
+    def started(self, event: JobStart) -> None:
+        """A job was submitted."""
+        properties = self._properties(event)
         job = JobRow(
             job_id=event.job_id,
-            submitted_at=event.submitted_at / 1000,
+            submitted_at=event.submission_time / 1000,
             stage_ids=self._kept_ids(event.stage_ids),
-            sql_execution_id=int(execution)
-            if execution.isdecimal() and len(execution) < MOST_DIGITS
-            else None,
+            sql_execution_id=whole_number(str(properties.get("spark.sql.execution.id", ""))),
         )
-        self._jobs[event.job_id] = self._active[event.job_id] = job
+        self.rows[event.job_id] = self._running[event.job_id] = job
         for stage_id in job.stage_ids:
             self._job_of.setdefault(stage_id, event.job_id)
-        self._seen(job.submitted_at)
+        self._notes.seen(job.submitted_at)
+
+    def ended(self, event: JobEnd) -> None:
+        """A job has ended."""
+        job = self.rows.get(event.job_id)
+        self._running.pop(event.job_id, None)
+        if job is not None:
+            self.rows[event.job_id] = replace(
+                job,
+                completed_at=event.completion_time / 1000,
+                succeeded=event.job_result is not None and event.job_result.result == "JobSucceeded",
+            )
+        self._notes.seen(event.completion_time / 1000)
+
+    def stage_changed(self, event: StageEvent) -> None:
+        """A stage was submitted or completed: both say the same of it, the later one more."""
+        info = event.stage_info
+        self._properties(event)
+        key = (info.stage_id, info.stage_attempt_id)
+        known = self.stages.get(key)
+        name, failure = shortened(info.stage_name), shortened(info.failure_reason)
+        parents = tuple(info.parent_ids or ())
+        new = (name,) if known is None else ()
+        self._notes.keep(ROW_BYTES * len(new) + ENTRY_BYTES * len(parents), failure, *new)
+        library = _LIBRARY.search(info.details or "")
+        submitted_at = _seconds(info.submission_time)
+        self.stages[key] = StageRow(
+            stage_id=info.stage_id,
+            attempt=info.stage_attempt_id,
+            name=name,
+            tasks=info.number_of_tasks,
+            parents=parents,
+            job_id=known.job_id if known else self._job_that_runs(info.stage_id),
+            submitted_at=known.submitted_at if known and submitted_at is None else submitted_at,
+            completed_at=_seconds(info.completion_time),
+            failure=failure,
+            scopes=self._scopes_of(info),
+            library=library[1] if library else "",
+        )
+        self._notes.seen(max(info.submission_time or 0, info.completion_time or 0) / 1000)
+
+    def _properties(self, event: JobStart | StageEvent) -> Mapping[str, Any]:
+        properties = event.properties or {}
+        self.is_streaming = self.is_streaming or any(name in properties for name in _STREAMING)
+        return properties
 
     def _kept_ids(self, stage_ids: list[int]) -> tuple[int, ...]:
-        """The same ids; a number that a loop of jobs names again and again is kept once.
-
-        Raises:
-            NoRoomError: with these there are too many.
-        """
+        """The same ids; a number that a loop of jobs names again and again is kept once."""
         new = set(stage_ids).difference(self._ids)
-        self._bounds.keep(ROW_BYTES + REFERENCE_BYTES * len(stage_ids) + 2 * ENTRY_BYTES * len(new))
+        self._notes.keep(ROW_BYTES + REFERENCE_BYTES * len(stage_ids) + 2 * ENTRY_BYTES * len(new))
         self._ids.update((each, each) for each in new)
         return tuple(map(self._ids.__getitem__, stage_ids))
 
-    def _job_ended(self, line: bytes) -> None:
-        event = self._end(line)
-        job = self._jobs.get(event.job_id)
-        self._active.pop(event.job_id, None)
-        if job is not None:
-            self._jobs[event.job_id] = replace(
-                job,
-                completed_at=event.completed_at / 1000,
-                succeeded=event.result is not None and event.result.result == "JobSucceeded",
-            )
-        self._seen(event.completed_at / 1000)
-
-    def stage_told(self, line: bytes) -> StageInfo:
-        """Read that a stage was submitted or completed: both tell the same of it, the later one more."""
-        event = self._stage(line)
-        info = event.info
-        properties = event.properties or {}
-        self.is_streaming = self.is_streaming or any(name in properties for name in _STREAMING)
-        key = (info.stage_id, info.attempt)
-        known = self._stages.get(key)
-        name, failure, parents = shortened(info.name), shortened(info.failure), tuple(info.parents or ())
-        new = (name,) if known is None else ()
-        self._bounds.keep(ROW_BYTES * len(new) + ENTRY_BYTES * len(parents), failure, *new)
-        self._stages[key] = StageRow(
-            stage_id=info.stage_id,
-            attempt=info.attempt,
-            name=name,
-            tasks=info.tasks,
-            parents=parents,
-            job_id=known.job_id if known else self._job_that_runs(info.stage_id),
-            submitted_at=known.submitted_at
-            if known and info.submitted_at is None
-            else _seconds(info.submitted_at),
-            completed_at=_seconds(info.completed_at),
-            failure=failure,
-            scopes=self._scopes_of(info),
-            library=_library(info.details or ""),
-        )
-        self._seen(max(info.submitted_at or 0, info.completed_at or 0) / 1000)
-        return info
-
     def _job_that_runs(self, stage_id: int) -> int:
         """The first of the running jobs that need the stage: an earlier one may have passed over it."""
-        running = (job.job_id for job in self._active.values() if stage_id in job.stage_ids)
+        running = (job.job_id for job in self._running.values() if stage_id in job.stage_ids)
         return min(running, default=self._job_of.get(stage_id, -1))
 
     def _scopes_of(self, info: StageInfo) -> tuple[str, ...]:
-        names = tuple(dict.fromkeys(name for each in info.data_sets or () if (name := _scope_name(each))))
+        names = tuple(dict.fromkeys(name for each in info.rdd_info or () if (name := _scope_name(each))))
         # Thousands of stages of an iterative job share a few.
         known = self._scopes.get(names)
         if known is None:
-            self._bounds.keep(ROW_BYTES, *names)
+            self._notes.keep(ROW_BYTES, *names)
             known = self._scopes[names] = names
         return known
-
-    def _seen(self, moment: float) -> None:
-        self.last_at = max(self.last_at, moment)
 
 
 def _seconds(milliseconds: int | None) -> float | None:
@@ -189,7 +160,7 @@ def _seconds(milliseconds: int | None) -> float | None:
 
 
 def _scope_name(data_set: DataSet) -> str:
-    """The name of the operation that made a data set; its own where none is told, as of what Python reads."""
+    """The name of the operation that made a data set; its own where there is none, as in Python."""
     if not data_set.scope:
         return shortened(data_set.name)
     try:
@@ -199,22 +170,58 @@ def _scope_name(data_set: DataSet) -> str:
     return shortened(str(scope.get("name", "")))
 
 
-def _library(call_site: str) -> str:
-    """The library that asked for a stage first; empty where it was none of them."""
-    found = _LIBRARY.search(call_site)
-    return found[1] if found else ""
+class Machines:
+    """Collects executors, by Spark's id, in the order in which they were added."""
 
+    def __init__(self, notes: Notes) -> None:
+        self.rows: dict[str, ExecutorRow] = {}
+        self.application_ended = False
+        self._notes = notes
 
-# ---------------------------------------------------------------------------
-# What a job asked Spark to cache, and how much of it lay in memory.
-#
-# The event log tells it by three kinds of events: a stage names the cached data sets that it reads
-# (with sizes that are always 0), a block update tells where one partition of them lies now, and an
-# unpersist event drops a data set. A partition of ``MEMORY_ONLY`` that finds no room leaves no trace at
-# all: only the stage knows that it was wanted.
+    @property
+    def numbers(self) -> dict[str, int]:
+        """`ExecutorRow.number` by Spark's id."""
+        return {executor_id: executor.number for executor_id, executor in self.rows.items()}
+
+    def added(self, event: ExecutorAdded) -> None:
+        """An executor has registered."""
+        info = event.executor_info
+        # The log page is served by the worker daemon: its address tells two workers of one host apart.
+        page = urlsplit((info.log_urls or {}).get("stderr", ""))
+        executor_id, host = shortened(event.executor_id), shortened(info.host)
+        worker = shortened(page.netloc) or host
+        known = self.rows.get(executor_id)
+        if known is None:
+            self._notes.keep(ROW_BYTES, executor_id, host, worker)
+        self.rows[executor_id] = ExecutorRow(
+            number=known.number if known else len(self.rows),
+            executor_id=executor_id,
+            host=host,
+            worker=worker,
+            cores=info.total_cores,
+            added_at=event.timestamp / 1000,
+        )
+        self._notes.seen(event.timestamp / 1000)
+
+    def removed(self, event: ExecutorRemoved) -> None:
+        """An executor has gone; after the application's end that is the normal thing."""
+        executor_id = shortened(event.executor_id)
+        known = self.rows.get(executor_id)
+        # Of one that never registered the process did not start, and the run has lost nothing by it.
+        if known is not None:
+            self.rows[executor_id] = replace(
+                known,
+                removed_at=event.timestamp / 1000,
+                removed_because=" ".join(shortened(event.removed_reason).split()),
+                is_lost=not self.application_ended,
+            )
+        self._notes.seen(event.timestamp / 1000)
 
 
 _CACHED_BLOCK = b'"Block ID":"rdd_'
+_BROADCAST_BLOCK = b'"Block ID":"broadcast_'
+_PIECE = b"_piece"
+"""Of a broadcast: pieces are what is sent, values are made of them."""
 _ABOUT_THE_SAME = 1.01
 
 
@@ -241,7 +248,6 @@ class _DataSet:
     sized_bytes: int = 0
 
     def put(self, executor: str, block_id: str, block: _Block) -> None:
-        """Note where a block lies now."""
         of_executor = self.blocks.setdefault(executor, {})
         known = of_executor.get(block_id)
         if known is not None:
@@ -250,7 +256,6 @@ class _DataSet:
         self._count(block_id, block, 1)
 
     def forget(self, executor: str) -> None:
-        """Forget what an executor held."""
         for block_id, block in self.blocks.pop(executor, {}).items():
             self._count(block_id, block, -1)
 
@@ -263,79 +268,89 @@ class _DataSet:
         self.sized += times * bool(block.memory_bytes)
         self.sized_bytes += times * block.memory_bytes
 
-    def use(self, storage_memory_bytes: int) -> CacheUse:
+    def wanted_bytes(self, storage_memory_bytes: int) -> int:
         """Partitions not in memory are taken to be as large as the mean of those that were."""
         copies = max(self.partitions * self.replication, len(self.copies))
         if self.sized:
-            wanted = max(self.held_bytes, round(copies * self.sized_bytes / self.sized))
-        else:
-            # Not one partition found room: all that is known is that they want more than there is.
-            wanted = max(self.disk_bytes, storage_memory_bytes) if copies else 0
-        return CacheUse(wanted_bytes=wanted, held_bytes=self.held_bytes, disk_bytes=self.disk_bytes)
+            return max(self.held_bytes, round(copies * self.sized_bytes / self.sized))
+        # Not one partition found room: all that is known is that they want more than there is.
+        return max(self.disk_bytes, storage_memory_bytes) if copies else 0
 
 
-class CachedBlocks:
-    """Follows the cached data sets of one application; memory in proportion to the cached partitions.
+class Blocks:
+    """Follows what executors hold: cached data sets, and pieces of broadcasts.
 
-    Args:
-        bounds: of what may be kept.
+    A stage names the cached data sets that it reads (with sizes that are always 0), a block update says where
+    one partition of them lies now, and an unpersist event drops a data set. A partition of ``MEMORY_ONLY``
+    that finds no room leaves no trace at all: only the stage knows that it was wanted. The memory taken is in
+    proportion to the cached partitions.
 
     Attributes:
-        told: whether the log has block updates (``spark.eventLog.logBlockUpdates.enabled``); without them
-            nothing is known of the cache.
+        are_logged: whether the log has block updates (``spark.eventLog.logBlockUpdates.enabled``); without
+            them nothing is known of the cache.
         storage_memory_bytes: the most memory for cached data that the executors had together; the driver
             holds none, and only the heap counts, where Spark caches unless a job asks for off-heap storage.
         peak: the use of the cache when most was wanted.
+        broadcast_bytes: of the pieces of broadcasts that reached executors.
     """
 
-    def __init__(self, bounds: Bounds) -> None:
-        self.told = False
+    def __init__(self, notes: Notes) -> None:
+        self.are_logged = False
         self.storage_memory_bytes = 0
         self.peak = CacheUse()
-        self._bounds = bounds
+        self.broadcast_bytes = 0
+        self._notes = notes
         self._executors: dict[str, int] = {}
         self._sets: dict[int, _DataSet] = {}
-        self._manager = msgspec.json.Decoder(BlockManagerEvent).decode
-        self._block = msgspec.json.Decoder(BlockUpdated).decode
-        self._dropped = msgspec.json.Decoder(DataSetDropped).decode
-        self.handlers: dict[str, Callable[[bytes], None]] = {
-            "SparkListenerBlockManagerAdded": self._executor_added,
-            "SparkListenerBlockManagerRemoved": self._executor_removed,
-            "SparkListenerUnpersistRDD": self._unpersisted,
-        }
+        self._decode = msgspec.json.Decoder(BlockUpdated).decode
 
-    def stage_completed(self, stage: StageInfo) -> None:
+    def executor_added(self, event: BlockManagerEvent) -> None:
+        """There is memory for blocks."""
+        executor = shortened(event.block_manager_id.executor_id)
+        if executor == DRIVER:
+            return
+        if executor not in self._executors:
+            self._notes.keep(ENTRY_BYTES, executor)
+        heap_bytes = event.maximum_onheap_memory
+        self._executors[executor] = event.maximum_memory if heap_bytes is None else heap_bytes
+        self.storage_memory_bytes = max(self.storage_memory_bytes, sum(self._executors.values()))
+
+    def executor_removed(self, event: BlockManagerEvent) -> None:
+        """It is gone, with its blocks."""
+        executor = shortened(event.block_manager_id.executor_id)
+        self._executors.pop(executor, None)
+        for data_set in self._sets.values():
+            data_set.forget(executor)
+
+    def updated(self, line: bytes) -> None:
+        """A block lies elsewhere now. Of most blocks the line is not decoded."""
+        is_cached, is_broadcast = _CACHED_BLOCK in line, _BROADCAST_BLOCK in line and _PIECE in line
+        info = self._decode(line).block_updated_info if is_cached or is_broadcast else None
+        self.are_logged = True
+        if info is not None and is_cached:
+            self._cached(info)
+        elif info is not None and info.block_manager_id.executor_id != DRIVER:
+            self.broadcast_bytes += max(0, info.memory_size) * info.storage_level.use_memory
+
+    def stage_completed(self, event: StageEvent) -> None:
         """Learn which data sets are wanted in memory, and how much of them.
 
         A stage of fewer tasks than the data set has partitions has read only some of them (``take``), or
-        several with each task (``coalesce``); then the partitions that were kept tell the rest.
+        several with each task (``coalesce``); then the partitions that were kept show the rest.
         """
-        for each in stage.data_sets or ():
-            if each.level.use_memory and not each.level.off_heap:
-                data_set = self._set(each.number)
-                data_set.partitions = max(data_set.partitions, min(each.partitions, stage.tasks))
-                data_set.replication = each.level.replication
+        for each in event.stage_info.rdd_info or ():
+            level = each.storage_level
+            if level.use_memory and not level.use_off_heap:
+                data_set = self._set(each.rdd_id)
+                read = min(each.number_of_partitions, event.stage_info.number_of_tasks)
+                data_set.partitions = max(data_set.partitions, read)
+                data_set.replication = level.replication
         self.look()
 
-    def block_updated(self, line: bytes) -> None:
-        """Learn where a partition lies now (SparkListenerBlockUpdated)."""
-        info = self._block(line).info if _CACHED_BLOCK in line else None
-        self.told = True
-        if info is None or info.level.off_heap:
-            return
-        _, number, _ = info.block_id.split("_")
-        data_set = self._set(int(number))
-        executor, block_id = shortened(info.manager.executor_id), shortened(info.block_id)
-        known = data_set.blocks.get(executor, {}).get(block_id)
-        if known is None:
-            self._bounds.keep(ROW_BYTES, executor, block_id)
-        # On the way from memory to disk "Memory Size" is what was freed, so it is the level that counts.
-        block = _Block(
-            in_memory=info.level.use_memory,
-            memory_bytes=info.memory_bytes or (known.memory_bytes if known else 0),
-            disk_bytes=info.disk_bytes if info.level.use_disk else 0,
-        )
-        data_set.put(executor, block_id, block)
+    def unpersisted(self, event: DataSetDropped) -> None:
+        """A data set is dropped; its blocks have no updates of their own."""
+        self.look()
+        self._sets.pop(event.rdd_id, None)
 
     def look(self) -> None:
         """Compare the present use with the peak.
@@ -344,139 +359,44 @@ class CachedBlocks:
         what is read back from disk later displaces other blocks, but is not logged itself.
         """
         # Data sets on which no stage has reported want no memory: those of DISK_ONLY have blocks too.
-        uses = [each.use(self.storage_memory_bytes) for each in self._sets.values() if each.partitions]
+        wanted = [each for each in self._sets.values() if each.partitions]
         now = CacheUse(
-            wanted_bytes=sum(use.wanted_bytes for use in uses),
-            held_bytes=sum(use.held_bytes for use in uses),
-            disk_bytes=sum(use.disk_bytes for use in uses),
+            wanted_bytes=sum(each.wanted_bytes(self.storage_memory_bytes) for each in wanted),
+            held_bytes=sum(each.held_bytes for each in wanted),
+            disk_bytes=sum(each.disk_bytes for each in wanted),
         )
         much_more = now.wanted_bytes > _ABOUT_THE_SAME * self.peak.wanted_bytes
         about_as_much = now.wanted_bytes * _ABOUT_THE_SAME >= self.peak.wanted_bytes
         if much_more or (about_as_much and now.held_bytes > self.peak.held_bytes):
             self.peak = now
 
-    def _executor_added(self, line: bytes) -> None:
-        event = self._manager(line)
-        executor = shortened(event.manager.executor_id)
-        if executor == DRIVER:
+    def _cached(self, info: BlockInfo) -> None:
+        if info.storage_level.use_off_heap:
             return
-        if executor not in self._executors:
-            self._bounds.keep(ENTRY_BYTES, executor)
-        self._executors[executor] = event.memory_bytes if event.heap_bytes is None else event.heap_bytes
-        self.storage_memory_bytes = max(self.storage_memory_bytes, sum(self._executors.values()))
-
-    def _executor_removed(self, line: bytes) -> None:
-        executor = shortened(self._manager(line).manager.executor_id)
-        self._executors.pop(executor, None)
-        for data_set in self._sets.values():
-            data_set.forget(executor)
-
-    def _unpersisted(self, line: bytes) -> None:
-        """Its blocks have no updates of their own."""
-        self.look()
-        self._sets.pop(self._dropped(line).number, None)
+        _, number, _ = info.block_id.split("_")
+        data_set = self._set(int(number))
+        executor, block_id = shortened(info.block_manager_id.executor_id), shortened(info.block_id)
+        known = data_set.blocks.get(executor, {}).get(block_id)
+        if known is None:
+            self._notes.keep(ROW_BYTES, executor, block_id)
+        # On the way from memory to disk "Memory Size" is what was freed, so it is the level that counts.
+        block = _Block(
+            in_memory=info.storage_level.use_memory,
+            memory_bytes=info.memory_size or (known.memory_bytes if known else 0),
+            disk_bytes=info.disk_size if info.storage_level.use_disk else 0,
+        )
+        data_set.put(executor, block_id, block)
 
     def _set(self, number: int) -> _DataSet:
         known = self._sets.get(number)
         if known is None:
-            self._bounds.keep(ROW_BYTES)
+            self._notes.keep(ROW_BYTES)
             known = self._sets[number] = _DataSet()
         return known
 
 
-# ---------------------------------------------------------------------------
-# The executors of an application, and what was sent to them as broadcasts.
-
-
-_BROADCAST_BLOCK = b'"Block ID":"broadcast_'
-
-
-class Machines:
-    """Collects executors and the pieces of broadcasts that they hold.
-
-    Args:
-        bounds: of what may be kept.
-
-    Attributes:
-        application_ended: to be set then. That executors go after it is the normal thing.
-        broadcast_bytes: of the pieces that reached executors.
-        last_at: the last moment that their events tell of, seconds since the epoch.
-    """
-
-    def __init__(self, bounds: Bounds) -> None:
-        self.application_ended = False
-        self.broadcast_bytes = 0
-        self.last_at = 0.0
-        self._bounds = bounds
-        self._executors: dict[str, ExecutorRow] = {}
-        self._added = msgspec.json.Decoder(ExecutorAdded).decode
-        self._removed = msgspec.json.Decoder(ExecutorRemoved).decode
-        self._block = msgspec.json.Decoder(BlockUpdated).decode
-        self.handlers: dict[str, Callable[[bytes], None]] = {
-            "SparkListenerExecutorAdded": self._executor_added,
-            "SparkListenerExecutorRemoved": self._executor_removed,
-        }
-
-    @property
-    def rows(self) -> tuple[ExecutorRow, ...]:
-        """The executors in the order in which they were added."""
-        return tuple(self._executors.values())
-
-    @property
-    def numbers(self) -> dict[str, int]:
-        """`ExecutorRow.number` by Spark's id."""
-        return {executor.executor_id: executor.number for executor in self._executors.values()}
-
-    def _executor_added(self, line: bytes) -> None:
-        event = self._added(line)
-        info = event.info
-        # The log page is served by the worker daemon: its address tells two workers of one host apart.
-        page = urlsplit((info.log_urls or {}).get("stderr", ""))
-        executor_id, host = shortened(event.executor_id), shortened(info.host)
-        worker = shortened(page.netloc) or host
-        known = self._executors.get(executor_id)
-        if known is None:
-            self._bounds.keep(ROW_BYTES, executor_id, host, worker)
-        self._executors[executor_id] = ExecutorRow(
-            number=known.number if known else len(self._executors),
-            executor_id=executor_id,
-            host=host,
-            worker=worker,
-            cores=info.cores,
-            added_at=event.timestamp / 1000,
-        )
-        self.last_at = max(self.last_at, event.timestamp / 1000)
-
-    def _executor_removed(self, line: bytes) -> None:
-        event = self._removed(line)
-        executor_id = shortened(event.executor_id)
-        known = self._executors.get(executor_id)
-        # Of one that never registered the process did not start, and the run has lost nothing by it.
-        if known is not None:
-            self._executors[executor_id] = replace(
-                known,
-                removed_at=event.timestamp / 1000,
-                removed_because=" ".join(shortened(event.reason).split()),
-                is_lost=not self.application_ended,
-            )
-        self.last_at = max(self.last_at, event.timestamp / 1000)
-
-    def block_updated(self, line: bytes) -> None:
-        """Count a piece of a broadcast: they are what is sent, values are made of them."""
-        if _BROADCAST_BLOCK not in line or b"_piece" not in line:
-            return
-        info = self._block(line).info
-        if info.manager.executor_id != DRIVER and info.level.use_memory:
-            self.broadcast_bytes += max(0, info.memory_bytes)
-
-
-# ---------------------------------------------------------------------------
-# The queries of Spark SQL, and the time that their broadcasts took.
-
-
-PACKAGE = "org.apache.spark.sql.execution.ui."
-BROADCAST_NODE = "BroadcastExchange"
-BROADCAST_METRICS = frozenset(("time to build", "time to broadcast"))
+_BROADCAST_NODE = "BroadcastExchange"
+_BROADCAST_METRICS = frozenset(("time to build", "time to broadcast"))
 """One after the other (``BroadcastExchangeExec.relationFuture``), in milliseconds."""
 
 
@@ -490,7 +410,7 @@ class _Execution:
     updates: dict[int, int] = field(default_factory=dict)
 
     def settle(self) -> None:
-        """Add up the broadcasts and forget of what: plans of adaptive queries tell their metrics late."""
+        """Add up the broadcasts and forget of what: plans of adaptive queries name their metrics late."""
         told = sum(max(0, value) for metric, value in self.updates.items() if metric in self.metrics)
         self.broadcast_seconds += told / 1000
         self.updates.clear()
@@ -498,68 +418,52 @@ class _Execution:
 
 
 class SqlExecutions:
-    """Collects the queries.
+    """Collects the queries of Spark SQL, and the time that their broadcasts took."""
 
-    Args:
-        bounds: of what may be kept.
-
-    Attributes:
-        last_at: the last moment that their events tell of, seconds since the epoch.
-    """
-
-    def __init__(self, bounds: Bounds) -> None:
-        self.last_at = 0.0
-        self._bounds = bounds
+    def __init__(self, notes: Notes) -> None:
+        self._notes = notes
         self._executions: dict[int, _Execution] = {}
-        self._plan = msgspec.json.Decoder(ExecutionPlan).decode
-        self._end = msgspec.json.Decoder(ExecutionEnd).decode
-        self._driver = msgspec.json.Decoder(DriverUpdates).decode
-        self.handlers: dict[str, Callable[[bytes], None]] = {
-            f"{PACKAGE}SparkListenerSQLExecutionStart": self._planned,
-            f"{PACKAGE}SparkListenerSQLAdaptiveExecutionUpdate": self._planned,
-            f"{PACKAGE}SparkListenerSQLExecutionEnd": self._ended,
-            f"{PACKAGE}SparkListenerDriverAccumUpdates": self._updated,
-        }
 
-    def _planned(self, line: bytes) -> None:
-        event = self._plan(line)
+    def planned(self, event: ExecutionPlan) -> None:
+        """A query has started, or has another plan."""
         execution = self._executions.get(event.execution_id)
         if execution is None:
             if not event.time:
                 return
-            self._bounds.keep(ROW_BYTES)
+            self._notes.keep(ROW_BYTES)
             execution = self._executions[event.execution_id] = _Execution(started_at=event.time / 1000)
-            self.last_at = max(self.last_at, execution.started_at)
-        if event.plan is not None:
+            self._notes.seen(execution.started_at)
+        if event.spark_plan_info is not None:
             told = {
                 metric.accumulator_id
-                for node in nodes_of(event.plan)
-                if node.node_name == BROADCAST_NODE
+                for node in nodes_of(event.spark_plan_info)
+                if node.node_name == _BROADCAST_NODE
                 for metric in node.metrics
-                if metric.name in BROADCAST_METRICS
+                if metric.name in _BROADCAST_METRICS
             }
-            self._bounds.keep(ENTRY_BYTES * len(told - execution.metrics))
+            self._notes.keep(ENTRY_BYTES * len(told - execution.metrics))
             execution.metrics |= told
 
-    def _ended(self, line: bytes) -> None:
-        event = self._end(line)
+    def ended(self, event: ExecutionEnd) -> None:
+        """A query has ended."""
         execution = self._executions.get(event.execution_id)
         if execution is not None:
             execution.ended_at = event.time / 1000
-            execution.failed = None if event.error is msgspec.UNSET else bool(event.error)
+            error = event.error_message
+            execution.failed = None if error is msgspec.UNSET else bool(error)
             execution.settle()
-        self.last_at = max(self.last_at, event.time / 1000)
+        self._notes.seen(event.time / 1000)
 
-    def _updated(self, line: bytes) -> None:
-        event = self._driver(line)
+    def updated(self, event: DriverUpdates) -> None:
+        """The driver has measured something."""
         execution = self._executions.get(event.execution_id)
         if execution is not None:
-            new = {metric for metric, _ in event.updates}.difference(execution.updates)
-            self._bounds.keep(ENTRY_BYTES * len(new))
-            for metric, value in event.updates:
+            new = {metric for metric, _ in event.accum_updates}.difference(execution.updates)
+            self._notes.keep(ENTRY_BYTES * len(new))
+            for metric, value in event.accum_updates:
                 execution.updates[metric] = execution.updates.get(metric, 0) + value
 
-    def rows(self, failed_jobs: Collection[int]) -> tuple[SqlExecutionRow, ...]:
+    def rows(self, failed_jobs: Collection[int | None]) -> tuple[SqlExecutionRow, ...]:
         """All queries in the order in which they started.
 
         Args:
@@ -579,10 +483,6 @@ class SqlExecutions:
         )
 
 
-# ---------------------------------------------------------------------------
-# Spark's properties as a log tells them, without the secret ones.
-
-
 _SHARED_ACCESS_SIGNATURE = re.compile(r"[._]sas(?:[._]|$)", re.IGNORECASE)
 _SECRET_VALUE = re.compile(r"secret|passw(?:or)?d|token|access[.]?key|redacted", re.IGNORECASE)
 
@@ -590,7 +490,7 @@ _SECRET_VALUE = re.compile(r"secret|passw(?:or)?d|token|access[.]?key|redacted",
 def told_properties(properties: Mapping[str, object]) -> dict[str, str]:
     """The properties of which neither name nor value tells of a secret.
 
-    Both are looked at as Spark does it (``spark.redaction.regex``), but for more words: Spark's own pass over
+    Both are looked at as Spark does it (``spark.redaction.regex``), but for more words: Spark's own lets pass
     the account keys of Azure's storage.
     """
     return {

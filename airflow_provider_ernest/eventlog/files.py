@@ -56,7 +56,7 @@ def open_lines(source: Any, *, notes: Notes | None = None) -> Iterator[bytes]:
 
     Args:
         source: see `read_event_log`.
-        notes: where what cannot be read is told.
+        notes: get what cannot be read.
 
     Raises:
         EventLogError: it does not exist or cannot be read.
@@ -83,7 +83,7 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
 
     Args:
         place: the log's file; its folder; or a folder that holds it and nothing else.
-        notes: where it is told which files are missing.
+        notes: get which files are missing.
 
     Raises:
         EventLogError: a folder holds no log, or several, or too many files.
@@ -106,11 +106,7 @@ def event_files(place: Place, notes: Notes) -> list[Place]:
 
 
 def _inside(folder: Place) -> list[Place]:
-    """What a folder holds, by name.
-
-    Raises:
-        EventLogError: too much for an event log.
-    """
+    """What a folder holds, by name."""
     found = list(islice(folder.iterdir(), MOST_FILES + 1))
     if len(found) > MOST_FILES:
         raise EventLogError(
@@ -143,7 +139,7 @@ def _rolled(numbered: list[tuple[int, Place]], notes: Notes) -> list[Place]:
     compact = [at for at, (_, file) in enumerate(ordered) if file.name.endswith(COMPACT_SUFFIX)]
     if compact:
         ordered = ordered[compact[-1] :]
-        notes.tell("It was compacted: tasks of jobs that had ended by then are not in it.")
+        notes.add_problem("It was compacted: tasks of jobs that had ended by then are not in it.")
     numbers = sorted({number for number, _ in ordered})
     if not compact:
         numbers = [0, *numbers]
@@ -153,7 +149,7 @@ def _rolled(numbered: list[tuple[int, Place]], notes: Notes) -> list[Place]:
     if missing:
         shown = ", ".join(str(number) for number in missing[:_NAMED])
         more = " and more" if len(missing) > _NAMED else ""
-        notes.tell(f"Of its files, those of number {shown}{more} are missing.")
+        notes.add_problem(f"Of its files, those of number {shown}{more} are missing.")
     return [file for _, file in ordered]
 
 
@@ -162,17 +158,10 @@ def _opened(file: Place) -> Any:
         return file.open("rb")
     except FileNotFoundError:
         # Spark takes the suffix away when the application ends.
-        ended = _without_progress(file)
-        if ended is None:
+        with_name = getattr(file, "with_name", None)
+        if with_name is None or not file.name.endswith(IN_PROGRESS_SUFFIX):
             raise
-        return ended.open("rb")
-
-
-def _without_progress(file: Place) -> Any:
-    with_name = getattr(file, "with_name", None)
-    if with_name is None or not file.name.endswith(IN_PROGRESS_SUFFIX):
-        return None
-    return with_name(file.name.removesuffix(IN_PROGRESS_SUFFIX))
+        return with_name(file.name.removesuffix(IN_PROGRESS_SUFFIX)).open("rb")
 
 
 def find_event_log(directory: Path) -> Path | None:
@@ -224,7 +213,7 @@ def lines_of(
 
     Args:
         chunks: the text, cut anywhere.
-        notes: what is told of lines that are passed over.
+        notes: get how many lines were too long.
         max_line_bytes: of the longest line that is kept.
     """
     # One line that goes over many chunks is put together once, not chunk by chunk.

@@ -7,137 +7,100 @@ that another run still held) says nothing about the job.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.documents import RunMetrics
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.eventlog.tables import all_there_at
 from airflow_provider_ernest.exceptions import EventLogError, SampleRunError
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
+    from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.eventlog.tasks import IntColumn
 
 _TICK_SECONDS = 0.001
 """Spark's clock: a stage that began and ended with it has run all the same."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunRecord:
-    """One application as its event log tells it. Times are seconds since the epoch."""
-
-    log: EventLog
-
-    @property
-    def machines(self) -> tuple[ExecutorRow, ...]:
-        """The first executor of each distinct worker, in the order in which they registered."""
-        return self.log.machines
-
-    @property
-    def lost(self) -> tuple[ExecutorRow, ...]:
-        """The executors that went before the application had ended, the first first."""
-        lost = (executor for executor in self.log.executors if executor.is_lost)
-        return tuple(sorted(lost, key=lambda executor: executor.removed_at or 0.0))
-
-    @property
-    def ended_at(self) -> float | None:
-        """When the application ended; None where the log does not tell."""
-        return self.log.ended_at if self.log.is_complete else None
-
-    def ready_at(self, machines: int) -> float:
-        """When the last of the first `machines` machines had registered.
-
-        Raises:
-            SampleRunError: fewer ever did, or the job was run inside the driver.
-        """
-        log, present = self.log, self.machines
-        if log.master.startswith("local"):
-            raise SampleRunError(
-                f"Application {log.application_id} ran inside its driver (master {log.master!r}), not on "
-                "the cluster.",
-                remedy="Remove .master(...) from the application: it overrides what spark-submit is told.",
-            )
-        if len(present) < machines:
-            raise SampleRunError(
-                f"Application {log.application_id} was designed for {machines} machines, and {len(present)} "
-                f"registered ({', '.join(executor.worker for executor in present) or 'none'}).",
-                remedy="See whether the cluster has lost machines, or whether the application itself sets "
-                "spark.cores.max or spark.executor.cores.",
-            )
-        return present[machines - 1].added_at
-
-    def work_began_at(self, machines: int) -> float:
-        """The same, but for machines that joined when tasks ran already: `EventLog.ready_at` of such a run.
-
-        Raises:
-            SampleRunError: see `ready_at`.
-        """
-        ready_at = self.ready_at(machines)
-        added_at = [executor.added_at for executor in self.machines[:machines]]
-        return all_there_at(added_at, self.log.first_launch) or ready_at
-
-    def require_all_kept(self) -> None:
-        """Refuse a run that lost a machine before its end: its time is that of no known machine count.
-
-        Raises:
-            SampleRunError: an executor was lost, whether or not Spark replaced it.
-        """
-        if self.lost:
-            raise SampleRunError(
-                f"Application {self.log.application_id} lost {' and '.join(map(str, self.lost))}: its time "
-                "is no measurement.",
-                remedy="Run it again on machines that last (a spot instance may have been taken back), or "
-                "with more memory where its executors ran out of it.",
-            )
-
-    def run_seconds(self, machines: int) -> float:
-        """Clean run time: from all machines being there to the application's end.
-
-        Raises:
-            SampleRunError: the log has no end, or fewer machines registered.
-        """
-        if self.ended_at is None:
-            raise SampleRunError(f"The event log of application {self.log.application_id} has no end.")
-        return self.ended_at - self.ready_at(machines)
-
-    def metrics(self) -> RunMetrics:
-        """What the model wants to know of the run, as a document: of the tasks that count."""
-        log = self.log
-        tasks = log.task_columns.only(log.task_columns.succeeded)
-        cache = log.cache
-        return RunMetrics(
-            tasks=len(tasks),
-            slots=log.slots,
-            executor_run_seconds=float(tasks.run_seconds.sum()),
-            garbage_collection_seconds=float(tasks.garbage_collection_seconds.sum()),
-            input_bytes=_sum(tasks.input_bytes),
-            shuffle_read_bytes=_sum(tasks.shuffle_remote_bytes) + _sum(tasks.shuffle_local_bytes),
-            spilled_bytes=_sum(tasks.disk_spilled_bytes),
-            peak_execution_memory_bytes=int(tasks.peak_execution_memory_bytes.max()) if len(tasks) else None,
-            storage_memory_bytes=log.storage_memory_bytes or None,
-            cache_wanted_bytes=cache.wanted_bytes if cache else None,
-            cached_bytes=cache.held_bytes if cache else None,
-            cached_on_disk_bytes=cache.disk_bytes if cache else None,
-            dominant_stage_tasks=_dominant_stage_tasks(log),
-        )
-
-
-def read_run(event_log: Any) -> RunRecord:
-    """Read what counts of a run from its event log.
-
-    What is malformed, as the last line of a log whose driver was killed while writing, is passed over.
-
-    Args:
-        event_log: as `read_event_log` takes it, so compressed and rolled over, too.
+def read_run(event_log: Any) -> EventLog:
+    """Read the event log of a run that counts, as `read_event_log` takes it.
 
     Raises:
         SampleRunError: it cannot be read.
     """
     try:
-        return RunRecord(log=read_event_log(event_log))
+        return read_event_log(event_log)
     except EventLogError as error:
         raise SampleRunError(error.message, remedy=error.remedy) from error
+
+
+def require_all_kept(log: EventLog) -> None:
+    """Refuse a run that lost a machine before its end: its time is that of no known machine count.
+
+    Raises:
+        SampleRunError: an executor was lost, whether or not Spark replaced it.
+    """
+    if log.lost:
+        raise SampleRunError(
+            f"Application {log.application_id} lost {' and '.join(map(str, log.lost))}: its time "
+            "is no measurement.",
+            remedy="Run it again on machines that last (a spot instance may have been taken back), or "
+            "with more memory where its executors ran out of it.",
+        )
+
+
+def registered_at(log: EventLog, machines: int) -> float:
+    """When the last of the first `machines` machines had registered, in seconds since the epoch.
+
+    Raises:
+        SampleRunError: fewer ever did, or the job was run inside the driver.
+    """
+    if log.master.startswith("local"):
+        raise SampleRunError(
+            f"Application {log.application_id} ran inside its driver (master {log.master!r}), not on "
+            "the cluster.",
+            remedy="Remove .master(...) from the application: it overrides what spark-submit is told.",
+        )
+    if len(log.machines) < machines:
+        workers = ", ".join(executor.worker for executor in log.machines)
+        raise SampleRunError(
+            f"Application {log.application_id} was designed for {machines} machines, and {len(log.machines)} "
+            f"registered ({workers or 'none'}).",
+            remedy="See whether the cluster has lost machines, or whether the application itself sets "
+            "spark.cores.max or spark.executor.cores.",
+        )
+    return log.machines[machines - 1].added_at
+
+
+def run_seconds(log: EventLog, machines: int) -> float:
+    """Clean run time: from all machines being there to the application's end.
+
+    Raises:
+        SampleRunError: the log has no end, or fewer machines registered.
+    """
+    if not log.is_complete:
+        raise SampleRunError(f"The event log of application {log.application_id} has no end.")
+    return log.ended_at - registered_at(log, machines)
+
+
+def run_metrics(log: EventLog) -> RunMetrics:
+    """What the model wants to know of the run beside its time, of the tasks that count."""
+    tasks = log.task_columns.only(log.task_columns.succeeded)
+    cache = log.cache
+    return RunMetrics(
+        tasks=len(tasks),
+        slots=log.slots,
+        executor_run_seconds=float(tasks.run_seconds.sum()),
+        garbage_collection_seconds=float(tasks.garbage_collection_seconds.sum()),
+        input_bytes=_sum(tasks.input_bytes),
+        shuffle_read_bytes=_sum(tasks.shuffle_remote_bytes) + _sum(tasks.shuffle_local_bytes),
+        spilled_bytes=_sum(tasks.disk_spilled_bytes),
+        peak_execution_memory_bytes=int(tasks.peak_execution_memory_bytes.max()) if len(tasks) else None,
+        storage_memory_bytes=log.storage_memory_bytes or None,
+        cache_wanted_bytes=cache.wanted_bytes if cache else None,
+        cached_bytes=cache.held_bytes if cache else None,
+        cached_on_disk_bytes=cache.disk_bytes if cache else None,
+        dominant_stage_tasks=_dominant_stage_tasks(log),
+    )
 
 
 def _sum(column: IntColumn) -> int:
@@ -154,19 +117,16 @@ def _dominant_stage_tasks(log: EventLog) -> int | None:
     import numpy as np
 
     together = _tasks_side_by_side(log)
-    if not together:
-        return None
-    stages, place = np.unique(log.task_columns.stage_id[log.task_columns.succeeded], return_inverse=True)
-    seconds = np.bincount(
-        place, weights=log.task_columns.run_seconds[log.task_columns.succeeded], minlength=len(stages)
-    )
+    tasks = log.task_columns.only(log.task_columns.succeeded)
+    stages, place = np.unique(tasks.stage_id, return_inverse=True)
+    seconds = np.bincount(place, weights=tasks.run_seconds, minlength=len(stages))
     run_seconds = dict(zip(stages.tolist(), seconds.tolist(), strict=True))
     half = sum(run_seconds.get(stage, 0.0) for stage in together) / 2
     passed = 0.0
-    for tasks, stage in sorted((tasks, stage) for stage, tasks in together.items()):
+    for tasks_at_once, stage in sorted((count, stage) for stage, count in together.items()):
         passed += run_seconds.get(stage, 0.0)
         if passed >= half:
-            return tasks
+            return tasks_at_once
     return None
 
 

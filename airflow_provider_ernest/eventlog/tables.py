@@ -1,13 +1,11 @@
 """The tables that an event log is read into: few jobs, stages and executors, and many tasks.
 
-Times are seconds since the epoch, durations seconds, sizes bytes. What a log does not tell is None; in the
-columns of tasks it is 0, and NaN where 0 would be a lie.
+Moments are seconds since the epoch, durations seconds, sizes bytes. What a log does not tell is None.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -23,9 +21,15 @@ if TYPE_CHECKING:
 DRIVER = "driver"
 """Spark's id of what runs the tasks of a local master, and holds no cached data elsewhere."""
 
+StageKey = tuple[int, int]
+"""Spark's number of a stage, and of its attempt."""
 
-MOST_DIGITS = 16
-"""Of a number that a property tells."""
+_MOST_DIGITS = 16
+
+
+def whole_number(text: str) -> int | None:
+    """The number that a property states; None where it is none, or longer than any that Spark writes."""
+    return int(text) if text.isdecimal() and len(text) < _MOST_DIGITS else None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +49,7 @@ class StageRow:
     """One attempt of a stage.
 
     Attributes:
+        job_id: that it was run for first; -1 where that is not known.
         scopes: names of the operations that its data sets come of, or of a data set that comes of none, such
             as "PythonRDD".
         library: Spark's own library that asked for it ("ml", "mllib", "graphx", "streaming"), by its call
@@ -63,6 +68,11 @@ class StageRow:
     scopes: tuple[str, ...] = ()
     library: str = ""
 
+    @property
+    def key(self) -> StageKey:
+        """Spark's number and the attempt."""
+        return self.stage_id, self.attempt
+
 
 @dataclass(frozen=True, kw_only=True)
 class ExecutorRow:
@@ -74,9 +84,6 @@ class ExecutorRow:
         host: address of its machine.
         worker: address of the worker daemon (host:port) that runs it, the host where none is known; it tells
             machines apart.
-        cores: that it brought.
-        added_at: when it registered, seconds since the epoch.
-        removed_at: when it went, likewise; None where it did not.
         removed_because: in Spark's words.
         is_lost: whether it went before the application had ended.
     """
@@ -99,12 +106,7 @@ class ExecutorRow:
 
 @dataclass(frozen=True, kw_only=True)
 class SqlExecutionRow:
-    """One query of Spark SQL.
-
-    Attributes:
-        broadcast_seconds: of the driver, to build and send its broadcasts. Collecting their rows is the
-            work of tasks.
-    """
+    """One query of Spark SQL; its broadcasts' seconds are the driver's, to build and to send them."""
 
     execution_id: int
     started_at: float
@@ -130,20 +132,16 @@ class CacheUse:
 
 @dataclass(frozen=True, kw_only=True)
 class EventLog:
-    """One application as its event log tells it.
+    """One application as its event log tells it; see `read_event_log`.
 
     Attributes:
-        application_id: Spark's id of it.
-        name: as the user named it.
-        spark: Spark's version.
-        master: the address that it was submitted to.
         started_at: when its driver had begun.
-        ended_at: when it ended; the last moment that the log tells of where it was cut off.
-        is_complete: whether the log tells the end.
-        properties: Spark's properties, without those whose names tell of a secret.
+        ended_at: when it ended; the last moment that the log names where it was cut off.
+        is_complete: whether the log has the end.
+        task_columns: of all attempts that ended; `tasks` has them as a table of pandas.
+        properties: Spark's properties, without those whose names or values tell of a secret.
         jobs: in the order in which they were submitted.
         stages: all attempts, in the order in which they were submitted.
-        task_columns: of all attempts that ended; `tasks` has them as a table of pandas.
         executors: in the order in which they were added; the driver, as "driver", only where it ran the
             tasks itself (a local master).
         sql_executions: in the order in which they started.
@@ -197,67 +195,74 @@ class EventLog:
                 remedy="Install it beside this package (pip install pandas), or use `task_columns`.",
             ) from error
         columns = self.task_columns
-        named = {column.name: getattr(columns, column.name) for column in fields(columns)}
-        return pd.DataFrame(
-            {
-                **named,
-                "seconds": columns.seconds,
-                "scheduler_delay_seconds": columns.scheduler_delay_seconds,
-            },
-            copy=False,
-        )
+        names = [*(column.name for column in fields(columns)), "seconds", "scheduler_delay_seconds"]
+        return pd.DataFrame({name: getattr(columns, name) for name in names}, copy=False)
 
     @cached_property
     def machines(self) -> tuple[ExecutorRow, ...]:
         """The first executor of each distinct worker, in the order in which they were added."""
-        return machines_of(self.executors)
+        return tuple(group[0] for group in self._executors_by_worker.values())
+
+    @property
+    def lost(self) -> tuple[ExecutorRow, ...]:
+        """The executors that went before the application had ended, the first first."""
+        lost = (executor for executor in self.executors if executor.is_lost)
+        return tuple(sorted(lost, key=lambda executor: executor.removed_at or 0.0))
 
     @property
     def task_cores(self) -> int:
         """Cores that a task takes (``spark.task.cpus``)."""
-        stated = self.properties.get("spark.task.cpus", "1")
-        return max(1, int(stated)) if stated.isdecimal() and len(stated) < MOST_DIGITS else 1
+        return max(1, whole_number(self.properties.get("spark.task.cpus", "")) or 1)
 
     @cached_property
     def slots(self) -> int:
         """The most tasks that could run at once on all machines."""
-        return most_slots(self.executors, self.task_cores)
+        return _most_slots(self.executors, self.task_cores)
 
     @cached_property
     def slots_by_worker(self) -> Mapping[str, int]:
-        """The same on each machine, by `ExecutorRow.worker`."""
-        return slots_by_worker(self.executors, self.task_cores)
+        """The same on each machine, by `ExecutorRow.worker`, in the order in which they came."""
+        groups = self._executors_by_worker
+        return {worker: _most_slots(group, self.task_cores) for worker, group in groups.items()}
 
-    @property
-    def first_launch(self) -> float:
-        """When the first task was launched; infinite where there is none."""
-        return float(self.task_columns.launched_at.min(initial=np.inf))
+    @cached_property
+    def slots_by_executor(self) -> Mapping[int, int]:
+        """How many tasks each executor ran at once at most, by `ExecutorRow.number`; at least 1."""
+        return {each.number: max(1, each.cores // self.task_cores) for each in self.executors}
 
     @cached_property
     def ready_at(self) -> float:
         """When clean time begins: the last machine had come of those that the first task waited for.
 
-        Where there is no machine, it is the start. See `all_there_at`.
+        Where there is no machine, it is the start.
         """
-        ready_at = all_there_at([executor.added_at for executor in self.machines], self.first_launch)
-        return self.started_at if ready_at is None else ready_at
+        return self.all_there_at(self.machines) if self.machines else self.started_at
+
+    @property
+    def clean_seconds(self) -> float:
+        """From then to the application's end; see `run_facts` for what a model takes for a run's time."""
+        return self.ended_at - self.ready_at
+
+    def all_there_at(self, machines: Iterable[ExecutorRow]) -> float:
+        """When the last of some machines, at least one, was there that the first task waited for.
+
+        Machines that come later, as under dynamic allocation, join work that is under way. Where none was
+        there before that task, the log lacks its beginning: then it is when the first came.
+        """
+        first_launch = self.task_columns.launched_at.min(initial=np.inf)
+        added_at = [machine.added_at for machine in machines]
+        return max((moment for moment in added_at if moment <= first_launch), default=min(added_at))
+
+    @cached_property
+    def _executors_by_worker(self) -> dict[str, list[ExecutorRow]]:
+        of_worker: dict[str, list[ExecutorRow]] = {}
+        for executor in sorted(self.executors, key=lambda executor: executor.added_at):
+            of_worker.setdefault(executor.worker, []).append(executor)
+        return of_worker
 
 
-def machines_of(executors: Iterable[ExecutorRow]) -> tuple[ExecutorRow, ...]:
-    """The first executor of each distinct worker, in the order in which they were added."""
-    first: dict[str, ExecutorRow] = {}
-    for executor in sorted(executors, key=lambda executor: executor.added_at):
-        first.setdefault(executor.worker, executor)
-    return tuple(first.values())
-
-
-def most_slots(executors: Iterable[ExecutorRow], task_cores: int) -> int:
-    """The most tasks that could run at once.
-
-    Args:
-        executors: those that share a machine count beside one another, those that follow one another do not.
-        task_cores: that a task takes.
-    """
+def _most_slots(executors: Iterable[ExecutorRow], task_cores: int) -> int:
+    """The most tasks at once; executors that share a machine add up, those that replace others do not."""
     changes: list[tuple[float, int]] = []
     for executor in executors:
         slots = executor.cores // task_cores
@@ -270,25 +275,3 @@ def most_slots(executors: Iterable[ExecutorRow], task_cores: int) -> int:
         now += change
         most = max(most, now)
     return most
-
-
-def slots_by_worker(executors: Iterable[ExecutorRow], task_cores: int) -> dict[str, int]:
-    """The most tasks that could run at once on each worker, in the order in which they came."""
-    of_worker: dict[str, list[ExecutorRow]] = defaultdict(list)
-    for executor in sorted(executors, key=lambda executor: executor.added_at):
-        of_worker[executor.worker].append(executor)
-    return {worker: most_slots(group, task_cores) for worker, group in of_worker.items()}
-
-
-def all_there_at(added_at: Sequence[float], first_launch: float) -> float | None:
-    """When the last of the machines was there that the first task waited for; None where there is none.
-
-    Machines that come later, as under dynamic allocation, join work that is under way. Where none was there
-    before that task, the log lacks its beginning: then it is when the first came.
-
-    Args:
-        added_at: when each machine came, seconds since the epoch.
-        first_launch: when the first task was launched, likewise.
-    """
-    in_time = [moment for moment in added_at if moment <= first_launch]
-    return max(in_time) if in_time else min(added_at, default=None)

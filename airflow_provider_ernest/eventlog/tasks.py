@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from struct import Struct
-from typing import TYPE_CHECKING
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from airflow_provider_ernest.eventlog.bounds import ENTRY_BYTES, shortened
+from airflow_provider_ernest.eventlog.bounds import ENTRY_BYTES, Notes, shortened
 from airflow_provider_ernest.eventlog.events import (
     NO_INPUT,
     NO_METRICS,
@@ -24,12 +25,6 @@ from airflow_provider_ernest.eventlog.events import (
 )
 from airflow_provider_ernest.exceptions import EventLogError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from typing import Any
-
-    from airflow_provider_ernest.eventlog.bounds import Bounds
-
 FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
 BoolColumn = NDArray[np.bool_]
@@ -37,73 +32,42 @@ BoolColumn = NDArray[np.bool_]
 
 @dataclass(frozen=True, kw_only=True)
 class TaskColumns:
-    """All task attempts that ended, in the order in which the log tells them; each column has shape (tasks,).
+    """All task attempts that ended, in the order of their events; each column has shape (tasks,).
 
-    Attributes:
-        task_id: Spark's number.
-        stage_id: of the stage.
-        stage_attempt: of the stage.
-        attempt: of the task; 0 for the first.
-        executor: `ExecutorRow.number`; -1 where the log tells of no such executor.
-        launched_at: when the scheduler sent it.
-        finished_at: when the scheduler had its result.
-        succeeded: whether it counts; failed, killed and redundant attempts do not.
-        speculative: whether it was a second copy.
-        run_seconds: on the executor, without deserialisation and result serialisation.
-        cpu_seconds: of its thread's CPU; neither Python workers nor garbage collection.
-        deserialise_seconds: of its closure.
-        result_serialisation_seconds: of its result.
-        getting_result_seconds: while the driver fetched a large result.
-        garbage_collection_seconds: of its executor while it ran: tasks side by side tell the same again.
-        fetch_wait_seconds: blocked on shuffle data from other machines.
-        shuffle_write_seconds: blocked on writing shuffle data.
-        python_seconds: in Python workers; NaN where the log does not tell.
-        input_bytes: read from storage or cached blocks.
-        input_records: likewise.
-        output_bytes: written to storage.
-        shuffle_remote_bytes: fetched from other machines.
-        shuffle_local_bytes: read on the own machine.
-        shuffle_read_records: fetched.
-        shuffle_written_bytes: for later stages.
-        shuffle_written_records: likewise.
-        memory_spilled_bytes: taken out of memory.
-        disk_spilled_bytes: put on disk instead.
-        peak_execution_memory_bytes: the most that it held.
-        result_bytes: sent to the driver.
-        is_local: whether it ran where its input was (process, node or no preference).
+    Moments are seconds since the epoch. What a log does not tell is 0, and NaN where 0 would be a lie.
     """
 
     task_id: IntColumn
     stage_id: IntColumn
     stage_attempt: IntColumn
-    attempt: IntColumn
-    executor: IntColumn
-    launched_at: FloatColumn
-    finished_at: FloatColumn
-    succeeded: BoolColumn
-    speculative: BoolColumn
-    run_seconds: FloatColumn
-    cpu_seconds: FloatColumn
-    deserialise_seconds: FloatColumn
+    attempt: IntColumn  # of the task; 0 for the first
+    executor: IntColumn  # `ExecutorRow.number`; -1 where the log has no such executor
+    launched_at: FloatColumn  # when the scheduler sent it
+    finished_at: FloatColumn  # when the scheduler had its result
+    succeeded: BoolColumn  # whether it counts; failed, killed and redundant attempts do not
+    speculative: BoolColumn  # whether it was a second copy
+    run_seconds: FloatColumn  # on the executor, without deserialisation and result serialisation
+    cpu_seconds: FloatColumn  # of its thread's CPU; neither Python workers nor garbage collection
+    deserialise_seconds: FloatColumn  # of its closure
     result_serialisation_seconds: FloatColumn
-    getting_result_seconds: FloatColumn
-    garbage_collection_seconds: FloatColumn
-    fetch_wait_seconds: FloatColumn
-    shuffle_write_seconds: FloatColumn
-    python_seconds: FloatColumn
-    input_bytes: IntColumn
+    getting_result_seconds: FloatColumn  # while the driver fetched a large result
+    garbage_collection_seconds: FloatColumn  # of its executor: tasks side by side tell the same again
+    fetch_wait_seconds: FloatColumn  # blocked on shuffle data from other machines
+    shuffle_write_seconds: FloatColumn  # blocked on writing shuffle data
+    python_seconds: FloatColumn  # in Python workers; NaN where the log does not tell
+    input_bytes: IntColumn  # read from storage or cached blocks
     input_records: IntColumn
-    output_bytes: IntColumn
-    shuffle_remote_bytes: IntColumn
-    shuffle_local_bytes: IntColumn
+    output_bytes: IntColumn  # written to storage
+    shuffle_remote_bytes: IntColumn  # fetched from other machines
+    shuffle_local_bytes: IntColumn  # read on its own machine
     shuffle_read_records: IntColumn
-    shuffle_written_bytes: IntColumn
+    shuffle_written_bytes: IntColumn  # for later stages
     shuffle_written_records: IntColumn
-    memory_spilled_bytes: IntColumn
-    disk_spilled_bytes: IntColumn
+    memory_spilled_bytes: IntColumn  # taken out of memory
+    disk_spilled_bytes: IntColumn  # put on disk instead
     peak_execution_memory_bytes: IntColumn
-    result_bytes: IntColumn
-    is_local: BoolColumn
+    result_bytes: IntColumn  # sent to the driver
+    is_local: BoolColumn  # ran where its input was (process, node or no preference)
 
     def __len__(self) -> int:
         """How many tasks ended."""
@@ -125,6 +89,16 @@ class TaskColumns:
         )
         return np.maximum(0.0, self.seconds - known)
 
+    @property
+    def shuffle_read_bytes(self) -> IntColumn:
+        """Fetched from other machines or read on its own."""
+        return self.shuffle_remote_bytes + self.shuffle_local_bytes
+
+    @property
+    def freed_at(self) -> FloatColumn:
+        """When its slot was free again: the driver fetches a large result after that."""
+        return np.asarray(np.maximum(self.launched_at, self.finished_at - self.getting_result_seconds))
+
     def only(self, rows: BoolColumn | IntColumn) -> TaskColumns:
         """Some of the tasks, by a mask or by their places."""
         return TaskColumns(**{column.name: getattr(self, column.name)[rows] for column in fields(self)})
@@ -132,7 +106,7 @@ class TaskColumns:
 
 _TYPES = {"IntColumn": ("q", np.int64), "FloatColumn": ("d", np.float64), "BoolColumn": ("?", np.bool_)}
 _COLUMNS = {column.name: _TYPES[str(column.type)] for column in fields(TaskColumns)} | {
-    # Of the partition: it tells which attempts did the same work, and is not kept.
+    # Of the partition: it shows which attempts did the same work, and is not kept.
     "index": _TYPES["IntColumn"]
 }
 _ROW = Struct("=" + "".join(code for code, _ in _COLUMNS.values()))
@@ -140,12 +114,16 @@ _ROW_TYPE = np.dtype([(name, kind) for name, (_, kind) in _COLUMNS.items()])
 _CHUNK_BYTES = 16_384 * _ROW.size
 _LOCAL = frozenset(("PROCESS_LOCAL", "NODE_LOCAL", "NO_PREF"))
 _NAN = float("nan")
+_SUCCESS = "Success"
 _REDONE = "Resubmitted"
-"""Told, once more, of a task that had succeeded, when its output was lost with its executor."""
+"""Said, once more, of a task that had succeeded, when its output was lost with its executor."""
 MOST_TASKS = 5_000_000
 """Of so many the table takes 1.2 GB."""
 _TOLD_BY_PYTHON = b"Python workers"
-_SUCCESS = "Success"
+_RUN_PYTHON_WORKERS = "time to run Python workers"
+"""From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The time
+to start a worker is a part of it; that to initialise one is, too, but counts from the worker's start, which
+may have been for an earlier task: neither may be added."""
 
 
 def counts(reason: EndReason) -> bool:
@@ -157,18 +135,14 @@ class TaskRows:
     """Collects the tasks that ended.
 
     Args:
-        bounds: of what else may be kept.
+        notes: of the log.
         most_tasks: above which the log is refused.
-
-    Attributes:
-        last_at: when the last of them finished, seconds since the epoch.
     """
 
-    def __init__(self, bounds: Bounds, *, most_tasks: int = MOST_TASKS) -> None:
-        self.last_at = 0.0
+    def __init__(self, notes: Notes, *, most_tasks: int = MOST_TASKS) -> None:
         self._decode = msgspec.json.Decoder(TaskEnd).decode
         self._decode_all = msgspec.json.Decoder(TaskEndWithAccumulables).decode
-        self._bounds = bounds
+        self._notes = notes
         self._most_tasks = most_tasks
         self._rows = bytearray()
         self._parts: dict[str, list[np.ndarray[Any, Any]]] = defaultdict(list)
@@ -186,7 +160,7 @@ class TaskRows:
         event: TaskEnd
         if _TOLD_BY_PYTHON in line:
             with_accumulables = event = self._decode_all(line)
-            in_python = python_seconds(with_accumulables)
+            in_python = _python_seconds(with_accumulables)
         else:
             event = self._decode(line)
             in_python = _NAN
@@ -198,66 +172,61 @@ class TaskRows:
                 if self._most_tasks >= MOST_TASKS
                 else "Read it where there is more memory, by `ernest analyze`.",
             )
-        if event.reason.reason == _REDONE:
-            self._redone.append(event.info.task_id)
+        if event.task_end_reason.reason == _REDONE:
+            self._redone.append(event.task_info.task_id)
             return
         self._rows += self._packed(event, in_python)
         if len(self._rows) >= _CHUNK_BYTES:
             self._columns_of_rows()
 
     def _packed(self, event: TaskEnd, in_python: float) -> bytes:
-        info = event.info
-        metrics = event.metrics or NO_METRICS
-        read = metrics.shuffle_read or NO_SHUFFLE_READ
-        written = metrics.shuffle_write or NO_SHUFFLE_WRITE
-        taken = metrics.input or NO_INPUT
-        given = metrics.output or NO_OUTPUT
+        info = event.task_info
+        metrics = event.task_metrics or NO_METRICS
+        read = metrics.shuffle_read_metrics or NO_SHUFFLE_READ
+        written = metrics.shuffle_write_metrics or NO_SHUFFLE_WRITE
         executor = self._executors.get(info.executor_id)
         if executor is None:
             executor = self._new_executor(shortened(info.executor_id))
-        finished_at = info.finished_at / 1000
-        fetched = info.finished_at - info.result_fetched_from if info.result_fetched_from > 0 else 0
-        row = _ROW.pack(
+        fetched = info.finish_time - info.getting_result_time if info.getting_result_time > 0 else 0
+        return _ROW.pack(
             info.task_id,
             event.stage_id,
-            event.stage_attempt,
+            event.stage_attempt_id,
             info.attempt,
             executor,
-            info.launched_at / 1000,
-            finished_at,
-            counts(event.reason),
+            info.launch_time / 1000,
+            info.finish_time / 1000,
+            counts(event.task_end_reason),
             info.speculative,
-            metrics.run / 1000,
-            metrics.cpu_nanoseconds / 1e9,
-            metrics.deserialise / 1000,
-            metrics.result_serialisation / 1000,
+            metrics.executor_run_time / 1000,
+            metrics.executor_cpu_time / 1e9,
+            metrics.executor_deserialize_time / 1000,
+            metrics.result_serialization_time / 1000,
             max(0, fetched) / 1000,
-            metrics.garbage_collection / 1000,
-            read.fetch_wait / 1000,
-            written.nanoseconds / 1e9,
+            metrics.jvm_gc_time / 1000,
+            read.fetch_wait_time / 1000,
+            written.shuffle_write_time / 1e9,
             in_python,
-            taken.read_bytes,
-            taken.records,
-            given.written_bytes,
-            read.remote_bytes,
-            read.local_bytes,
-            read.records,
-            written.written_bytes,
-            written.records,
-            metrics.memory_spilled_bytes,
-            metrics.disk_spilled_bytes,
-            metrics.peak_memory_bytes,
-            metrics.result_bytes,
+            (metrics.input_metrics or NO_INPUT).bytes_read,
+            (metrics.input_metrics or NO_INPUT).records_read,
+            (metrics.output_metrics or NO_OUTPUT).bytes_written,
+            read.remote_bytes_read,
+            read.local_bytes_read,
+            read.total_records_read,
+            written.shuffle_bytes_written,
+            written.shuffle_records_written,
+            metrics.memory_bytes_spilled,
+            metrics.disk_bytes_spilled,
+            metrics.peak_execution_memory,
+            metrics.result_size,
             info.locality in _LOCAL,
             info.index,
         )
-        self.last_at = max(self.last_at, finished_at)
-        return row
 
     def _new_executor(self, executor_id: str) -> int:
         known = self._executors.get(executor_id)
         if known is None:
-            self._bounds.keep(ENTRY_BYTES, executor_id)
+            self._notes.keep(ENTRY_BYTES, executor_id)
             known = self._executors[executor_id] = len(self._executors)
         return known
 
@@ -296,13 +265,7 @@ def _redundant(columns: Mapping[str, np.ndarray[Any, Any]], index: np.ndarray[An
     return redundant
 
 
-RUN_PYTHON_WORKERS = "time to run Python workers"
-"""From the request for a worker to its last answer (``BasePythonRunner.handleTimingData``, "total"). The time
-to start a worker is a part of it; that to initialise one is, too, but counts from the worker's start, which
-may have been for an earlier task: neither may be added."""
-
-
-def python_seconds(event: TaskEndWithAccumulables) -> float:
+def _python_seconds(event: TaskEndWithAccumulables) -> float:
     """Seconds in Python workers; NaN where no Python operator tells.
 
     Operators of one task are added up. They may work at the same time, one on what the other gives, so the
@@ -310,10 +273,10 @@ def python_seconds(event: TaskEndWithAccumulables) -> float:
     """
     milliseconds = [
         int(each.update)
-        for each in event.info.accumulables or ()
-        if each.name == RUN_PYTHON_WORKERS and each.update is not None
+        for each in event.task_info.accumulables or ()
+        if each.name == _RUN_PYTHON_WORKERS and each.update is not None
     ]
     if not milliseconds:
-        return float("nan")
-    ran = event.metrics.run if event.metrics is not None else 0
+        return _NAN
+    ran = event.task_metrics.executor_run_time if event.task_metrics is not None else 0
     return max(0, min(sum(milliseconds), ran)) / 1000

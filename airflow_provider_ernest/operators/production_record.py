@@ -7,7 +7,6 @@ is marked; then the run's profile. The event log is read once, for all of it.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -22,7 +21,7 @@ from airflow_provider_ernest.documents import (
     new_id,
 )
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
-from airflow_provider_ernest.eventlog.run_facts import RunRecord, read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.learning.freshness import (
     DRIFTING,
@@ -39,7 +38,7 @@ from airflow_provider_ernest.operators.task_context import origin_of
 from airflow_provider_ernest.places import place_of
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.run_profile import Capacity
-from airflow_provider_ernest.spark.observing import MeasuredRun, measure
+from airflow_provider_ernest.spark.observing import TimedRun, time_run
 from airflow_provider_ernest.stated import (
     optional_document,
     optional_number,
@@ -68,8 +67,6 @@ MOST_RUNS_READ = 100
 
 SUCCESS = "success"
 """Airflow's word for the state of a task that a run may be recorded of."""
-
-_VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,35 +154,6 @@ def record_production(
     return production
 
 
-@dataclass(frozen=True, kw_only=True)
-class TimedRun:
-    """How a production run went.
-
-    Attributes:
-        machines: that it ran on.
-        seconds: from submission to end.
-        run_seconds: the part that is the work's own, see `MeasuredRun`; None where it is not known.
-        startup_seconds: the part before.
-        application_id: Spark's id of it.
-        event_log: where its event log lies.
-        log: what that tells, read once for all that is made of it; None where it cannot be read.
-    """
-
-    machines: int
-    seconds: float
-    run_seconds: float | None = None
-    startup_seconds: float | None = None
-    application_id: str | None = None
-    event_log: str | None = None
-    log: EventLog | None = None
-
-    @property
-    def spark(self) -> str | None:
-        """Spark's version where it is of numbers alone: services (3.5.1-amzn-0) go by their releases."""
-        version = (self.log.spark if self.log else None) or ""
-        return version if _VERSION.fullmatch(version) else None
-
-
 class UntimedRunError(Exception):
     """Why a run cannot be recorded, in words: how long it took is not known."""
 
@@ -211,17 +179,14 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
         log.info("No event log of this run is on this host.")
     read = _read(event_log, log)
     machines = decision.config.machines
-    measured = _measured(read, submitted_at=run.submitted_at, machines=machines, log=log)
-    if measured is None:
+    logged = _timed(read, submitted_at=run.submitted_at, machines=machines, log=log)
+    if logged is None:
         log.info("The run's time is that of spark-submit.")
-    return TimedRun(
-        machines=measured.machines if measured else machines,
-        seconds=measured.seconds if measured else ended_at - run.submitted_at,
-        run_seconds=measured.run_seconds if measured else None,
-        startup_seconds=measured.startup_seconds if measured else None,
-        application_id=(measured.application_id if measured else None) or run.application_id,
+        logged = TimedRun(machines=machines, seconds=ended_at - run.submitted_at, log=read)
+    return replace(
+        logged,
+        application_id=logged.application_id or run.application_id,
         event_log=str(event_log) if event_log else None,
-        log=read.log if read else None,
     )
 
 
@@ -240,23 +205,20 @@ def timed_by_log(
         log: the logger that the warning goes to.
     """
     asked = machines or decision.config.machines
-    read = _read(event_log, log)
-    measured = _measured(read, submitted_at=None, machines=asked, log=log)
-    if read is None or measured is None:
+    logged = _timed(_read(event_log, log), submitted_at=None, machines=asked, log=log)
+    if logged is None:
         return None
-    startup = max(measured.startup_seconds, decision.startup_seconds or 0.0)
-    return TimedRun(
-        machines=machines or measured.machines,
-        seconds=startup + measured.run_seconds,
-        run_seconds=measured.run_seconds,
+    startup = max(logged.startup_seconds or 0.0, decision.startup_seconds or 0.0)
+    return replace(
+        logged,
+        machines=machines or logged.machines,
+        seconds=startup + (logged.run_seconds or 0.0),
         startup_seconds=startup,
-        application_id=measured.application_id,
         event_log=str(event_log),
-        log=read.log,
     )
 
 
-def _read(event_log: Any, log: Any) -> RunRecord | None:
+def _read(event_log: Any, log: Any) -> EventLog | None:
     """What the event log tells; None, and why, where there is none or it cannot be read."""
     if event_log is None:
         return None
@@ -268,21 +230,19 @@ def _read(event_log: Any, log: Any) -> RunRecord | None:
         return None
 
 
-def _measured(
-    read: RunRecord | None, *, submitted_at: float | None, machines: int, log: Any
-) -> MeasuredRun | None:
+def _timed(read: EventLog | None, *, submitted_at: float | None, machines: int, log: Any) -> TimedRun | None:
     """How long the run took by its log; None, and why, where that tells too little."""
     if read is None:
         return None
     try:
-        measured = measure(read, submitted_at=submitted_at, machines=machines)
+        run = time_run(read, submitted_at=submitted_at, machines=machines)
     # It is whatever an application wrote into the folder.
     except Exception as error:
-        log.warning("The event log of %s cannot be used: %s", read.log.application_id, error)
+        log.warning("The event log of %s cannot be used: %s", read.application_id, error)
         return None
-    for lost in measured.lost:
+    for lost in read.lost:
         log.warning("The run lost %s; its time is recorded all the same.", lost)
-    return measured
+    return run
 
 
 def _tell_unusable(event_log: Any, error: Exception, log: Any) -> None:

@@ -90,7 +90,7 @@ def keep_profile(
     """
     if event_log is None or job is None:
         return
-    if read is not None and len(read.tasks) > MOST_TASKS:
+    if read is not None and len(read.task_columns) > MOST_TASKS:
         log.warning("Why the run took this long is not known: it has more than %d tasks.", MOST_TASKS)
         return
     from airflow_provider_ernest.clarity.profile import profile_run

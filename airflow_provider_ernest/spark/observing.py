@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import (
+    read_run,
+    registered_at,
+    require_all_kept,
+    run_metrics,
+    run_seconds,
+)
 from airflow_provider_ernest.exceptions import SampleRunError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from airflow_provider_ernest.documents import Experiment, Origin
-    from airflow_provider_ernest.eventlog.run_facts import RunRecord
+    from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.spark.sampling import Sample
+
+_VERSION = re.compile(r"[0-9]+(\.[0-9]+)*")
 
 
 def observe(
@@ -49,22 +58,22 @@ def observe(
             f"The application wrote no event log into {directory}.",
             remedy="It must be a Spark application, and must not set spark.eventLog.* itself.",
         )
-    record = read_run(event_log)
-    record.require_all_kept()
-    startup_seconds = record.ready_at(experiment.machines) - submitted_at - waited_seconds
+    log = read_run(event_log)
+    require_all_kept(log)
+    startup_seconds = registered_at(log, experiment.machines) - submitted_at - waited_seconds
     return Observation(
         index=experiment.index,
         machines=experiment.machines,
         scale=sample.scale,
-        seconds=record.run_seconds(experiment.machines),
+        seconds=run_seconds(log, experiment.machines),
         startup_seconds=max(0.0, startup_seconds),
         waited_seconds=waited_seconds,
         instance_type=instance_type,
         iterations=experiment.iterations,
-        application_id=record.log.application_id,
+        application_id=log.application_id,
         event_log=str(event_log),
-        hosts=tuple(executor.worker for executor in record.machines),
-        metrics=record.metrics(),
+        hosts=tuple(executor.worker for executor in log.machines),
+        metrics=run_metrics(log),
         origin=origin,
     )
 
@@ -76,52 +85,61 @@ def logged_application(directory: Path) -> str | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasuredRun:
-    """What the event log of a run that nobody designed tells, such as one of production.
+class TimedRun:
+    """How a run that nobody designed went, such as one of production.
 
     Attributes:
-        application_id: Spark's id of it.
-        machines: distinct machines that worked.
-        seconds: from submission to the application's end.
+        machines: that it ran on.
+        seconds: from submission to end.
         run_seconds: the part from the moment that all machines were there, but for those that joined when
-            work was under way, as under dynamic allocation.
+            work was under way, as under dynamic allocation; None where it is not known.
         startup_seconds: the part before.
-        lost: the executors that were lost on the way, in words.
+        application_id: Spark's id of it.
+        event_log: where its event log lies.
+        log: the log, read once for all that is made of it; None where it cannot be read.
     """
 
-    application_id: str
     machines: int
     seconds: float
-    run_seconds: float
-    startup_seconds: float
-    lost: tuple[str, ...] = ()
+    run_seconds: float | None = None
+    startup_seconds: float | None = None
+    application_id: str | None = None
+    event_log: str | None = None
+    log: EventLog | None = None
+
+    @property
+    def spark(self) -> str | None:
+        """Spark's version where it is of numbers alone: services (3.5.1-amzn-0) go by their releases."""
+        version = (self.log.spark if self.log else None) or ""
+        return version if _VERSION.fullmatch(version) else None
 
 
-def measure(record: RunRecord, *, submitted_at: float | None, machines: int) -> MeasuredRun:
+def time_run(log: EventLog, *, submitted_at: float | None, machines: int) -> TimedRun:
     """How long a run took on how many machines.
 
     Args:
-        record: what its event log tells.
+        log: its event log.
         submitted_at: when spark-submit was started, seconds since the epoch; None to take the moment at
-            which the driver had begun, for the log tells of none before.
+            which the driver had begun, for the log has none before.
         machines: asked for. Where the run lost some, those that replaced them do not count beside them.
 
     Raises:
         SampleRunError: the log has no end, or the job was not run on machines.
     """
-    present = len(record.machines)
-    used = min(present, machines) if record.lost else present
+    present = len(log.machines)
+    used = min(present, machines) if log.lost else present
     if used < 1:
-        raise SampleRunError(f"Application {record.log.application_id} had no machine that worked.")
-    work_began_at = record.work_began_at(used)
-    run_seconds = record.run_seconds(used) + record.ready_at(used) - work_began_at
-    began_at = record.log.started_at if submitted_at is None else submitted_at
+        raise SampleRunError(f"Application {log.application_id} had no machine that worked.")
+    work_began_at = log.all_there_at(log.machines[:used])
+    # Clean time, and what was worked before the last of them had joined.
+    seconds = run_seconds(log, used) + registered_at(log, used) - work_began_at
+    began_at = log.started_at if submitted_at is None else submitted_at
     startup_seconds = max(0.0, work_began_at - began_at)
-    return MeasuredRun(
-        application_id=record.log.application_id,
+    return TimedRun(
         machines=used,
-        seconds=startup_seconds + run_seconds,
-        run_seconds=run_seconds,
+        seconds=startup_seconds + seconds,
+        run_seconds=seconds,
         startup_seconds=startup_seconds,
-        lost=tuple(str(executor) for executor in record.lost),
+        application_id=log.application_id,
+        log=log,
     )

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
+from airflow_provider_ernest.eventlog.run_facts import run_seconds
 from airflow_provider_ernest.views.tables import decision_table, design_table, model_table, observations_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model
-    from airflow_provider_ernest.eventlog.run_facts import RunRecord
+    from airflow_provider_ernest.eventlog.tables import EventLog
 
 WIDTH = 110
 """Of lines that would run on."""
@@ -33,7 +34,7 @@ class Outcome:
     design: Design
     model: Model
     decision: Decision
-    production: RunRecord
+    production: EventLog
     production_task_seconds: float
     bottlenecks: BottleneckReport | None
 
@@ -63,7 +64,7 @@ def _comparison(outcome: Outcome) -> list[str]:
     decision, production = outcome.decision, outcome.production
     machines = decision.config.machines
     hosts = ", ".join(executor.worker for executor in production.machines)
-    ran = f"production ran as {production.log.application_id} on {len(production.machines)} machines: {hosts}"
+    ran = f"production ran as {production.application_id} on {len(production.machines)} machines: {hosts}"
     lines = [
         *_wrapped(ran),
         f"{'seconds':34s}  predicted   actual    error  80 % interval          95 % interval",
@@ -73,11 +74,11 @@ def _comparison(outcome: Outcome) -> list[str]:
     intervals = [each for each in (decision.likely_seconds, decision.nearly_certain_seconds) if each]
     startup = decision.startup_seconds or 0.0
     without_startup = [(low - startup, high - startup) for low, high in intervals]
-    run_seconds = production.run_seconds(machines)
+    ran_seconds = run_seconds(production, machines)
     task_seconds = outcome.production_task_seconds
     return [
         *lines,
-        _row("all machines there, to the end", decision.run_seconds, run_seconds, without_startup),
+        _row("all machines there, to the end", decision.run_seconds, ran_seconds, without_startup),
         _row("whole task, start-up included", decision.predicted_seconds, task_seconds, intervals),
     ]
 

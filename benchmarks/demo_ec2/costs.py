@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.eventlog.run_facts import run_seconds
 from benchmarks.demo.report import WIDTH
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def cost_lines(
     price = (outcome.decision.price_per_hour or 0.0) / _SECONDS_PER_HOUR
     seconds_of_samples = sum(run.machines * run.seconds for run in outcome.model.observations)
     size = outcome.decision.config.machines
-    seconds_of_production = size * outcome.production.run_seconds(size)
+    seconds_of_production = size * run_seconds(outcome.production, size)
     samples, production = (
         Cost(machine_seconds=seconds, dollars=seconds * price)
         for seconds in (seconds_of_samples, seconds_of_production)

@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model, Origin
 from airflow_provider_ernest.eventlog.files import find_event_log
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run, run_seconds
 from airflow_provider_ernest.run_profile import PYTHON_WORKER
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
@@ -119,7 +119,7 @@ def test_the_example_dag_sizes_its_production_run(
 
     production = read_run(find_event_log(Path(xcom("choose_config", "spark_conf")["spark.eventLog.dir"])))
     assert len(production.machines) == decision.config.machines, "production ran on the chosen machines"
-    actual = production.run_seconds(decision.config.machines)
+    actual = run_seconds(production, decision.config.machines)
     # Two cores shared with Airflow: the demo shows how close it comes, this that it is a prediction at all.
     assert actual / 1.5 < decision.run_seconds < actual * 1.5
     assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"

@@ -19,7 +19,7 @@ from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.local import DIRECTORY_VARIABLE, LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.documents import Experiment, Observation
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run, registered_at
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.processes import find_by_environment
@@ -150,9 +150,9 @@ def test_waiting_for_another_runs_machines_is_not_counted(cluster, input_files):
     first_run, second_run = (read_run(Path(each.event_log)) for each in (first, second))
     assert first.waited_seconds == 0
     assert second.waited_seconds > 0
-    assert second_run.ready_at(2) > first_run.ended_at, "it got its second machine when the first run ended"
-    assert second_run.log.started_at < first_run.ended_at, "and had been waiting for it"
-    assert second.seconds == pytest.approx(second_run.ended_at - second_run.ready_at(2))
+    assert registered_at(second_run, 2) > first_run.ended_at, "it waited for the first run's end"
+    assert second_run.started_at < first_run.ended_at, "and had been waiting for it"
+    assert second.seconds == pytest.approx(second_run.ended_at - registered_at(second_run, 2))
 
 
 def test_a_failing_application_is_told_by_its_exit_code(cluster, input_files, airflow_home):

@@ -4,7 +4,6 @@ from airflow_provider_ernest.decision.choice import choose
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import Billing, Design, Experiment, Observation
-from airflow_provider_ernest.eventlog.run_facts import RunRecord
 from airflow_provider_ernest.eventlog.tables import EventLog, ExecutorRow
 from airflow_provider_ernest.prediction.training import train
 from benchmarks.demo.report import Outcome
@@ -54,14 +53,12 @@ def outcome():
         ),
         model=model,
         decision=decision,
-        production=RunRecord(
-            log=EventLog(
-                application_id="app-7",
-                started_at=100.0,
-                ended_at=100.0 + 1.25 * seconds(3, 1.0),
-                executors=tuple(executors),
-                task_columns=task_table(),
-            )
+        production=EventLog(
+            application_id="app-7",
+            started_at=100.0,
+            ended_at=100.0 + 1.25 * seconds(3, 1.0),
+            executors=tuple(executors),
+            task_columns=task_table(),
         ),
         bottlenecks=bottleneck_report(),
         production_task_seconds=2 * (seconds(3, 1.0) + 5.0),

@@ -3,6 +3,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from airflow_provider_ernest.eventlog.run_facts import run_seconds
 from benchmarks.demo_ec2.costs import call_lines, cost_lines, deadline_line, paid_before, paid_in_all
 from benchmarks.demo_ec2.machines import LaunchedMachine
 from tests.ec2_testbed.api_client import Call
@@ -57,7 +58,7 @@ def test_training_is_put_against_production(outcome, machines):
         return line.split()[-2:]
 
     size = outcome.decision.config.machines
-    production = size * outcome.production.run_seconds(size)
+    production = size * run_seconds(outcome.production, size)
     assert row("the production run") == [f"{production:.0f}", f"{production * 0.35 / 3600:.4f}"]
     assert row("paid for all machines from launch to decision") == ["200", "0.0200"]
     assert row("paid for all machines from decision") == ["160", "0.0160"]

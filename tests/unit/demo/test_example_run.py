@@ -50,7 +50,7 @@ def test_a_stock_operator_logs_where_the_decision_says(finished, outcome, tmp_pa
 
     found = finished({"spark.eventLog.dir": str(tmp_path / "told")}).outcome(tmp_path)
 
-    assert found.production.log.application_id == "app-1"
+    assert found.production.application_id == "app-1"
     assert found.production_task_seconds == 12.5
     assert found.decision == outcome.decision
     assert found.bottlenecks == outcome.bottlenecks
@@ -61,7 +61,7 @@ def test_ernests_operator_logs_in_a_folder_of_its_attempt(finished, tmp_path):
     for attempt in (1, 2):
         write_event_log(logs / f"{PRODUCTION_TASK}-try{attempt}", f"app-{attempt}")
 
-    assert finished({}).outcome(tmp_path).production.log.application_id == "app-2"
+    assert finished({}).outcome(tmp_path).production.application_id == "app-2"
 
 
 def test_a_production_run_without_a_log_is_told(finished, tmp_path):

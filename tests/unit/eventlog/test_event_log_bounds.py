@@ -15,7 +15,7 @@ import zstandard
 
 from airflow_provider_ernest.eventlog import bounds, compression
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run, run_metrics, run_seconds
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import EventLogError
 from tests.unit.eventlog.event_log_texts import (
@@ -254,9 +254,9 @@ def test_numbers_that_no_spark_writes_spoil_nothing_else(odd: str, huge: str, tm
     log, run = read_event_log(path), read_run(path)
 
     assert (log.started_at, log.ended_at) == (100.0, 160.0)
-    assert (log.slots, run.run_seconds(1)) == (2, 59.0)
+    assert (log.slots, run_seconds(run, 1)) == (2, 59.0)
     assert 1 in log.task_columns.task_id
-    assert run.metrics().to_dict()
+    assert run_metrics(run).to_dict()
     assert json.dumps([job.job_id for job in log.jobs])
 
 

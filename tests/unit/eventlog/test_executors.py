@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run, require_all_kept
 from airflow_provider_ernest.exceptions import SampleRunError
 from airflow_provider_ernest.spark.observing import observe
 from airflow_provider_ernest.spark.sampling import Sample
@@ -91,7 +91,7 @@ def test_executors_that_never_started_are_not_lost(tmp_path):
 def test_all_losses_are_named(tmp_path):
     run = read_run(write(tmp_path, added(1), added(2), removed(2, at=130), removed(1, at=131), END))
     with pytest.raises(SampleRunError, match=r"executor 2 on .* and executor 1 on"):
-        run.require_all_kept()
+        require_all_kept(run)
 
 
 def test_a_loss_is_seen_while_the_log_is_written(tmp_path):

@@ -9,7 +9,7 @@ import zstandard
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run, run_metrics, run_seconds
 from airflow_provider_ernest.exceptions import SampleRunError
 from tests.unit.eventlog.event_log_texts import REAL, task
 
@@ -63,9 +63,9 @@ def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
 
     run = read_run(log)
 
-    assert run.run_seconds(2) == pytest.approx(48)
-    assert run.run_seconds(1) == pytest.approx(57)
-    assert run.metrics().to_dict() == {
+    assert run_seconds(run, 2) == pytest.approx(48)
+    assert run_seconds(run, 1) == pytest.approx(57)
+    assert run_metrics(run).to_dict() == {
         "schema": 1,
         "tasks": 2,
         "slots": 2,
@@ -87,14 +87,14 @@ def test_two_executors_of_one_worker_are_one_machine(tmp_path: Path):
     log = write(tmp_path / "app-1", events(executor(0, at=103, port=1), executor(1, at=104, port=1)))
 
     with pytest.raises(SampleRunError, match=r"designed for 2 machines, and 1 registered \(127.0.1.1:1\)"):
-        read_run(log).run_seconds(2)
+        run_seconds(read_run(log), 2)
 
 
 def test_a_job_that_runs_inside_its_driver_is_told(tmp_path: Path):
     log = write(tmp_path / "local-1", events(executor(0, at=103, port=1), master="local[2]"))
 
     with pytest.raises(SampleRunError, match=r"local\[2\].*Remove \.master"):
-        read_run(log).run_seconds(1)
+        run_seconds(read_run(log), 1)
 
 
 def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
@@ -105,7 +105,7 @@ def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
         torn = tmp_path / "torn"
         torn.write_bytes(content[:length])
         run = read_run(torn)
-        assert run.ended_at is None
+        assert not run.is_complete
     assert read_run(whole).ended_at == 160.0
 
 
@@ -125,7 +125,7 @@ def test_model_and_profile_count_the_same_tasks(tmp_path: Path):
     log[-1:-1] = [task(5, metrics=METRICS), failed, copy, late]
     path = write(tmp_path / "app-1", log)
 
-    metrics, profile = read_run(path).metrics(), profile_run(read_event_log(path))
+    metrics, profile = run_metrics(read_run(path)), profile_run(read_event_log(path))
 
     # 2 ran without metrics, 4 and 5 with them; 1 counts neither for itself nor for its copy 4.
     assert metrics.tasks == profile.tasks == 3
@@ -137,7 +137,7 @@ def test_model_and_profile_count_the_same_tasks(tmp_path: Path):
 
 def test_what_spark_wrote_of_cache_and_tasks_is_told():
     """Four of its 28 attempts failed, so that the profile says 24 tasks as well."""
-    metrics = read_run(REAL / "spark-3.5.5.zstd").metrics()
+    metrics = run_metrics(read_run(REAL / "spark-3.5.5.zstd"))
 
     assert (metrics.tasks, metrics.slots, metrics.dominant_stage_tasks) == (24, 2, 4)
     assert (metrics.storage_memory_bytes, metrics.peak_execution_memory_bytes) == (911_002_828, 34_668_512)
@@ -164,15 +164,15 @@ def test_what_is_malformed_costs_no_run_that_was_paid_for(tmp_path: Path):
     whole = write(tmp_path / "whole", events(executor(0, at=103, port=1)))
     path = write(tmp_path / "app-1", [*odd, *events(executor(0, at=103, port=1))])
 
-    assert read_run(path).metrics() == read_run(whole).metrics()
-    assert read_run(path).run_seconds(1) == read_run(whole).run_seconds(1)
+    assert run_metrics(read_run(path)) == run_metrics(read_run(whole))
+    assert run_seconds(read_run(path), 1) == run_seconds(read_run(whole), 1)
 
 
 def test_a_log_without_end_has_no_run_time(tmp_path: Path):
     log = write(tmp_path / "app-1.inprogress", events(executor(0, at=103, port=1))[:-1])
 
     with pytest.raises(SampleRunError, match="app-1 has no end"):
-        read_run(log).run_seconds(1)
+        run_seconds(read_run(log), 1)
 
 
 def test_checksum_files_are_no_event_logs(tmp_path: Path):
@@ -219,8 +219,8 @@ def test_a_compressed_and_a_rolled_log_tell_of_the_same_run(tmp_path: Path):
     (rolled / "events_2_app-1").write_bytes(b"".join(lines[4:]))
 
     runs = [read_run(log) for log in (plain, packed, rolled)]
-    assert runs[0].run_seconds(2) == runs[1].run_seconds(2) == runs[2].run_seconds(2) == pytest.approx(48)
-    assert runs[0].metrics() == runs[1].metrics() == runs[2].metrics()
+    assert run_seconds(runs[0], 2) == run_seconds(runs[1], 2) == run_seconds(runs[2], 2) == pytest.approx(48)
+    assert run_metrics(runs[0]) == run_metrics(runs[1]) == run_metrics(runs[2])
 
 
 def test_a_log_that_is_not_there_is_told(tmp_path: Path):

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.documents import RunMetrics
-from airflow_provider_ernest.eventlog.run_facts import read_run
+from airflow_provider_ernest.eventlog.run_facts import read_run, run_metrics
 from tests.unit.eventlog.event_log_texts import started
 from tests.unit.eventlog.event_log_texts import task as task_ended
 
@@ -95,7 +95,7 @@ def task(number: int, milliseconds: int) -> dict:
 def read(tmp_path: Path, *events: dict) -> RunMetrics:
     log = tmp_path / "app-1"
     log.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in (started(), *events)))
-    return read_run(log).metrics()
+    return run_metrics(read_run(log))
 
 
 def cache(metrics: RunMetrics) -> tuple[int | None, int | None, int | None]:
