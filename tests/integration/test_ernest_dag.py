@@ -16,26 +16,30 @@ from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer, free_ports
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
-from tests.integration.conftest import processes_mentioning, wait_until
+from tests.integration.conftest import AIRFLOW_FOR_TESTS, processes_mentioning, wait_until
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
 ROOT = Path(__file__).parents[2]
 FILES = 24
+DEADLINE_SECONDS = 130
+"""The example's own is out of reach of a machine that does other things besides."""
 
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowServer]:
     home = tmp_path_factory.mktemp("ernest-dags")
     dags = home / "dags"
-    shutil.copytree(ROOT / "dags", dags)
-    shutil.copytree(ROOT / "tests" / "integration" / "dags", dags / "tests")
+    shutil.copytree(ROOT / "dags" / "jobs", dags / "jobs")
+    shutil.copy(ROOT / "dags" / "example_ernest_local.py", dags)
+    shutil.copy(ROOT / "tests" / "integration" / "dags" / "sizing.py", dags)
     input_folder = home / "input"
     input_folder.mkdir()
     for number in range(FILES):
         (input_folder / f"part-{number:05d}.txt").write_text("a line of some length\n" * 100)
     example_port, test_port = free_ports(2)
     environment = {
+        **AIRFLOW_FOR_TESTS,
         "AIRFLOW_CONN_ERNEST_LOCAL": f"spark://127.0.0.1:{example_port}",
         "AIRFLOW_CONN_ERNEST_TEST": f"spark://127.0.0.1:{test_port}",
         "ERNEST_EXAMPLE_DATA": str(home / "data"),
@@ -74,8 +78,7 @@ def clusters_of(server: AirflowServer) -> str:
 def trained(server: AirflowServer) -> tuple[str, list[TaskInstance]]:
     """A first run of the example, which trains."""
     with server.api() as client:
-        # The example's own deadline is out of reach of a machine that does other things besides.
-        return run(client, "example_ernest_local", conf={"deadline_seconds": 130})
+        return run(client, "example_ernest_local", conf={"deadline_seconds": DEADLINE_SECONDS})
 
 
 @pytest.mark.alone
@@ -103,7 +106,11 @@ def test_the_example_dag_sizes_its_production_run(
     assert len(model.cluster.machines) == 6
     assert [run.origin.map_index for run in model.observations] == list(range(len(design.experiments)))
     (decided,) = store.decisions("enrich_flights", "local")
-    assert (decided.decision, decided.model_id, decided.deadline_seconds) == (decision, model.id, 130)
+    assert (decided.decision, decided.model_id, decided.deadline_seconds) == (
+        decision,
+        model.id,
+        DEADLINE_SECONDS,
+    )
 
     report = BottleneckReport.from_dict(xcom("bottleneck_report"))
     assert store.bottlenecks("enrich_flights", "local") == [report]
@@ -131,7 +138,7 @@ def test_the_next_run_reuses_its_model(
 ):
     dag_id = "example_ernest_local"
     first, _ = trained
-    run_id, tasks = run(api, dag_id, conf={"deadline_seconds": 130})
+    run_id, tasks = run(api, dag_id, conf={"deadline_seconds": DEADLINE_SECONDS})
 
     states = {task.task_id: task.state for task in tasks}
     for needless in ("design", "sample_run", "fit_model", "bottleneck_report"):

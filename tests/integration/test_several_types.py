@@ -13,7 +13,7 @@ from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import AirflowApi, TaskInstance
 from benchmarks.demo.progress import follow_run
-from tests.integration.conftest import processes_mentioning
+from tests.integration.conftest import AIRFLOW_FOR_TESTS, processes_mentioning
 
 pytestmark = [pytest.mark.airflow, pytest.mark.spark]
 
@@ -31,6 +31,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[AirflowServer]:
     for number in range(FILES):
         (input_folder / f"part-{number:05d}.txt").write_text("a line of some length\n" * 100)
     environment = {
+        **AIRFLOW_FOR_TESTS,
         "ERNEST_TEST_APPLICATION": str(ROOT / "tests" / "integration" / "jobs" / "count_lines.py"),
         "ERNEST_TEST_INPUT": str(input_folder),
     }
