@@ -140,7 +140,7 @@ def _pages(store: ModelStore, models: list[Model]) -> Iterator[Step]:
 
 
 def _page(store: ModelStore, model: Model, entries: list[CatalogueEntry]) -> bytes:
-    return _answer(model_page(store, model, entries, readable=lambda dag_id: True, history_server=None))
+    return _answer(model_page(store, model, entries, readable=lambda dag_id: True))
 
 
 def _predictions(store: ModelStore, models: list[Model]) -> Iterator[Step]:
@@ -181,7 +181,10 @@ def _import_seconds() -> float:
     def seconds(code: str) -> float:
         return _seconds(lambda: subprocess.run([sys.executable, "-c", code], check=True))
 
-    light, heavy = "airflow_provider_ernest.views.prediction", "airflow_provider_ernest.views.report.contents"
+    light, heavy = (
+        "airflow_provider_ernest.views.prediction_request",
+        "airflow_provider_ernest.views.prediction",
+    )
     return seconds(f"import {light}, {heavy}") - seconds(f"import {light}")
 
 

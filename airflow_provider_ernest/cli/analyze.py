@@ -316,7 +316,7 @@ def _capacity(log: EventLog, args: Namespace) -> Capacity | None:
 
 
 def _write(profiles: Sequence[RunProfile], args: Namespace, *, beside: str | None) -> None:
-    from airflow_provider_ernest.views.report.clarity import render
+    from airflow_provider_ernest.views.report.run import render
 
     if args.job_profile is not None:
         say(_write_job_profile(profiles, args), beside=beside)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from airflow_provider_ernest.cli.command import aligned
 from airflow_provider_ernest.run_profile import RunProfile, StageProfile, Straggler
-from airflow_provider_ernest.views.report.clarity import (
+from airflow_provider_ernest.views.profile_words import (
     PHASES,
     amounts,
     capacity_in_words,
@@ -19,9 +19,9 @@ from airflow_provider_ernest.views.report.clarity import (
     share_without,
     short,
     stage_number,
-    told,
     unmeasured_in_words,
     waiting,
+    what_if_in_words,
 )
 from airflow_provider_ernest.words import counted, duration, machines, percent, shortened
 
@@ -270,7 +270,7 @@ def _what_ifs(profile: RunProfile) -> list[str]:
     return titled_table(
         "on other machines",
         ("with", "the run would take"),
-        ((each.change, told(each)) for each in profile.what_ifs),
+        ((each.change, what_if_in_words(each)) for each in profile.what_ifs),
         words=("with", "the run would take"),
     )
 
@@ -293,7 +293,7 @@ def _sizes(profile: RunProfile) -> list[str]:
 
 def _phases(profile: RunProfile) -> list[str]:
     total = profile.phases.total_seconds or 1.0
-    phases = [(name, getattr(profile.phases, field)) for name, field, _ in PHASES]
+    phases = [(name, getattr(profile.phases, field)) for name, field in PHASES]
     return titled_table(
         "phases (OptEx), start-up included",
         ("phase", "seconds", "share"),

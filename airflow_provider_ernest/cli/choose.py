@@ -599,8 +599,8 @@ def _add_report_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_report(args: Namespace) -> None:
-    from airflow_provider_ernest.views.report.contents import gather
-    from airflow_provider_ernest.views.report.page import render
+    from airflow_provider_ernest.views.prediction import prediction_alone
+    from airflow_provider_ernest.views.report.model import render
 
     refuse_to_overwrite(args.output, force=args.force)
     model = read_model(args.model)
@@ -608,17 +608,18 @@ def _run_report(args: Namespace) -> None:
     if args.price_per_hour is not None:
         prices = by_type("price_per_hour", args.price_per_hour, [model.instance_type], one_for_all=True)
         billing = billing_of(args, price_per_hour=prices[model.instance_type], models=[model])
-    contents = gather(
+    goal = goal_of(args)
+    prediction = prediction_alone(
         model,
         machines=args.machines or _machines_around(model),
         scale=args.scale,
         iterations=args.iterations,
         billing=billing,
-        goal=goal_of(args),
+        goal=goal,
     )
-    write_text(args.output, render(contents), force=args.force)
-    if contents.out_of_reach:
-        warn([contents.out_of_reach])
+    write_text(args.output, render(model, prediction, goal=goal), force=args.force)
+    if prediction.out_of_reach:
+        warn([prediction.out_of_reach])
     if args.output != STANDARD:
         say([f"The report on {model.job} is in {args.output}"])
 

@@ -11,6 +11,8 @@ from airflow.sdk import BaseOperatorLink
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from airflow.sdk import BaseOperator
     from airflow.sdk.types import TaskInstanceKey
 
@@ -83,6 +85,21 @@ def configured_history_server() -> str:
     from airflow.providers.common.compat.sdk import conf
 
     return str(conf.get("ernest", "history_server", fallback="") or "").strip()
+
+
+def configured_link() -> Callable[[str | None], str | None]:
+    """Links into the configured history server."""
+    return application_link(configured_history_server())
+
+
+def application_link(history_server: str) -> Callable[[str | None], str | None]:
+    """Links by the ids of applications; none at all where the address is missing or cannot be one."""
+    try:
+        history_url(history_server, "application")
+    except InvalidParameterError:
+        # Whoever configured it reads of it in the tasks' logs; a page is of use without.
+        return lambda application_id: None
+    return lambda application_id: history_url(history_server, application_id)
 
 
 def history_url(history_server: str, application_id: str | None) -> str | None:

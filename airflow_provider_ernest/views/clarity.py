@@ -147,7 +147,7 @@ def explained_run(
     Args:
         record: of the run.
         report: that goes by the run, whose words count; None where none does.
-        link: see `sample_runs.application_link`.
+        link: to applications in Spark's history server.
     """
     profile = record.profile
     warnings = [*(report.warnings if report else ()), *profile.warnings]
@@ -284,7 +284,7 @@ def clarity_page(
         model: one that the reader may see; that is for the caller to make sure.
         entries: all of the catalogue, or those of the job.
         readable: whether a DAG may be read. Reports and profiles of others are as if they were not there.
-        link: see `sample_runs.application_link`.
+        link: to applications in Spark's history server.
 
     Raises:
         StoreError: the store cannot be read.

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from functools import cache
+from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_ernest.documents import (
@@ -61,10 +60,10 @@ from airflow_provider_ernest.views.prediction_request import (
 from airflow_provider_ernest.views.run import fallback_of
 from airflow_provider_ernest.views.sample_runs import (
     ApplicationLink,
-    SampleRun,
-    application_link,
+    ModelledRun,
     cost_of,
-    sample_run,
+    modelled_runs,
+    no_link,
 )
 from airflow_provider_ernest.views.view import view_of
 
@@ -569,7 +568,7 @@ def production_page(
         store: where they lie.
         of_type: what the reader may see of the job on the type.
         readable: whether a DAG may be read.
-        link: see `sample_runs.application_link`.
+        link: to applications in Spark's history server.
         offset: newer ones to leave out.
         limit: at most so many.
     """
@@ -622,21 +621,6 @@ class ModelFacts:
     median_error_percent: float
     max_error_percent: float
     residual_sum_of_squares: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class ModelledRun(SampleRun):
-    """An observation, and what the model says of it by all the others.
-
-    Attributes:
-        seconds: without start-up.
-        cost: in dollars; null where no price is known.
-        is_production: a production run that the model has learned from.
-    """
-
-    is_production: bool
-    predicted_seconds: float | None
-    error_percent: float | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -699,7 +683,7 @@ def model_page(
     entries: Sequence[CatalogueEntry],
     *,
     readable: Readable,
-    history_server: str | None,
+    link: ApplicationLink = no_link,
 ) -> ModelPage:
     """What the page of a model shows.
 
@@ -709,7 +693,7 @@ def model_page(
         entries: all of the catalogue, or those of the job.
         readable: whether a DAG may be read. Versions, runs, decisions and types of other DAGs are as if
             they were not there.
-        history_server: the address of Spark's history server, None where there is none.
+        link: to applications in Spark's history server.
 
     Raises:
         StoreError: the store cannot be read.
@@ -722,13 +706,12 @@ def model_page(
     price = known_price(model, decisions[::-1])
     # What the sample runs were paid at, which production may no longer be.
     paid = price_of_cluster(model) or price
-    link = application_link(history_server)
     production = production_page(store, of_type, readable=readable, link=link)
     return ModelPage(
         model=_facts(model),
         state=state_of(entry_of(model), others=of_job),
         is_newest=versions[0].model_id == model.id,
-        observations=_observations(model, paid, link, readable),
+        observations=modelled_runs(model, price_per_hour=paid, link=link, readable=readable),
         design=design_facts(model.design, model.observations, price_per_hour=paid),
         cluster=model.cluster,
         versions=versions,
@@ -770,40 +753,6 @@ def _facts(model: Model) -> ModelFacts:
         max_error_percent=validation.max_error_percent,
         residual_sum_of_squares=validation.residual_sum_of_squares,
     )
-
-
-def _observations(
-    model: Model, price: float | None, link: ApplicationLink, readable: Readable
-) -> tuple[ModelledRun, ...]:
-    """The runs, each with what the others predict of it.
-
-    A model may have learned from production runs of other DAGs. Their numbers are the model's; which runs
-    they were is for those who may read the DAG.
-    """
-    may_read = cache(readable)
-    # By all that is told of a run, for runs of several designs may share an index.
-    folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
-    samples = len(model.observations) - len(model.learned_from)
-    modelled = []
-    for place, run in enumerate(model.observations):
-        fold = folds.get((run.index, run.machines, run.scale, run.seconds))
-        modelled.append(
-            view_of(
-                ModelledRun,
-                sample_run(_without_source(run, may_read), price_per_hour=price, link=link),
-                # The production runs that a model has learned from come after its sample runs.
-                is_production=place >= samples,
-                predicted_seconds=fold.predicted_seconds if fold else None,
-                error_percent=fold.error_percent if fold else None,
-            )
-        )
-    return tuple(modelled)
-
-
-def _without_source(run: Observation, readable: Readable) -> Observation:
-    if run.origin is None or readable(run.origin.dag_id):
-        return run
-    return replace(run, origin=None, application_id=None, event_log=None, hosts=())
 
 
 def _versions(model: Model, of_job: Sequence[CatalogueEntry]) -> tuple[Version, ...]:

@@ -12,7 +12,7 @@ from airflow_provider_ernest.decision.choice import choose_among, consider
 from airflow_provider_ernest.decision.goals import Goal, on_pareto_front
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
-from airflow_provider_ernest.documents import Alternative, Decision, Model
+from airflow_provider_ernest.documents import Alternative, Billing, Decision, Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     FitError,
@@ -20,14 +20,14 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.prediction.predict import contributions_of_runs
 from airflow_provider_ernest.prediction.predictors import check_method
 from airflow_provider_ernest.prediction.terms import check_terms
-from airflow_provider_ernest.settings import AVERAGING
+from airflow_provider_ernest.settings import AVERAGING, CONFIDENCE
 from airflow_provider_ernest.store.catalogue import CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import OtherType, Readable, other_types
 from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
-from airflow_provider_ernest.views.report.contents import CurvePoint, predictions_of
 from airflow_provider_ernest.views.view import view_of
 
 # ---------------------------------------------------------------------------
@@ -101,9 +101,8 @@ def cannot_predict(
     )
 
 
-# ---------------------------------------------------------------------------
-# All that may be chosen for a job: what the models of its types of machines say of each configuration.
-
+START_UP = "start-up"
+"""The name of that part of a run among the names of the terms."""
 
 ANY_PRICE = 1.0
 """Where none is known, what follows from it is not shown."""
@@ -112,20 +111,38 @@ BEYOND = "its times or costs are beyond all measure"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Considered:
-    """What may be chosen.
+class CurvePoint:
+    """A run on a number of machines, from submission to end.
 
     Attributes:
-        curve: of the model that was asked, by number of machines.
-        offers: its type, and the others that it is compared with; empty where its price is not known.
-        alternatives: of all of them.
-        skipped: types that are not compared, each with the reason.
+        machines: the number.
+        seconds: predicted, start-up included.
+        likely_seconds: what it lies between with 80 % probability.
+        nearly_certain_seconds: the same with 95 %.
+        parts: the seconds that each term explains, and the start-up where there is one; they add up.
+        extrapolates: why the observations do not support it, empty where they do.
+    """
+
+    machines: int
+    seconds: float
+    likely_seconds: tuple[float, float]
+    nearly_certain_seconds: tuple[float, float]
+    parts: dict[str, float]
+    extrapolates: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Considered:
+    """What may be chosen for a job.
+
+    The curve is of the model that was asked, the rest of all types of machines: empty where the price of its
+    machines is not known. Skipped types are not compared.
     """
 
     curve: tuple[CurvePoint, ...]
-    offers: tuple[Offer, ...]
-    alternatives: tuple[Alternative, ...]
-    skipped: tuple[tuple[str, str], ...]
+    offers: tuple[Offer, ...] = ()
+    alternatives: tuple[Alternative, ...] = ()
+    skipped: tuple[SkippedType, ...] = ()
 
 
 def all_considered(
@@ -136,35 +153,28 @@ def all_considered(
     entries: Sequence[CatalogueEntry],
     readable: Readable,
 ) -> Considered:
-    """What the model predicts, and what there is to choose from at the prices that are known.
-
-    Args:
-        store: where the models lie.
-        model: one that the reader may see; that is for the caller to make sure.
-        request: what it is asked.
-        entries: all of the catalogue, or those of the job.
-        readable: whether a DAG may be read; types of others are neither offered nor named.
-
-    Raises:
-        InvalidParameterError: the request cannot be.
-        FitError: the model cannot predict.
-    """
-    curve, own, alternatives = _of_model(model, request)
+    """What the model predicts, and what there is to choose from at known prices; see `prediction`."""
+    with computing(model):
+        own, alternatives = _offered(model, request.price_per_hour, request)
+        curve = curve_of(model, alternatives, scale=request.scale, iterations=request.iterations)
+    if not all(math.isfinite(part) for point in curve for part in point.parts.values()):
+        raise cannot_predict(model, BEYOND)
     if request.price_per_hour is None:
-        return Considered(curve=curve, offers=(), alternatives=(), skipped=())
+        return Considered(curve=curve)
     offers, told, skipped = [own], [*alternatives], []
     for other in other_types(store, model, entries, readable):
         reason = _incomparable(other, model)
-        if not reason:
+        if not reason and other.model is not None:
             try:
-                offer, more = _of_other(other, request)
+                with computing(other.model):
+                    offer, more = _offered(other.model, other.price_per_hour, request)
             except ErnestError as error:
                 reason = str(error)
             else:
                 offers.append(offer)
                 told += more
         if reason:
-            skipped.append((other.entry.instance_type, reason))
+            skipped.append(SkippedType(instance_type=other.entry.instance_type, reason=reason))
     front = on_pareto_front([(each.seconds, each.cost) for each in told])
     return Considered(
         curve=curve,
@@ -176,27 +186,29 @@ def all_considered(
     )
 
 
-def _of_model(
-    model: Model, request: PredictionRequest
-) -> tuple[tuple[CurvePoint, ...], Offer, tuple[Alternative, ...]]:
-    # Without a price nothing can be chosen, but all the rest can be shown.
-    with computing(model):
-        offer, alternatives = _offered(model, request.price_per_hour, request)
-        curve = predictions_of(model, alternatives, scale=request.scale, iterations=request.iterations)
-    if not all(math.isfinite(part) for point in curve for part in point.parts.values()):
-        raise cannot_predict(model, BEYOND)
-    return curve, offer, alternatives
-
-
-def _of_other(other: OtherType, request: PredictionRequest) -> tuple[Offer, tuple[Alternative, ...]]:
-    assert other.model is not None
-    with computing(other.model):
-        return _offered(other.model, other.price_per_hour, request)
+def curve_of(
+    model: Model, alternatives: Sequence[Alternative], *, scale: float, iterations: int | None
+) -> tuple[CurvePoint, ...]:
+    """What was considered of the model's type, with where its time goes."""
+    counts = [each.machines for each in alternatives]
+    parts = contributions_of_runs(model, machines=counts, scale=scale, iterations=iterations)
+    start_up = {START_UP: model.startup_seconds} if model.startup_seconds > 0 else {}
+    return tuple(
+        view_of(
+            CurvePoint,
+            each,
+            likely_seconds=each.likely_seconds or (each.seconds, each.seconds),
+            nearly_certain_seconds=each.nearly_certain_seconds or (each.seconds, each.seconds),
+            parts={**of_terms, **start_up},
+        )
+        for each, of_terms in zip(alternatives, parts, strict=True)
+    )
 
 
 def _offered(
     model: Model, price: float | None, request: PredictionRequest
 ) -> tuple[Offer, tuple[Alternative, ...]]:
+    # Without a price nothing can be chosen, but all the rest can be shown.
     billing = request.billed.at(ANY_PRICE if price is None else price)
     offer = Offer(model=model, machines=request.counts(), billing=billing)
     goal = goal_of(request) if price is not None else None
@@ -408,25 +420,95 @@ def prediction(
     """
     goal = goal_of(request)
     considered = all_considered(store, model, request, entries=entries, readable=readable)
-    decision, out_of_reach, most_probable = _chosen(considered, goal)
-    left_out = request.left_out()
-    return Prediction(
-        instance_type=model.instance_type,
+    return _predicted(
+        model,
+        considered,
+        goal,
         scale=request.scale,
         iterations=request.iterations,
-        startup_seconds=model.startup_seconds,
         price_per_hour=request.price_per_hour,
-        goal=goal.describe() if goal else None,
         confidence=request.confidence,
         boot_seconds=request.billed.boot_seconds,
-        latest_seconds=goal.latest_seconds(request.billed.boot_seconds) if goal else None,
+        left_out=request.left_out(),
+    )
+
+
+def prediction_alone(
+    model: Model,
+    *,
+    machines: Sequence[int],
+    scale: float = 1.0,
+    iterations: int | None = None,
+    billing: Billing | None = None,
+    goal: Goal | None = None,
+) -> Prediction:
+    """The same of a model without a store: of its own type of machine only, at any numbers of machines.
+
+    Args:
+        model: the model.
+        machines: numbers of machines, at least one.
+        scale: the production input relative to the one that was sampled.
+        iterations: of the production run, for iterative jobs; see `prediction.predict_seconds`.
+        billing: what machines cost; None for neither costs nor choice.
+        goal: a deadline or a budget, and how surely to keep it; needs `billing`.
+
+    Raises:
+        InvalidParameterError: a parameter cannot be, or there is a goal and no price.
+    """
+    if goal is not None and billing is None:
+        raise InvalidParameterError(
+            "price_per_hour",
+            None,
+            "is missing",
+            remedy="A choice needs the dollars for one machine and hour.",
+        )
+    offer = Offer(model=model, machines=machines, billing=billing or Billing(price_per_hour=ANY_PRICE))
+    alternatives = consider(offer, goal=goal, scale=scale, iterations=iterations)
+    considered = Considered(curve=curve_of(model, alternatives, scale=scale, iterations=iterations))
+    if billing is not None:
+        considered = replace(considered, offers=(offer,), alternatives=alternatives)
+    return _predicted(
+        model,
+        considered,
+        goal,
+        scale=scale,
+        iterations=iterations,
+        price_per_hour=billing.price_per_hour if billing else None,
+        confidence=goal.confidence if goal else CONFIDENCE,
+        boot_seconds=billing.boot_seconds if billing else 0.0,
+    )
+
+
+def _predicted(
+    model: Model,
+    considered: Considered,
+    goal: Goal | None,
+    *,
+    scale: float,
+    iterations: int | None,
+    price_per_hour: float | None,
+    confidence: float,
+    boot_seconds: float,
+    left_out: str = "",
+) -> Prediction:
+    decision, out_of_reach, most_probable = _chosen(considered, goal)
+    return Prediction(
+        instance_type=model.instance_type,
+        scale=scale,
+        iterations=iterations,
+        startup_seconds=model.startup_seconds,
+        price_per_hour=price_per_hour,
+        goal=goal.describe() if goal else None,
+        confidence=confidence,
+        boot_seconds=boot_seconds,
+        latest_seconds=goal.latest_seconds(boot_seconds) if goal else None,
         curve=considered.curve,
-        alternatives=tuple(_shown(each) for each in considered.alternatives),
+        alternatives=tuple(map(_shown, considered.alternatives)),
         decision=_decision(decision, left_out),
         out_of_reach=f"{out_of_reach} {left_out}".rstrip() if out_of_reach else "",
         most_probable=_shown(most_probable) if most_probable else None,
         runners_up=_runners_up(considered, goal, decision),
-        second_opinion=second_opinion(model, decision, scale=request.scale, iterations=request.iterations),
+        second_opinion=second_opinion(model, decision, scale=scale, iterations=iterations),
         offered_types=tuple(
             OfferedType(
                 instance_type=offer.type_name,
@@ -435,7 +517,7 @@ def prediction(
             )
             for offer in considered.offers
         ),
-        skipped_types=_skipped(considered),
+        skipped_types=considered.skipped,
     )
 
 
@@ -453,10 +535,6 @@ def _chosen(considered: Considered, goal: Goal | None) -> tuple[Decision | None,
 
 def _shown(each: Alternative) -> ShownAlternative:
     return view_of(ShownAlternative, each)
-
-
-def _skipped(considered: Considered) -> tuple[SkippedType, ...]:
-    return tuple(SkippedType(instance_type=name, reason=reason) for name, reason in considered.skipped)
 
 
 def _decision(decision: Decision | None, left_out: str) -> dict[str, Any] | None:
@@ -511,4 +589,4 @@ def compared_at_same_cost(
     offers, alternatives = considered.offers, considered.alternatives
     enough = len(offers) >= FEWEST_TYPES
     rates = same_cost(offers, scale=request.scale, alternatives=alternatives) if enough else ()
-    return TypesAtSameCost(rates=rates, skipped_types=_skipped(considered))
+    return TypesAtSameCost(rates=rates, skipped_types=considered.skipped)

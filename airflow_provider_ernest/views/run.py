@@ -48,8 +48,8 @@ from airflow_provider_ernest.views.run_costs import (
 from airflow_provider_ernest.views.sample_runs import (
     ApplicationLink,
     SampleRun,
-    application_link,
     cost_of,
+    no_link,
     sample_run,
 )
 from airflow_provider_ernest.views.view import view_of
@@ -691,20 +691,19 @@ NO_STEPS = (
 )
 
 
-def run_page(run: RunRecord, *, stored: StoredOfRun, now: datetime, history_server: str | None = None) -> Run:
+def run_page(run: RunRecord, *, stored: StoredOfRun, now: datetime, link: ApplicationLink = no_link) -> Run:
     """What the page of a run shows.
 
     Args:
         run: as it was read.
         stored: what the model store holds of it.
         now: what running tasks are reckoned to.
-        history_server: address of Spark's history server, for links to the applications.
+        link: to applications in Spark's history server.
     """
     groups = [
         (group, [documents_of(run, branch, stored) for branch in group.branches]) for group in groups_of(run)
     ]
     hints = [hint for group, documents in groups for hint in hints_of(group, documents)]
-    link = application_link(history_server)
     return Run(
         dag_id=run.dag_id,
         run_id=run.run_id,
@@ -865,7 +864,7 @@ NO_MODEL_YET = "There is no model of this run yet. It comes of the task that fit
 
 
 def task_page(
-    run: RunRecord, *, stored: StoredOfRun, task_id: str, map_index: int, history_server: str | None = None
+    run: RunRecord, *, stored: StoredOfRun, task_id: str, map_index: int, link: ApplicationLink = no_link
 ) -> Task | None:
     """What the tab of a task instance shows; None where there is none of that name.
 
@@ -874,7 +873,7 @@ def task_page(
         stored: what the model store holds of the run.
         task_id: its task.
         map_index: -1 where it is not mapped; of a mapped task, then all of its instances are meant.
-        history_server: address of Spark's history server, for links to the applications.
+        link: to applications in Spark's history server.
     """
     named = [task for task in run.tasks if task.task_id == task_id]
     found = [task for task in named if task.map_index == map_index]
@@ -892,7 +891,7 @@ def task_page(
     if step.kind == dag_run.PRODUCTION:
         hints += _where_its_log_is(documents.production_of(task))
     observation = documents.observations.get(map_index) if step.kind == dag_run.SAMPLE_RUN else None
-    price, link = price_per_hour(documents), application_link(history_server)
+    price = price_per_hour(documents)
     return Task(
         kind=step.kind,
         state=task.state,

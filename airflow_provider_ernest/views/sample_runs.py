@@ -1,13 +1,13 @@
-"""Sample runs as the pages show them."""
+"""Sample runs as the pages and the report show them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import TypeAlias
 
-from airflow_provider_ernest.documents import Observation, Origin
-from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.documents import Model, Observation, Origin
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import MOST_MODELS_KEPT, Readable, load_model, newest_of, read_each
@@ -16,17 +16,12 @@ from airflow_provider_ernest.views.view import view_of
 ApplicationLink: TypeAlias = Callable[[str | None], str | None]
 """The address of an application's page in Spark's history server, None where there is none."""
 
+MOST_RUNS = 100
+"""So many are looked at, the newest: each is a file of the store."""
 
-def application_link(history_server: str | None) -> ApplicationLink:
-    """Links into a history server; none at all where its address is missing or cannot be one."""
-    from airflow_provider_ernest.links.spark_history import history_url
 
-    try:
-        history_url(history_server or "", "application")
-    except InvalidParameterError:
-        # Whoever configured it reads of it in the tasks' logs; the page is of use without.
-        return lambda application_id: None
-    return lambda application_id: history_url(history_server or "", application_id)
+def no_link(_application_id: str | None) -> None:
+    """Where there is no history server."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,16 +50,25 @@ class SampleRun:
     origin: Origin | None
 
 
-def sample_run(
-    run: Observation, *, price_per_hour: float | None, link: ApplicationLink = lambda application_id: None
-) -> SampleRun:
-    """A run with what it cost and where its log is.
+@dataclass(frozen=True, kw_only=True)
+class ModelledRun(SampleRun):
+    """An observation, and what the model says of it by all the others.
 
-    Args:
-        run: the observation.
-        price_per_hour: dollars for one of its machines and hour, None where not known.
-        link: see `application_link`.
+    Attributes:
+        seconds: without start-up.
+        cost: in dollars; null where no price is known.
+        is_production: a production run that the model has learned from.
     """
+
+    is_production: bool
+    predicted_seconds: float | None
+    error_percent: float | None
+
+
+def sample_run(
+    run: Observation, *, price_per_hour: float | None, link: ApplicationLink = no_link
+) -> SampleRun:
+    """A run with what it cost, by the dollars for one of its machines and hour, and where its log is."""
     return view_of(SampleRun, run, cost=cost_of(run, price_per_hour), history_url=link(run.application_id))
 
 
@@ -75,14 +79,39 @@ def cost_of(run: Observation, price_per_hour: float | None) -> float | None:
     return run.machines * price_per_hour * (run.seconds + run.startup_seconds) / 3600.0
 
 
-# ---------------------------------------------------------------------------
-# Sample runs that were observed and that no model was fitted to: their training failed, or goes on.
+def modelled_runs(
+    model: Model,
+    *,
+    price_per_hour: float | None = None,
+    link: ApplicationLink = no_link,
+    readable: Readable = lambda dag_id: True,
+) -> tuple[ModelledRun, ...]:
+    """The runs of a model, each with what the others predict of it.
 
-
-MOST_RUNS = 100
-"""So many are looked at, the newest: each is a file of the store."""
-
-Key: TypeAlias = tuple[object, ...]
+    A model may have learned from production runs of other DAGs. Their numbers are the model's; which runs
+    they were is for those who may read the DAG.
+    """
+    may_read = cache(readable)
+    # By all that is told of a run, for runs of several designs may share an index.
+    folds = {(fold.index, fold.machines, fold.scale, fold.seconds): fold for fold in model.validation.folds}
+    samples = len(model.observations) - len(model.learned_from)
+    modelled = []
+    for place, run in enumerate(model.observations):
+        fold = folds.get((run.index, run.machines, run.scale, run.seconds))
+        shown = run
+        if run.origin is not None and not may_read(run.origin.dag_id):
+            shown = replace(run, origin=None, application_id=None, event_log=None, hosts=())
+        modelled.append(
+            view_of(
+                ModelledRun,
+                sample_run(shown, price_per_hour=price_per_hour, link=link),
+                # The production runs that a model has learned from come after its sample runs.
+                is_production=place >= samples,
+                predicted_seconds=fold.predicted_seconds if fold else None,
+                error_percent=fold.error_percent if fold else None,
+            )
+        )
+    return tuple(modelled)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +138,7 @@ def untrained_runs(
 ) -> UntrainedRuns:
     """How many of the newest sample runs are in no model, and when the last of them was observed.
 
-    Args:
-        store: where they lie.
-        job: the job's name.
-        instance_type: the type of machine.
-        entries: what the store holds of the job.
-        readable: whether a DAG may be read: the runs of others are not counted.
+    Their training failed, or goes on. Runs of DAGs that are not `readable` are not counted.
 
     Raises:
         StoreError: the store cannot be read.
@@ -124,23 +148,15 @@ def untrained_runs(
         return UntrainedRuns()
     # A model is made after its runs, and ids sort by time.
     since = min(record.id for record in records)
-    models = (
-        each
-        for each in entries
-        if each.kind == MODEL and each.instance_type == instance_type and each.id > since
-    )
+    models = (each for each in entries if each.instance_type == instance_type and each.id > since)
     newest = newest_of(models, MODEL, MOST_MODELS_KEPT)
     known = {_key(run) for model in read_each(load_model, store, newest) for run in model.observations}
-    visible = [
-        record
-        for record in records
-        if readable(record.observation.origin.dag_id if record.observation.origin else None)
-    ]
-    left = [record for record in visible if _key(record.observation) not in known]
-    newest_at = max((record.at for record in left), default=None)
-    return UntrainedRuns(looked_at=len(visible), count=len(left), newest_at=newest_at)
+    runs = [(record.at, record.observation) for record in records]
+    visible = [(at, run) for at, run in runs if readable(run.origin.dag_id if run.origin else None)]
+    left = [at for at, run in visible if _key(run) not in known]
+    return UntrainedRuns(looked_at=len(visible), count=len(left), newest_at=max(left, default=None))
 
 
-def _key(run: Observation) -> Key:
+def _key(run: Observation) -> tuple[object, ...]:
     """What tells a run from all others: models keep runs without the ids of their records."""
     return run.index, run.machines, run.scale, run.seconds, run.startup_seconds, run.application_id

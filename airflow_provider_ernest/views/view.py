@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import fields
 from typing import Any, TypeVar
+
+import msgspec
 
 View = TypeVar("View")
 
@@ -18,3 +21,21 @@ def view_of(view: type[View], source: object, **others: Any) -> View:
     """
     names = [each.name for each in fields(view) if each.name not in others]  # type: ignore[arg-type]
     return view(**{name: getattr(source, name) for name in names}, **others)
+
+
+def json_ready(content: Any) -> Any:
+    """Views and documents as objects, tuples as lists; what is not finite is null.
+
+    JSON has no NaN and no infinity: browsers refuse the whole answer for one of them.
+    """
+    return _finite(msgspec.to_builtins(content))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(each) for each in value]
+    return value

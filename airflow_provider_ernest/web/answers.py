@@ -5,14 +5,12 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-import math
 from asyncio import AbstractEventLoop, Semaphore, Task
 from html import escape
 from http import HTTPStatus
 from typing import Any
 from weakref import WeakKeyDictionary
 
-import msgspec
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from starlette.datastructures import MutableHeaders
@@ -26,6 +24,7 @@ from airflow_provider_ernest.exceptions import (
     MissingResourceError,
     StoreError,
 )
+from airflow_provider_ernest.views.view import json_ready
 
 log = logging.getLogger(__name__)
 
@@ -126,24 +125,6 @@ class JsonAnswer(Response):
         """The text of the answer."""
         # Escaped, since XComs may hold halves of characters, which UTF-8 cannot.
         return json.dumps(json_ready(content), ensure_ascii=True, separators=(",", ":")).encode("ascii")
-
-
-def json_ready(content: Any) -> Any:
-    """The payload with documents as objects and tuples as lists; what is not finite is null.
-
-    JSON has no NaN and no infinity: browsers refuse the whole answer for one of them.
-    """
-    return _finite(msgspec.to_builtins(content))
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
-    return value
 
 
 # ---------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from starlette.responses import Response
 
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.links.spark_history import configured_history_server
+from airflow_provider_ernest.links.spark_history import configured_link
 from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
@@ -30,7 +30,7 @@ from airflow_provider_ernest.views.prediction_request import (
     BilledTerms,
     PredictionRequest,
 )
-from airflow_provider_ernest.views.sample_runs import application_link, untrained_runs
+from airflow_provider_ernest.views.sample_runs import untrained_runs
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers
@@ -294,10 +294,8 @@ def list_all(
 @router.get("/model", summary="One model and all that is known of it", **answers("ModelPage"))
 def one(store: StoreDep, found: FoundDep) -> Response:
     """A model with its observations, design, cluster, versions, decisions and production runs."""
-    history_server = configured_history_server()
-    return JsonAnswer(
-        model_page(store, found.model, found.entries, readable=found.readable, history_server=history_server)
-    )
+    link = configured_link()
+    return JsonAnswer(model_page(store, found.model, found.entries, readable=found.readable, link=link))
 
 
 @router.get("/production", summary="Production runs beside their predictions", **answers("ProductionRuns"))
@@ -314,7 +312,7 @@ def production(
             store,
             visible_entries(of_type, found.readable),
             readable=found.readable,
-            link=application_link(configured_history_server()),
+            link=configured_link(),
             offset=offset,
             limit=limit,
         )
@@ -330,7 +328,7 @@ def clarity(store: StoreDep, found: FoundDep) -> Response:
             found.model,
             entries=found.entries,
             readable=found.readable,
-            link=application_link(configured_history_server()),
+            link=configured_link(),
         )
     )
 

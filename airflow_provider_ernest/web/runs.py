@@ -19,7 +19,7 @@ from sqlalchemy import and_, or_, select
 from starlette.responses import Response
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.links.spark_history import configured_history_server
+from airflow_provider_ernest.links.spark_history import configured_link
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import (
     KEYS,
@@ -215,17 +215,13 @@ StoredDep = Annotated[StoredOfRun, Depends(stored_of_run)]
 @router.get("/run", summary="From design to decision in a DAG run", **answers("Run"))
 def of_run(run: RunDep, stored: StoredDep) -> Response:
     """The steps of each task group of Ernest in a run, with times, costs, decision and production."""
-    return JsonAnswer(
-        run_page(run, stored=stored, now=datetime.now(UTC), history_server=configured_history_server())
-    )
+    return JsonAnswer(run_page(run, stored=stored, now=datetime.now(UTC), link=configured_link()))
 
 
 @router.get("/task", summary="What came of a task instance", **answers("Task"))
 def of_task(run: RunDep, stored: StoredDep, task_id: TaskId, map_index: MapIndex = -1) -> Response:
     """What a task instance of Ernest did, and which model it belongs to."""
-    page = task_page(
-        run, stored=stored, task_id=task_id, map_index=map_index, history_server=configured_history_server()
-    )
+    page = task_page(run, stored=stored, task_id=task_id, map_index=map_index, link=configured_link())
     if page is None:
         raise HTTPException(404, NO_TASK)
     return JsonAnswer(page)

@@ -21,10 +21,10 @@ from airflow_provider_ernest.documents import (
     TwoOpinions,
 )
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.run_profile import RunProfile, Straggler
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.clarity import MOST_STRAGGLERS, clarity_page
-from airflow_provider_ernest.views.sample_runs import application_link
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.run_profiles import bare, cpu_bound, network_bound, reported_of
 from tests.unit.views.stored import NOW, everything, identity, model, origin
@@ -95,7 +95,7 @@ def keep(store: ModelStore, by: Model, profile: RunProfile | None = None, **fact
 
 
 def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
-    known = {"readable": everything, "link": application_link(None), "entries": store.catalogue.entries()}
+    known = {"readable": everything, "link": application_link(""), "entries": store.catalogue.entries()}
     told = json_ready(clarity_page(store, shown, **{**known, **asked}))
     return told
 

@@ -28,7 +28,7 @@ def store(tmp_path: Path, trained: Model) -> ModelStore:
 
 
 def page(store: ModelStore, shown: Model, readable: Any = everything) -> dict[str, Any]:
-    answer = model_page(store, shown, store.catalogue.entries(), readable=readable, history_server=None)
+    answer = model_page(store, shown, store.catalogue.entries(), readable=readable)
     ready = json_ready(answer)
     return ready
 

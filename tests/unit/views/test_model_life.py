@@ -15,6 +15,7 @@ from airflow_provider_ernest.documents import (
     RunConditions,
 )
 from airflow_provider_ernest.learning.update import learn
+from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import life_of, model_page, production_page
@@ -97,9 +98,7 @@ class TestMarks:
         store.save(shown)
         store.save_mark(marked(shown, days=0.5, dag_id="secret"))
         assert life(store, shown, not_secret)["marks"] == []
-        page = json_ready(
-            model_page(store, shown, store.catalogue.entries(), readable=not_secret, history_server=None)
-        )
+        page = json_ready(model_page(store, shown, store.catalogue.entries(), readable=not_secret))
         assert page["state"]["name"] == "fresh"
         assert life(store, shown)["marks"] != []
 
@@ -131,9 +130,7 @@ class TestEvidence:
         store.save_production(produced(shown, days=1))
         told = life(store, shown, not_secret)["evidence"]
         assert (told["runs"], told["unlikely"], told["is_drift"]) == (1, 0, False)
-        page = json_ready(
-            model_page(store, shown, store.catalogue.entries(), readable=not_secret, history_server=None)
-        )
+        page = json_ready(model_page(store, shown, store.catalogue.entries(), readable=not_secret))
         assert (page["state"]["name"], page["production_total"]) == ("fresh", 1)
         assert life(store, shown)["evidence"]["is_drift"]
 
@@ -195,13 +192,11 @@ class TestProduction:
         learned = learn(shown, [produced(shown, days=5, run_seconds=280.0, startup_seconds=10.0)])
         assert learned is not None
         store.save(learned)
-        page = json_ready(
-            model_page(store, learned, store.catalogue.entries(), readable=everything, history_server=None)
-        )
+        page = json_ready(model_page(store, learned, store.catalogue.entries(), readable=everything))
         told = [run["is_production"] for run in page["observations"]]
         assert told == [False] * len(observed()) + [True]
         assert page["model"]["learned_from"] == 1
-        before = json_ready(model_page(store, shown, [], readable=everything, history_server=None))
+        before = json_ready(model_page(store, shown, [], readable=everything))
         assert page["defaults"]["training_dollars"] == before["defaults"]["training_dollars"]
 
     def test_which_runs_of_other_dags_a_model_has_learned_from_is_not_told(self, store: ModelStore):
@@ -212,16 +207,14 @@ class TestProduction:
         store.save(learned)
         entries = store.catalogue.entries()
         told = json_ready(
-            model_page(store, learned, entries, readable=not_secret, history_server="http://history")
+            model_page(store, learned, entries, readable=not_secret, link=application_link("http://history"))
         )
         *samples, last = told["observations"]
         hidden = ("origin", "application_id", "event_log", "history_url")
         assert [last[name] for name in hidden] == [None] * 4
         assert (last["machines"], last["is_production"]) == (run.machines, True)
         assert all(sample["application_id"] for sample in samples)
-        everything_told = json_ready(
-            model_page(store, learned, entries, readable=everything, history_server=None)
-        )
+        everything_told = json_ready(model_page(store, learned, entries, readable=everything))
         assert everything_told["observations"][-1]["origin"]["dag_id"] == "secret"
 
 

@@ -9,6 +9,7 @@ import pytest
 
 from airflow_provider_ernest.documents import Design, Experiment, FittedTerm, Model, TrainedMachine
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import MOST_DECISIONS, MOST_PRODUCTION_RUNS, model_page
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
@@ -40,7 +41,7 @@ def store(tmp_path: Path) -> ModelStore:
 
 
 def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
-    asked = {"readable": everything, "history_server": None, **asked}
+    asked = {"readable": everything, **asked}
     return json_ready(model_page(store, shown, store.catalogue.entries(), **asked))
 
 
@@ -262,14 +263,14 @@ def test_links_to_the_history_server(store: ModelStore, trained: Model):
     odd = replace(trained, observations=(first, *trained.observations[1:]))
     store.save_production(produced(trained, days=1))
 
-    shown = page(store, odd, history_server="https://spark.example.com/ui/")
+    shown = page(store, odd, link=application_link("https://spark.example.com/ui/"))
 
     assert (
         shown["observations"][0]["history_url"] == "https://spark.example.com/ui/history/..%2F%3Cb%3E/jobs/"
     )
     assert shown["production_runs"][0]["history_url"].endswith("/history/app-production/jobs/")
     for wrong in ("javascript:alert(1)", "", None, "https://user:password@spark.example.com"):
-        told = page(store, odd, history_server=wrong)["observations"]
+        told = page(store, odd, link=application_link(wrong))["observations"]
         assert {each["history_url"] for each in told} == {None}
 
 
@@ -298,7 +299,7 @@ def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
         "store = ModelStore(Path(sys.argv[1]))\n"
         "shown = store.latest('join', 'm5.large')\n"
         "page = model_page(store, shown, store.catalogue.entries(), readable=lambda dag_id: True,\n"
-        "                  history_server='https://spark.example.com')\n"
+        "                  link=str)\n"
         "assert page.observations\n"
         "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
     )

@@ -10,6 +10,6 @@ def test_it_is_loaded_when_it_is_called_for_and_not_before():
         "thread = load_soon()\n"
         "assert load_soon() is thread\n"
         "thread.join()\n"
-        "assert 'airflow_provider_ernest.views.report.contents' in sys.modules\n"
+        "assert 'airflow_provider_ernest.views.prediction' in sys.modules\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -5,6 +5,7 @@ const DARK = "dark";
 const STORAGE_KEY = "theme"; // Airflow keeps the reader's choice there: light, dark or system
 
 const callbacks = new Set();
+let isOnPaper = false; // which is white
 const systemIsDark = window.matchMedia("(prefers-color-scheme: dark)");
 
 /** The root of the Airflow page that this page is framed by; null when it stands alone. */
@@ -34,6 +35,7 @@ function storedTheme() {
 }
 
 function wantedTheme() {
+  if (isOnPaper) return LIGHT;
   return themeOfRoot(surroundingRoot()) ?? storedTheme() ?? (systemIsDark.matches ? DARK : LIGHT);
 }
 
@@ -51,6 +53,12 @@ function follow() {
   if (root) new MutationObserver(apply).observe(root, watched);
   window.addEventListener("storage", apply);
   systemIsDark.addEventListener("change", apply);
+  for (const event of ["beforeprint", "afterprint"]) {
+    window.addEventListener(event, () => {
+      isOnPaper = event === "beforeprint";
+      apply();
+    });
+  }
 }
 
 /** Calls back with "light" or "dark" whenever the theme changes. Returns a function that ends it. */

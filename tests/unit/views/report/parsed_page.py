@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-import re
+import json
 from html.parser import HTMLParser
+from typing import Any
 
 VOID = {"meta"}
 
 
 class Page(HTMLParser):
-    """The page as a browser takes it apart: its elements, and the text that a reader sees."""
+    """The elements of a page, its scripts, and the text that a reader sees without them."""
 
     def __init__(self, html: str) -> None:
         super().__init__()
         self.elements: list[tuple[str, dict[str, str | None]]] = []
         self.open: list[str] = []
         self.texts: list[str] = []
+        self.scripts: list[str] = []
         self.feed(html)
         assert self.open == []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.elements.append((tag, dict(attrs)))
+        if tag == "script":
+            self.scripts.append("")
         if tag not in VOID:
             self.open.append(tag)
 
@@ -28,41 +32,50 @@ class Page(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
-        if self.open and self.open[-1] != "style":
+        if self.open and self.open[-1] == "script":
+            self.scripts[-1] += data
+        elif self.open and self.open[-1] != "style":
             self.texts.append(data)
 
     @property
     def text(self) -> str:
         return "\n".join(self.texts)
 
+    @property
+    def data(self) -> Any:
+        """What the charts are drawn of."""
+        return json.loads(self.scripts[0])["shown"]
+
+    @property
+    def policy(self) -> str:
+        (policy,) = (each for each in self.all("meta") if each.get("http-equiv") == "Content-Security-Policy")
+        return str(policy["content"])
+
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.elements if name == tag]
 
-    def outside_of_frames(self) -> list[str]:
-        """What charts draw beyond the edges of their frame."""
-        found = []
-        width = height = 0.0
-        for tag, attributes in self.elements:
-            if tag == "svg":
-                _, _, width, height = (float(part) for part in str(attributes["viewbox"]).split())
-            found += [
-                f"<{tag}> at {x},{y} of {width}x{height}"
-                for x, y in _places(tag, attributes)
-                if not (0 <= x <= width and 0 <= y <= height)
-            ]
-        return found
+    def columns(self, name: str) -> list[str]:
+        """The heads of the table that the chart of that name is drawn over."""
+        attributes = [each for _, each in self.elements]
+        (wanted,) = (at for at, each in enumerate(attributes) if each.get("id") == name)
+        region = next(each for each in attributes[wanted:] if each.get("role") == "region")
+        return str(region["aria-label"]).split(", ")
 
 
-def _places(tag: str, attributes: dict[str, str | None]) -> list[tuple[float, float]]:
-    places = re.findall(r"(-?[\d.]+),(-?[\d.]+)", attributes.get("d") or "")
-    if tag == "circle":
-        places.append((attributes["cx"], attributes["cy"]))
-    if tag == "line":
-        places += [(attributes["x1"], attributes["y1"]), (attributes["x2"], attributes["y2"])]
-    if tag == "rect":
-        x, y, wide, high = (float(attributes[name] or 0) for name in ("x", "y", "width", "height"))
-        # Numbers are written in hundredths.
-        places += [(x, y), (round(x + wide - 0.02, 2), round(y + high - 0.02, 2))]
-    if tag == "text":
-        places.append((attributes["x"], attributes["y"]))
-    return [(float(x), float(y)) for x, y in places]
+def reaches_out(page: Page) -> list[str]:
+    """What of a page would load, link to or run anything that is not in it."""
+    loads = {"link", "img", "iframe", "object", "form", "a", "base"}
+    found = [tag for tag, _ in page.elements if tag in loads]
+    for tag, attributes in page.elements:
+        found += [f"{tag} {name}" for name in attributes if name.startswith("on") or name in ("src", "href")]
+    return found
+
+
+def same_shape(page: Page, other: Page) -> bool:
+    """Whether two pages have the same kinds of elements and attributes: no text became any."""
+
+    def shape(each: Page) -> set[tuple[str, str]]:
+        return {(tag, name) for tag, attributes in each.elements for name in ("", *attributes)}
+
+    lists = {(tag, name) for tag in ("ul", "li") for name in ("", "class")}
+    return shape(page) | lists == shape(other) | lists

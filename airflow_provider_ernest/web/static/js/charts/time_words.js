@@ -62,7 +62,7 @@ export function describe({ prediction, chosen, deadline, observations, productio
 }
 
 /** How to read it. */
-export function caption({ isLogarithmic, observations, prediction, productionRuns, replay }) {
+export function caption({ isLogarithmic, observations, prediction, replay }) {
   const parts = ["From submission to end, start-up included."];
   if (observations.length) {
     const isBelow = observations.every((run) => run.scale < prediction.scale);
@@ -78,9 +78,6 @@ export function caption({ isLogarithmic, observations, prediction, productionRun
     parts.push(
       "The band has steps: it is wider where the partitions do not keep all machines busy (see the numbers).",
     );
-  }
-  if (!productionRuns.length) {
-    parts.push("No production run is known yet: see below how they are recorded.");
   }
   return [...parts, replay.caption].filter(Boolean).join(" ");
 }

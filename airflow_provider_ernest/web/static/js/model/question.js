@@ -15,6 +15,7 @@ import { disagreementWords, opinionWords, replayCaption, replayed } from "./repl
 import { sameCost } from "./same_cost.js";
 import { figureSlot, part } from "./slot.js";
 
+const NO_PRODUCTION = "No production run is known yet: see below how they are recorded.";
 const NEEDS_A_PRICE =
   "Enter the price of a machine and hour above to see what each number of machines costs. Clusters that Ernest " +
   "starts on EC2 keep their price with the model.";
@@ -208,16 +209,15 @@ function showFailure(state, { reply, figures, compared }, error, retry) {
 }
 
 function drawTime(page, state, slot) {
-  slot.show(
-    timeFigure({
-      prediction: state.prediction,
-      observations: page.observations,
-      productionRuns: page.production_runs,
-      deadline: state.prediction.latest_seconds,
-      isLogarithmic: state.isLogarithmic,
-      replay: state.replay,
-    }),
-  );
+  const drawn = timeFigure({
+    prediction: state.prediction,
+    observations: page.observations,
+    productionRuns: page.production_runs,
+    deadline: state.prediction.latest_seconds,
+    isLogarithmic: state.isLogarithmic,
+    replay: state.replay,
+  });
+  slot.show(page.production_runs.length ? drawn : { ...drawn, caption: `${drawn.caption} ${NO_PRODUCTION}` });
   // The axes can be changed while the answer is an error.
   if (state.isOutdated) slot.outdate(OUTDATED);
 }

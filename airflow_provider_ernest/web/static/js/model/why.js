@@ -105,7 +105,7 @@ function limits(run, name) {
     id: "limits", title: "What could be won at most", question: "Would a faster network or disks help?", level: 3, name,
     ...limitsFigure(run),
   });
-  node.classList.add("limits-figure");
+  node.classList.add("bars-figure");
   return node;
 }
 

@@ -1,0 +1,200 @@
+"""A run's profile in words: the same in the terminal and in the report."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from airflow_provider_ernest.run_profile import (
+    CORE,
+    CPU,
+    DISK,
+    FIRST_TASK,
+    GRAPHX,
+    MLLIB,
+    NETWORK,
+    PYTHON_WORKER,
+    SCHEDULER,
+    SQL,
+    STREAMING,
+    UNEXPLAINED,
+    UNMEASURED,
+    Capacity,
+    RunProfile,
+    StageProfile,
+    WhatIf,
+)
+from airflow_provider_ernest.words import counted, data_amount, duration, number, percent
+
+_CATEGORIES = {SQL: "SQL", STREAMING: "streaming", MLLIB: "MLlib", GRAPHX: "GraphX", CORE: "RDDs"}
+
+_WITH_ARTICLE = {
+    CPU: "the CPU",
+    NETWORK: "the network",
+    DISK: "the disks",
+    SCHEDULER: "the scheduler",
+    PYTHON_WORKER: "Python workers",
+}
+
+_SHORT = {CPU: "CPU", UNMEASURED: "unmeasured"}
+
+_SOURCES = {
+    "measured": "measured by the cluster's probe",
+    "stated": "as stated",
+    "achieved": "the most that this run's own tasks got, so it may be more",
+}
+"""How a capacity is known."""
+
+LEAST_UNMEASURED = 0.1
+"""Of the tasks' time; less that is unexplained is not told."""
+
+LEAST_SHARE = 0.05
+"""Of a stage's task time; less waiting is not worth naming."""
+
+PHASES = (
+    ("initialisation", "initialisation_seconds"),
+    ("preparation", "preparation_seconds"),
+    ("variable sharing", "variable_sharing_seconds"),
+    ("computation", "computation_seconds"),
+    ("communication", "communication_seconds"),
+)
+"""OptEx's phases in their order: the name and the field of `PhaseSeconds`."""
+
+
+def category_name(category: str) -> str:
+    """What kind of job it is, as people write it: SQL, streaming, MLlib, GraphX or RDDs."""
+    return _CATEGORIES.get(category, category)
+
+
+def short(resource: str) -> str:
+    """What tasks need or wait for, in the narrow column of a table."""
+    return _SHORT.get(resource, resource)
+
+
+def within(resource: str) -> str:
+    """The same within a sentence: the network, garbage collection."""
+    return _WITH_ARTICLE.get(resource, resource)
+
+
+def unmeasured_in_words(profile: RunProfile) -> str:
+    """That part of the tasks' time is unexplained, as a sentence; empty where it is next to none."""
+    total = sum(stage.task_seconds for stage in profile.stages) + profile.left_out_seconds
+    share = profile.unmeasured_seconds / total if total > 0 else 0.0
+    if share < LEAST_UNMEASURED:
+        return ""
+    return (
+        f"For {percent(share)} of their time tasks neither computed nor waited for anything that Spark "
+        "measures: they read input, called a service, or shared their cores with others."
+    )
+
+
+def what_if_in_words(each: WhatIf) -> str:
+    """Its seconds and by how much that is more or less."""
+    return f"{duration(each.seconds)} ({change_in_words(each)})"
+
+
+def capacity_in_words(capacity: Capacity | None) -> str:
+    """What a machine is taken to do, as a sentence; empty where nothing is known."""
+    if capacity is None:
+        return ""
+    cores = counted(capacity.cores, "core")
+    rates = list(_rates(capacity))
+    if not rates:
+        return f"A machine has {cores}; what its network and its disks can do is not known."
+    return f"A machine has {cores}, {' and '.join(rates)}: {_SOURCES.get(capacity.source, capacity.source)}."
+
+
+def _rates(capacity: Capacity) -> Iterator[str]:
+    if capacity.network_gigabytes_per_second is not None:
+        yield f"{_rate(capacity.network_gigabytes_per_second)} of network in each direction"
+    if capacity.disk_gigabytes_per_second is not None:
+        yield f"{_rate(capacity.disk_gigabytes_per_second)} of disk"
+
+
+def _rate(gigabytes_per_second: float) -> str:
+    return f"{data_amount(1e9 * gigabytes_per_second)}/s"
+
+
+def change_in_words(each: WhatIf) -> str:
+    """By how many percent it is longer or shorter."""
+    return "no change" if abs(each.change_percent) < 0.5 else f"{each.change_percent:+.0f} %"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToBeWon:
+    """An upper bound of what could be won.
+
+    Attributes:
+        share: of the replayed run; 0 where nothing could.
+        without: what had to be away, within a sentence: "waiting for the network".
+        name: the same in a narrow column: "network".
+    """
+
+    share: float
+    without: str
+    name: str
+
+
+def most_to_be_won(profile: RunProfile) -> ToBeWon | None:
+    """The largest of what waiting and stragglers cost; None where nothing is known.
+
+    First tasks do not count: whatever the cluster, each executor has one.
+    """
+    return max(_each(profile), key=lambda one: one.share, default=None)
+
+
+def share_without(profile: RunProfile, seconds: float) -> float:
+    """By what share a run of so many seconds is shorter than the replayed one."""
+    return max(0.0, 1.0 - seconds / profile.replayed_seconds) if profile.replayed_seconds > 0 else 0.0
+
+
+def _each(profile: RunProfile) -> Iterator[ToBeWon]:
+    for limit in profile.limits:
+        yield ToBeWon(
+            share=max(0.0, limit.improvement_percent) / 100,
+            without=f"waiting for {within(limit.resource)}",
+            name=short(limit.resource),
+        )
+    for cause in profile.straggler_causes:
+        if cause.cause != FIRST_TASK:
+            yield ToBeWon(
+                share=share_without(profile, cause.seconds_without),
+                without=f"its stragglers ({cause.cause})",
+                name="stragglers" if cause.cause == UNEXPLAINED else cause.cause,
+            )
+
+
+def stage_number(stage: StageProfile) -> str:
+    """Spark's number, with that of the attempt where it is not the first."""
+    return f"{stage.stage_id}.{stage.attempt}" if stage.attempt else str(stage.stage_id)
+
+
+def waiting(stage: StageProfile) -> list[tuple[str, float]]:
+    """What its tasks waited for with the share of their time, the most first; without what is little."""
+    if stage.task_seconds <= 0:
+        return []
+    waited = {**stage.blocked_seconds, UNMEASURED: stage.unmeasured_seconds}
+    shares = ((name, seconds / stage.task_seconds) for name, seconds in waited.items())
+    return sorted((each for each in shares if each[1] >= LEAST_SHARE), key=lambda each: -each[1])
+
+
+def quantile(stage: StageProfile, share: float) -> str:
+    """The seconds that such a share of its tasks did not exceed."""
+    seconds = stage.quantiles_seconds
+    return number(seconds[round(share * (len(seconds) - 1))]) if seconds else ""
+
+
+def counts(values: Iterable[int]) -> list[str]:
+    """Numbers, and nothing for none."""
+    return [f"{value:,}" if value else "" for value in values]
+
+
+def amounts(values: Iterable[int]) -> list[str]:
+    """Bytes with their unit, and nothing for none."""
+    return [data_amount(value) if value else "" for value in values]
+
+
+def longest(stages: Sequence[StageProfile], most: int) -> list[StageProfile]:
+    """As many of the stages, those that took longest, in the order in which they began."""
+    kept = sorted(stages, key=lambda stage: -stage.seconds)[:most]
+    return sorted(kept, key=lambda stage: (stage.began_seconds, stage.stage_id, stage.attempt))

@@ -1,0 +1,64 @@
+"""The pages' scripts and styles, for pages that name them and for a report that carries them in itself."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from functools import cache
+from pathlib import Path
+
+STATIC = Path(__file__).resolve().parents[1] / "web" / "static"
+
+# How all scripts of the pages are written; the tests hold them to it.
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "([^"]+)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
+
+
+@cache
+def modules_of(entry: str) -> tuple[str, ...]:
+    """A script and all that it imports, by their paths below ``static/js``, each behind what it imports.
+
+    Raises:
+        ValueError: two of them import each other.
+    """
+    found: dict[str, bool] = {}
+
+    def visit(name: str) -> None:
+        if found.setdefault(name, False) is False:
+            for _, imported in _IMPORT.findall(_source(name)):
+                module = _resolved(imported, name)
+                if found.get(module) is False:
+                    raise ValueError(f"{name} and {module} import each other.")
+                visit(module)
+            found[name] = True
+            ordered.append(name)
+
+    ordered: list[str] = []
+    visit(entry)
+    return tuple(ordered)
+
+
+@cache
+def bundled(entry: str) -> str:
+    """A script with all that it imports as one classic script, which needs no server."""
+    bodies = (f'modules["{name}"] = (() => {{\n{_as_function(name)}}})();\n' for name in modules_of(entry))
+    return f'(() => {{\n"use strict";\nconst modules = {{}};\n{"".join(bodies)}}})();\n'
+
+
+def _as_function(name: str) -> str:
+    source = _source(name)
+
+    def imported(found: re.Match[str]) -> str:
+        names = found[1].replace(" as ", ": ")
+        return f'const {{{names}}} = modules["{_resolved(found[2], name)}"];'
+
+    exported = ", ".join(_EXPORT.findall(source))
+    return f"{_EXPORT.sub('', _IMPORT.sub(imported, source))}return {{ {exported} }};\n"
+
+
+def _source(name: str) -> str:
+    return (STATIC / "js" / name).read_text(encoding="utf-8")
+
+
+def _resolved(imported: str, by: str) -> str:
+    return posixpath.normpath(posixpath.join(posixpath.dirname(by), imported))

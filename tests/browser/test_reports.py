@@ -1,0 +1,111 @@
+"""The reports of ``ernest report`` and ``ernest analyze --html``, opened as the files that they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from airflow_provider_ernest.decision.goals import Goal
+from airflow_provider_ernest.documents import Billing
+from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.views.prediction import prediction_alone
+from airflow_provider_ernest.views.report import model, run
+from tests.browser.axe import broken_rules
+from tests.unit.run_profiles import bare, hostile, network_bound
+from tests.unit.views.report.conftest import observations
+
+HOSTILE = "</script><img src=x onerror=alert(1)>"
+
+
+def of_a_model(job: str) -> str:
+    trained = train(observations(event_log=job), job=job, instance_type=job)
+    trained = replace(trained, terms=tuple(replace(term, meaning=job) for term in trained.terms))
+    goal = Goal(deadline_seconds=200)
+    billing = Billing(price_per_hour=0.5, boot_seconds=20)
+    prediction = prediction_alone(trained, machines=range(1, 17), billing=billing, goal=goal)
+    return model.render(trained, prediction, goal=goal)
+
+
+REPORTS = {
+    "model": lambda: of_a_model("sort"),
+    "hostile model": lambda: of_a_model(HOSTILE),
+    "run": lambda: run.render(network_bound(name="orders")),
+    "bare run": lambda: run.render(bare()),
+    "hostile run": lambda: run.render(hostile(HOSTILE)),
+}
+CHARTS = {"model": 4, "hostile model": 4, "run": 6, "bare run": 1, "hostile run": 6}
+NUMBERS = "section.figure"
+
+
+@contextmanager
+def opened(browser: Browser, folder: Path, name: str, **options: object) -> Iterator[Page]:
+    file = folder / f"{name}.html"
+    file.write_text(REPORTS[name](), encoding="utf-8")
+    page = browser.new_context(**options).new_page()  # type: ignore[arg-type]
+    try:
+        page.goto(file.as_uri())
+        yield page
+    finally:
+        page.context.close()
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("has_scripts", [True, False])
+def test_it_breaks_no_rule_of_accessibility(
+    browser: Browser, tmp_path: Path, name: str, has_scripts: bool, monkeypatch: pytest.MonkeyPatch
+):
+    if not has_scripts:
+        without = re.sub(r"<script.*?</script>", "", REPORTS[name](), flags=re.DOTALL)
+        monkeypatch.setitem(REPORTS, name, lambda: without)
+    # Its policy forbids axe-core's script, too.
+    with opened(browser, tmp_path, name, bypass_csp=True) as page:
+        for width in (1280, 400):
+            page.set_viewport_size({"width": width, "height": 900})
+            for colours in ("light", "dark"):
+                page.emulate_media(color_scheme=colours)  # type: ignore[arg-type]
+                assert broken_rules(page) == [], (width, colours)
+                assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_it_draws_its_charts_and_asks_nobody_for_anything(browser: Browser, tmp_path: Path, name: str):
+    asked: list[str] = []
+    problems: list[str] = []
+    with opened(browser, tmp_path, name) as page:
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("dialog", lambda dialog: problems.append(dialog.message))
+        page.reload()
+        drawn = page.locator(".chart svg, .bars")
+        drawn.last.wait_for()
+        assert drawn.count() == CHARTS[name]
+        assert asked == [(tmp_path / f"{name}.html").as_uri()]
+        assert problems == []
+
+
+@pytest.mark.parametrize("name", REPORTS)
+def test_its_numbers_are_read_without_scripts(browser: Browser, tmp_path: Path, name: str):
+    with opened(browser, tmp_path, name, java_script_enabled=False) as page:
+        figures = page.locator(NUMBERS)
+        assert figures.count() == CHARTS[name]
+        assert all(figure.locator("table").is_visible() for figure in figures.all())
+
+
+def test_on_paper_charts_are_as_wide_as_the_paper_and_light(browser: Browser, tmp_path: Path):
+    with opened(browser, tmp_path, "model", color_scheme="dark") as page:
+        page.locator(".chart svg").last.wait_for()
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+        page.emulate_media(media="print")
+        page.set_viewport_size({"width": 700, "height": 990})
+        assert page.evaluate("document.documentElement.dataset.theme") == "light"
+        assert page.evaluate("document.documentElement.scrollWidth") == 700
+        assert all(svg.bounding_box()["height"] > 100 for svg in page.locator(".chart svg").all())
+        page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
