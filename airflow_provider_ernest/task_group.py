@@ -66,7 +66,7 @@ def check_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator
         return None
     from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
 
-    return EC2PreflightOperator(task_id="check_cluster", **_fields(cluster), **_shared(options))
+    return EC2PreflightOperator(task_id="check_cluster", spec=cluster, **_shared(options))
 
 
 def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id: str | None) -> BaseOperator:
@@ -96,7 +96,7 @@ def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id:
     if isinstance(cluster, EC2ClusterSpec):
         from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 
-        return EC2ClusterOperator(task_id="create_cluster", **_fields(cluster), **options)
+        return EC2ClusterOperator(task_id="create_cluster", spec=cluster, **options)
     if isinstance(cluster, EmrClusterSpec):
         from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
 
@@ -125,7 +125,7 @@ def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any
     from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 
     return EC2ClusterOperator(
-        task_id="resize_cluster", cluster=handle, size=size, **_fields(cluster), **_shared(options)
+        task_id="resize_cluster", spec=cluster, cluster=handle, size=size, **_shared(options)
     )
 
 
@@ -484,8 +484,8 @@ def _cores(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
 
 
 ONE_TYPE_ONLY = (
-    "Start production's own cluster by EC2ClusterOperator(size=group.config['machines'], "
-    "instance_type=group.config['instance_type'])."
+    "Start production's own cluster by EC2ClusterOperator(spec=EC2ClusterSpec("
+    "machines=group.config['machines'], instance_type=group.config['instance_type'], ...))."
 )
 
 
@@ -733,7 +733,9 @@ class ErnestTaskGroup(TaskGroup):
 
         ernest = ErnestTaskGroup(cluster=[EC2ClusterSpec(...), EC2ClusterSpec(...)], ...)
         create = EC2ClusterOperator(
-            size=ernest.config["machines"], instance_type=ernest.config["instance_type"], ...
+            spec=EC2ClusterSpec(
+                machines=ernest.config["machines"], instance_type=ernest.config["instance_type"], ...
+            )
         )
 
     Args:
@@ -920,6 +922,8 @@ def _check_arguments(
         require_type(name, value, kind)
     for each in clusters:
         require_type("cluster", each, *CLUSTER_KINDS)
+        if isinstance(each, EC2ClusterSpec):
+            each.require_literal()
     for name, value in flags.items():
         flag(name, value)
     count("parallel_runs", parallel_runs)

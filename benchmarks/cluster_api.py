@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.clusters.ec2.instances import of_cluster
+from airflow_provider_ernest.clusters.ec2.readiness import Means
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from tests.ec2_testbed import EC2Api
 
@@ -55,7 +56,7 @@ def _life(api: EC2Api, size: int) -> list[Step]:
         security_groups=(api.security_group_id,),
     )
     identity = ClusterIdentity(deployment="ours", dag_id="benchmark", run_id=str(size), task_id="create")
-    cluster = EC2Cluster(spec, identity, client=api.client)
+    cluster = EC2Cluster(spec, identity, Means(client=api.client))
     found: list[int] = []
 
     def describe() -> None:
@@ -66,7 +67,7 @@ def _life(api: EC2Api, size: int) -> list[Step]:
         _step(api, "describe", describe),
         _step(api, "terminate", cluster.terminate),
     ]
-    expected = 1 + cluster.workers_launched_at_most
+    expected = 1 + spec.launched_machines
     assert found == [expected], f"{found} machines described, {expected} launched"
     return steps
 

@@ -77,10 +77,12 @@ with DAG(
     )
     create = EC2ClusterOperator(
         task_id="production_cluster",
-        size=ernest.config["machines"],
-        instance_type=ernest.config["instance_type"],
+        spec=EC2ClusterSpec(
+            machines=ernest.config["machines"],
+            instance_type=ernest.config["instance_type"],
+            **YOUR_MACHINES,
+        ),
         deferrable=True,
-        **YOUR_MACHINES,
     ).as_setup()
     production = ErnestSparkSubmitOperator(
         task_id="enrich_all_flights",

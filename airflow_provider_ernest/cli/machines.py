@@ -104,7 +104,8 @@ def _run_clusters(args: Namespace) -> None:
 def _prices(
     found: Mapping[str, Sequence[TaggedCluster]], clients: Mapping[str, Clients], args: Namespace
 ) -> dict[tuple[str, str], float | None]:
-    from airflow_provider_ernest.clusters.ec2.prices import ON_DEMAND, PRICING_REGION, PriceBook
+    from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
+    from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND
 
     (pricing,) = clients_by_region(Namespace(**{**vars(args), "region": [PRICING_REGION]})).values()
     prices: dict[tuple[str, str], float | None] = {}

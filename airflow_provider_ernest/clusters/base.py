@@ -169,10 +169,6 @@ class Cluster(Protocol):
         """End it; nothing to do is a success. Returns what was done, for the log."""
 
 
-# ---------------------------------------------------------------------------
-# From a handle back to the cluster that it stands for.
-
-
 def reopen(
     handle: ClusterHandle, *, clusters: Path | None = None, client: Callable[[str], Any] | None = None
 ) -> Cluster:
@@ -201,24 +197,20 @@ def reopen(
         from airflow_provider_ernest.clusters.existing import ExistingCluster
 
         return ExistingCluster.from_handle(handle)
-    if handle.kind in (EC2, EMR):
-        return _reopen_on_aws(handle, client)
-    raise ClusterError(
-        f"No module of this package starts clusters of kind {handle.kind!r}.",
-        remedy="Pass the output of a cluster operator of this package unchanged.",
-    )
-
-
-def _reopen_on_aws(handle: ClusterHandle, client: Callable[[str], Any] | None) -> Cluster:
+    if handle.kind not in (EC2, EMR):
+        raise ClusterError(
+            f"No module of this package starts clusters of kind {handle.kind!r}.",
+            remedy="Pass the output of a cluster operator of this package unchanged.",
+        )
     if client is None:
         raise ClusterError(
             f"Cluster {handle.name} is on AWS, and nothing was given to reach AWS by.",
             remedy="Use the operators of this package, or give `client`.",
         )
     if handle.kind == EC2:
-        from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
+        from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
 
-        return EC2Cluster.from_handle(handle, client=client)
+        return RunningCluster(handle, client=client)
     from airflow_provider_ernest.clusters.emr.cluster import RunningJobFlow
 
     return RunningJobFlow(handle, client=client)

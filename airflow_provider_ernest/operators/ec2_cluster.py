@@ -1,10 +1,10 @@
-"""Setup: a Spark cluster on machines of Amazon EC2, without the slowest of them; and its resize."""
+"""Setup: a Spark cluster on machines of Amazon EC2, without the slowest; its check and its resize."""
 
 from __future__ import annotations
 
 import time
 from collections import Counter
-from dataclasses import fields
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,14 +15,14 @@ from airflow_provider_ernest.clusters.ec2.identity import deployment_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.hooks.aws import aws_clients
-from airflow_provider_ernest.operators.locations import cluster_secret, folder
+from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret, folder
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.stated import (
-    NOTHING,
+    as_template,
     document,
     number,
     optional_text,
-    optional_whole_number,
+    settings_of,
     whole_number,
 )
 
@@ -32,75 +32,48 @@ if TYPE_CHECKING:
     from airflow.sdk import Context
 
     from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-    from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
+    from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
     from airflow_provider_ernest.clusters.ec2.prices import PriceBook
-    from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize
+    from airflow_provider_ernest.clusters.ec2.readiness import Means
     from airflow_provider_ernest.settings import Number
     from airflow_provider_ernest.spark.bandwidth import Bandwidth
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
     from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 
-
-# ---------------------------------------------------------------------------
-# How many workers a new cluster on EC2 shall have, where a decision says so.
-
-
 NOT_GIVEN: Any = object()
 """What the cluster to resize is where the DAG file does not mention one."""
 
-
-def size_of_new_cluster(size: Any, machines: Any) -> int:
-    """The number of workers of a cluster that is to be started.
-
-    Args:
-        size: as the decision says.
-        machines: of the specification, which then must not say another number.
-
-    Raises:
-        InvalidParameterError: the size is missing, or there are two, as in a resize that forgot its cluster.
-    """
-    count = whole_number("size", size)
-    if machines not in NOTHING:
-        raise InvalidParameterError(
-            "(machines, size)",
-            (machines, count),
-            "is two sizes of a new cluster",
-            remedy="Leave out machines; or give the cluster that is to have this size.",
-        )
-    return count
-
-
-# ---------------------------------------------------------------------------
-
-
-SPEC_FIELDS = tuple(one.name for one in fields(EC2ClusterSpec))
+PROBE_START_SECONDS = 180.0
+"""How long the start of the probe's application may take."""
+PROBE_ROUND_SECONDS = 60.0
+"""How long one of its rounds may take, of which each takes some 10 s."""
 
 
 class EC2ClusterOperator(BaseOperator):
     """Start a Spark standalone cluster on EC2 and end its slowest machines; use it ``.as_setup()``.
 
     Launches one machine for the master, the workers and a few more of them, measures the bandwidth of their
-    memory and network, and ends the slowest until `machines` remain. Returns the `ClusterHandle` document.
+    memory and network, and ends the slowest until `spec.machines` remain. Returns the `ClusterHandle`
+    document.
 
     `TerminateClusterOperator` ends the cluster. Whatever happens, each machine shuts itself down after
-    `time_to_live_seconds`. Where this task fails, is killed or times out, it ends what it launched; another
-    attempt takes over or ends what an earlier one left behind.
+    `spec.time_to_live_seconds`. Where this task fails, is killed or times out, it ends what it launched;
+    another attempt takes over or ends what an earlier one left behind.
 
-    With `size` alone, `machines` may be left out: ``EC2ClusterOperator(size=ernest.config["machines"],
-    instance_type=ernest.config["instance_type"], ...)`` starts the cluster that production was sized for. As
-    any, it is yours to end: ``TerminateClusterOperator(...).as_teardown(setups=create)``.
+    ``EC2ClusterSpec(machines=ernest.config["machines"], instance_type=ernest.config["instance_type"], ...)``
+    is the cluster that production was sized for. As any, it is yours to end:
+    ``TerminateClusterOperator(...).as_teardown(setups=create)``.
 
     With `cluster` and `size` it starts nothing but adds machines to that cluster, or ends some of it, until
-    it has that size, and returns the handle of what it is then. Give it the other arguments with which the
-    cluster was started: by them, new machines are launched.
+    it has that size, and returns the handle of what it is then. New machines are launched by `spec`, whose
+    own number and type of machines do not count.
 
     Args:
-        machines ... driver_host: see `EC2ClusterSpec`, whose fields they are. All may be templates but
-            `setup_script`, in which Jinja would misread the shell's ``${#...}``. Lists may be texts
-            separated by commas.
+        spec: the `EC2ClusterSpec`, a mapping of its fields, or a template that renders to one. Its fields may
+            hold templates, all but `setup_script`, in which Jinja would misread the shell's ``${#...}``.
         cluster: `ClusterHandle` document of the cluster to resize. Where it is given and turns out to be
             missing, the task fails: a resize never starts a cluster of its own.
-        size: the number of workers that it, or the new cluster, shall have.
+        size: the number of workers that it shall have.
         aws_conn_id: Airflow connection of AWS; None for the credentials that boto3 finds by itself.
         region_name: AWS region; None for that of the connection. A resize takes connection and region of the
             cluster.
@@ -115,56 +88,13 @@ class EC2ClusterOperator(BaseOperator):
         ClusterError: AWS does not answer, or machines could not be ended: names them.
     """
 
-    template_fields: Sequence[str] = (
-        *(name for name in SPEC_FIELDS if name != "setup_script"),
-        "cluster",
-        "size",
-        "aws_conn_id",
-        "region_name",
-    )
+    template_fields: Sequence[str] = ("spec", "cluster", "size", "aws_conn_id", "region_name")
     ui_color = "#e4dcf2"
-    machines: Number | None
-    smallest_acceptable: Number | None
 
     def __init__(
         self,
         *,
-        machines: Number | None = None,
-        instance_type: str | None = None,
-        fallback_instance_types: Sequence[str] | str = (),
-        master_instance_type: str | None = None,
-        image: str | None = None,
-        subnets: Sequence[str] | str = (),
-        security_groups: Sequence[str] | str = (),
-        instance_profile: str | None = None,
-        key_name: str | None = None,
-        spot: bool | str = False,
-        on_demand_fallback: bool | str = True,
-        launch_template: str | None = None,
-        launch_template_version: str = "$Default",
-        volume_gigabytes: Number | None = None,
-        volume_type: str = "gp3",
-        volume_key: str | None = None,
-        public_address: bool | str = False,
-        tags: Mapping[str, str] | None = None,
-        setup_script: str = "",
-        spark_user: str = "ernest",
-        spark_distribution: str = "/opt/spark",
-        spark_distribution_sha512: str | None = None,
-        java_home: str | None = None,
-        python: str = "python3",
-        cores_per_machine: Number | None = None,
-        memory_megabytes_per_machine: Number | None = None,
-        time_to_live_seconds: Number = 7200,
-        start_timeout_seconds: Number = 600,
-        over_allocation: Number = 0.04,
-        smallest_acceptable: Number | None = None,
-        probe_rounds: Number = 2,
-        probe_interval_seconds: Number = 30,
-        cull_floor: Number = 0.85,
-        network_encryption: bool | str = False,
-        price_per_hour: Number | None = None,
-        driver_host: str | None = None,
+        spec: EC2ClusterSpec | Mapping[str, Any] | str,
         cluster: Any = NOT_GIVEN,
         size: Number | None = None,
         aws_conn_id: str | None = "aws_default",
@@ -173,15 +103,20 @@ class EC2ClusterOperator(BaseOperator):
         poll_seconds: float = 15,
         **kwargs: Any,
     ) -> None:
-        given = locals()
         super().__init__(**kwargs)
-        # Each under its own name, as everywhere in Airflow.
-        for name in SPEC_FIELDS:
-            setattr(self, name, given[name])
         # By what the DAG file says, since a cluster that is missing, whatever made it so, must not become a
         # new one that nobody ends.
         self._is_resize = cluster is not NOT_GIVEN
-        self._is_sized = size is not None
+        if size is not None and not self._is_resize:
+            raise InvalidParameterError(
+                "size",
+                size,
+                "is that of no cluster",
+                remedy="Give the cluster that is to have this size; that of a new one is spec.machines.",
+            )
+        self.spec: Any = as_template(EC2ClusterSpec, spec, "spec")
+        # Not rendered.
+        self.setup_script = self.spec.pop("setup_script", "") if isinstance(self.spec, dict) else ""
         self.cluster = cluster if self._is_resize else None
         self.size = size
         self.aws_conn_id = aws_conn_id
@@ -196,8 +131,8 @@ class EC2ClusterOperator(BaseOperator):
         """Start the cluster and wait, here or in the triggerer; or resize one."""
         with no_vain_retries():
             if self._is_resize:
-                return self._told(self._resized(context))
-            opened = self._open(self._spec(**self._sized()), context)
+                return self._told(self._open_resize(context).run())
+            opened = self._open(self._spec(), context)
             if not self._is_deferrable():
                 return self._told(opened.start())
             # Made before anything is launched: afterwards nothing of it can fail.
@@ -233,49 +168,49 @@ class EC2ClusterOperator(BaseOperator):
         if self._probe_hook is not None:
             self._probe_hook.end()
 
-    def _spec(self, **changes: Any) -> EC2ClusterSpec:
-        from airflow_provider_ernest.stated import spec_of
-
-        values = {name: getattr(self, name) for name in SPEC_FIELDS}
-        return spec_of(EC2ClusterSpec, {**values, **changes})
-
-    def _sized(self) -> dict[str, Any]:
-        """The number of workers of a new cluster, where `size` says it."""
-        return {"machines": size_of_new_cluster(self.size, self.machines)} if self._is_sized else {}
+    def _spec(self) -> EC2ClusterSpec:
+        spec = settings_of(EC2ClusterSpec, self.spec, "spec")
+        return replace(spec, setup_script=self.setup_script or spec.setup_script)
 
     def _open(self, spec: EC2ClusterSpec, context: Context, *, deployment: str | None = None) -> EC2Cluster:
+        """A cluster of which nothing is launched yet, or what an earlier attempt or part of it launched."""
+        from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
 
-        opened = cluster_to_start(
-            spec,
-            context,
-            aws_conn_id=optional_text(self.aws_conn_id),
-            region_name=optional_text(self.region_name),
-            on_submit=self._probe_submits,
-            log=self.log,
-            deployment=deployment,
-        )
+        identity = cluster_identity(context, deployment=deployment)
+        means = self._means(spec, optional_text(self.aws_conn_id), optional_text(self.region_name))
+        opened = EC2Cluster(spec, identity, means)
         self._watch_over(opened)
         return opened
 
-    def _resized(self, context: Context) -> ClusterHandle:
+    def _open_resize(self, context: Context) -> ClusterResize:
+        from airflow_provider_ernest.clusters.base import ClusterHandle
+        from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize
 
-        resize = resize_to_run(
-            self.cluster,
-            context,
-            size=self.size,
-            smallest_acceptable=self.smallest_acceptable,
-            spec_of=self._spec,
-            on_submit=self._probe_submits,
-            log=self.log,
-        )
+        handle = ClusterHandle.from_dict(document("cluster", self.cluster))
+        size, spec, identity = whole_number("size", self.size), self._spec(), cluster_identity(context)
+        means = self._means(spec, handle.aws_conn_id, handle.region)
+        resize = ClusterResize(handle, size, spec=spec, identity=identity, means=means)
         self._watch_over(resize)
-        return resize.run()
+        return resize
 
     def _watch_over(self, opened: EC2Cluster | ClusterResize) -> None:
         """From now on a kill reaches it; one that came before does so now."""
         self._opened = opened
         if self._is_killed:
             opened.abandon()
+
+    def _means(self, spec: EC2ClusterSpec, aws_conn_id: str | None, region_name: str | None) -> Means:
+        from airflow_provider_ernest.clusters.ec2.readiness import Means
+
+        clients = aws_clients(aws_conn_id, region_name)
+        prices = price_book(clients("ec2"), aws_conn_id=aws_conn_id, override_per_hour=spec.price_per_hour)
+        return Means(
+            client=clients,
+            aws_conn_id=aws_conn_id,
+            prices=prices,
+            probe=partial(measure, spec=spec, log=self.log, on_submit=self._probe_submits),
+            log=self.log,
+        )
 
     def _probe_submits(self, hook: ErnestSubmitHook) -> None:
         self._probe_hook = hook
@@ -290,120 +225,27 @@ class EC2ClusterOperator(BaseOperator):
         return bool(conf.getboolean("operators", "default_deferrable", fallback=False))
 
     def _trigger(self, opened: EC2Cluster, context: Context) -> EC2ClusterReadyTrigger:
+        """For a cluster that is about to be launched: its time to start begins now."""
         from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 
-        return EC2ClusterReadyTrigger.of(
-            opened,
+        return EC2ClusterReadyTrigger(
+            cluster_name=opened.name,
             try_number=context["ti"].try_number,
+            spec=opened.spec.to_dict(),
+            deadline=time.time() + opened.spec.start_timeout_seconds,
             poll_seconds=number("poll_seconds", self.poll_seconds),
             aws_conn_id=optional_text(self.aws_conn_id),
             region_name=optional_text(self.region_name),
         )
 
     def _told(self, handle: ClusterHandle) -> dict[str, Any]:
-
-        tell(handle, self.log)
+        """Log the cluster. Never fails: a setup that does so now would leave it to its time to live."""
+        try:
+            for line in cluster_lines(handle, now=datetime.now(UTC)):
+                self.log.info("%s", line)
+        except Exception:
+            self.log.exception("Cluster %s runs, and cannot be described", handle.name)
         return handle.to_dict()
-
-
-# ---------------------------------------------------------------------------
-# What starts or resizes a cluster on EC2, with the clients, prices and probe that it needs.
-
-
-def cluster_to_start(
-    spec: EC2ClusterSpec,
-    context: Context,
-    *,
-    aws_conn_id: str | None,
-    region_name: str | None,
-    on_submit: Callable[[ErnestSubmitHook], None],
-    log: Any,
-    deployment: str | None = None,
-) -> EC2Cluster:
-    """A cluster of which nothing is launched yet, or what an earlier attempt of the task launched.
-
-    Args:
-        spec: of the cluster.
-        context: of the task that starts it.
-        aws_conn_id: Airflow connection of AWS.
-        region_name: AWS region; None for that of the connection.
-        on_submit: told of each submission of the probe, before it begins.
-        log: the task's.
-        deployment: in whose name an earlier part of the task has launched; None for the configured one.
-    """
-    from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
-    from airflow_provider_ernest.operators.locations import cluster_identity
-
-    return EC2Cluster(
-        spec,
-        cluster_identity(context, deployment=deployment),
-        aws_conn_id=aws_conn_id,
-        **_means(spec, aws_conn_id, region_name, on_submit=on_submit, log=log),
-    )
-
-
-def resize_to_run(
-    cluster: Any,
-    context: Context,
-    *,
-    size: Any,
-    smallest_acceptable: Any,
-    spec_of: Callable[..., EC2ClusterSpec],
-    on_submit: Callable[[ErnestSubmitHook], None],
-    log: Any,
-) -> ClusterResize:
-    """A resize that has not begun, in region and connection of the cluster.
-
-    Args:
-        cluster: its handle, as a document.
-        context: of the task that resizes it.
-        size: the number of workers that it shall have.
-        smallest_acceptable: of the specification by which new machines are launched.
-        spec_of: makes that specification, given what differs from the task's arguments.
-        on_submit: told of each submission of the probe, before it begins.
-        log: the task's.
-
-    Raises:
-        InvalidParameterError: there is no cluster, or no size.
-    """
-    from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize
-    from airflow_provider_ernest.operators.locations import cluster_identity
-
-    handle = ClusterHandle.from_dict(document("cluster", cluster))
-    wanted = whole_number("size", size)
-    # Number and type of the machines are those of the running cluster, whatever is said of them here.
-    smallest = optional_whole_number("smallest_acceptable", smallest_acceptable) or 1
-    spec = spec_of(machines=max(wanted, smallest), instance_type=handle.instance_type)
-    return ClusterResize(
-        handle,
-        wanted,
-        spec=spec,
-        identity=cluster_identity(context),
-        **_means(spec, handle.aws_conn_id, handle.region, on_submit=on_submit, log=log),
-    )
-
-
-def _means(
-    spec: EC2ClusterSpec,
-    aws_conn_id: str | None,
-    region_name: str | None,
-    *,
-    on_submit: Callable[[ErnestSubmitHook], None],
-    log: Any,
-) -> dict[str, Any]:
-    """Of a launch: clients, prices, the probe and the task's log."""
-    clients = aws_clients(aws_conn_id, region_name)
-    return {
-        "client": clients,
-        "prices": price_book(clients("ec2"), aws_conn_id=aws_conn_id, override_per_hour=spec.price_per_hour),
-        "probe": partial(measure, spec=spec, log=log, on_submit=on_submit),
-        "log": log,
-    }
-
-
-# ---------------------------------------------------------------------------
-# The first step: what a specification of a cluster names is checked before anything costs money.
 
 
 class EC2PreflightOperator(EC2ClusterOperator):
@@ -412,9 +254,6 @@ class EC2PreflightOperator(EC2ClusterOperator):
     Image, instance types, subnets, security groups and launch template must exist, fit each other and not be
     open to the world. Returns and pushes ``cores_per_machine`` and ``price_per_hour`` (dollars for a worker;
     None where AWS does not tell), for the tasks that plan with them.
-
-    Args:
-        machines ... region_name: see `EC2ClusterOperator`.
 
     Raises:
         InvalidParameterError, MissingResourceError: something does not exist, does not fit, or is forbidden
@@ -425,25 +264,20 @@ class EC2PreflightOperator(EC2ClusterOperator):
     def execute(self, context: Context) -> dict[str, Any]:
         """Ask AWS."""
         with no_vain_retries():
-            facts = self._facts(self._spec(**self._sized()))
+            facts = self._facts(self._spec())
         for key, value in facts.items():
             context["ti"].xcom_push(key=key, value=value)
         return facts
 
     def _facts(self, spec: EC2ClusterSpec) -> dict[str, Any]:
-        from airflow_provider_ernest.clusters.ec2.preflight import (
-            check_before_launch,
-            executor_memory_megabytes,
-        )
-        from airflow_provider_ernest.clusters.ec2.prices import ON_DEMAND, SPOT
+        from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
+        from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 
         conn_id = optional_text(self.aws_conn_id)
         clients = aws_clients(conn_id, optional_text(self.region_name))
         ec2 = clients("ec2")
         plan = check_before_launch(spec, ec2=ec2, ssm=lambda: clients("ssm"))
-        worker = plan.instance_types[spec.instance_type]
-        memory = spec.memory_megabytes_per_machine or executor_memory_megabytes(worker)
-        cores = spec.cores_per_machine or worker.cores
+        cores, memory = plan.offered(spec, spec.instance_type)
         prices = price_book(ec2, aws_conn_id=conn_id, override_per_hour=spec.price_per_hour)
         price = prices.per_hour(spec.instance_type, SPOT if spec.spot else ON_DEMAND)
         self.log.info(
@@ -455,10 +289,6 @@ class EC2PreflightOperator(EC2ClusterOperator):
             "an unknown number of" if price is None else f"{price:.4f}",
         )
         return {"cores_per_machine": cores, "price_per_hour": price}
-
-
-# ---------------------------------------------------------------------------
-# The prices of EC2 as tasks know them.
 
 
 def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | None) -> PriceBook:
@@ -480,16 +310,6 @@ def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | 
     )
 
 
-# ---------------------------------------------------------------------------
-# The bandwidth probe of a cluster on EC2, from within the task that starts it.
-
-
-START_SECONDS = 180.0
-"""How long the start of the probe's application may take."""
-ROUND_SECONDS = 60.0
-"""How long one of its rounds may take, of which each takes some 10 s."""
-
-
 def measure(
     handle: ClusterHandle,
     *,
@@ -497,16 +317,13 @@ def measure(
     log: Any,
     on_submit: Callable[[ErnestSubmitHook], None],
 ) -> dict[str, Bandwidth]:
-    """Measure all workers of a cluster; see `spark.probing.probe_bandwidth`.
+    """Measure all workers of a cluster, as often as `spec` says; see `spark.probe.probe_bandwidth`.
 
-    Args:
-        handle: of the cluster.
-        spec: how often to measure.
-        log: of the task.
-        on_submit: gets the hook by which a killed task can end the probe.
+    `on_submit` gets the hook by which a killed task can end the probe.
     """
     from airflow_provider_ernest.spark.probe import probe_bandwidth
 
+    rounds_seconds = spec.probe_rounds * (PROBE_ROUND_SECONDS + spec.probe_interval_seconds)
     return probe_bandwidth(
         master_url=handle.master_url,
         conf=handle.spark_conf(),
@@ -515,27 +332,14 @@ def measure(
         rounds=spec.probe_rounds,
         interval_seconds=spec.probe_interval_seconds,
         secret=cluster_secret(handle),
-        timeout_seconds=START_SECONDS + spec.probe_rounds * (ROUND_SECONDS + spec.probe_interval_seconds),
+        timeout_seconds=PROBE_START_SECONDS + rounds_seconds,
         log=log,
         on_submit=on_submit,
     )
 
 
-# ---------------------------------------------------------------------------
-# What a task's log says of a cluster on EC2: what it is, what it costs, what was ended.
-
-
-def tell(handle: ClusterHandle, log: Any) -> None:
-    """Log the cluster. Never fails: a setup that does so now would leave the cluster to its time to live."""
-    try:
-        for line in cluster_lines(handle, now=datetime.now(UTC)):
-            log.info("%s", line)
-    except Exception:
-        log.exception("Cluster %s runs, and cannot be described", handle.name)
-
-
 def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
-    """The cluster, its costs and the machines that were ended again.
+    """What a task's log says of a cluster: what it is, what it costs, which machines were ended again.
 
     Args:
         handle: of the cluster.
@@ -549,15 +353,14 @@ def cluster_lines(handle: ClusterHandle, *, now: datetime) -> list[str]:
         *_costs(handle, now),
     ]
     if handle.culled:
-        lines.append(
-            f"ended again: {len(handle.culled)} of {len(handle.culled) + len(handle.machines)} workers"
-        )
+        launched = len(handle.culled) + len(handle.machines)
+        lines.append(f"ended again: {len(handle.culled)} of {launched} workers")
         lines.append("machine              address          memory GB/s  network GB/s  score  why")
-        lines += [
-            f"{one.machine.instance_id or '?':19s}  {one.machine.host:15s}  {_measured(one.machine)}  "
-            f"{one.reason}"
-            for one in handle.culled
-        ]
+    for one in handle.culled:
+        machine = one.machine
+        lines.append(
+            f"{machine.instance_id or '?':19s}  {machine.host:15s}  {_measured(machine)}  {one.reason}"
+        )
     return lines
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from airflow.triggers.base import BaseTrigger, TriggerEvent
 
@@ -14,7 +14,6 @@ from airflow_provider_ernest.triggers import in_thread
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
     from airflow_provider_ernest.clusters.ec2.readiness import Readiness
 
 READY = "ready"
@@ -34,13 +33,11 @@ class EC2ClusterReadyTrigger(BaseTrigger):
     Args:
         cluster_name: value of the machines' tag.
         try_number: the attempt whose machines they are.
-        wanted: workers that were asked for, additional ones included.
-        smallest: the number of workers below which the start has failed.
+        spec: the `EC2ClusterSpec` as a document, which the event brings back to the operator.
         deadline: seconds since the epoch.
         poll_seconds: between two looks.
         aws_conn_id: Airflow connection of AWS.
         region_name: AWS region; None for that of the connection.
-        spec: the cluster's specification, which the event brings back to the operator.
     """
 
     def __init__(
@@ -48,48 +45,21 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         *,
         cluster_name: str,
         try_number: int,
-        wanted: int,
-        smallest: int,
+        spec: dict[str, Any],
         deadline: float,
         poll_seconds: float,
         aws_conn_id: str | None,
         region_name: str | None,
-        spec: dict[str, Any],
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
         self.cluster_name = cluster_name
         self.try_number = try_number
-        self.wanted = wanted
-        self.smallest = smallest
+        self.spec = spec
         self.deadline = deadline
         self.poll_seconds = poll_seconds
         self.aws_conn_id = aws_conn_id
         self.region_name = region_name
-        self.spec = spec
         self._clients: Callable[[str], Any] | None = None
-
-    @classmethod
-    def of(
-        cls,
-        cluster: EC2Cluster,
-        *,
-        try_number: int,
-        poll_seconds: float,
-        aws_conn_id: str | None,
-        region_name: str | None,
-    ) -> Self:
-        """The trigger for a cluster that is about to be launched: its time to start begins now."""
-        return cls(
-            cluster_name=cluster.name,
-            try_number=try_number,
-            wanted=cluster.workers_launched_at_most,
-            smallest=cluster.spec.smallest_machines,
-            deadline=time.time() + cluster.spec.start_timeout_seconds,
-            poll_seconds=poll_seconds,
-            aws_conn_id=aws_conn_id,
-            region_name=region_name,
-            spec=cluster.spec.to_dict(),
-        )
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
         """The class and its arguments, all plain values and none of them secret."""
@@ -98,13 +68,11 @@ class EC2ClusterReadyTrigger(BaseTrigger):
             {
                 "cluster_name": self.cluster_name,
                 "try_number": self.try_number,
-                "wanted": self.wanted,
-                "smallest": self.smallest,
+                "spec": self.spec,
                 "deadline": self.deadline,
                 "poll_seconds": self.poll_seconds,
                 "aws_conn_id": self.aws_conn_id,
                 "region_name": self.region_name,
-                "spec": self.spec,
             },
         )
 
@@ -115,9 +83,8 @@ class EC2ClusterReadyTrigger(BaseTrigger):
         except Exception as error:  # whatever it is, the operator must get to end the machines
             self.log.exception("Waiting for cluster %s failed", self.cluster_name)
             failure = f"{type(error).__name__}: {error}"
-        status = READY if failure is None else FAILED
         event = {
-            "status": status,
+            "status": READY if failure is None else FAILED,
             "reason": failure or "",
             "cluster_name": self.cluster_name,
             "spec": self.spec,
@@ -130,18 +97,17 @@ class EC2ClusterReadyTrigger(BaseTrigger):
 
     async def _wait(self) -> str | None:
         """Returns why the start has failed, None where it has not."""
-        told = ""
+        logged = ""
         while True:
             remaining = self.deadline - time.time()
             seen, state = await self._seen(timeout_seconds=max(remaining, LAST_LOOK_SECONDS))
-            if state != told:
+            if state != logged:
                 self.log.info("%s: %s", self.cluster_name, state)
-                told = state
+                logged = state
             if seen is not None and (seen.failed or seen.ready):
                 return seen.failed
             if remaining <= 0:
-                enough = seen is not None and seen.alive >= self.smallest
-                return None if enough else f"it was not ready in time: {state}"
+                return None if seen is not None and seen.enough else f"it was not ready in time: {state}"
             await asyncio.sleep(min(self.poll_seconds, remaining))
 
     async def _seen(self, *, timeout_seconds: float) -> tuple[Readiness | None, str]:
@@ -158,8 +124,9 @@ class EC2ClusterReadyTrigger(BaseTrigger):
 
     def _look(self) -> Readiness:
         from airflow_provider_ernest.clusters.ec2.readiness import look
+        from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
-        return look(self._client("ec2"), self.cluster_name, wanted=self.wanted, smallest=self.smallest)
+        return look(self._client("ec2"), self.cluster_name, EC2ClusterSpec.from_dict(self.spec))
 
     def _end(self) -> None:
         from airflow_provider_ernest.clusters.ec2.ending import end_until_gone

@@ -101,7 +101,8 @@ class Task:
 
     def attempt(self, try_number: int = 1, **changes: Any) -> Attempt:
         """Start an attempt of the task that launches the cluster."""
-        arguments = {**self.arguments, **changes}
+        options = {name: changes.pop(name) for name in ("deferrable", "cluster", "size") if name in changes}
+        arguments = {"spec": {**self.arguments, **changes}, **options}
         return self._start("ec2_cluster", "EC2ClusterOperator", arguments, "create", try_number)
 
     def teardown(self, handle: dict[str, Any]) -> None:

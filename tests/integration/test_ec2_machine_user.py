@@ -14,6 +14,7 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster, cluster_secret
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.readiness import Means
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 from tests.ec2_testbed import Testbed
@@ -117,7 +118,7 @@ def start_cluster(bed: Testbed) -> ClusterHandle:
         driver_host=bed.gateway_address,
     )
     identity = ClusterIdentity(deployment="ours", dag_id="attack", run_id="r1", task_id="create_cluster")
-    return EC2Cluster(spec, identity, client=bed.client, poll_seconds=0.5).start()
+    return EC2Cluster(spec, identity, Means(client=bed.client, poll_seconds=0.5)).start()
 
 
 def run_job(handle: ClusterHandle, secret: str, folder: Path, output: Path) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.identity import EXPIRY_TAG
 from airflow_provider_ernest.clusters.ec2.prices import PriceBook
 from airflow_provider_ernest.clusters.ec2.reaping import reap
-from airflow_provider_ernest.clusters.ec2.resizing import resize
 from airflow_provider_ernest.clusters.emr import cluster as job_flows
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster, find_job_flows, reap_job_flows
 from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
@@ -117,17 +116,7 @@ def a_second_try_that_takes_over(bed: Bed) -> None:
 def a_resize_both_ways(bed: Bed) -> None:
     handle = bed.cluster().start()
     for size in (5, 2):
-        handle = resize(
-            handle,
-            size,
-            spec=bed.spec(),
-            identity=bed.identity(task_id="resize"),
-            client=bed.client,
-            read_master=bed.master,
-            probe=bed.probe,
-            log=logging.getLogger("task"),
-            poll_seconds=0.05,
-        )
+        handle = bed.resize(handle, size).run()
     assert len(bed.live("worker")) == 2
 
 

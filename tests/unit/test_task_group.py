@@ -184,7 +184,7 @@ def test_a_cluster_on_ec2_is_checked_before_anything_costs_money():
     assert design.available_machines == 3, "what the cluster has if it starts at all"
     for task in (check, create):
         assert (task.aws_conn_id, task.region_name) == ("lake", "eu-west-1")
-        assert (task.instance_type, task.setup_script) == ("m5.large", "echo ${#x}")
+        assert (task.spec["instance_type"], task.setup_script) == ("m5.large", "echo ${#x}")
     assert create.deferrable is True
     assert create.is_setup
 
@@ -266,7 +266,7 @@ def test_production_on_a_resized_cluster(fallback_machines):
     resize = tasks["ernest.resize_cluster"]
     assert {"ernest.create_cluster", "ernest.choose_config"} <= resize.upstream_task_ids
     assert resize.aws_conn_id == "lake"
-    assert resize.image == EC2.image, "new machines are launched as the old ones were"
+    assert resize.spec["image"] == EC2.image, "new machines are launched as the old ones were"
     assert tasks["production"].cluster.operator is resize
     assert {"production", "ernest.resize_cluster"} <= tasks["ernest.terminate_cluster"].upstream_task_ids
     assert tasks["ernest.terminate_cluster"].is_teardown

@@ -90,7 +90,7 @@ def test_each_type_has_a_cluster_runs_and_a_model_of_its_own():
         "ernest.m5_large.fit_model",
         "ernest.c5_large.fit_model",
     }
-    assert tasks["ernest.m5_large.create_cluster"].instance_type == "m5.large"
+    assert tasks["ernest.m5_large.create_cluster"].spec["instance_type"] == "m5.large"
 
 
 def test_no_type_waits_for_another_or_for_the_decision():
@@ -176,7 +176,7 @@ def test_each_cluster_may_take_options_of_its_own():
         (
             [M5, C5],
             {"resize_for_production": True},
-            r"resize_for_production=True .*EC2ClusterOperator\(size=",
+            r"resize_for_production=True .*EC2ClusterOperator\(spec=",
         ),
         ([SMALL, LARGE], {"spark_conn_id": "lake"}, "spark_conn_id='lake' has no meaning with several types"),
         ([M5, C5], {"cluster_options": [{}]}, "is not one for each of the 2 clusters"),

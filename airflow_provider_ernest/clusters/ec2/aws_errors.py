@@ -41,72 +41,40 @@ class Meaning(enum.Enum):
     """The request itself cannot work."""
 
 
-_MEANINGS = {
-    Meaning.NO_ROOM: {
-        "InsufficientInstanceCapacity",
-        "InsufficientHostCapacity",
-        "InsufficientReservedInstanceCapacity",
-        "UnfulfillableCapacity",
-        "InsufficientCapacity",
-        "InsufficientCapacityOnHost",
-        "InsufficientCapacityOnOutpost",
-        "SpotMaxPriceTooLow",
-        "ReservationCapacityExceeded",
-    },
-    Meaning.TOO_MANY: {
-        "MaxSpotInstanceCountExceeded",
-        "VcpuLimitExceeded",
-        "InstanceLimitExceeded",
-        "InsufficientFreeAddressesInSubnet",
-        "InsufficientAddressCapacity",
-        "VolumeLimitExceeded",
-        "MaxIOPSLimitExceeded",
-        "NetworkInterfaceLimitExceeded",
-        "AttachmentLimitExceeded",
-    },
-    Meaning.NOT_HERE: {
-        "Unsupported",
-        "UnsupportedOperation",
-        "UnsupportedHibernationConfiguration",
-        "UnsupportedTenancy",
-        "InsufficientVolumeCapacity",
-    },
-    Meaning.NO_SPOT_ROLE: {"AuthFailure.ServiceLinkedRoleCreationNotPermitted"},
-    Meaning.NOT_ALLOWED: {
-        "UnauthorizedOperation",
-        "AccessDenied",
-        "AccessDeniedException",
-        "AuthFailure",
-        "Blocked",
-        "OptInRequired",
-        "PendingVerification",
-        "InvalidClientTokenId",
-        "SignatureDoesNotMatch",
-        "UnrecognizedClientException",
-    },
-    Meaning.BUSY: {
-        "RequestLimitExceeded",
-        "Throttling",
-        "ThrottlingException",
-        "ThrottledException",
-        "RequestThrottled",
-        "RequestThrottledException",
-        "TooManyRequestsException",
-        "EC2ThrottledException",
-        "SlowDown",
-        "ServiceUnavailable",
-        "Unavailable",
-        "InternalError",
-        "InternalFailure",
-        "InternalServerError",
-        "RequestExpired",
-        "ExpiredToken",
-        "ExpiredTokenException",
-        "IDPCommunicationError",
-        "ConcurrentTagAccess",
-    },
+ELSEWHERE = frozenset({Meaning.NO_ROOM, Meaning.TOO_MANY, Meaning.NOT_HERE, Meaning.NO_SPOT_ROLE})
+"""Refusals after which another place is tried."""
+
+_NOT_EVEN_TRIED = """
+    RequestLimitExceeded Throttling ThrottlingException ThrottledException RequestThrottled
+    RequestThrottledException TooManyRequestsException EC2ThrottledException SlowDown
+    RequestExpired ExpiredToken ExpiredTokenException
+"""
+_CODES = {
+    Meaning.NO_ROOM: """
+        InsufficientInstanceCapacity InsufficientHostCapacity InsufficientReservedInstanceCapacity
+        UnfulfillableCapacity InsufficientCapacity InsufficientCapacityOnHost
+        InsufficientCapacityOnOutpost SpotMaxPriceTooLow ReservationCapacityExceeded
+    """,
+    Meaning.TOO_MANY: """
+        MaxSpotInstanceCountExceeded VcpuLimitExceeded InstanceLimitExceeded
+        InsufficientFreeAddressesInSubnet InsufficientAddressCapacity VolumeLimitExceeded
+        MaxIOPSLimitExceeded NetworkInterfaceLimitExceeded AttachmentLimitExceeded
+    """,
+    Meaning.NOT_HERE: """
+        Unsupported UnsupportedOperation UnsupportedHibernationConfiguration UnsupportedTenancy
+        InsufficientVolumeCapacity
+    """,
+    Meaning.NO_SPOT_ROLE: "AuthFailure.ServiceLinkedRoleCreationNotPermitted",
+    Meaning.NOT_ALLOWED: """
+        UnauthorizedOperation AccessDenied AccessDeniedException AuthFailure Blocked OptInRequired
+        PendingVerification InvalidClientTokenId SignatureDoesNotMatch UnrecognizedClientException
+    """,
+    Meaning.BUSY: f"""
+        ServiceUnavailable Unavailable InternalError InternalFailure InternalServerError
+        IDPCommunicationError ConcurrentTagAccess {_NOT_EVEN_TRIED}
+    """,
 }
-_MEANING_OF_CODE = {code: meaning for meaning, codes in _MEANINGS.items() for code in codes}
+_MEANING_OF_CODE = {code: meaning for meaning, codes in _CODES.items() for code in codes.split()}
 
 # Exceptions of botocore that no later attempt can help. Those for want of credentials are not among them: the
 # metadata service, which gives a role's, fails now and then.
@@ -116,27 +84,17 @@ _MEANING_OF_CLASS = {
     "ParamValidationError": Meaning.WRONG,
 }
 
-_NOT_EVEN_TRIED = {code for code in _MEANINGS[Meaning.BUSY] if "Thrott" in code} | {
-    "RequestLimitExceeded",
-    "TooManyRequestsException",
-    "SlowDown",
-    "RequestExpired",
-    "ExpiredToken",
-    "ExpiredTokenException",
-}
-
-_CLASSES_ABOUT_CREDENTIALS = {"NoCredentialsError", "PartialCredentialsError", "CredentialRetrievalError"}
-_CODES_ABOUT_CREDENTIALS = {
-    "ExpiredToken",
+_ABOUT_CREDENTIALS = {
+    "NoCredentialsError",  # classes of botocore, where AWS was not even asked
+    "PartialCredentialsError",
+    "CredentialRetrievalError",
+    "ExpiredToken",  # codes of AWS
     "ExpiredTokenException",
     "IDPCommunicationError",
     "InvalidClientTokenId",
     "SignatureDoesNotMatch",
     "UnrecognizedClientException",
 }
-
-ELSEWHERE = frozenset({Meaning.NO_ROOM, Meaning.TOO_MANY, Meaning.NOT_HERE, Meaning.NO_SPOT_ROLE})
-"""Refusals after which another place is tried."""
 
 _REMEDIES = {
     Meaning.NO_ROOM: "Name more subnets, in other availability zones, or fallback_instance_types.",
@@ -153,7 +111,6 @@ _REMEDIES = {
     Meaning.BUSY: "Try again later.",
     Meaning.WRONG: "Correct the parameter that AWS names.",
 }
-
 _CREDENTIALS_REMEDY = (
     "Try again later; if it lasts, give the AWS connection, or Airflow's hosts, valid credentials."
 )
@@ -186,7 +143,7 @@ def meaning_of(error: BaseException) -> Meaning:
 
 def is_unanswered(error: BaseException) -> bool:
     """Whether the request may have taken effect, since the answer is lost or blames AWS itself."""
-    return meaning_of(error) is Meaning.BUSY and code_of(error) not in _NOT_EVEN_TRIED
+    return meaning_of(error) is Meaning.BUSY and code_of(error) not in _NOT_EVEN_TRIED.split()
 
 
 def said(error: BaseException) -> str:
@@ -210,24 +167,18 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
         error: of botocore.
         doing: what was tried, as the rest of "AWS refused to ..." would say it.
     """
-    meaning = meaning_of(error)
-    message = f"AWS refused to {doing}: {said(error)}."
-    remedy = remedy_for(meaning)
-    if _is_about_credentials(error):
+    meaning, code = meaning_of(error), code_of(error)
+    message, remedy = f"AWS refused to {doing}: {said(error)}.", _REMEDIES[meaning]
+    if (code or type(error).__name__) in _ABOUT_CREDENTIALS:
         message = f"AWS's credentials failed on trying to {doing}: {said(error)}."
         remedy = _CREDENTIALS_REMEDY
-    elif meaning is Meaning.BUSY and not code_of(error):
+    elif meaning is Meaning.BUSY and not code:
         message = f"AWS did not answer when asked to {doing}: {said(error)}."
     if meaning is Meaning.NOT_ALLOWED:
         return MissingResourceError(message, remedy=remedy)
     if meaning is Meaning.WRONG:
         return InvalidParameterError("request", doing, f"was refused by AWS, {said(error)}", remedy=remedy)
     return ClusterError(message, remedy=remedy)
-
-
-def _is_about_credentials(error: BaseException) -> bool:
-    code = code_of(error)
-    return code in _CODES_ABOUT_CREDENTIALS if code else type(error).__name__ in _CLASSES_ABOUT_CREDENTIALS
 
 
 @contextlib.contextmanager
@@ -252,14 +203,11 @@ def explained(doing: str) -> Iterator[None]:
         raise as_ours(error, doing) from None
 
 
-# ---------------------------------------------------------------------------
-# What time it is for AWS: a wrong local clock must neither end living machines nor spare overdue ones.
-
-
 def time_of(answer: Mapping[str, Any]) -> datetime:
     """When AWS gave an answer, by its own clock (header Date, to the second); with time zone.
 
-    The local time where the answer tells none, which AWS itself never leaves out.
+    A wrong local clock must neither end living machines nor spare overdue ones. It is taken where the answer
+    tells none, which AWS itself never leaves out.
     """
     headers = answer.get("ResponseMetadata", {}).get("HTTPHeaders", {})
     try:

@@ -1,4 +1,4 @@
-"""The life of a Spark cluster on EC2: launch, wait, measure, end.
+"""The life of a Spark cluster on EC2: launch, wait, measure, end; and its change of size.
 
 AWS alone remembers a cluster: its machines are found by their tags. So starting one is reconciling what is
 there with what is wanted, and may be repeated by any later attempt, in any process.
@@ -9,7 +9,8 @@ from __future__ import annotations
 import base64
 import logging
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -27,36 +28,306 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     TO_BE_ENDED,
     Instance,
     add_tags,
+    master_of,
     masters,
     of_cluster,
     told_of_cluster,
     workers,
 )
-from airflow_provider_ernest.clusters.ec2.readiness import Readiness, ReadMaster, look, master_of
-from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError
-from airflow_provider_ernest.spark.master import read_state
+from airflow_provider_ernest.clusters.ec2.readiness import ClientMaker, Means, Readiness, Watch
+from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, InvalidParameterError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
     from airflow_provider_ernest.clusters.ec2.launching import Launcher
-    from airflow_provider_ernest.clusters.ec2.measuring import Probe
     from airflow_provider_ernest.clusters.ec2.preflight import Plan
-    from airflow_provider_ernest.clusters.ec2.prices import PriceBook
-    from airflow_provider_ernest.clusters.ec2.readiness import Watch
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
+log = logging.getLogger(__name__)
 
-# ---------------------------------------------------------------------------
-# A cluster that is known by its handle alone, to whoever ends it in another process.
+_LEAST_SHARE_OF_LIFE = 0.5
+_POLL_SECONDS = 1.0
 
 
-ClientMaker = Callable[[str], Any]
-"""Makes a boto3 client of a service by its name ("ec2", "ssm"), with retries in mode "standard"."""
+class _Launches:
+    """What the start of a cluster and its resize have in common: an attempt that launches into it."""
+
+    def __init__(self, spec: EC2ClusterSpec, attempt: Attempt, means: Means) -> None:
+        self.spec = spec
+        self.name = attempt.cluster_name
+        self._means = means
+        self._guard = AttemptGuard(attempt, means.client)
+
+    def abandon(self) -> None:
+        """End this attempt's machines, from another thread or a signal handler. Quick: nothing is waited for.
+
+        What it is doing meanwhile fails at its next step, and ends what else it has launched.
+        """
+        self._guard.abandon()
+
+    def _checked(self) -> Plan:
+        from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
+
+        plan = check_before_launch(self.spec, ec2=self._guard.ec2, ssm=lambda: self._means.client("ssm"))
+        self._guard.check()
+        return plan
+
+    def _launcher(
+        self, plan: Plan, *, now: datetime, master: Instance | None, present: Sequence[Instance]
+    ) -> Launcher:
+        from airflow_provider_ernest.clusters.ec2.launching import Launcher
+        from airflow_provider_ernest.clusters.ec2.user_data import new_secret
+
+        return Launcher(
+            self.spec,
+            plan=plan,
+            guard=self._guard,
+            expires_at=now + timedelta(seconds=self.spec.time_to_live_seconds),
+            secret=secret_of_master(self._guard.ec2, master) if master else new_secret(),
+            present=[instance.id for instance in present],
+        )
+
+
+class EC2Cluster(_Launches):
+    """A cluster on EC2 that a task instance starts.
+
+    `launch`, `wait_until_ready` and `assemble` may run in different processes, with objects made of the same
+    arguments. Each ends all machines of the attempt when it fails, kills included, and raises
+
+    * InvalidParameterError, MissingResourceError: something cannot work; nothing was launched for it.
+    * ClusterStartError: AWS has not enough machines, or they did not come.
+    * ClusterLostError: too many ended meanwhile.
+    * ClusterError: AWS does not answer.
+
+    Args:
+        spec: what to start.
+        identity: of the task instance, with the number of the attempt.
+        means: clients, prices, probe and log.
+    """
+
+    def __init__(self, spec: EC2ClusterSpec, identity: ClusterIdentity, means: Means) -> None:
+        super().__init__(spec, Attempt.of_start(identity), means)
+        self._watch = Watch(spec=spec, guard=self._guard, means=means)
+
+    def start(self) -> ClusterHandle:
+        """Launch the cluster, wait until it is ready, and keep the fast machines.
+
+        What earlier attempts have launched is taken over or ended.
+        """
+        with self._guard.ending_on_failure():
+            deadline = time.monotonic() + self.spec.start_timeout_seconds
+            self.launch()
+            self.wait_until_ready(deadline)
+            return self.assemble()
+
+    def launch(self) -> None:
+        """Check what the specification names, then launch what is missing of it; does not wait for boots."""
+        with self._guard.ending_on_failure():
+            plan = self._checked()
+            kept, now = _adopt_earlier(self._guard, self.spec)
+            master = next(iter(masters(kept)), None)
+            launcher = self._launcher(plan, now=now, master=master, present=kept)
+            launcher.launch_workers(master or launcher.launch_master(), present=workers(kept))
+            launcher.wait_until_visible()
+
+    def look(self) -> Readiness:
+        """Look once how far it has come.
+
+        Raises:
+            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+        """
+        return self._watch.look()
+
+    def wait_until_ready(self, deadline: float | None = None) -> None:
+        """Wait until all launched workers are alive. When the time is up, those that are must be enough.
+
+        Args:
+            deadline: of the clock `time.monotonic`; None for the specification's time from now on. One that
+                has passed makes this look once and decide.
+        """
+        if deadline is None:
+            deadline = time.monotonic() + self.spec.start_timeout_seconds
+        with self._guard.ending_on_failure():
+            self._watch.wait_until_ready(deadline)
+
+    def assemble(self) -> ClusterHandle:
+        """Measure the workers, end the slowest and whatever is too many, and say what remains."""
+        from airflow_provider_ernest.clusters.ec2.measuring import Assembler
+
+        with self._guard.ending_on_failure():
+            return Assembler(watch=self._watch, scores={}).assemble()
+
+    def terminate(self) -> str:
+        """End all machines of the cluster, whichever attempt launched them, and see that they end.
+
+        Returns:
+            What was done, for the log.
+
+        Raises:
+            ClusterError: some still live; names them.
+            MissingResourceError: a permission is missing.
+        """
+        return terminate_cluster(self._guard.ec2, self.name)
+
+
+def _adopt_earlier(guard: AttemptGuard, spec: EC2ClusterSpec) -> tuple[list[Instance], datetime]:
+    """Take over what earlier attempts have launched, and end what is of no use.
+
+    Machines are of use that were asked for with the same specification, come or are there, and have more than
+    half of their time to live left; workers only together with the master that they were launched for. They
+    are tagged as this attempt's, so that a late end of the earlier one spares them.
+
+    Returns:
+        The machines taken over, a master and its workers or nothing; and what time it is, by AWS's clock.
+    """
+    found, now = _settled(guard, expected=1 + spec.launched_machines)
+    digest, least_seconds = specification_digest(spec), _LEAST_SHARE_OF_LIFE * spec.time_to_live_seconds
+    useful = [
+        instance
+        for instance in found
+        if instance.usable
+        and instance.specification == digest
+        and instance.expires_at is not None
+        and (instance.expires_at - now).total_seconds() > least_seconds
+    ]
+    kept = _of_one_master(useful)
+    kept_ids = [instance.id for instance in kept]
+    useless = [instance.id for instance in found if instance.id not in kept_ids]
+    if useless:
+        log.info("Ending %d machines of earlier attempts: %s", len(useless), ", ".join(useless))
+        end_machines(guard.ec2, useless)
+    if kept:
+        log.info("Taking over %d machines of earlier attempts: %s", len(kept), ", ".join(kept_ids))
+        add_tags(guard.ec2, kept_ids, {TRY_TAG: guard.attempt.number})
+    return kept, now
+
+
+def _settled(guard: AttemptGuard, *, expected: int) -> tuple[list[Instance], datetime]:
+    """The machines of earlier attempts.
+
+    AWS may show for some seconds nothing of what an attempt has launched that was killed just now. So a
+    later try looks again for `ending.SETTLE_SECONDS` before it takes too few machines for all there are.
+    """
+    is_first = guard.attempt.identity.try_number <= 1
+    deadline = time.monotonic() + (0.0 if is_first else ending.SETTLE_SECONDS)
+    while True:
+        found, now = told_of_cluster(guard.ec2, guard.attempt.cluster_name, states=TO_BE_ENDED)
+        if len(found) >= expected or time.monotonic() >= deadline:
+            return found, now
+        guard.sleep(_POLL_SECONDS)
+
+
+def _of_one_master(useful: Sequence[Instance]) -> list[Instance]:
+    """The master launched last and the workers launched after it; those of another one look for that."""
+    candidates = masters(useful)
+    if not candidates:
+        return []
+    master = candidates[-1]
+    return [master, *(worker for worker in workers(useful) if worker.launched_at >= master.launched_at)]
+
+
+class ClusterResize(_Launches):
+    """Grows or shrinks a running cluster to a size: the next job can use machines that are paid for already.
+
+    New machines are of the type of the old ones, join the same master, carry the cluster's tag, so that its
+    teardown ends them too, and live as long as `spec` says from now on. Where growing fails, they are ended,
+    and the old ones stay. Repeating it is safe: what an earlier attempt has launched is counted.
+
+    Args:
+        handle: of the running cluster.
+        size: workers that it shall have.
+        spec: how new machines are launched; the number and type of its machines do not count.
+        identity: of the task instance that resizes, with the number of its attempt.
+        means: clients, prices, probe and log. With a probe, old and new machines are measured together, so
+            that the slowest are ended; without, the scores that the handle has decide which are ended.
+
+    Raises:
+        InvalidParameterError: a size that is not positive.
+        ClusterError: the handle is that of another kind of cluster.
+    """
+
+    def __init__(
+        self,
+        handle: ClusterHandle,
+        size: int,
+        *,
+        spec: EC2ClusterSpec,
+        identity: ClusterIdentity,
+        means: Means,
+    ) -> None:
+        if size < 1:
+            raise InvalidParameterError("size", size, "is no number of workers", remedy="Give at least 1.")
+        _require_ours(handle)
+        super().__init__(
+            _resized(spec, handle, size, probing=means.probe is not None),
+            Attempt.of_resize(identity, handle.name),
+            replace(means, aws_conn_id=handle.aws_conn_id),
+        )
+        self._handle = handle
+
+    def run(self) -> ClusterHandle:
+        """Resize it, and wait until it has the size.
+
+        Raises:
+            ClusterLostError: the cluster has no master any more.
+            InvalidParameterError, MissingResourceError: something cannot work.
+            ClusterStartError: AWS has not enough machines, or they did not come.
+            ClusterError: AWS does not answer.
+        """
+        from airflow_provider_ernest.clusters.ec2.measuring import Assembler
+
+        with self._guard.ending_on_failure():
+            every = of_cluster(self._guard.ec2, self.name, states=())
+            master = _require_master(every, self.name)
+            present = [w for w in workers(every) if w.usable and w.instance_type == self.spec.instance_type]
+            self._means.log.info("Cluster %s: %d workers to %d", self.name, len(present), self.spec.machines)
+            grows = len(present) < self.spec.machines
+            watch = Watch(
+                spec=self.spec,
+                guard=self._guard,
+                means=self._means if grows else replace(self._means, probe=None),
+                overlooked=frozenset(instance.id for instance in every if not instance.usable),
+            )
+            if grows:
+                self._grow(watch, master, present, every=every)
+            scores = {m.host: m.bandwidth for m in self._handle.machines if m.bandwidth is not None}
+            handle = Assembler(watch=watch, scores=scores).assemble()
+            return replace(handle, culled=(*self._handle.culled, *handle.culled))
+
+    def _grow(
+        self, watch: Watch, master: Instance, present: Sequence[Instance], *, every: Sequence[Instance]
+    ) -> None:
+        deadline = time.monotonic() + self.spec.start_timeout_seconds
+        plan = self._checked()
+        # The machines of earlier attempts become this one's, so that it ends them if it fails.
+        known = {machine.instance_id for machine in self._handle.machines}
+        strays = [instance.id for instance in present if instance.id not in known]
+        add_tags(self._guard.ec2, strays, {TRY_TAG: self._guard.attempt.number})
+        launcher = self._launcher(plan, now=master.told_at, master=master, present=every)
+        launcher.launch_workers(master, present=present)
+        launcher.wait_until_visible()
+        watch.wait_until_ready(deadline)
+
+
+def _resized(spec: EC2ClusterSpec, handle: ClusterHandle, size: int, *, probing: bool) -> EC2ClusterSpec:
+    smallest = spec.smallest_acceptable
+    return replace(
+        spec,
+        machines=size,
+        instance_type=handle.instance_type,
+        fallback_instance_types=(),
+        smallest_acceptable=smallest if smallest is not None and smallest <= size else None,
+        probe_rounds=spec.probe_rounds if probing else 0,
+        # What the daemons and the drivers agree on is the running cluster's matter.
+        network_encryption=handle.encrypts,
+        python=handle.python or spec.python,
+        driver_host=handle.driver_host,
+    )
 
 
 class RunningCluster:
-    """A cluster on EC2 that is known by its handle.
+    """A cluster on EC2 that is known by its handle alone, to whoever ends it in another process.
 
     Args:
         handle: of the cluster.
@@ -68,12 +339,7 @@ class RunningCluster:
     """
 
     def __init__(self, handle: ClusterHandle, *, client: ClientMaker) -> None:
-        if handle.kind != EC2:
-            raise ClusterError(
-                f"Cluster {handle.name} of kind {handle.kind!r} is not on EC2.",
-                remedy="Pass the output of the task that started the EC2 cluster unchanged.",
-            )
-        deployment_of(handle.name)
+        _require_ours(handle)
         self.handle = handle
         self._client = client
 
@@ -106,12 +372,18 @@ class RunningCluster:
         return {machine.instance_id for machine in machines if machine and machine.instance_id}
 
 
-# ---------------------------------------------------------------------------
-# The secret that a cluster's daemons and applications share.
-#
-# It is random, and it lives in the machines' user-data only: whoever may read that attribute of the
-# master's
-# machine (ec2:DescribeInstanceAttribute) can submit to the cluster. It is in no tag, log, file or XCom.
+def _require_ours(handle: ClusterHandle) -> None:
+    if handle.kind != EC2:
+        raise ClusterError(
+            f"Cluster {handle.name} of kind {handle.kind!r} is not on EC2.",
+            remedy="Pass the output of the task that started the EC2 cluster unchanged.",
+        )
+    deployment_of(handle.name)
+
+
+# The secret that a cluster's daemons and applications share is random, and it lives in the machines'
+# user-data only: whoever may read that attribute of the master's machine (ec2:DescribeInstanceAttribute) can
+# submit to the cluster. It is in no tag, log, file or XCom.
 
 
 def cluster_secret(ec2: Any, cluster_name: str) -> str:
@@ -127,12 +399,7 @@ def cluster_secret(ec2: Any, cluster_name: str) -> str:
         ClusterLostError: the cluster has no master any more.
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
     """
-    master = master_of(of_cluster(ec2, cluster_name))
-    if master is None:
-        raise ClusterLostError(
-            f"Cluster {cluster_name} has no master any more.", remedy="Start the cluster again."
-        )
-    return secret_of_master(ec2, master)
+    return secret_of_master(ec2, _require_master(of_cluster(ec2, cluster_name), cluster_name))
 
 
 def secret_of_master(ec2: Any, master: Instance) -> str:
@@ -145,301 +412,10 @@ def secret_of_master(ec2: Any, master: Instance) -> str:
     return secret_of(base64.b64decode(encoded).decode())
 
 
-# ---------------------------------------------------------------------------
-
-
-_log = logging.getLogger(__name__)
-
-
-class EC2Cluster:
-    """A cluster on EC2 that a task instance starts.
-
-    `launch`, `wait_until_ready` and `assemble` may run in different processes, with objects made of the same
-    arguments. Each ends all machines of the attempt when it fails.
-
-    Args:
-        spec: what to start.
-        identity: of the task instance, with the number of the attempt.
-        client: makes the boto3 clients.
-        prices: None where they are not to be known.
-        probe: measures the machines; None to measure none.
-        read_master: reads the state of a Spark master.
-        log: of the task.
-        aws_conn_id: the Airflow connection behind `client`, for the handle.
-        poll_seconds: between two looks.
-    """
-
-    def __init__(
-        self,
-        spec: EC2ClusterSpec,
-        identity: ClusterIdentity,
-        *,
-        client: ClientMaker,
-        prices: PriceBook | None = None,
-        probe: Probe | None = None,
-        read_master: ReadMaster = read_state,
-        log: logging.Logger = _log,
-        aws_conn_id: str | None = None,
-        poll_seconds: float = 5.0,
-    ) -> None:
-        self.spec = spec
-        self.name = identity.cluster_name
-        self._client = client
-        self._prices = prices
-        self._probe = probe
-        self._read_master = read_master
-        self._log = log
-        self._aws_conn_id = aws_conn_id
-        self._poll_seconds = poll_seconds
-        self._attempt = Attempt.of_start(identity)
-        self._guard = AttemptGuard(self._attempt, client)
-        self._ec2_client: Any = None
-
-    @staticmethod
-    def from_handle(handle: ClusterHandle, *, client: ClientMaker) -> RunningCluster:
-        """The cluster that a handle stands for, to end it from another process.
-
-        Raises:
-            ClusterError: the handle is that of another kind of cluster.
-        """
-        return RunningCluster(handle, client=client)
-
-    @property
-    def workers_launched_at_most(self) -> int:
-        """The workers that are asked for, additional ones included; `readiness.look` wants to know."""
-        return self.spec.machines + self.spec.additional_machines
-
-    def start(self) -> ClusterHandle:
-        """Launch the cluster, wait until it is ready, and keep the fast machines.
-
-        What earlier attempts have launched is taken over or ended. On any failure, kills included, all
-        machines of this attempt are ended.
-
-        Raises:
-            InvalidParameterError, MissingResourceError: something cannot work; nothing was launched for it.
-            ClusterStartError: AWS has not enough machines, or they did not come.
-            ClusterLostError: too many ended meanwhile.
-            ClusterError: AWS does not answer.
-        """
-        with self._guard.ending_on_failure():
-            deadline = time.monotonic() + self.spec.start_timeout_seconds
-            self.launch()
-            self.wait_until_ready(deadline)
-            return self.assemble()
-
-    def launch(self) -> None:
-        """Check what the specification names, then launch what is missing of it; does not wait for boots.
-
-        Raises:
-            as `start`.
-        """
-        from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
-
-        with self._guard.ending_on_failure():
-            plan = check_before_launch(self.spec, ec2=self._ec2, ssm=lambda: self._client("ssm"))
-            self._guard.check()
-            kept, now = adopt_earlier(
-                self._ec2,
-                self._attempt,
-                specification=specification_digest(self.spec),
-                time_to_live_seconds=self.spec.time_to_live_seconds,
-                expected=1 + self.workers_launched_at_most,
-                sleep=self._guard.sleep,
-            )
-            launcher = self._launcher(
-                plan, expires_at=now + timedelta(seconds=self.spec.time_to_live_seconds), present=kept
-            )
-            self._launch_missing(plan, launcher, kept)
-            launcher.wait_until_visible()
-
-    def look(self) -> Readiness:
-        """Look once how far it has come.
-
-        Raises:
-            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
-        """
-        return look(
-            self._ec2,
-            self.name,
-            wanted=self.workers_launched_at_most,
-            smallest=self.spec.smallest_machines,
-            read_master=self._read_master,
+def _require_master(instances: Sequence[Instance], cluster_name: str) -> Instance:
+    master = master_of(instances)
+    if master is None:
+        raise ClusterLostError(
+            f"Cluster {cluster_name} has no master any more.", remedy="Start the cluster again."
         )
-
-    def wait_until_ready(self, deadline: float | None = None) -> None:
-        """Wait until all launched workers are alive. When the time is up, those that are must be enough.
-
-        Args:
-            deadline: of the clock `time.monotonic`; None for the specification's time from now on. One that
-                has passed makes this look once and decide.
-
-        Raises:
-            as `start`.
-        """
-        if deadline is None:
-            deadline = time.monotonic() + self.spec.start_timeout_seconds
-        with self._guard.ending_on_failure():
-            self._watch().wait_until_ready(
-                wanted=self.workers_launched_at_most, smallest=self.spec.smallest_machines, deadline=deadline
-            )
-
-    def assemble(self) -> ClusterHandle:
-        """Measure the workers, end the slowest and whatever is too many, and say what remains.
-
-        Raises:
-            as `start`.
-        """
-        from airflow_provider_ernest.clusters.ec2.measuring import Assembler
-
-        with self._guard.ending_on_failure():
-            return Assembler(
-                spec=self.spec,
-                watch=self._watch(),
-                prices=self._prices,
-                probe=self._probe,
-                aws_conn_id=self._aws_conn_id,
-                scores={},
-            ).assemble()
-
-    def abandon(self) -> None:
-        """End this attempt's machines, from another thread or a signal handler. Quick: nothing is waited for.
-
-        What `start` is doing meanwhile fails at its next step, and ends what else it has launched.
-        """
-        self._guard.abandon()
-
-    def terminate(self) -> str:
-        """End all machines of the cluster, whichever attempt launched them, and see that they end.
-
-        Returns:
-            What was done, for the log.
-
-        Raises:
-            ClusterError: some still live; names them.
-            MissingResourceError: a permission is missing.
-        """
-        return terminate_cluster(self._ec2, self.name)
-
-    @property
-    def _ec2(self) -> Any:
-        if self._ec2_client is None:
-            self._ec2_client = self._client("ec2")
-        return self._ec2_client
-
-    def _watch(self) -> Watch:
-        from airflow_provider_ernest.clusters.ec2.readiness import Watch
-
-        return Watch(
-            ec2=self._ec2,
-            guard=self._guard,
-            read_master=self._read_master,
-            log=self._log,
-            poll_seconds=self._poll_seconds,
-        )
-
-    def _launcher(self, plan: Plan, *, expires_at: datetime, present: Sequence[Instance]) -> Launcher:
-        from airflow_provider_ernest.clusters.ec2.launching import Launcher
-
-        return Launcher(
-            self.spec,
-            ec2=self._ec2,
-            plan=plan,
-            expires_at=expires_at,
-            guard=self._guard,
-            present=[instance.id for instance in present],
-        )
-
-    def _launch_missing(self, plan: Plan, launcher: Launcher, kept: list[Any]) -> None:
-        from airflow_provider_ernest.clusters.ec2.launching import Fleet
-        from airflow_provider_ernest.clusters.ec2.user_data import new_secret
-
-        master = next(iter(masters(kept)), None)
-        secret = secret_of_master(self._ec2, master) if master else new_secret()
-        fleet = Fleet(spec=self.spec, plan=plan, launcher=launcher, ec2=self._ec2, secret=secret)
-        fleet.launch_workers(master or fleet.launch_master(), present=workers(kept))
-
-
-# ---------------------------------------------------------------------------
-# What a new attempt does with the machines of earlier ones: take them over, or end them.
-
-
-log = logging.getLogger(__name__)
-
-_LEAST_SHARE_OF_LIFE = 0.5
-_POLL_SECONDS = 1.0
-
-
-def adopt_earlier(
-    ec2: Any,
-    attempt: Attempt,
-    *,
-    specification: str,
-    time_to_live_seconds: float,
-    expected: int,
-    sleep: Callable[[float], None],
-) -> tuple[list[Instance], datetime]:
-    """Take over what earlier attempts have launched, and end what is of no use.
-
-    Machines are of use that were asked for with the same specification, come or are there, and have more than
-    half of their time to live left; workers only together with the master that they were launched for. They
-    are tagged as this attempt's, so that a late end of the earlier one spares them.
-
-    AWS may show for some seconds nothing of what an attempt has launched that was killed just now. So a
-    later try looks again for `ending.SETTLE_SECONDS` before it takes too few machines for all there are.
-
-    Args:
-        ec2: a boto3 client.
-        attempt: this one.
-        specification: digest of what is wanted.
-        time_to_live_seconds: of new machines.
-        expected: how many machines a whole launch has.
-        sleep: waits between two looks.
-
-    Returns:
-        The machines taken over, a master and its workers or nothing; and what time it is, by AWS's clock.
-
-    Raises:
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
-    """
-    found, now = _settled(ec2, attempt, expected=expected, sleep=sleep)
-    useful = [
-        instance
-        for instance in found
-        if instance.usable
-        and instance.specification == specification
-        and instance.expires_at is not None
-        and (instance.expires_at - now).total_seconds() > _LEAST_SHARE_OF_LIFE * time_to_live_seconds
-    ]
-    kept = _of_one_master(useful)
-    kept_ids = {instance.id for instance in kept}
-    useless = [instance for instance in found if instance.id not in kept_ids]
-    if useless:
-        ids = [instance.id for instance in useless]
-        log.info("Ending %d machines of earlier attempts: %s", len(ids), ", ".join(ids))
-        end_machines(ec2, ids)
-    if kept:
-        ids = [instance.id for instance in kept]
-        log.info("Taking over %d machines of earlier attempts: %s", len(ids), ", ".join(ids))
-        add_tags(ec2, ids, {TRY_TAG: attempt.number})
-    return kept, now
-
-
-def _settled(
-    ec2: Any, attempt: Attempt, *, expected: int, sleep: Callable[[float], None]
-) -> tuple[list[Instance], datetime]:
-    """The machines of earlier attempts, once AWS has had the time to show all of them."""
-    deadline = time.monotonic() + (ending.SETTLE_SECONDS if attempt.identity.try_number > 1 else 0.0)
-    while True:
-        found, now = told_of_cluster(ec2, attempt.cluster_name, states=TO_BE_ENDED)
-        if len(found) >= expected or time.monotonic() >= deadline:
-            return found, now
-        sleep(_POLL_SECONDS)
-
-
-def _of_one_master(useful: Sequence[Instance]) -> list[Instance]:
-    """The master launched last and the workers launched after it; those of another one look for that."""
-    candidates = masters(useful)
-    if not candidates:
-        return []
-    master = candidates[-1]
-    return [master, *(worker for worker in workers(useful) if worker.launched_at >= master.launched_at)]
+    return master

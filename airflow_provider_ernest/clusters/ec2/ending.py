@@ -25,7 +25,6 @@ log = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 120.0
 """How long throttling and delays of AWS are endured before the user is told that machines live."""
-
 SETTLE_SECONDS = 30.0
 """How long AWS may take to show, and to let end, what it launched (EC2 API reference, "Eventual
 consistency")."""
@@ -34,96 +33,12 @@ _INSTANCE_ID = re.compile(r"\bi-[0-9a-f]+")
 _LISTED = 10
 _FIRST_PAUSE_SECONDS = 1.0
 _LONGEST_PAUSE_SECONDS = 10.0
+_POLL_SECONDS = 2.0
 
-
-def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> set[str]:
-    """Tell AWS to terminate machines; does not wait until they have ended.
-
-    Machines that AWS does not know, or not yet, are passed over. Termination protection is taken away:
-    whoever asks for the end of a cluster means it. Throttling and lost answers are endured.
-
-    Needs the permissions ec2:TerminateInstances and, for protected machines, ec2:ModifyInstanceAttribute.
-
-    Args:
-        ec2: a boto3 client.
-        ids: of the machines; none is allowed.
-        patience_seconds: how long to try again when AWS is busy; 0 to try but once.
-
-    Returns:
-        Ids of the machines that AWS does not know.
-
-    Raises:
-        ClusterError, MissingResourceError, InvalidParameterError: AWS did not take the request.
-    """
-    deadline = time.monotonic() + patience_seconds
-    remaining = sorted(set(ids))
-    failure: BaseException | None = None
-    unknown: set[str] = set()
-    for first in range(0, len(remaining), PAGE_SIZE):
-        try:
-            unknown |= _end_batch(ec2, remaining[first : first + PAGE_SIZE], deadline)
-        except Exception as error:  # the other batches must be tried nevertheless
-            failure = failure or error
-    if failure is not None:
-        raise failure
-    return unknown
-
-
-def end_until_gone(
-    ec2: Any,
-    cluster_name: str,
-    *,
-    belongs: Callable[[Instance], bool] = lambda instance: True,
-    awaited: Collection[str] = (),
-    patience_seconds: float = PATIENCE_SECONDS,
-    poll_seconds: float = 2.0,
-    settle_seconds: float | None = None,
-) -> list[Instance]:
-    """End the machines of a cluster and see that all of them are shutting down or gone.
-
-    AWS shows new machines with a delay: it looks again until that is over, even if nothing is left to end.
-
-    Args:
-        ec2: a boto3 client.
-        cluster_name: whose machines, by tag.
-        belongs: which of them.
-        awaited: ids of machines that the cluster had. Where AWS does not show them, it may only be late; they
-            are not ended by these ids, but by the tag that they turn out to carry.
-        patience_seconds: how long the end may take.
-        poll_seconds: between two looks.
-        settle_seconds: how long, from now on, machines may still appear; None to reckon with a launch right
-            after that of the newest machine that AWS shows.
-
-    Returns:
-        The machines that were ended.
-
-    Raises:
-        ClusterError: some of them still live; names them and says when they end by themselves.
-    """
-    began = time.monotonic()
-    ended: dict[str, Instance] = {}
-    refused: list[str] = []
-    while True:
-        every = all_of_cluster(ec2, cluster_name, deadline=began + patience_seconds)
-        left = [i for i in every if i.state in TO_BE_ENDED and belongs(i)]
-        ids = [instance.id for instance in left]
-        elapsed = time.monotonic() - began
-        if settle_seconds is None:
-            settle_seconds = _unsettled_seconds(every)
-        late = not {*awaited} <= {instance.id for instance in every}
-        if not left and elapsed >= (SETTLE_SECONDS if late else settle_seconds):
-            return list(ended.values())
-        if left and ended and elapsed > patience_seconds:
-            raise still_alive(cluster_name, left)
-        if not left or ended.keys() >= set(ids):
-            time.sleep(poll_seconds)
-        ended.update((i.id, i) for i in left)
-        try:
-            end_machines(ec2, ids, patience_seconds=patience_seconds - elapsed)
-        except InvalidParameterError:
-            if ids == refused:
-                raise
-            refused = ids  # some may have ended nevertheless: look again
+# Airflow kills a task some five seconds after it asked it to end.
+_ABANDON_SECONDS = 4.0
+_SLICE_SECONDS = 0.25
+_UNSEEN_POLL_SECONDS = 2.0
 
 
 def terminate_cluster(
@@ -158,26 +73,63 @@ def terminate_cluster(
     return f"ended {len(ended)} machines ({listed}) in {time.monotonic() - began:.1f} s"
 
 
-def still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterError:
-    """The error that says which machines could not be ended, and when they end by themselves."""
-    listed = ", ".join(f"{i.id} ({i.state}, ends itself at {i.expires_at or '?'})" for i in instances)
-    return ClusterError(
-        f"{len(instances)} machines of cluster {cluster_name} still live and cost money: {listed}.",
-        remedy="End them in the EC2 console, or by `ernest reap` after their time to live.",
-    )
+def end_until_gone(
+    ec2: Any,
+    cluster_name: str,
+    *,
+    belongs: Callable[[Instance], bool] = lambda instance: True,
+    awaited: Collection[str] = (),
+    patience_seconds: float = PATIENCE_SECONDS,
+    settle_seconds: float | None = None,
+) -> list[Instance]:
+    """End the machines of a cluster and see that all of them are shutting down or gone.
 
-
-def all_of_cluster(ec2: Any, cluster_name: str, *, deadline: float) -> list[Instance]:
-    """All machines of a cluster, ended ones included; a busy or silent AWS is asked again.
+    AWS shows new machines with a delay: it looks again until that is over, even if nothing is left to end.
 
     Args:
         ec2: a boto3 client.
-        cluster_name: value of the tag.
-        deadline: of the clock `time.monotonic`; after it, the last question has been asked.
+        cluster_name: whose machines, by tag.
+        belongs: which of them.
+        awaited: ids of machines that the cluster had. Where AWS does not show them, it may only be late; they
+            are not ended by these ids, but by the tag that they turn out to carry.
+        patience_seconds: how long the end may take.
+        settle_seconds: how long, from now on, machines may still appear; None to reckon with a launch right
+            after that of the newest machine that AWS shows.
+
+    Returns:
+        The machines that were ended.
 
     Raises:
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+        ClusterError: some of them still live; names them and says when they end by themselves.
     """
+    began = time.monotonic()
+    ended: dict[str, Instance] = {}
+    refused: list[str] = []
+    while True:
+        every = _all_of_cluster(ec2, cluster_name, deadline=began + patience_seconds)
+        left = [i for i in every if i.state in TO_BE_ENDED and belongs(i)]
+        ids = [instance.id for instance in left]
+        elapsed = time.monotonic() - began
+        if settle_seconds is None:
+            settle_seconds = _unsettled_seconds(every)
+        late = not {*awaited} <= {instance.id for instance in every}
+        if not left and elapsed >= (SETTLE_SECONDS if late else settle_seconds):
+            return list(ended.values())
+        if left and ended and elapsed > patience_seconds:
+            raise _still_alive(cluster_name, left)
+        if not left or ended.keys() >= set(ids):
+            time.sleep(_POLL_SECONDS)
+        ended.update((i.id, i) for i in left)
+        try:
+            end_machines(ec2, ids, patience_seconds=patience_seconds - elapsed)
+        except InvalidParameterError:
+            if ids == refused:
+                raise
+            refused = ids  # some may have ended nevertheless: look again
+
+
+def _all_of_cluster(ec2: Any, cluster_name: str, *, deadline: float) -> list[Instance]:
+    """All machines, ended ones included; a busy or silent AWS is asked again until the monotonic deadline."""
     pause = _FIRST_PAUSE_SECONDS
     while True:
         try:
@@ -194,6 +146,47 @@ def _unsettled_seconds(instances: Sequence[Instance]) -> float:
     """How long machines that AWS does not show yet may still appear, by its own clock."""
     ages = [(instance.told_at - instance.launched_at).total_seconds() for instance in instances]
     return SETTLE_SECONDS - max(0.0, min(ages, default=0.0))
+
+
+def _still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterError:
+    listed = ", ".join(f"{i.id} ({i.state}, ends itself at {i.expires_at or '?'})" for i in instances)
+    return ClusterError(
+        f"{len(instances)} machines of cluster {cluster_name} still live and cost money: {listed}.",
+        remedy="End them in the EC2 console, or by `ernest reap` after their time to live.",
+    )
+
+
+def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> set[str]:
+    """Tell AWS to terminate machines; does not wait until they have ended.
+
+    Machines that AWS does not know, or not yet, are passed over. Termination protection is taken away:
+    whoever asks for the end of a cluster means it. Throttling and lost answers are endured.
+
+    Needs the permissions ec2:TerminateInstances and, for protected machines, ec2:ModifyInstanceAttribute.
+
+    Args:
+        ec2: a boto3 client.
+        ids: of the machines; none is allowed.
+        patience_seconds: how long to try again when AWS is busy; 0 to try but once.
+
+    Returns:
+        Ids of the machines that AWS does not know.
+
+    Raises:
+        ClusterError, MissingResourceError, InvalidParameterError: AWS did not take the request.
+    """
+    deadline = time.monotonic() + patience_seconds
+    remaining = sorted(set(ids))
+    failure: BaseException | None = None
+    unknown: set[str] = set()
+    for first in range(0, len(remaining), PAGE_SIZE):
+        try:
+            unknown |= _end_batch(ec2, remaining[first : first + PAGE_SIZE], deadline)
+        except Exception as error:  # the other batches must be tried nevertheless
+            failure = failure or error
+    if failure is not None:
+        raise failure
+    return unknown
 
 
 def _end_batch(ec2: Any, ids: list[str], deadline: float) -> set[str]:
@@ -243,16 +236,6 @@ def _unprotect(ec2: Any, ids: Sequence[str]) -> None:
                 raise as_ours(error, f"take the termination protection from {instance_id}") from None
 
 
-# ---------------------------------------------------------------------------
-# An attempt that fails or is killed ends what it has launched.
-
-
-# Airflow kills a task some five seconds after it asked it to end.
-_ABANDON_SECONDS = 4.0
-_SLICE_SECONDS = 0.25
-_UNSEEN_POLL_SECONDS = 2.0
-
-
 def from_signal_handler(work: Callable[[], None]) -> None:
     """Do something as far as the few seconds go that a killed task has left; it goes on meanwhile.
 
@@ -264,7 +247,7 @@ def from_signal_handler(work: Callable[[], None]) -> None:
 
 
 class AttemptGuard:
-    """Watches over one attempt to launch machines.
+    """Watches over one attempt to launch machines: where it fails or is killed, it ends what it launched.
 
     Args:
         attempt: whose machines it ends.
@@ -287,10 +270,12 @@ class AttemptGuard:
         # A plain attribute: threading.Event takes a lock that the thread which a signal interrupts may hold.
         self._abandoned = False
 
-    def prepare(self) -> None:
-        """Make the client with which `abandon` ends machines: a signal handler has no time for that."""
+    @property
+    def ec2(self) -> Any:
+        """The boto3 client with which machines are launched, looked for and ended."""
         if self._ec2 is None:
             self._ec2 = self._client("ec2")
+        return self._ec2
 
     def abandon(self) -> None:
         """End the attempt from another thread or a signal handler. Quick: nothing is waited for.
@@ -313,11 +298,7 @@ class AttemptGuard:
             )
 
     def sleep(self, seconds: float) -> None:
-        """Wait, but no longer than until the attempt is abandoned.
-
-        Raises:
-            ClusterStartError: it has been.
-        """
+        """Wait, but no longer than until the attempt is abandoned; raises as `check`."""
         deadline = time.monotonic() + seconds
         while True:
             self.check()
@@ -334,7 +315,7 @@ class AttemptGuard:
             ClusterError: instead of an error that another attempt cannot help, where ending has failed: the
                 next attempt finds the machines that may live on. After a failed setup no teardown comes.
         """
-        self.prepare()
+        _ = self.ec2  # a signal handler has no time to make it
         self._depth += 1
         ended = True
         try:
@@ -358,12 +339,12 @@ class AttemptGuard:
         log.warning("Ending the machines of this attempt of cluster %s after %s.", name, type(error).__name__)
         try:
             ended = end_until_gone(
-                self._ec2,
+                self.ec2,
                 name,
                 belongs=self.attempt.owns,
                 settle_seconds=SETTLE_SECONDS if self.uncertain else 0.0,
             )
-            self._end_unseen()
+            self._end_unseen(PATIENCE_SECONDS)
             log.info("Ended %d machines of cluster %s.", len(ended), name)
             return True
         except Exception as failure:
@@ -397,37 +378,32 @@ class AttemptGuard:
 
     def _end_quickly(self) -> None:
         try:
-            self.prepare()
-            found = of_cluster(self._ec2, self.attempt.cluster_name, states=TO_BE_ENDED)
+            found = of_cluster(self.ec2, self.attempt.cluster_name, states=TO_BE_ENDED)
             own = {instance.id for instance in found if self.attempt.owns(instance)}
-            end_machines(self._ec2, own, patience_seconds=_ABANDON_SECONDS)
-            self._end_unseen(patience_seconds=0.0)
+            end_machines(self.ec2, own, patience_seconds=_ABANDON_SECONDS)
+            self._end_unseen(0.0)
         except Exception as failure:
             log.warning("The machines of the abandoned attempt could not be ended at once: %s", failure)
 
-    def _end_unseen(self, *, patience_seconds: float | None = None) -> None:
+    def _end_unseen(self, patience_seconds: float) -> None:
         """End machines that AWS has named when it launched them, but does not show yet.
 
         Nor may it know them yet where they are to be ended: they are asked for until it does.
 
-        Args:
-            patience_seconds: how long; 0 to ask once, None for `ending.PATIENCE_SECONDS`.
-
         Raises:
             ClusterError: AWS has not come to know them.
         """
-        patience = PATIENCE_SECONDS if patience_seconds is None else patience_seconds
-        deadline = time.monotonic() + patience
+        deadline = time.monotonic() + patience_seconds
         unseen = self.known - self.shown
         while unseen:
-            every = all_of_cluster(self._ec2, self.attempt.cluster_name, deadline=deadline)
+            every = _all_of_cluster(self.ec2, self.attempt.cluster_name, deadline=deadline)
             unseen -= {instance.id for instance in every}
             own = {
                 i.id for i in every if i.id in self.known and i.state in TO_BE_ENDED and self.attempt.owns(i)
             }
             left_seconds = max(_ABANDON_SECONDS, deadline - time.monotonic())
             # It may show a machine before it lets it end.
-            unseen = end_machines(self._ec2, unseen | own, patience_seconds=left_seconds)
+            unseen = end_machines(self.ec2, unseen | own, patience_seconds=left_seconds)
             if unseen and time.monotonic() >= deadline:
                 raise ClusterError(f"AWS does not know yet what it launched: {', '.join(sorted(unseen))}.")
             if unseen:

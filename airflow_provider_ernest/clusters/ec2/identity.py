@@ -28,9 +28,6 @@ SPEC_TAG = "ernest:specification"
 MASTER = "master"
 WORKER = "worker"
 
-LIVE_STATES = ("pending", "running", "stopping", "stopped", "shutting-down")
-"""All states of an instance but terminated. A stopped one still costs its volume."""
-
 _MAX_TAG_VALUE = 256
 _DEPLOYMENT = r"[A-Za-z0-9](?:[A-Za-z0-9_.-]{0,38}[A-Za-z0-9])?"
 _CLUSTER_NAME = re.compile(rf"ernest-({_DEPLOYMENT})-[0-9a-f]{{20}}")
@@ -73,9 +70,6 @@ class ClusterIdentity:
         """An idempotency token of RunInstances: 64 characters, the same for the same request of this attempt.
 
         The attempt's number is part of it, since after termination a token keeps returning the dead machines.
-
-        Args:
-            request: what tells this launch from the attempt's others, such as role, place and count.
         """
         parts = (self.cluster_name, self.try_number, *request)
         return hashlib.sha256("\0".join(map(str, parts)).encode()).hexdigest()
@@ -143,18 +137,14 @@ def tag_value(text: str) -> str:
     return _TAG_VALUE_REFUSES.sub("_", text)[:_MAX_TAG_VALUE]
 
 
-# ---------------------------------------------------------------------------
-# Whose machines a launch makes: several attempts, of several tasks, can launch into one cluster.
-
-
 @dataclass(frozen=True, kw_only=True)
 class Attempt:
-    """Who launches into which cluster.
+    """Who launches into which cluster: several attempts, of several tasks, can launch into one.
 
     Attributes:
         identity: the task instance that launches.
         cluster_name: value of the machines' cluster tag.
-        number: value of their tag `identity.TRY_TAG`, by which late kills spare a later attempt's machines.
+        number: value of their tag `TRY_TAG`, by which late kills spare a later attempt's machines.
     """
 
     identity: ClusterIdentity

@@ -12,7 +12,6 @@ from airflow_provider_ernest.clusters.ec2.identity import (
     CLUSTER_TAG,
     DEPLOYMENT_TAG,
     EXPIRY_TAG,
-    LIVE_STATES,
     MASTER,
     ROLE_TAG,
     SPEC_TAG,
@@ -26,7 +25,10 @@ from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 COMING_OR_THERE = ("pending", "running")
 """States of an instance that can still be of use."""
 TO_BE_ENDED = ("pending", "running", "stopping", "stopped")
-"""States of an instance that somebody must still end. One that is shutting down is ending already."""
+"""States of an instance that somebody must still end: a stopped one costs its volume. One that is shutting
+down is ending already."""
+LIVE_STATES = (*TO_BE_ENDED, "shutting-down")
+"""All states of an instance but terminated."""
 
 # The most that DescribeInstances gives at once, and that CreateTags and TerminateInstances take with ease.
 PAGE_SIZE = 1000
@@ -44,7 +46,7 @@ class Instance:
         instance_type: "m5.xlarge".
         market: "on-demand" or "spot".
         zone: availability zone.
-        launched_at: when; with time zone.
+        launched_at: with time zone.
         told_at: when AWS told all this, by AWS's own clock; with time zone.
         ended_because: AWS's words for why it left the state "running"; "" where it did not.
         tags: all of them.
@@ -93,9 +95,7 @@ class Instance:
 
 
 def of_cluster(ec2: Any, cluster_name: str, *, states: Sequence[str] = LIVE_STATES) -> list[Instance]:
-    """All machines that carry a cluster's tag, those launched first first.
-
-    Needs the permission ec2:DescribeInstances.
+    """All machines that carry a cluster's tag, those launched first first. By ec2:DescribeInstances.
 
     Args:
         ec2: a boto3 client.
@@ -120,9 +120,7 @@ def told_of_cluster(
     return [instance for instance in found if instance.cluster_name == cluster_name], told_at
 
 
-def of_all_clusters(
-    ec2: Any, *, deployment: str | None, states: Sequence[str] = LIVE_STATES
-) -> list[Instance]:
+def of_all_clusters(ec2: Any, *, deployment: str | None, states: Sequence[str]) -> list[Instance]:
     """All machines of the region and account that carry the tag of any cluster of this package.
 
     Those of EMR's job flows are left out: they have the tag from EMR, which replaces what others end.
@@ -147,12 +145,7 @@ def of_all_clusters(
 
 
 def parse(facts: Mapping[str, Any], *, told_at: datetime) -> Instance:
-    """An instance as RunInstances and DescribeInstances give it.
-
-    Args:
-        facts: of AWS's answer.
-        told_at: when AWS answered, see `aws_clock.time_of`.
-    """
+    """An instance as RunInstances and DescribeInstances give it, and when AWS gave it."""
     tags = {tag["Key"]: tag.get("Value", "") for tag in facts.get("Tags", ())}
     reason = facts.get("StateReason", {}).get("Message") or facts.get("StateTransitionReason") or ""
     state = facts["State"]["Name"]
@@ -181,6 +174,11 @@ def workers(instances: Iterable[Instance]) -> list[Instance]:
     return [instance for instance in instances if instance.role == WORKER]
 
 
+def master_of(instances: Iterable[Instance]) -> Instance | None:
+    """The machine that runs the Spark master; None where none comes or is there."""
+    return next((instance for instance in masters(instances) if instance.usable), None)
+
+
 def add_tags(ec2: Any, ids: Sequence[str], tags: Mapping[str, str]) -> None:
     """Set tags of machines, by ec2:CreateTags.
 
@@ -199,11 +197,8 @@ def _described(
     if states:
         filters = [*filters, {"Name": "instance-state-name", "Values": list(states)}]
     with explained(doing):
-        pages = list(
-            ec2.get_paginator("describe_instances").paginate(
-                Filters=filters, PaginationConfig={"PageSize": PAGE_SIZE}
-            )
-        )
+        describe = ec2.get_paginator("describe_instances")
+        pages = list(describe.paginate(Filters=filters, PaginationConfig={"PageSize": PAGE_SIZE}))
         found = [
             parse(facts, told_at=time_of(page))
             for page in pages

@@ -6,8 +6,9 @@ import json
 import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 from airflow_provider_ernest.clusters.ec2 import ending
@@ -21,7 +22,6 @@ from airflow_provider_ernest.clusters.ec2.aws_errors import (
     said,
     time_of,
 )
-from airflow_provider_ernest.clusters.ec2.ending import end_machines
 from airflow_provider_ernest.clusters.ec2.identity import MASTER, TRY_TAG, WORKER, specification_digest
 from airflow_provider_ernest.clusters.ec2.instances import (
     COMING_OR_THERE,
@@ -30,9 +30,8 @@ from airflow_provider_ernest.clusters.ec2.instances import (
     of_cluster,
     parse,
 )
-from airflow_provider_ernest.clusters.ec2.preflight import executor_memory_megabytes
 from airflow_provider_ernest.clusters.ec2.readiness import GIVEN_UP
-from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place
+from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT, Place, run_instances_request
 from airflow_provider_ernest.clusters.ec2.user_data import master_user_data, worker_user_data
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError, ErnestError
 
@@ -47,30 +46,23 @@ _POLL_SECONDS = 1.0
 
 
 class PlaceRefusedError(ClusterStartError):
-    """AWS does not launch that many machines in that place.
-
-    Args:
-        place: where.
-        meaning: what kind of refusal it is.
-        reason: what AWS said.
-    """
+    """AWS does not launch that many machines in that place; `meaning` is what kind of refusal it is."""
 
     def __init__(self, place: Place, meaning: Meaning, reason: str) -> None:
-        where = f" in {place.subnet}" if place.subnet else ""
-        super().__init__(f"{place.instance_type}, {place.market}{where}: {reason}")
+        super().__init__(f"{place}: {reason}")
         self.place = place
         self.meaning = meaning
 
 
 class Launcher:
-    """Launches machines of one attempt.
+    """Launches what a cluster is missing: its master, then its workers.
 
     Args:
         spec: of the cluster.
-        ec2: a boto3 client.
         plan: of the checks before the launch.
-        expires_at: when the machines end themselves.
         guard: of the attempt; told of every machine, and asked right after each launch whether to go on.
+        expires_at: when the machines end themselves.
+        secret: that the cluster's processes share.
         present: ids of the cluster's machines that are there already. This attempt may have taken them over,
             so they must not be taken for those of a launch whose answer is lost.
     """
@@ -79,26 +71,108 @@ class Launcher:
         self,
         spec: EC2ClusterSpec,
         *,
-        ec2: Any,
         plan: Plan,
-        expires_at: datetime,
         guard: AttemptGuard,
+        expires_at: datetime,
+        secret: str,
         present: Collection[str] = (),
     ) -> None:
-        self.spec = spec
-        self.attempt = guard.attempt
-        self.expires_at = expires_at
-        self.guard = guard
-        guard.expires_at = expires_at
-        self._ec2 = ec2
+        self._spec = spec
         self._plan = plan
+        self._guard = guard
+        self._attempt = guard.attempt
+        self._expires_at = guard.expires_at = expires_at
+        self._secret = secret
         self._present = frozenset(present)
-        self._specification = specification_digest(spec)
         self._requests = 0
 
-    def launch(
-        self, role: str, place: Place, *, minimum: int, maximum: int, user_data: str
-    ) -> list[Instance]:
+    def launch_master(self) -> Instance:
+        """Launch the machine of the master, in the first place that has one.
+
+        Raises:
+            ClusterStartError: AWS has none; with what it said.
+        """
+        user_data = master_user_data(self._spec, secret=self._secret, expires_at=self._expires_at)
+        refusals = []
+        for place in master_places(self._spec):
+            try:
+                return self._launch(MASTER, user_data, place, 1, 1)[0]
+            except PlaceRefusedError as refusal:
+                log.warning("AWS has no machine for the master: %s", refusal.message)
+                refusals.append(refusal)
+        raise _exhausted("AWS has no machine for the master", refusals)
+
+    def launch_workers(self, master: Instance, *, present: Sequence[Instance] = ()) -> None:
+        """Launch the workers that are missing, all of one type.
+
+        Args:
+            master: that they shall join.
+            present: workers that are there already.
+
+        Raises:
+            ClusterStartError: fewer than the smallest acceptable number can be had of each type; with what
+                AWS said. Those that could be had are ended.
+        """
+        spec, refusals = self._spec, []
+        of_type = [worker.instance_type for worker in present]
+        # First the type of which the most are there already.
+        for instance_type in sorted(spec.instance_types, key=lambda name: -of_type.count(name)):
+            have = of_type.count(instance_type)
+            placement = self._place(master, instance_type, have=have)
+            refusals += placement.refusals
+            number = have + len(placement.launched)
+            if number >= spec.smallest_machines:
+                self._give_up([worker for worker in present if worker.instance_type != instance_type])
+                if placement.missing:
+                    log.warning("Going on with %d workers of %d.", number, spec.machines)
+                return
+            log.warning("AWS has %d x %s of the %d wanted.", number, instance_type, spec.machines)
+            self._give_up(placement.launched)
+        types = " or ".join(spec.instance_types)
+        raise _exhausted(f"AWS has not {spec.smallest_machines} workers of {types}", refusals)
+
+    def wait_until_visible(self) -> None:
+        """Wait, bounded, until AWS shows what was launched to those that look for it by tag."""
+        guard, deadline = self._guard, time.monotonic() + ending.SETTLE_SECONDS
+        while time.monotonic() < deadline:
+            guard.check()
+            guard.shown |= {instance.id for instance in self._look(states=())}
+            if guard.known <= guard.shown:
+                return
+            guard.sleep(_POLL_SECONDS)
+        log.warning("AWS does not show all machines after %.0f s; going on.", ending.SETTLE_SECONDS)
+
+    def _place(self, master: Instance, instance_type: str, *, have: int) -> WorkerPlacement:
+        cores, memory_megabytes = self._plan.offered(self._spec, instance_type)
+        user_data = worker_user_data(
+            self._spec,
+            secret=self._secret,
+            expires_at=self._expires_at,
+            master_host=master.private_address,
+            cores=cores,
+            memory_megabytes=memory_megabytes,
+        )
+        placement = WorkerPlacement(
+            partial(self._launch, WORKER, user_data),
+            wanted=self._spec.machines,
+            total=self._spec.launched_machines,
+            have=have,
+        )
+        if placement.missing:
+            placement.collect(worker_places(self._spec, instance_type))
+        return placement
+
+    def _give_up(self, instances: Sequence[Instance]) -> None:
+        """End machines so that those who look at the cluster later do not take it for a failure."""
+        ids = [instance.id for instance in instances]
+        # First, since this attempt no longer owns what it has tagged as given up.
+        ending.end_machines(self._guard.ec2, ids)
+        try:
+            add_tags(self._guard.ec2, ids, {TRY_TAG: GIVEN_UP})
+        except ErnestError as error:
+            log.warning("Machines that are ended on purpose will be called ended by themselves: %s", error)
+
+    def _launch(self, role: str, user_data: str, place: Place, minimum: int, maximum: int) -> list[Instance]:
         """Launch machines in one place, as many as AWS has of `maximum`, at least `minimum`.
 
         Raises:
@@ -109,62 +183,43 @@ class Launcher:
         """
         from botocore.exceptions import BotoCoreError, ClientError
 
-        request, tags = self._request(role, place, minimum, maximum, user_data)
-        self.guard.uncertain = True  # should anything interrupt the call: nobody knows what it has done
+        request, tags = self._request(role, user_data, place, minimum, maximum)
+        self._guard.uncertain = True  # should anything interrupt the call: nobody knows what it has done
         try:
             launched = self._ask(request)
         except (BotoCoreError, ClientError) as error:
             launched = self._launched_nevertheless(error, request, role, place)
-        self.guard.uncertain = False
-        self.guard.known |= {instance.id for instance in launched}
-        where = f" in {place.subnet}" if place.subnet else ""
-        ids = ", ".join(instance.id for instance in launched)
-        log.info("Launched %d x %s, %s%s: %s", len(launched), place.instance_type, place.market, where, ids)
-        self.guard.check()
+        self._guard.uncertain = False
+        self._guard.known |= {instance.id for instance in launched}
+        log.info("Launched %d x %s: %s", len(launched), place, ", ".join(i.id for i in launched))
+        self._guard.check()
         return [replace(instance, role=role, tags=tags) for instance in launched]
 
-    def wait_until_visible(self) -> None:
-        """Wait, bounded, until AWS shows what was launched to those that look for it by tag."""
-        deadline = time.monotonic() + ending.SETTLE_SECONDS
-        while time.monotonic() < deadline:
-            self.guard.check()
-            self.guard.shown |= {instance.id for instance in self._look(states=())}
-            if self.guard.known <= self.guard.shown:
-                return
-            self.guard.sleep(_POLL_SECONDS)
-        log.warning("AWS does not show all machines after %.0f s; going on.", ending.SETTLE_SECONDS)
-
     def _request(
-        self, role: str, place: Place, minimum: int, maximum: int, user_data: str
+        self, role: str, user_data: str, place: Place, minimum: int, maximum: int
     ) -> tuple[dict[str, Any], Mapping[str, str]]:
-        from airflow_provider_ernest.clusters.ec2.requests import run_instances_request
-
         self._requests += 1
-        tags = self.attempt.tags(role=role, expires_at=self.expires_at, specification=self._specification)
+        specification = specification_digest(self._spec)
+        tags = self._attempt.tags(role=role, expires_at=self._expires_at, specification=specification)
         request = run_instances_request(
-            self.spec,
+            self._spec,
+            self._plan,
             place=place,
             minimum=minimum,
             maximum=maximum,
             user_data=user_data,
-            token="",
             tags=tags,
-            image_id=self._plan.image.id if self.spec.image else None,
-            root_device=self._plan.root_device,
-            launch_template=self._plan.launch_template,
-            network=self._plan.network,
-            volumes=self._plan.volumes,
         )
         # Of all that is asked for, so that no two requests can differ and have the same token. The number
         # tells a repetition after the machines of the first have been ended: it shall launch new ones.
         content = json.dumps(request, sort_keys=True, default=str)
-        request["ClientToken"] = self.attempt.identity.token(
-            self.attempt.cluster_name, self.attempt.number, self._requests, content
+        request["ClientToken"] = self._attempt.identity.token(
+            self._attempt.cluster_name, self._attempt.number, self._requests, content
         )
-        return request, {**self.spec.tags, **tags}
+        return request, {**self._spec.tags, **tags}
 
     def _ask(self, request: Mapping[str, Any]) -> list[Instance]:
-        answer = self._ec2.run_instances(**request)
+        answer = self._guard.ec2.run_instances(**request)
         told_at = time_of(answer)
         return [parse(facts, told_at=told_at) for facts in answer["Instances"]]
 
@@ -179,7 +234,7 @@ class Launcher:
         doing = f"launch {request['MinCount']} x {place.instance_type}"
         self._raise_refusal(error, place)
         if not is_unanswered(error):
-            self.guard.uncertain = False
+            self._guard.uncertain = False
             raise as_ours(error, doing) from None
         log.warning("The answer to a launch is lost (%s); looking whether it took effect.", said(error))
         deadline = time.monotonic() + ending.SETTLE_SECONDS
@@ -188,12 +243,12 @@ class Launcher:
                 return new
             if time.monotonic() > deadline:
                 raise as_ours(error, doing) from None
-            self.guard.sleep(_POLL_SECONDS)
+            self._guard.sleep(_POLL_SECONDS)
 
     def _raise_refusal(self, error: Exception, place: Place) -> None:
         meaning = meaning_of(error)
         if meaning in ELSEWHERE:
-            self.guard.uncertain = False
+            self._guard.uncertain = False
             raise PlaceRefusedError(place, meaning, said(error)) from None
 
     def _asked_again(self, request: Mapping[str, Any], place: Place) -> list[Instance]:
@@ -209,25 +264,17 @@ class Launcher:
 
     def _found(self, role: str, minimum: int) -> list[Instance]:
         """What a launch has launched, by tag; nothing where AWS does not show all of it."""
-        own = filter(self.attempt.made, self._look(states=COMING_OR_THERE))
-        new = [i for i in own if i.role == role and i.id not in self.guard.known | self._present]
+        own = filter(self._attempt.made, self._look(states=COMING_OR_THERE))
+        new = [i for i in own if i.role == role and i.id not in self._guard.known | self._present]
         return new if len(new) >= minimum else []
 
     def _look(self, *, states: Sequence[str]) -> list[Instance]:
         """The cluster's machines; none where AWS is busy: whoever waits for them looks again."""
         try:
-            return of_cluster(self._ec2, self.attempt.cluster_name, states=states)
+            return of_cluster(self._guard.ec2, self._attempt.cluster_name, states=states)
         except ClusterError as error:
             log.warning("Looking for the launched machines again after: %s", error.message)
             return []
-
-
-# ---------------------------------------------------------------------------
-# Where machines are launched: which places are asked, in which order, and for how many.
-
-
-LaunchAt = Callable[[Place, int, int], list[Instance]]
-"""Launches from the first to the second number of machines in a place; raises `PlaceRefusedError`."""
 
 
 def master_places(spec: EC2ClusterSpec) -> list[Place]:
@@ -244,20 +291,10 @@ def worker_places(spec: EC2ClusterSpec, instance_type: str) -> list[list[Place]]
     return [spot, _places(spec, instance_type, ON_DEMAND)] if spec.on_demand_fallback else [spot]
 
 
-def launch_one(launch_at: LaunchAt, places: Iterable[Place]) -> Instance:
-    """Launch one machine in the first place that has one.
-
-    Raises:
-        ClusterStartError: none has; with what AWS said.
-    """
-    refusals = []
-    for place in places:
-        try:
-            return launch_at(place, 1, 1)[0]
-        except PlaceRefusedError as refusal:
-            log.warning("AWS has no machine for the master: %s", refusal.message)
-            refusals.append(refusal)
-    raise exhausted("AWS has no machine for the master", refusals)
+def _places(spec: EC2ClusterSpec, instance_type: str, market: Literal["on-demand", "spot"]) -> list[Place]:
+    return [
+        Place(instance_type=instance_type, subnet=subnet, market=market) for subnet in spec.subnets or (None,)
+    ]
 
 
 class WorkerPlacement:
@@ -267,13 +304,21 @@ class WorkerPlacement:
     other faster and for free; then what there is of it is collected from all subnets.
 
     Args:
-        launch_at: launches in one place.
+        launch_at: launches from the first to the second number of machines in a place; raises
+            `PlaceRefusedError`.
         wanted: how many workers are to remain; once they are there, no more are asked for.
         total: with the additional ones, of which as many are taken as come with the others.
         have: how many there are already.
     """
 
-    def __init__(self, launch_at: LaunchAt, *, wanted: int, total: int, have: int = 0) -> None:
+    def __init__(
+        self,
+        launch_at: Callable[[Place, int, int], list[Instance]],
+        *,
+        wanted: int,
+        total: int,
+        have: int = 0,
+    ) -> None:
         self.launched: list[Instance] = []
         self.refusals: list[PlaceRefusedError] = []
         self._launch_at = launch_at
@@ -335,124 +380,8 @@ class WorkerPlacement:
         return None
 
 
-def exhausted(what: str, refusals: Sequence[PlaceRefusedError]) -> ClusterStartError:
-    """The error that says what AWS said for each place, and what can be done about that.
-
-    Args:
-        what: is missing, as a sentence without its full stop.
-        refusals: of all places.
-    """
-    said = list(dict.fromkeys(refusal.message for refusal in refusals))
+def _exhausted(what: str, refusals: Sequence[PlaceRefusedError]) -> ClusterStartError:
+    """The error that says what AWS said for each place, and what can be done about that."""
+    said_of_places = "; ".join(dict.fromkeys(refusal.message for refusal in refusals))
     remedies = dict.fromkeys(remedy_for(refusal.meaning) for refusal in refusals)
-    return ClusterStartError(f"{what}. {'; '.join(said)}.", remedy=" ".join(remedies))
-
-
-def _places(spec: EC2ClusterSpec, instance_type: str, market: Literal["on-demand", "spot"]) -> list[Place]:
-    return [
-        Place(instance_type=instance_type, subnet=subnet, market=market) for subnet in spec.subnets or (None,)
-    ]
-
-
-# ---------------------------------------------------------------------------
-# Launching what a cluster is missing: its master, then its workers.
-
-
-@dataclass(frozen=True, kw_only=True)
-class Fleet:
-    """Launches the machines of one cluster.
-
-    Attributes:
-        spec: of the cluster.
-        plan: of the checks before the launch.
-        launcher: of the attempt.
-        ec2: a boto3 client.
-        secret: that the cluster's processes share.
-    """
-
-    spec: EC2ClusterSpec
-    plan: Plan
-    launcher: Launcher
-    ec2: Any
-    secret: str
-
-    def launch_master(self) -> Instance:
-        """Launch the machine of the master.
-
-        Raises:
-            ClusterStartError: AWS has none; with what it said.
-        """
-        user_data = master_user_data(self.spec, secret=self.secret, expires_at=self.launcher.expires_at)
-
-        def launch_at(place: Place, minimum: int, maximum: int) -> list[Instance]:
-            return self.launcher.launch(MASTER, place, minimum=minimum, maximum=maximum, user_data=user_data)
-
-        return launch_one(launch_at, master_places(self.spec))
-
-    def launch_workers(self, master: Instance, *, present: Sequence[Instance] = ()) -> None:
-        """Launch the workers that are missing, all of one type.
-
-        Args:
-            master: that they shall join.
-            present: workers that are there already.
-
-        Raises:
-            ClusterStartError: fewer than the smallest acceptable number can be had of each type; with what
-                AWS said. Those that could be had are ended.
-        """
-        refusals: list[PlaceRefusedError] = []
-        for instance_type in self._types(present):
-            alike = [worker for worker in present if worker.instance_type == instance_type]
-            placement = self._place(master, instance_type, have=len(alike))
-            refusals += placement.refusals
-            number = len(alike) + len(placement.launched)
-            if number >= self.spec.smallest_machines:
-                self._give_up([worker for worker in present if worker.instance_type != instance_type])
-                if placement.missing:
-                    log.warning("Going on with %d workers of %d.", number, self.spec.machines)
-                return
-            log.warning("AWS has %d x %s of the %d wanted.", number, instance_type, self.spec.machines)
-            self._give_up(placement.launched)
-        raise exhausted(
-            f"AWS has not {self.spec.smallest_machines} workers of {' or '.join(self.spec.instance_types)}",
-            refusals,
-        )
-
-    def _types(self, present: Sequence[Instance]) -> list[str]:
-        """The workers' types in the order of trying: first that of which the most are there already."""
-        of_type = [worker.instance_type for worker in present]
-        return sorted(self.spec.instance_types, key=lambda name: -of_type.count(name))
-
-    def _place(self, master: Instance, instance_type: str, *, have: int) -> WorkerPlacement:
-        user_data = self._worker_user_data(master, instance_type)
-
-        def launch_at(place: Place, minimum: int, maximum: int) -> list[Instance]:
-            return self.launcher.launch(WORKER, place, minimum=minimum, maximum=maximum, user_data=user_data)
-
-        wanted = self.spec.machines
-        total = wanted + self.spec.additional_machines
-        placement = WorkerPlacement(launch_at, wanted=wanted, total=total, have=have)
-        if placement.missing:
-            placement.collect(worker_places(self.spec, instance_type))
-        return placement
-
-    def _worker_user_data(self, master: Instance, instance_type: str) -> str:
-        facts = self.plan.instance_types[instance_type]
-        memory = self.spec.memory_megabytes_per_machine or executor_memory_megabytes(facts)
-        return worker_user_data(
-            self.spec,
-            secret=self.secret,
-            expires_at=self.launcher.expires_at,
-            master_host=master.private_address,
-            cores=self.spec.cores_per_machine or facts.cores,
-            memory_megabytes=memory,
-        )
-
-    def _give_up(self, instances: Sequence[Instance]) -> None:
-        """End machines so that those who look at the cluster later do not take it for a failure."""
-        ids = [instance.id for instance in instances]
-        # First, since this attempt no longer owns what it has tagged as given up.
-        end_machines(self.ec2, ids)
-        try:
-            add_tags(self.ec2, ids, {TRY_TAG: GIVEN_UP})
-        except ErnestError as error:
-            log.warning("Machines that are ended on purpose will be called ended by themselves: %s", error)
+    return ClusterStartError(f"{what}. {said_of_places}.", remedy=" ".join(remedies))

@@ -6,149 +6,225 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.clusters.base import EC2, ClusterHandle, CulledMachine, Machine
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
-from airflow_provider_ernest.clusters.ec2.instances import COMING_OR_THERE, TO_BE_ENDED, Instance, workers
-from airflow_provider_ernest.clusters.ec2.readiness import Watch, ask_master, master_of, web_url
+from airflow_provider_ernest.clusters.ec2.instances import (
+    COMING_OR_THERE,
+    TO_BE_ENDED,
+    Instance,
+    master_of,
+    workers,
+)
+from airflow_provider_ernest.clusters.ec2.readiness import Watch, ask_master, web_url
 from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.spark.bandwidth import Bandwidth, relative_to_median
 from airflow_provider_ernest.spark.master import MasterState
 
-if TYPE_CHECKING:
-    from airflow_provider_ernest.clusters.ec2.prices import PriceBook
-    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+Probe = Callable[[ClusterHandle], Mapping[str, Bandwidth]]
+"""Measures the machines of a cluster; the keys are their addresses."""
+
+# The master counts a worker as dead when its connection ends, at the latest when its heartbeats stop.
+_FORGET_SECONDS = 90.0
+_MASTER_SECONDS = 30.0
 
 
-# ---------------------------------------------------------------------------
-# From running machines to a cluster's handle: who is who, which are slow, which are kept.
+@dataclass(frozen=True, kw_only=True)
+class Assembler:
+    """Makes a cluster of the machines that are alive.
 
-
-def match_workers(
-    instances: Sequence[Instance], state: MasterState, *, prices: PriceBook | None
-) -> tuple[Machine, ...]:
-    """The workers that both AWS and the Spark master count on, matched by their private addresses.
-
-    All are of one type, that of the most: others can only be left over from an attempt that was cut off.
-
-    Args:
-        instances: with the cluster's tag.
-        state: of the Spark master.
-        prices: None where they are not to be known.
+    Attributes:
+        watch: how the cluster is looked at, with its specification, whose `machines` remain.
+        scores: what was measured before, by address.
     """
-    registered = {worker.host: worker for worker in state.workers_alive}
-    of_type = Counter(i.instance_type for i in workers(instances) if i.private_address in registered)
-    kept_type = {name for name, _ in of_type.most_common(1)}
-    return tuple(
-        Machine(
-            worker_id=registered[instance.private_address].id,
-            host=instance.private_address,
-            cores=registered[instance.private_address].cores,
-            memory_megabytes=registered[instance.private_address].memory_megabytes,
-            instance_id=instance.id,
-            market=instance.market,
-            price_per_hour=(
-                prices.per_hour(instance.instance_type, instance.market, instance.zone) if prices else None
-            ),
+
+    watch: Watch
+    scores: Mapping[str, Bandwidth]
+
+    def assemble(self) -> ClusterHandle:
+        """Measure, choose, end the others, and wait until the master has noticed.
+
+        Raises:
+            ClusterLostError: too few machines are left, or the master is gone.
+            ClusterStartError: the attempt was abandoned.
+            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+        """
+        spec, probe, log = self.watch.spec, self.watch.means.probe, self.watch.means.log
+        handle = self._handle_of_all()
+        if probe is not None and spec.probe_rounds > 0:
+            handle = self._measured(handle, probe)
+        smallest = min(spec.smallest_machines, spec.machines)
+        culled = choose_culled(handle.machines, keep=spec.machines, floor=spec.cull_floor, smallest=smallest)
+        gone = {one.machine.host for one in culled}
+        kept = tuple(machine for machine in handle.machines if machine.host not in gone)
+        self._require_enough(kept)
+        for one in culled:
+            log.info("Ending %s (%s): %s", one.machine.instance_id, one.machine.host, one.reason)
+        for warning in warnings_after(kept, floor=spec.cull_floor):
+            log.warning("%s", warning)
+        self._end_all_but(handle.master, kept)
+        instances = self.watch.instances(COMING_OR_THERE)
+        return replace(self._handle(instances, kept), culled=tuple(culled))
+
+    def _handle_of_all(self) -> ClusterHandle:
+        instances, state = self._observe()
+        return self._handle(instances, _scored(self._workers(instances, state), self.scores))
+
+    def _observe(self) -> tuple[list[Instance], MasterState]:
+        deadline = time.monotonic() + _MASTER_SECONDS
+        while True:
+            self.watch.guard.check()
+            instances = self.watch.instances(COMING_OR_THERE)
+            state, problem = ask_master(instances, self.watch.means.read_master)
+            if state is not None:
+                return instances, state
+            if master_of(instances) is None or time.monotonic() > deadline:
+                raise ClusterLostError(
+                    f"The master of cluster {self.watch.cluster_name} is lost: {problem}.",
+                    remedy="Start the cluster again.",
+                )
+            self.watch.guard.sleep(self.watch.means.poll_seconds)
+
+    def _workers(self, instances: Sequence[Instance], state: MasterState) -> tuple[Machine, ...]:
+        """The workers that both AWS and the Spark master count on, matched by their private addresses.
+
+        All are of one type, that of the most: others can only be left over from an attempt that was cut off.
+        """
+        prices = self.watch.means.prices
+        registered = {worker.host: worker for worker in state.workers_alive}
+        there = [i for i in workers(instances) if i.private_address in registered]
+        kept_type = [name for name, _ in Counter(i.instance_type for i in there).most_common(1)]
+        return tuple(
+            Machine(
+                worker_id=registered[one.private_address].id,
+                host=one.private_address,
+                cores=registered[one.private_address].cores,
+                memory_megabytes=registered[one.private_address].memory_megabytes,
+                instance_id=one.id,
+                market=one.market,
+                price_per_hour=prices.per_hour(one.instance_type, one.market, one.zone) if prices else None,
+            )
+            for one in there
+            if one.usable and one.instance_type in kept_type
         )
-        for instance in workers(instances)
-        if instance.usable and instance.private_address in registered and instance.instance_type in kept_type
-    )
 
-
-def make_handle(
-    spec: EC2ClusterSpec,
-    cluster_name: str,
-    *,
-    instances: Sequence[Instance],
-    machines: Sequence[Machine],
-    prices: PriceBook | None,
-    region: str,
-    aws_conn_id: str | None,
-) -> ClusterHandle:
-    """The handle of a cluster of these workers.
-
-    Args:
-        spec: what was asked for.
-        cluster_name: value of the machines' tag.
-        instances: with the cluster's tag.
-        machines: the workers, as `match_workers` gives them.
-        prices: None where they are not to be known.
-        region: of AWS.
-        aws_conn_id: the Airflow connection through which it was launched.
-
-    Raises:
-        ClusterLostError: the master's machine or all workers have ended.
-    """
-    master = master_of(instances)
-    if master is None or not machines:
-        raise ClusterLostError(
-            f"Cluster {cluster_name} has lost its {'workers' if master else 'master'}.",
-            remedy="Look into the task's log and the EC2 console for why, and start it again.",
+    def _handle(self, instances: Sequence[Instance], machines: Sequence[Machine]) -> ClusterHandle:
+        """Of a cluster of these workers; raises where the master's machine or all workers have ended."""
+        spec, name = self.watch.spec, self.watch.cluster_name
+        master = master_of(instances)
+        if master is None or not machines:
+            raise ClusterLostError(
+                f"Cluster {name} has lost its {'workers' if master else 'master'}.",
+                remedy="Look into the task's log and the EC2 console for why, and start it again.",
+            )
+        by_id = {instance.id: instance for instance in instances}
+        kept = [by_id[machine.instance_id] for machine in machines if machine.instance_id]
+        types = {instance.instance_type for instance in kept}
+        expiries = [instance.expires_at for instance in (master, *kept) if instance.expires_at is not None]
+        return ClusterHandle(
+            kind=EC2,
+            name=name,
+            master_url=f"spark://{master.private_address}:{MASTER_PORT}",
+            web_url=web_url(master),
+            machines=tuple(machines),
+            instance_type=types.pop() if len(types) == 1 else spec.instance_type,
+            cores_per_machine=min(machine.cores for machine in machines),
+            expires_at=min(expiries).isoformat(timespec="seconds") if expiries else None,
+            python=spec.python,
+            authenticates=True,
+            encrypts=spec.network_encryption,
+            driver_host=spec.driver_host,
+            aws_conn_id=self.watch.means.aws_conn_id,
+            region=self.watch.guard.ec2.meta.region_name,
+            master=self._master(master),
         )
-    by_id = {instance.id: instance for instance in instances}
-    types = {by_id[machine.instance_id].instance_type for machine in machines if machine.instance_id}
-    return ClusterHandle(
-        kind=EC2,
-        name=cluster_name,
-        master_url=f"spark://{master.private_address}:{MASTER_PORT}",
-        web_url=web_url(master),
-        machines=tuple(machines),
-        instance_type=types.pop() if len(types) == 1 else spec.instance_type,
-        cores_per_machine=min(machine.cores for machine in machines),
-        expires_at=earliest_expiry([master, *(by_id[m.instance_id] for m in machines if m.instance_id)]),
-        python=spec.python,
-        authenticates=True,
-        encrypts=spec.network_encryption,
-        driver_host=spec.driver_host,
-        aws_conn_id=aws_conn_id,
-        region=region,
-        master=_master_machine(master, prices),
-    )
+
+    def _master(self, master: Instance) -> Machine:
+        # Not the price of a worker, which the user may have set.
+        listed = self.watch.means.prices.listed_per_hour if self.watch.means.prices else None
+        return Machine(
+            worker_id="",
+            host=master.private_address,
+            cores=0,
+            memory_megabytes=0,
+            instance_id=master.id,
+            market=master.market,
+            price_per_hour=listed(master.instance_type, master.market, master.zone) if listed else None,
+        )
+
+    def _measured(self, handle: ClusterHandle, probe: Probe) -> ClusterHandle:
+        """The machines that are there after the probe, with what it measured.
+
+        All must take part, so a machine that ends meanwhile spoils it: the others are measured anew.
+        """
+        while True:
+            measured = self._measure(handle, probe)
+            now_there = self._handle_of_all()
+            if measured or len(now_there.machines) >= len(handle.machines):
+                return replace(now_there, machines=_scored(now_there.machines, measured))
+            self.watch.means.log.warning(
+                "Measuring again without the machines that were lost: %d of %d are left.",
+                len(now_there.machines),
+                len(handle.machines),
+            )
+            handle = now_there
+
+    def _measure(self, handle: ClusterHandle, probe: Probe) -> Mapping[str, Bandwidth]:
+        try:
+            measured = probe(handle)
+        except Exception as error:
+            self.watch.guard.check()  # it failed because its machines were ended
+            self.watch.means.log.warning(
+                "THE BANDWIDTH PROBE FAILED, so slow machines may be among those that are kept: %s", error
+            )
+            return {}
+        self.watch.guard.check()
+        return measured
+
+    def _require_enough(self, kept: Sequence[Machine]) -> None:
+        spec = self.watch.spec
+        if len(kept) < spec.smallest_machines:
+            raise ClusterLostError(
+                f"{len(kept)} workers of cluster {self.watch.cluster_name} are left of the "
+                f"{spec.smallest_machines} that are needed at least.",
+                remedy="Start it again; where spot instances are taken away so soon, take on-demand ones.",
+            )
+        if len(kept) < spec.machines:
+            self.watch.means.log.warning("Going on with %d workers of %d.", len(kept), spec.machines)
+
+    def _end_all_but(self, master: Machine | None, kept: Sequence[Machine]) -> None:
+        """End everything else with the cluster's tag, lost launches included."""
+        keepers = {machine.instance_id for machine in (*kept, *([master] if master else []))}
+        hosts = {machine.host for machine in kept}
+        deadline = time.monotonic() + _FORGET_SECONDS
+        while True:
+            found = self.watch.instances(TO_BE_ENDED)
+            end_machines(self.watch.guard.ec2, [i.id for i in found if i.id not in keepers])
+            state, _ = ask_master(found, self.watch.means.read_master)
+            dying = {worker.host for worker in state.workers_alive} - hosts if state else set()
+            if state is not None and not dying:
+                return
+            if time.monotonic() > deadline:
+                self.watch.means.log.warning(
+                    "The master still counts on ended machines: %s", ", ".join(dying)
+                )
+                return
+            self.watch.guard.sleep(self.watch.means.poll_seconds)
 
 
-def earliest_expiry(instances: Sequence[Instance]) -> str | None:
-    """ISO 8601; when the first of them ends itself; None where no tag can be read."""
-    moments = [instance.expires_at for instance in instances if instance.expires_at is not None]
-    first: datetime | None = min(moments, default=None)
-    return first.isoformat(timespec="seconds") if first else None
-
-
-def scored(machines: Sequence[Machine], measured: Mapping[str, Bandwidth]) -> tuple[Machine, ...]:
-    """The machines with what the probe measured on them, found by their addresses."""
+def _scored(machines: Sequence[Machine], measured: Mapping[str, Bandwidth]) -> tuple[Machine, ...]:
     return tuple(
         replace(machine, bandwidth=measured.get(machine.host, machine.bandwidth)) for machine in machines
     )
-
-
-def _master_machine(master: Instance, prices: PriceBook | None) -> Machine:
-    return Machine(
-        worker_id="",
-        host=master.private_address,
-        cores=0,
-        memory_megabytes=0,
-        instance_id=master.id,
-        market=master.market,
-        # Not that of a worker, which the user may have set.
-        price_per_hour=(
-            prices.listed_per_hour(master.instance_type, master.market, master.zone) if prices else None
-        ),
-    )
-
-
-# ---------------------------------------------------------------------------
-# Which machines of a cluster that was launched with a few in excess are ended again, and why.
-#
-# Ernest paper (NSDI 2016), section 4.2: launch some more machines than needed, measure, keep the fastest.
 
 
 def choose_culled(
     machines: Sequence[Machine], *, keep: int, floor: float, smallest: int
 ) -> list[CulledMachine]:
     """The machines to end, the slowest first; their order in `machines` does not matter.
+
+    Ernest paper (NSDI 2016), section 4.2: launch some more machines than needed, measure, keep the fastest.
 
     First stragglers, whose score is below the floor, then machines that were not measured, then the rest,
     the slowest first, until `keep` remain. Stragglers that still remain are culled too, down to `smallest`.
@@ -164,7 +240,7 @@ def choose_culled(
     """
     if not 1 <= smallest <= keep:
         raise InvalidParameterError("smallest", smallest, f"is not from 1 to keep={keep}")
-    judged = sorted(_judge(machines, floor), key=lambda verdict: verdict.order)
+    judged = _judged(machines, floor)
     stragglers = sum(verdict.is_straggler for verdict in judged)
     surplus = max(0, len(judged) - keep)
     culled = max(surplus, min(stragglers, len(judged) - smallest))
@@ -172,23 +248,19 @@ def choose_culled(
 
 
 def warnings_after(machines: Sequence[Machine], *, floor: float) -> tuple[str, ...]:
-    """What to tell the user of stragglers among the machines that were kept.
-
-    Args:
-        machines: that were kept.
-        floor: the score below which a machine is a straggler.
-    """
-    judged = sorted(_judge(machines, floor), key=lambda verdict: verdict.order)
+    """What to tell the user of stragglers, by this floor, among the machines that were kept."""
     return tuple(
         f"{verdict.machine.host} remains though it is slow: {verdict.measured}, below the floor of "
         f"{floor:g}. The others will wait for it, and the runs take longer than on ordinary machines."
-        for verdict in judged
+        for verdict in _judged(machines, floor)
         if verdict.is_straggler
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class _Verdict:
+    """On one machine, of which `resource` is what holds it back most."""
+
     machine: Machine
     floor: float
     resource: str
@@ -222,22 +294,18 @@ class _Verdict:
         return (0 if self.is_straggler else 2, self.score, *names)
 
 
-def _judge(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
-    """Each machine with the resource that holds it back most, against the median of all."""
-    measured = {
-        str(index): machine.bandwidth
-        for index, machine in enumerate(machines)
-        if machine.bandwidth is not None
-    }
-    memory = relative_to_median({key: each.memory_gigabytes_per_second for key, each in measured.items()})
+def _judged(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
+    """All machines against the median of all, the first to be ended first."""
+    bandwidths = {str(index): one.bandwidth for index, one in enumerate(machines) if one.bandwidth}
+    memory = relative_to_median({key: each.memory_gigabytes_per_second for key, each in bandwidths.items()})
     network = relative_to_median(
         {
             key: each.network_gigabytes_per_second
-            for key, each in measured.items()
+            for key, each in bandwidths.items()
             if each.network_gigabytes_per_second is not None
         }
     )
-    return [
+    verdicts = [
         _Verdict(
             machine=machine,
             floor=floor,
@@ -245,153 +313,4 @@ def _judge(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
         )
         for key, machine in ((str(index), machine) for index, machine in enumerate(machines))
     ]
-
-
-# ---------------------------------------------------------------------------
-
-
-Probe = Callable[[ClusterHandle], Mapping[str, Bandwidth]]
-"""Measures the machines of a cluster; the keys are their addresses."""
-
-# The master counts a worker as dead when its connection ends, at the latest when its heartbeats stop.
-_FORGET_SECONDS = 90.0
-_MASTER_SECONDS = 30.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Assembler:
-    """Makes a cluster of the machines that are alive.
-
-    Attributes:
-        spec: what was asked for; its `machines` remain.
-        watch: how the cluster is looked at.
-        prices: None where they are not to be known.
-        probe: None to measure nothing.
-        aws_conn_id: the Airflow connection through which it was launched.
-        scores: what was measured before, by address.
-    """
-
-    spec: EC2ClusterSpec
-    watch: Watch
-    prices: PriceBook | None
-    probe: Probe | None
-    aws_conn_id: str | None
-    scores: Mapping[str, Bandwidth]
-
-    def assemble(self) -> ClusterHandle:
-        """Measure, choose, end the others, and wait until the master has noticed.
-
-        Raises:
-            ClusterLostError: too few machines are left, or the master is gone.
-            ClusterStartError: the attempt was abandoned.
-            ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
-        """
-        handle = self._handle_of_all()
-        if self.probe is not None and self.spec.probe_rounds > 0:
-            handle = self._measured(handle)
-        culled = self._choose(handle.machines)
-        gone = {entry.machine.host for entry in culled}
-        kept = tuple(machine for machine in handle.machines if machine.host not in gone)
-        self._require_enough(kept)
-        for entry in culled:
-            self.watch.log.info(
-                "Ending %s (%s): %s", entry.machine.instance_id, entry.machine.host, entry.reason
-            )
-        for warning in warnings_after(kept, floor=self.spec.cull_floor):
-            self.watch.log.warning("%s", warning)
-        self._end_all_but(handle.master, kept)
-        instances = self.watch.instances(COMING_OR_THERE)
-        return replace(self._handle(instances, kept), culled=tuple(culled))
-
-    def _handle_of_all(self) -> ClusterHandle:
-        instances, state = self._observe()
-        machines = match_workers(instances, state, prices=self.prices)
-        return self._handle(instances, scored(machines, self.scores))
-
-    def _handle(self, instances: Sequence[Instance], machines: Sequence[Machine]) -> ClusterHandle:
-        return make_handle(
-            self.spec,
-            self.watch.cluster_name,
-            instances=instances,
-            machines=machines,
-            prices=self.prices,
-            region=self.watch.ec2.meta.region_name,
-            aws_conn_id=self.aws_conn_id,
-        )
-
-    def _observe(self) -> tuple[list[Instance], MasterState]:
-        deadline = time.monotonic() + _MASTER_SECONDS
-        while True:
-            self.watch.guard.check()
-            instances = self.watch.instances(COMING_OR_THERE)
-            state, problem = ask_master(instances, self.watch.read_master)
-            if state is not None:
-                return instances, state
-            if master_of(instances) is None or time.monotonic() > deadline:
-                raise ClusterLostError(
-                    f"The master of cluster {self.watch.cluster_name} is lost: {problem}.",
-                    remedy="Start the cluster again.",
-                )
-            self.watch.guard.sleep(self.watch.poll_seconds)
-
-    def _measured(self, handle: ClusterHandle) -> ClusterHandle:
-        """The machines that are there after the probe, with what it measured.
-
-        All must take part, so a machine that ends meanwhile spoils it: the others are measured anew.
-        """
-        while True:
-            measured = self._measure(handle)
-            now_there = self._handle_of_all()
-            if measured or len(now_there.machines) >= len(handle.machines):
-                return replace(now_there, machines=scored(now_there.machines, measured))
-            self.watch.log.warning(
-                "Measuring again without the machines that were lost: %d of %d are left.",
-                len(now_there.machines),
-                len(handle.machines),
-            )
-            handle = now_there
-
-    def _measure(self, handle: ClusterHandle) -> Mapping[str, Bandwidth]:
-        assert self.probe is not None
-        try:
-            measured = self.probe(handle)
-        except Exception as error:
-            self.watch.guard.check()  # it failed because its machines were ended
-            self.watch.log.warning(
-                "THE BANDWIDTH PROBE FAILED, so slow machines may be among those that are kept: %s", error
-            )
-            return {}
-        self.watch.guard.check()
-        return measured
-
-    def _choose(self, machines: Sequence[Machine]) -> list[CulledMachine]:
-        keep = self.spec.machines
-        smallest = min(self.spec.smallest_machines, keep)
-        return choose_culled(machines, keep=keep, floor=self.spec.cull_floor, smallest=smallest)
-
-    def _require_enough(self, kept: Sequence[Machine]) -> None:
-        if len(kept) < self.spec.smallest_machines:
-            raise ClusterLostError(
-                f"{len(kept)} workers of cluster {self.watch.cluster_name} are left of the "
-                f"{self.spec.smallest_machines} that are needed at least.",
-                remedy="Start it again; where spot instances are taken away so soon, take on-demand ones.",
-            )
-        if len(kept) < self.spec.machines:
-            self.watch.log.warning("Going on with %d workers of %d.", len(kept), self.spec.machines)
-
-    def _end_all_but(self, master: Machine | None, kept: Sequence[Machine]) -> None:
-        """End everything else with the cluster's tag, lost launches included."""
-        keepers = {machine.instance_id for machine in (*kept, *([master] if master else []))}
-        hosts = {machine.host for machine in kept}
-        deadline = time.monotonic() + _FORGET_SECONDS
-        while True:
-            found = self.watch.instances(TO_BE_ENDED)
-            end_machines(self.watch.ec2, [i.id for i in found if i.id not in keepers])
-            state, _ = ask_master(found, self.watch.read_master)
-            dying = {worker.host for worker in state.workers_alive} - hosts if state else set()
-            if state is not None and not dying:
-                return
-            if time.monotonic() > deadline:
-                self.watch.log.warning("The master still counts on ended machines: %s", ", ".join(dying))
-                return
-            self.watch.guard.sleep(self.watch.poll_seconds)
+    return sorted(verdicts, key=lambda verdict: verdict.order)

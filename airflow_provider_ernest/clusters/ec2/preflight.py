@@ -11,37 +11,22 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, as_ours, code_of, meaning_of, said
+from airflow_provider_ernest.clusters.ec2.aws_errors import as_ours, code_of, explained, said
 from airflow_provider_ernest.clusters.ec2.requests import (
     TemplateNetwork,
     check_template,
-    default_subnets,
     describes_interface,
-    group_ids,
-    groups_named,
     network_of,
-    pinned_template,
     root_device_of,
     subnets_of,
     volumes_of,
 )
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 log = logging.getLogger(__name__)
-
-# Where no packet from the Internet comes from (RFC 1918, 6598, 3927, 4193, 4291). Not `is_global`, by which
-# 0.0.0.0/0 is private in some versions of Python.
-_PRIVATE = tuple(
-    map(
-        ipaddress.ip_network,
-        ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"),
-    )
-) + tuple(map(ipaddress.ip_network, ("fc00::/7", "fe80::/10")))
-# Of public addresses, those of an office or a gateway may be let in: 256 of IPv4, one site of IPv6.
-_WIDEST_PUBLIC_PREFIX = {4: 24, 6: 48}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +49,46 @@ class Plan:
     network: TemplateNetwork
     volumes: Mapping[str, Mapping[str, Any]]
     launch_template: Mapping[str, str] | None
+
+    def offered(self, spec: EC2ClusterSpec, instance_type: str) -> tuple[int, int]:
+        """The cores and the megabytes of memory that a worker of a type offers to executors."""
+        facts = self.instance_types[instance_type]
+        memory = spec.memory_megabytes_per_machine or executor_memory_megabytes(facts)
+        return spec.cores_per_machine or facts.cores, memory
+
+
+@dataclass(frozen=True, kw_only=True)
+class Image:
+    """A machine image (AMI).
+
+    Attributes:
+        id: "ami-...".
+        root_device: device name of its root volume ("/dev/xvda"); "" where it does not tell.
+        architecture: "x86_64" or "arm64", as the instance type must be; "" where it does not tell.
+        volumes: device names of its further EBS volumes.
+    """
+
+    id: str
+    root_device: str
+    architecture: str
+    volumes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstanceType:
+    """One instance type.
+
+    Attributes:
+        name: "m5.xlarge".
+        cores: vCPUs, as Spark counts cores: hyper-threads where the type has them.
+        memory_megabytes: of the machine, nominal; its operating system sees a few percent less.
+        architectures: of the images that it boots ("x86_64", "arm64").
+    """
+
+    name: str
+    cores: int
+    memory_megabytes: int
+    architectures: tuple[str, ...] = ()
 
 
 def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any]) -> Plan:
@@ -91,15 +116,14 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
         raise InvalidParameterError(
             "image", None, "and no launch template names one", remedy="Name an AMI id or an SSM parameter."
         )
-    named = named.removeprefix("resolve:ssm:")  # so templates name an SSM parameter
-    image = resolve_image(named, ec2=ec2, ssm=ssm)
+    # So templates name an SSM parameter.
+    image = resolve_image(named.removeprefix("resolve:ssm:"), ec2=ec2, ssm=ssm)
     names = {*spec.instance_types, *([spec.master_instance_type] if spec.master_instance_type else [])}
-    instance_types = describe_instance_types(ec2, sorted(names))
+    instance_types = describe_instance_types(ec2, names)
     _check_architectures(image, instance_types)
     subnets = _subnets(ec2, spec.subnets or subnets_of(template))
     vpc = str(subnets[0]["VpcId"]) if subnets else None
-    by_name = group_ids(ec2, template.get("SecurityGroups", ()), vpc)
-    network = network_of(template, named_groups=by_name)
+    network = network_of(template, named_groups=_group_ids(ec2, template.get("SecurityGroups", ()), vpc))
     _check_public_address(ec2, spec, network, subnets)
     _check_security_groups(ec2, spec, network, vpc)
     return Plan(
@@ -108,7 +132,12 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
         instance_types=instance_types,
         network=network,
         volumes=volumes_of(template, image),
-        launch_template=pinned_template(version),
+        launch_template={
+            "LaunchTemplateId": version["LaunchTemplateId"],
+            "Version": str(version["VersionNumber"]),
+        }
+        if version
+        else None,
     )
 
 
@@ -159,6 +188,50 @@ def _subnets(ec2: Any, subnets: Sequence[str]) -> Sequence[Mapping[str, Any]]:
     return found
 
 
+def _group_ids(ec2: Any, names: Sequence[str], vpc: str | None) -> tuple[str, ...]:
+    """The ids of the groups that a launch template gives by name."""
+    if not names:
+        return ()
+    found = _groups_named(ec2, names, vpc)
+    missing = sorted({*names} - {group["GroupName"] for group in found})
+    if missing:
+        raise InvalidParameterError(
+            "security_groups",
+            missing[0],
+            "is named by the launch template, and no security group of the VPC",
+            remedy="Name groups of the subnets' VPC, best by their ids.",
+        )
+    return tuple(str(group["GroupId"]) for group in found)
+
+
+def _groups_named(ec2: Any, names: Sequence[str], vpc: str | None) -> Sequence[Mapping[str, Any]]:
+    with explained("describe the VPC's security groups"):
+        filters = [
+            {"Name": "vpc-id", "Values": [vpc or _default_vpc(ec2)]},
+            {"Name": "group-name", "Values": list(names)},
+        ]
+        found: Sequence[Mapping[str, Any]] = ec2.describe_security_groups(Filters=filters)["SecurityGroups"]
+    return found
+
+
+def _default_subnets(ec2: Any) -> Sequence[Mapping[str, Any]]:
+    """The subnets of which AWS takes one where none is named."""
+    with explained("describe the default VPC's subnets"):
+        filters = [
+            {"Name": "vpc-id", "Values": [_default_vpc(ec2)]},
+            {"Name": "default-for-az", "Values": ["true"]},
+        ]
+        found: Sequence[Mapping[str, Any]] = ec2.describe_subnets(Filters=filters)["Subnets"]
+    return found
+
+
+def _default_vpc(ec2: Any) -> str:
+    vpcs = ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]
+    if not vpcs:
+        raise InvalidParameterError("subnets", (), "must be named, since the region has no default VPC")
+    return str(vpcs[0]["VpcId"])
+
+
 def _check_public_address(
     ec2: Any, spec: EC2ClusterSpec, network: TemplateNetwork, subnets: Sequence[Mapping[str, Any]]
 ) -> None:
@@ -175,7 +248,7 @@ def _check_public_address(
         )
     public = "the launch template's network interface" if network.public_address else ""
     if network.public_address is None:
-        giving = [one["SubnetId"] for one in subnets or default_subnets(ec2) if one["MapPublicIpOnLaunch"]]
+        giving = [one["SubnetId"] for one in subnets or _default_subnets(ec2) if one["MapPublicIpOnLaunch"]]
         public = f"the subnet {giving[0]}" if giving else ""
     if public:
         raise InvalidParameterError(
@@ -197,7 +270,7 @@ def _check_security_groups(ec2: Any, spec: EC2ClusterSpec, network: TemplateNetw
             found += ec2.describe_security_groups(GroupIds=list(groups))["SecurityGroups"]
     if not own or network.further_without_groups:
         # AWS takes the VPC's default group then, in which somebody may have opened anything.
-        found += groups_named(ec2, ["default"], vpc)
+        found += _groups_named(ec2, ["default"], vpc)
     for group in found:
         if vpc and group.get("VpcId") and group["VpcId"] != vpc:
             raise InvalidParameterError(
@@ -232,6 +305,19 @@ def _check_rules(group: Mapping[str, Any]) -> None:
                 )
 
 
+# Where no packet from the Internet comes from (RFC 1918, 6598, 3927, 4193, 4291). Not `is_global`, by which
+# 0.0.0.0/0 is private in some versions of Python.
+_PRIVATE = [
+    ipaddress.ip_network(block)
+    for block in (
+        *("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "169.254.0.0/16"),
+        *("fc00::/7", "fe80::/10"),
+    )
+]
+# Of public addresses, those of an office or a gateway may be let in: 256 of IPv4, one site of IPv6.
+_WIDEST_PUBLIC_PREFIX = {4: 24, 6: 48}
+
+
 def _lets_in_strangers(network: ipaddress.IPv4Network | ipaddress.IPv6Network) -> bool:
     is_private = any(
         network.version == one.version and network.subnet_of(one)  # type: ignore[arg-type]
@@ -247,52 +333,38 @@ def _ports(rule: Mapping[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def _named(parameter: str, value: object, *codes: str) -> Iterator[None]:
-    """Where AWS says with one of these codes that something does not exist, say which parameter named it."""
+def _asking(
+    doing: str, codes: tuple[str, ...], unknown: Callable[[BaseException], ErnestError]
+) -> Iterator[None]:
+    """Where AWS says by one of these codes that something does not exist, raise what is made of that."""
     from botocore.exceptions import BotoCoreError, ClientError
 
     try:
         yield
     except (BotoCoreError, ClientError) as error:
         if code_of(error).startswith(codes):
-            raise InvalidParameterError(
-                parameter,
-                value,
-                f"is not known to AWS ({said(error)})",
-                remedy="Name one of the account and the region of the AWS connection.",
-            ) from None
-        raise as_ours(error, f"describe the {parameter.replace('_', ' ')}") from None
+            raise unknown(error) from None
+        raise as_ours(error, doing) from None
 
 
-# ---------------------------------------------------------------------------
-# Which machine image is meant, and whether it can be booted.
+def _named(parameter: str, value: object, *codes: str) -> contextlib.AbstractContextManager[None]:
+    """Where something does not exist, say which parameter named it."""
+    remedy = "Name one of the account and the region of the AWS connection."
+    return _asking(
+        f"describe the {parameter.replace('_', ' ')}",
+        codes,
+        lambda error: InvalidParameterError(
+            parameter, value, f"is not known to AWS ({said(error)})", remedy=remedy
+        ),
+    )
 
 
 _IMAGE_ID = re.compile(r"ami-[0-9a-f]+")
 _NO_PARAMETER = ("ParameterNotFound", "ParameterVersionNotFound", "ValidationException")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Image:
-    """A machine image (AMI).
-
-    Attributes:
-        id: "ami-...".
-        root_device: device name of its root volume ("/dev/xvda"); "" where it does not tell.
-        architecture: "x86_64" or "arm64", as the instance type must be; "" where it does not tell.
-        volumes: device names of its further EBS volumes.
-    """
-
-    id: str
-    root_device: str
-    architecture: str
-    volumes: tuple[str, ...] = ()
-
-
 def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
     """Find an image that is there to be booted. A deprecated one is taken, with a warning.
-
-    Needs the permissions ec2:DescribeImages and, for SSM parameters, ssm:GetParameter.
 
     Args:
         image: AMI id, or the name of an SSM parameter that holds one ("/aws/service/...").
@@ -331,22 +403,14 @@ def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
 
 
 def _read_parameter(name: str, ssm: Callable[[], Any]) -> str:
-    from botocore.exceptions import BotoCoreError, ClientError
+    def unknown(error: BaseException) -> ErnestError:
+        return MissingResourceError(
+            f"There is no SSM parameter {name} to name the image: {said(error)}.",
+            remedy="Give an AMI id (ami-...), or a parameter of the cluster's region and account.",
+        )
 
-    try:
+    with _asking(f"read the SSM parameter {name} (ssm:GetParameter)", _NO_PARAMETER, unknown):
         value = str(ssm().get_parameter(Name=name)["Parameter"]["Value"])
-    except (BotoCoreError, ClientError) as error:
-        if code_of(error) in _NO_PARAMETER:
-            raise MissingResourceError(
-                f"There is no SSM parameter {name} to name the image: {said(error)}.",
-                remedy="Give an AMI id (ami-...), or a parameter of the cluster's region and account.",
-            ) from None
-        if meaning_of(error) is Meaning.NOT_ALLOWED:
-            raise MissingResourceError(
-                f"AWS does not let these credentials read the SSM parameter {name}: {said(error)}.",
-                remedy="Grant ssm:GetParameter to them, or give the AMI id itself.",
-            ) from None
-        raise as_ours(error, f"read the SSM parameter {name}") from None
     if not _IMAGE_ID.fullmatch(value):
         # The value is not shown: whoever mistook the name might have named a secret.
         raise MissingResourceError(
@@ -357,26 +421,15 @@ def _read_parameter(name: str, ssm: Callable[[], Any]) -> str:
 
 
 def _describe(image_id: str, named: str, ec2: Any) -> Mapping[str, Any]:
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
+    doing = f"describe the image {image_id} (ec2:DescribeImages)"
+    with _asking(doing, ("InvalidAMIID",), lambda error: _missing(named, ec2)):
         # Without these two, AWS hides deprecated and disabled images as if they had never been.
-        images = ec2.describe_images(ImageIds=[image_id], IncludeDeprecated=True, IncludeDisabled=True)[
-            "Images"
-        ]
-    except (BotoCoreError, ClientError) as error:
-        if code_of(error).startswith("InvalidAMIID"):
-            raise _missing(named, ec2) from None
-        if meaning_of(error) is Meaning.NOT_ALLOWED:
-            raise MissingResourceError(
-                f"AWS does not let these credentials describe the image {image_id}: {said(error)}.",
-                remedy="Grant ec2:DescribeImages to them.",
-            ) from None
-        raise as_ours(error, f"describe the image {image_id}") from None
+        images: Sequence[Mapping[str, Any]] = ec2.describe_images(
+            ImageIds=[image_id], IncludeDeprecated=True, IncludeDisabled=True
+        )["Images"]
     if not images:
         raise _missing(named, ec2)
-    facts: Mapping[str, Any] = images[0]
-    return facts
+    return images[0]
 
 
 def _missing(named: str, ec2: Any) -> MissingResourceError:
@@ -392,49 +445,14 @@ def _warn_of_deprecation(named: str, facts: Mapping[str, Any]) -> None:
         log.warning("%s is deprecated since %s: its owner may remove it any day.", named, deprecation)
 
 
-# ---------------------------------------------------------------------------
-# What AWS says of its instance types: cores, memory, network.
-
-
 _TYPES_PER_CALL = 100  # the most that DescribeInstanceTypes takes by name
 _DAEMON_RESERVE_MEGABYTES = 1024
 _EXECUTOR_OVERHEAD = 0.10
 _LEAST_EXECUTOR_MEGABYTES = 450
-_SPEED = re.compile(
-    r"(?:(?P<cards>\d+)\s*x\s*)?(?P<number>\d+(?:\.\d+)?)\s*(?P<unit>giga|mega)bit", re.IGNORECASE
-)
-
-
-@dataclass(frozen=True, kw_only=True)
-class InstanceType:
-    """One instance type.
-
-    Attributes:
-        name: "m5.xlarge".
-        cores: vCPUs, as Spark counts cores: hyper-threads where the type has them.
-        memory_megabytes: of the machine, nominal; its operating system sees a few percent less.
-        network_gigabits_per_second: the peak, of all network cards together; a small type keeps it up for
-            minutes only. None where AWS gives but a word for it ("Moderate").
-        network_baseline_gigabits_per_second: what it keeps up for ever; None where AWS does not tell.
-        network_performance: AWS's own words ("Up to 10 Gigabit").
-        architectures: of the images that it boots ("x86_64", "arm64").
-        spot_supported: it can be had as a spot instance.
-    """
-
-    name: str
-    cores: int
-    memory_megabytes: int
-    network_gigabits_per_second: float | None
-    network_baseline_gigabits_per_second: float | None = None
-    network_performance: str = ""
-    architectures: tuple[str, ...] = ()
-    spot_supported: bool = False
 
 
 def describe_instance_types(ec2: Any, names: Iterable[str]) -> dict[str, InstanceType]:
     """What AWS says of these types, in one request (of all pages) for up to 100 of them.
-
-    Needs the permission ec2:DescribeInstanceTypes.
 
     Args:
         ec2: a boto3 client of the region where they shall run.
@@ -449,8 +467,12 @@ def describe_instance_types(ec2: Any, names: Iterable[str]) -> dict[str, Instanc
     found: dict[str, InstanceType] = {}
     for first in range(0, len(wanted), _TYPES_PER_CALL):
         for facts in _ask(ec2, wanted[first : first + _TYPES_PER_CALL]):
-            instance_type = _instance_type(facts)
-            found[instance_type.name] = instance_type
+            found[facts["InstanceType"]] = InstanceType(
+                name=facts["InstanceType"],
+                cores=facts["VCpuInfo"]["DefaultVCpus"],
+                memory_megabytes=facts["MemoryInfo"]["SizeInMiB"],
+                architectures=tuple(facts.get("ProcessorInfo", {}).get("SupportedArchitectures", ())),
+            )
     for name in wanted:
         if name not in found:
             raise _unknown(name, ec2)
@@ -487,23 +509,17 @@ def executor_memory_megabytes(instance_type: InstanceType) -> int:
 
 
 def _ask(ec2: Any, names: list[str]) -> Iterable[Mapping[str, Any]]:
-    from botocore.exceptions import BotoCoreError, ClientError
-
     listed = ", ".join(names)
-    try:
+
+    def unknown(error: BaseException) -> ErnestError:
+        # AWS names the bad ones in brackets at the end, and answers for none of the others.
+        refused = re.findall(r"[\w.-]+", said(error).rpartition("[")[2])
+        return _unknown(next((name for name in names if name in refused), listed), ec2)
+
+    doing = f"describe the instance types {listed} (ec2:DescribeInstanceTypes)"
+    with _asking(doing, ("InvalidInstanceType", "InvalidParameterValue"), unknown):
         pages = ec2.get_paginator("describe_instance_types").paginate(InstanceTypes=names)
         return [facts for page in pages for facts in page["InstanceTypes"]]
-    except (BotoCoreError, ClientError) as error:
-        if code_of(error).startswith(("InvalidInstanceType", "InvalidParameterValue")):
-            # AWS names the bad ones in brackets at the end, and answers for none of the others.
-            refused = re.findall(r"[\w.-]+", said(error).rpartition("[")[2])
-            raise _unknown(next((name for name in names if name in refused), listed), ec2) from None
-        if meaning_of(error) is Meaning.NOT_ALLOWED:
-            raise MissingResourceError(
-                f"AWS does not let these credentials describe the instance types {listed}: {said(error)}.",
-                remedy="Grant ec2:DescribeInstanceTypes to them.",
-            ) from None
-        raise as_ours(error, f"describe the instance types {listed}") from None
 
 
 def _unknown(name: str, ec2: Any) -> InvalidParameterError:
@@ -514,35 +530,3 @@ def _unknown(name: str, ec2: Any) -> InvalidParameterError:
         f"is not known in the region {region}",
         remedy=f"`aws ec2 describe-instance-type-offerings --region {region}` lists those that it has.",
     )
-
-
-def _instance_type(facts: Mapping[str, Any]) -> InstanceType:
-    network = facts.get("NetworkInfo", {})
-    cards = network.get("NetworkCards", [])
-    performance = network.get("NetworkPerformance", "")
-    return InstanceType(
-        name=facts["InstanceType"],
-        cores=facts["VCpuInfo"]["DefaultVCpus"],
-        memory_megabytes=facts["MemoryInfo"]["SizeInMiB"],
-        network_gigabits_per_second=_of_cards(cards, "PeakBandwidthInGbps") or _in_words(performance),
-        network_baseline_gigabits_per_second=_of_cards(cards, "BaselineBandwidthInGbps"),
-        network_performance=performance,
-        architectures=tuple(facts.get("ProcessorInfo", {}).get("SupportedArchitectures", ())),
-        spot_supported="spot" in facts.get("SupportedUsageClasses", ()),
-    )
-
-
-def _of_cards(cards: list[Mapping[str, Any]], figure: str) -> float | None:
-    """The sum over the cards; None where one does not tell, since a part would pass for the whole."""
-    figures = [card.get(figure) for card in cards]
-    known = [float(value) for value in figures if value is not None]
-    return sum(known) if known and len(known) == len(figures) else None
-
-
-def _in_words(performance: str) -> float | None:
-    """Gigabits per second of "Up to 12.5 Gigabit", "4x 100 Gigabit", "500 Megabit"; None of "Moderate"."""
-    speed = _SPEED.search(performance)
-    if speed is None:
-        return None
-    gigabits = float(speed["number"]) / (1000 if speed["unit"].lower() == "mega" else 1)
-    return gigabits * int(speed["cards"] or 1)

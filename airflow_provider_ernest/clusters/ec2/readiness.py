@@ -1,4 +1,4 @@
-"""How far a cluster's start has come: one look at AWS and at the Spark master, and what follows from it."""
+"""Waiting, bounded, until a cluster's machines are there; and what a machine said that did not come."""
 
 from __future__ import annotations
 
@@ -7,22 +7,62 @@ import re
 import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning, code_of, meaning_of, said
 from airflow_provider_ernest.clusters.ec2.ending import AttemptGuard, end_machines
-from airflow_provider_ernest.clusters.ec2.instances import Instance, masters, of_cluster, workers
+from airflow_provider_ernest.clusters.ec2.instances import Instance, master_of, masters, of_cluster, workers
 from airflow_provider_ernest.clusters.ec2.user_data import MASTER_PORT, WEB_PORT
 from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
 from airflow_provider_ernest.spark.master import MasterState, read_state
 
-_READ_SECONDS = 5.0
+if TYPE_CHECKING:
+    from airflow_provider_ernest.clusters.ec2.measuring import Probe
+    from airflow_provider_ernest.clusters.ec2.prices import PriceBook
+    from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 
 GIVEN_UP = "given up"
 """Value of the tag `identity.TRY_TAG` of machines that were ended on purpose while the cluster starts."""
+CONSOLE_LINES = 60
+"""How much of a machine's console output is logged."""
+
+# The form of `user_data.new_secret`: a setup script that traces its steps could have written it there.
+_LIKE_A_SECRET = re.compile(r"[0-9a-f]{64}")
+_CONSOLES = 3
+_LINES_IN_ERROR = 8
+_READ_SECONDS = 5.0
+_BUSY_SECONDS = 60.0
 
 ReadMaster = Callable[..., MasterState]
 """`spark.master.read_state`, or what stands for it in tests."""
+ClientMaker = Callable[[str], Any]
+"""Makes a boto3 client of a service by its name ("ec2", "ssm"), with retries in mode "standard"."""
+
+_Answer = TypeVar("_Answer")
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """What it takes to start a cluster, or to change it.
+
+    Attributes:
+        client: makes the boto3 clients.
+        aws_conn_id: the Airflow connection behind `client`, for the handle.
+        prices: None where they are not to be known.
+        probe: measures the machines; None to measure none.
+        read_master: reads the state of a Spark master.
+        log: of the task.
+        poll_seconds: between two looks.
+    """
+
+    client: ClientMaker
+    aws_conn_id: str | None = None
+    prices: PriceBook | None = None
+    probe: Probe | None = None
+    read_master: ReadMaster = read_state
+    log: Any = _log
+    poll_seconds: float = 5.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +75,7 @@ class Readiness:
         alive: those of them that the Spark master counts on.
         waited_for: ids of the machines that come or are there without being of use yet, the master's first.
         ended: machines that ended by themselves, each with AWS's reason.
+        enough: no fewer are alive than are needed at least.
         ready: nothing is left to be waited for.
         failed: why waiting is vain; None where it is not.
         message: all that in one line, for the log.
@@ -45,6 +86,7 @@ class Readiness:
     alive: int
     waited_for: tuple[str, ...]
     ended: tuple[str, ...]
+    enough: bool
     ready: bool
     failed: str | None
     message: str
@@ -53,21 +95,19 @@ class Readiness:
 def look(
     ec2: Any,
     cluster_name: str,
+    spec: EC2ClusterSpec,
     *,
-    wanted: int,
-    smallest: int,
     read_master: ReadMaster = read_state,
     overlooked: Collection[str] = (),
 ) -> Readiness:
-    """Look once. The number of AWS calls does not depend on that of the machines, but for pages.
+    """Look once at AWS and at the Spark master. The number of calls does not depend on that of the machines.
 
     Blocks for some seconds at most: a trigger calls it in a thread.
 
     Args:
         ec2: a boto3 client.
         cluster_name: value of the machines' tag.
-        wanted: workers that were asked for, additional ones included.
-        smallest: the number of workers below which the start has failed.
+        spec: of the cluster.
         read_master: reads the state of a Spark master.
         overlooked: ids of machines that had ended before, and do not count as failures.
 
@@ -76,7 +116,13 @@ def look(
     """
     instances = [i for i in of_cluster(ec2, cluster_name, states=()) if i.id not in overlooked]
     state, problem = ask_master(instances, read_master)
-    return judge(instances, state, wanted=wanted, smallest=smallest, master_problem=problem)
+    return judge(
+        instances,
+        state,
+        wanted=spec.launched_machines,
+        smallest=spec.smallest_machines,
+        master_problem=problem,
+    )
 
 
 def ask_master(instances: Sequence[Instance], read_master: ReadMaster) -> tuple[MasterState | None, str]:
@@ -90,6 +136,11 @@ def ask_master(instances: Sequence[Instance], read_master: ReadMaster) -> tuple[
         return read_master(web_url(master), timeout_seconds=_READ_SECONDS), ""
     except ClusterLostError as error:
         return None, error.message
+
+
+def web_url(master: Instance) -> str:
+    """The http address of a master's page."""
+    return f"http://{master.private_address}:{WEB_PORT}"
 
 
 def judge(
@@ -113,14 +164,13 @@ def judge(
     launched = [worker for worker in workers(instances) if worker.usable]
     running = [worker for worker in launched if worker.state == "running"]
     alive_hosts = {worker.host for worker in state.workers_alive} if state else set()
-    alive = [worker for worker in running if worker.private_address in alive_hosts]
-    alive_ids = {worker.id for worker in alive}
-    waited_for = [worker.id for worker in launched if worker.id not in alive_ids]
-    ended = _ended(instances, master, launched)
+    alive = {worker.id for worker in running if worker.private_address in alive_hosts}
+    waited_for = [worker.id for worker in launched if worker.id not in alive]
+    ended = _ended_by_themselves(instances, [*launched, *([master] if master else [])])
     failed = _failure(instances, master, launched, ended, smallest)
     message = f"{len(launched)} of {wanted} workers launched, {len(running)} running, {len(alive)} alive"
-    if state is None:
-        message += f"; the master does not answer yet: {master_problem}" if master_problem else ""
+    if state is None and master_problem:
+        message += f"; the master does not answer yet: {master_problem}"
     if ended:
         message += f"; ended by themselves: {', '.join(ended)}"
     return Readiness(
@@ -129,27 +179,15 @@ def judge(
         alive=len(alive),
         waited_for=(*([master.id] if master and state is None else []), *waited_for),
         ended=ended,
+        enough=len(alive) >= smallest,
         ready=failed is None and len(alive) >= max(smallest, min(wanted, len(launched))),
         failed=failed,
         message=message,
     )
 
 
-def master_of(instances: Sequence[Instance]) -> Instance | None:
-    """The machine that runs the Spark master; None where none comes or is there."""
-    return next((instance for instance in masters(instances) if instance.usable), None)
-
-
-def web_url(master: Instance) -> str:
-    """The http address of a master's page."""
-    return f"http://{master.private_address}:{WEB_PORT}"
-
-
-def _ended(
-    instances: Sequence[Instance], master: Instance | None, launched: Sequence[Instance]
-) -> tuple[str, ...]:
+def _ended_by_themselves(instances: Sequence[Instance], living: Sequence[Instance]) -> tuple[str, ...]:
     # Machines of attempts that are over were ended on purpose, as were those that were given up.
-    living = [*launched, *([master] if master else [])]
     candidates = [instance for instance in instances if instance.attempt != GIVEN_UP]
     newest = sorted(candidates, key=lambda instance: instance.launched_at)[-1:]
     attempts = {instance.attempt for instance in living or newest}
@@ -178,40 +216,20 @@ def _failure(
     return None
 
 
-# ---------------------------------------------------------------------------
-# Waiting, bounded, until a cluster's machines are there; and what a machine said that did not come.
-
-
-CONSOLE_LINES = 60
-"""How much of a machine's console output is logged."""
-
-# The form of `user_data.new_secret`: a setup script that traces its steps could have written it there.
-_LIKE_A_SECRET = re.compile(r"[0-9a-f]{64}")
-_CONSOLES = 3
-_LINES_IN_ERROR = 8
-_BUSY_SECONDS = 60.0
-
-_Answer = TypeVar("_Answer")
-
-
 @dataclass(frozen=True, kw_only=True)
 class Watch:
     """How a cluster is looked at while machines are launched into it.
 
     Attributes:
-        ec2: a boto3 client.
+        spec: of the cluster.
         guard: of the attempt.
-        read_master: reads the state of a Spark master.
-        log: of the task.
-        poll_seconds: between two looks.
+        means: of the attempt.
         overlooked: ids of machines that had ended before the attempt began.
     """
 
-    ec2: Any
+    spec: EC2ClusterSpec
     guard: AttemptGuard
-    read_master: ReadMaster
-    log: logging.Logger
-    poll_seconds: float
+    means: Means
     overlooked: Collection[str] = ()
 
     @property
@@ -221,25 +239,22 @@ class Watch:
 
     def instances(self, states: Sequence[str]) -> list[Instance]:
         """The cluster's machines in these states; see `instances.of_cluster`."""
-        return self.patiently(lambda: of_cluster(self.ec2, self.cluster_name, states=states))
+        return self._patiently(lambda: of_cluster(self.guard.ec2, self.cluster_name, states=states))
 
-    def look(self, *, wanted: int, smallest: int) -> Readiness:
+    def look(self) -> Readiness:
         """Look once; see `readiness.look`."""
         return look(
-            self.ec2,
+            self.guard.ec2,
             self.cluster_name,
-            wanted=wanted,
-            smallest=smallest,
-            read_master=self.read_master,
+            self.spec,
+            read_master=self.means.read_master,
             overlooked=self.overlooked,
         )
 
-    def wait_until_ready(self, *, wanted: int, smallest: int, deadline: float) -> None:
+    def wait_until_ready(self, deadline: float) -> None:
         """Wait until all launched workers are alive; when the time is up, those that are must be enough.
 
         Args:
-            wanted: workers that were asked for.
-            smallest: fewer are a failure.
             deadline: of the clock `time.monotonic`.
 
         Raises:
@@ -250,25 +265,21 @@ class Watch:
         last_message = ""
         while True:
             self.guard.check()
-            readiness = self.patiently(lambda: self.look(wanted=wanted, smallest=smallest))
+            readiness = self._patiently(self.look)
             if readiness.message != last_message:
-                self.log.info("Cluster %s: %s", self.cluster_name, readiness.message)
+                self.means.log.info("Cluster %s: %s", self.cluster_name, readiness.message)
                 last_message = readiness.message
             if readiness.ready:
                 return
             if readiness.failed:
                 raise self._failure(f"did not start: {readiness.failed}", readiness)
             if time.monotonic() >= deadline:
-                self._go_on_or_fail(readiness, smallest)
+                self._go_on_or_fail(readiness)
                 return
-            self.guard.sleep(min(self.poll_seconds, max(0.0, deadline - time.monotonic())))
+            self.guard.sleep(min(self.means.poll_seconds, max(0.0, deadline - time.monotonic())))
 
-    def patiently(self, call: Callable[[], _Answer]) -> _Answer:
-        """Call AWS, and call again when it is busy: machines that boot or run are not ended for that.
-
-        Raises:
-            ClusterError: it stays busy.
-        """
+    def _patiently(self, call: Callable[[], _Answer]) -> _Answer:
+        """Call AWS, and again while it is busy: machines that boot or run are not ended for that."""
         deadline = time.monotonic() + _BUSY_SECONDS
         while True:
             try:
@@ -276,20 +287,20 @@ class Watch:
             except ClusterError as error:
                 if time.monotonic() >= deadline:
                     raise
-                self.log.warning("Trying again after: %s", error.message)
-                self.guard.sleep(self.poll_seconds)
+                self.means.log.warning("Trying again after: %s", error.message)
+                self.guard.sleep(self.means.poll_seconds)
 
-    def _go_on_or_fail(self, readiness: Readiness, smallest: int) -> None:
-        if readiness.alive < smallest:
+    def _go_on_or_fail(self, readiness: Readiness) -> None:
+        if not readiness.enough:
             raise self._failure(f"was not ready in time: {readiness.message}", readiness)
-        self.log.warning(
+        self.means.log.warning(
             "The time is up; going on with %d workers, and ending %d that did not come: %s",
             readiness.alive,
             len(readiness.waited_for),
             ", ".join(readiness.waited_for),
         )
         self._show_consoles(readiness.waited_for)
-        end_machines(self.ec2, readiness.waited_for)
+        end_machines(self.guard.ec2, readiness.waited_for)
 
     def _failure(self, what: str, readiness: Readiness) -> ClusterStartError:
         self.guard.check()  # machines that were ended on purpose did not fail
@@ -306,21 +317,21 @@ class Watch:
 
     def _master_is_deaf(self) -> bool:
         try:
-            instances = of_cluster(self.ec2, self.cluster_name)
+            instances = of_cluster(self.guard.ec2, self.cluster_name)
         except ClusterError:
             return False
         master = master_of(instances)
-        state, _ = ask_master(instances, self.read_master)
+        state, _ = ask_master(instances, self.means.read_master)
         return master is not None and master.state == "running" and state is None
 
     def _show_consoles(self, ids: Sequence[str]) -> str:
         """Log what up to three machines wrote to their consoles; returns the last lines for the error."""
-        if not ids:
-            return ""
         last_words = ""
         for instance_id in ids[:_CONSOLES]:
-            lines = console_lines(self.ec2, instance_id)
-            self.log.warning("Console of %s ends with:\n%s", instance_id, "\n".join(lines) or "(nothing yet)")
+            lines = console_lines(self.guard.ec2, instance_id)
+            self.means.log.warning(
+                "Console of %s ends with:\n%s", instance_id, "\n".join(lines) or "(nothing yet)"
+            )
             if lines and not last_words:
                 last_words = f" {instance_id} said last:\n" + "\n".join(lines[-_LINES_IN_ERROR:]) + "\n"
         return last_words
@@ -329,11 +340,7 @@ class Watch:
 def console_lines(ec2: Any, instance_id: str) -> list[str]:
     """The last lines of a machine's console output, without what looks like a secret.
 
-    Needs the permission ec2:GetConsoleOutput.
-
-    Args:
-        ec2: a boto3 client.
-        instance_id: of the machine.
+    By ec2:GetConsoleOutput.
     """
     from botocore.exceptions import BotoCoreError, ClientError
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import ipaddress
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 from airflow_provider_ernest.clusters.ec2.identity import tag_value
@@ -22,284 +24,12 @@ from airflow_provider_ernest.clusters.local_spec import (
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document
-
-# ---------------------------------------------------------------------------
-# What a specification says of the software on the machines, checked before anything is launched.
-
-
-# What useradd takes on all distributions. A number would be one of a user that may be anybody.
-_LINUX_USER = re.compile(r"[a-z_][a-z0-9_-]{0,30}")
-_SHA512 = re.compile(r"[0-9a-fA-F]{128}")
-_URL_CREDENTIALS = re.compile(r"(?:x-amz-(?:signature|credential|security-token)|signature|sig|token)=", re.I)
-
-
-def check_software(spec: EC2ClusterSpec) -> None:
-    """Refuse software that cannot be found, or a user that must not run it.
-
-    Raises:
-        InvalidParameterError: a value that cannot work.
-    """
-    _check_distribution(spec.spark_distribution, spec.spark_distribution_sha512)
-    if spec.java_home is not None and not (is_line(spec.java_home) and spec.java_home.startswith("/")):
-        raise InvalidParameterError("java_home", spec.java_home, "is no absolute path on the machines")
-    python = spec.python
-    if not is_line(python) or python.startswith("-") or ("/" in python and not python.startswith("/")):
-        raise InvalidParameterError(
-            "python", python, "is neither the name of a program nor an absolute path on the machines"
-        )
-    _check_user(spec.spark_user)
-    if not isinstance(spec.setup_script, str) or re.search(r"[\x00\ud800-\udfff]", spec.setup_script):
-        raise InvalidParameterError("setup_script", spec.setup_script, "is not the text of a shell script")
-
-
-def _check_user(user: object) -> None:
-    if user == "root":
-        problem = "would let jobs call off the time to live of the machines"
-        remedy = "Name a user without rights; one that does not exist is created."
-        raise InvalidParameterError("spark_user", user, problem, remedy=remedy)
-    what = "is no name of a Linux user"
-    remedy = 'Use lower-case letters, digits, "-" and "_", at most 31, a letter first.'
-    require_match("spark_user", user, _LINUX_USER, what, remedy)
-
-
-def _check_distribution(distribution: object, sha512: object) -> None:
-    field = "spark_distribution"
-    if not is_line(distribution):
-        raise InvalidParameterError(field, distribution, "is no path or address of one line")
-    is_path = distribution.startswith("/")
-    if not is_path:
-        _check_address(field, distribution)
-    if sha512 is None and distribution.startswith("https:"):
-        problem = "is missing: whoever answers at that address would run code on the machines"
-        remedy = (
-            "Give the digest that the project publishes beside the .tgz, or take an s3:// address of yours."
-        )
-        raise InvalidParameterError("spark_distribution_sha512", None, problem, remedy=remedy)
-    if sha512 is None:
-        return
-    if is_path:
-        problem = "belongs to a .tgz, but spark_distribution is a path"
-        raise InvalidParameterError("spark_distribution_sha512", sha512, problem, remedy="Leave it out.")
-    what = "is no SHA-512 digest of 128 hexadecimal digits"
-    require_match("spark_distribution_sha512", sha512, _SHA512, what)
-
-
-def _check_address(field: str, address: str) -> None:
-    try:
-        parts = urlsplit(address)
-        host = parts.hostname
-        _ = parts.port  # raises where it is no number
-    except ValueError as error:
-        raise InvalidParameterError(field, address, f"is no address: {error}") from error
-    if "@" in parts.netloc or _URL_CREDENTIALS.search(parts.query):
-        # Not quoted: a specification and its errors are shown to whoever may see the DAG.
-        remedy = "Let the machines' instance profile read an s3:// address instead."
-        raise InvalidParameterError(field, f"{parts.scheme}://...", "holds credentials", remedy=remedy)
-    if parts.scheme not in ("https", "s3") or not host or not parts.path.strip("/") or " " in address:
-        problem = "is neither an absolute path nor an https:// or s3:// address of a .tgz"
-        raise InvalidParameterError(field, address, problem)
-
-
-# ---------------------------------------------------------------------------
-# What a specification of an EC2 cluster must satisfy, checked before anything is launched.
-
+from airflow_provider_ernest.stated import has_template
 
 MIN_TIME_TO_LIVE_SECONDS = 60
 MAX_TIME_TO_LIVE_SECONDS = 30 * 24 * 3600
 MAX_TAGS = 39
 """AWS allows 50 on a resource; eleven are `identity.ClusterIdentity`'s."""
-
-_MAX_TAG_KEY = 128
-_MAX_VOLUME_GIGABYTES = 65_536
-# st1 and sc1 cannot be root volumes; io1 and io2 need a rate of operations, which a launch template can give.
-_VOLUME_TYPES = ("gp3", "gp2", "standard")
-
-_INSTANCE_TYPE = re.compile(r"[a-z][a-z0-9-]*\.[a-z0-9-]+")
-_IMAGE = re.compile(r"ami-[0-9a-f]{8,17}|/[\w.:/-]{1,1024}", re.ASCII)
-_SUBNET = re.compile(r"subnet-[0-9a-f]{8,17}")
-_SECURITY_GROUP = re.compile(r"sg-[0-9a-f]{8,17}")
-_INSTANCE_PROFILE = re.compile(
-    r"[\w+=,.@-]{1,128}|arn:aws[a-z-]*:iam::\d{12}:instance-profile/[\w+=,.@/-]{1,600}", re.ASCII
-)
-_KEY_NAME = re.compile(r"[!-~](?:[ -~]{0,253}[!-~])?")
-_LAUNCH_TEMPLATE = re.compile(r"lt-[0-9a-f]{8,17}|(?!lt-)[a-zA-Z0-9().\-/_]{3,128}")
-_VERSION = re.compile(r"\$Default|\$Latest|[1-9][0-9]{0,9}")
-_VOLUME_KEY = re.compile(
-    r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)/[\w/-]+|alias/[\w/-]+|[0-9a-zA-Z-]{8,64}", re.ASCII
-)
-_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
-
-
-def check_spec(spec: EC2ClusterSpec) -> None:
-    """Refuse what cannot work.
-
-    The syntax of names is that of the AWS API reference, of RunInstances above all.
-
-    Raises:
-        InvalidParameterError: a value that cannot work.
-    """
-    _check_machines(spec)
-    _check_launch(spec)
-    _check_network(spec)
-    _check_volume(spec)
-    _check_tags(spec.tags)
-    check_software(spec)
-    _check_times(spec)
-    _check_culling(spec)
-    flags = ("spot", "on_demand_fallback", "public_address", "network_encryption")
-    require_flags({field: getattr(spec, field) for field in flags})
-    if spec.price_per_hour is not None:
-        require_price("price_per_hour", spec.price_per_hour)
-
-
-def _check_machines(spec: EC2ClusterSpec) -> None:
-    require_whole("machines", spec.machines, minimum=1)
-    what = "is no name of an instance type"
-    remedy = 'Write it like "m5.xlarge".'
-    require_match("instance_type", spec.instance_type, _INSTANCE_TYPE, what, remedy)
-    _require_all("fallback_instance_types", spec.fallback_instance_types, _INSTANCE_TYPE, what, remedy)
-    if spec.master_instance_type is not None:
-        require_match("master_instance_type", spec.master_instance_type, _INSTANCE_TYPE, what, remedy)
-    if spec.cores_per_machine is not None:
-        require_whole("cores_per_machine", spec.cores_per_machine, minimum=1)
-    if spec.memory_megabytes_per_machine is not None:
-        field = "memory_megabytes_per_machine"
-        require_whole(field, spec.memory_megabytes_per_machine, minimum=MIN_MEMORY_MEGABYTES)
-    if spec.smallest_acceptable is not None:
-        require_whole("smallest_acceptable", spec.smallest_acceptable, minimum=1, maximum=spec.machines)
-
-
-def _check_launch(spec: EC2ClusterSpec) -> None:
-    if spec.image is not None:
-        remedy = 'Give an id like "ami-0123456789abcdef0", or a parameter like "/aws/service/...".'
-        require_match("image", spec.image, _IMAGE, "is neither an AMI id nor an SSM parameter", remedy)
-    elif spec.launch_template is None:
-        raise InvalidParameterError(
-            "image", None, "leaves nothing to boot from", remedy="Name an image or a launch_template."
-        )
-    if spec.instance_profile is not None:
-        what = "is neither the name nor the ARN of an instance profile"
-        remedy = "The name or ARN of a role will not do: give that of the profile."
-        require_match("instance_profile", spec.instance_profile, _INSTANCE_PROFILE, what, remedy)
-    if spec.key_name is not None:
-        require_match("key_name", spec.key_name, _KEY_NAME, "is no name of a key pair")
-    if spec.launch_template is not None:
-        what = "is neither the id nor the name of a launch template"
-        require_match("launch_template", spec.launch_template, _LAUNCH_TEMPLATE, what)
-    remedy = 'Use "$Default", "$Latest" or a number in quotes.'
-    require_match(
-        "launch_template_version",
-        spec.launch_template_version,
-        _VERSION,
-        "is no version of a template",
-        remedy,
-    )
-
-
-def _check_network(spec: EC2ClusterSpec) -> None:
-    needed = spec.launch_template is None
-    remedy = "Give ids in a tuple, not names."
-    _require_all("subnets", spec.subnets, _SUBNET, "is no id of a subnet", remedy, needed=needed)
-    what = "is no id of a security group"
-    _require_all("security_groups", spec.security_groups, _SECURITY_GROUP, what, remedy, needed=needed)
-    if spec.driver_host is not None and not _is_host(spec.driver_host):
-        raise InvalidParameterError(
-            "driver_host",
-            spec.driver_host,
-            "is neither a host name nor an address",
-            remedy="Write it without scheme and port, or use None to find it.",
-        )
-
-
-def _check_volume(spec: EC2ClusterSpec) -> None:
-    if spec.volume_gigabytes is not None:
-        require_whole("volume_gigabytes", spec.volume_gigabytes, minimum=1, maximum=_MAX_VOLUME_GIGABYTES)
-    if spec.volume_type not in _VOLUME_TYPES:
-        raise InvalidParameterError(
-            "volume_type",
-            spec.volume_type,
-            f"is none of {', '.join(_VOLUME_TYPES)}",
-            remedy="Other volumes can be attached by a launch template.",
-        )
-    if spec.volume_key is not None:
-        require_match(
-            "volume_key", spec.volume_key, _VOLUME_KEY, "is neither the ARN nor the id of a KMS key"
-        )
-
-
-def _check_tags(tags: object) -> None:
-    if not isinstance(tags, Mapping):
-        raise InvalidParameterError("tags", tags, "is no mapping of names to values")
-    if len(tags) > MAX_TAGS:
-        raise InvalidParameterError("tags", f"{len(tags)} tags", f"are more than the {MAX_TAGS} that fit")
-    for key, value in tags.items():
-        if not _is_tag_text(key) or not key or len(key) > _MAX_TAG_KEY:
-            raise InvalidParameterError("tags", key, "is no name that AWS allows for a tag")
-        if key == "Name" or key.lower().startswith(("aws:", "ernest:")):
-            problem = 'is the name of a tag that is not yours to set, as are those of "aws:" and "ernest:"'
-            raise InvalidParameterError("tags", key, problem, remedy="Choose another name.")
-        if not _is_tag_text(value):
-            problem = "is no text that AWS allows in a tag"
-            remedy = "Allowed are 256 letters, digits, spaces and _.:/=+-@."
-            raise InvalidParameterError(f"tags[{key!r}]", value, problem, remedy=remedy)
-
-
-def _is_tag_text(value: object) -> bool:
-    return isinstance(value, str) and tag_value(value) == value and not UNPRINTABLE.search(value)
-
-
-def _check_times(spec: EC2ClusterSpec) -> None:
-    require_number(
-        "time_to_live_seconds",
-        spec.time_to_live_seconds,
-        minimum=MIN_TIME_TO_LIVE_SECONDS,
-        maximum=MAX_TIME_TO_LIVE_SECONDS,
-        unit="seconds",
-    )
-    require_number("start_timeout_seconds", spec.start_timeout_seconds, minimum=1, unit="seconds")
-    require_whole("probe_rounds", spec.probe_rounds, minimum=0)
-    require_number("probe_interval_seconds", spec.probe_interval_seconds, minimum=0, unit="seconds")
-    before_jobs = spec.start_timeout_seconds + max(0, spec.probe_rounds - 1) * spec.probe_interval_seconds
-    if spec.time_to_live_seconds <= before_jobs:
-        raise InvalidParameterError(
-            "time_to_live_seconds",
-            spec.time_to_live_seconds,
-            f"leaves no time for jobs: the start and the probe may take {before_jobs:g} s",
-            remedy="Make it larger, or start_timeout_seconds smaller.",
-        )
-
-
-def _check_culling(spec: EC2ClusterSpec) -> None:
-    require_number("over_allocation", spec.over_allocation, minimum=0, maximum=1)
-    require_number("cull_floor", spec.cull_floor, minimum=0, maximum=1)
-
-
-def _require_all(
-    field: str, values: object, form: re.Pattern[str], problem: str, remedy: str, *, needed: bool = False
-) -> None:
-    if not isinstance(values, tuple | list):
-        raise InvalidParameterError(field, values, "is not a tuple of texts")
-    if needed and not values:
-        remedy = "Name at least one, or a launch_template that does."
-        raise InvalidParameterError(field, values, "is empty", remedy=remedy)
-    for value in values:
-        require_match(field, value, form, problem, remedy)
-    if len(set(values)) < len(values):
-        raise InvalidParameterError(field, values, "names one of them twice")
-
-
-def _is_host(value: object) -> bool:
-    if not is_line(value):
-        return False
-    try:
-        ipaddress.ip_address(value)
-    except ValueError:
-        # What consists of digits and dots only is a mistyped address.
-        return bool(_HOST_NAME.fullmatch(value)) and len(value) <= 253 and not re.fullmatch(r"[0-9.]+", value)
-    return True
-
-
-# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -396,8 +126,25 @@ class EC2ClusterSpec(Document):
     driver_host: str | None = None
 
     def __post_init__(self) -> None:
-        """Refuse what cannot work before anything is launched."""
-        check_spec(self)
+        """Refuse what cannot work before anything is launched. Of templates nothing is known yet."""
+        for one in fields(self):
+            value = getattr(self, one.name)
+            is_left_open = value is None and one.default is None
+            # A script's braces are no template: it is never rendered.
+            if not is_left_open and (one.name == "setup_script" or not has_template(value)):
+                _CHECKS[one.name](one.name, value)
+        _check_together(self)
+
+    def require_literal(self) -> None:
+        """Refuse templates, where a DAG is made by the specification, before anything is rendered.
+
+        Raises:
+            InvalidParameterError: a field is one, or holds one.
+        """
+        for one in fields(self):
+            value = getattr(self, one.name)
+            if one.name != "setup_script" and has_template(value):
+                raise InvalidParameterError(one.name, value, "is a template, by which no DAG can be planned")
 
     @property
     def additional_machines(self) -> int:
@@ -405,6 +152,11 @@ class EC2ClusterSpec(Document):
         if self.over_allocation == 0 or self.probe_rounds == 0:
             return 0
         return max(1, math.ceil(self.over_allocation * self.machines))
+
+    @property
+    def launched_machines(self) -> int:
+        """Workers that are asked for, additional ones included."""
+        return self.machines + self.additional_machines
 
     @property
     def smallest_machines(self) -> int:
@@ -415,3 +167,256 @@ class EC2ClusterSpec(Document):
     def instance_types(self) -> tuple[str, ...]:
         """The workers' types in the order in which they are tried."""
         return (self.instance_type, *self.fallback_instance_types)
+
+
+def _check_together(spec: EC2ClusterSpec) -> None:
+    """What the fields must be to each other, as far as no template hides it."""
+    if spec.launch_template is None:
+        _check_without_template(spec)
+    smallest, distribution, digest = (
+        spec.smallest_acceptable,
+        spec.spark_distribution,
+        spec.spark_distribution_sha512,
+    )
+    if smallest is not None and not has_template([spec.machines, smallest]):
+        require_whole("smallest_acceptable", smallest, minimum=1, maximum=spec.machines)
+    if not has_template([distribution, digest]):
+        _check_digest(distribution, digest)
+    _check_times(spec)
+
+
+def _check_without_template(spec: EC2ClusterSpec) -> None:
+    if spec.image is None:
+        raise InvalidParameterError(
+            "image", None, "leaves nothing to boot from", remedy="Name an image or a launch_template."
+        )
+    for name in ("subnets", "security_groups"):
+        if not getattr(spec, name):
+            remedy = "Name at least one, or a launch_template that does."
+            raise InvalidParameterError(name, getattr(spec, name), "is empty", remedy=remedy)
+
+
+def _check_times(spec: EC2ClusterSpec) -> None:
+    life, start, pause = spec.time_to_live_seconds, spec.start_timeout_seconds, spec.probe_interval_seconds
+    if has_template([life, start, pause, spec.probe_rounds]):
+        return
+    before_jobs = start + max(0, spec.probe_rounds - 1) * pause
+    if life <= before_jobs:
+        raise InvalidParameterError(
+            "time_to_live_seconds",
+            life,
+            f"leaves no time for jobs: the start and the probe may take {before_jobs:g} s",
+            remedy="Make it larger, or start_timeout_seconds smaller.",
+        )
+
+
+def _check_digest(distribution: str, sha512: str | None) -> None:
+    name = "spark_distribution_sha512"
+    if sha512 is None and distribution.startswith("https:"):
+        raise InvalidParameterError(
+            name,
+            None,
+            "is missing: whoever answers at that address would run code on the machines",
+            remedy="Give the digest that the project publishes beside the .tgz, or take an s3:// address of "
+            "yours.",
+        )
+    if sha512 is not None and distribution.startswith("/"):
+        problem = "belongs to a .tgz, but spark_distribution is a path"
+        raise InvalidParameterError(name, sha512, problem, remedy="Leave it out.")
+
+
+# The checks of single fields, by their names. The syntax of names is that of the AWS API reference, of
+# RunInstances above all.
+
+_Check = Callable[[str, Any], None]
+
+
+def _text(form: str, problem: str, remedy: str = "") -> _Check:
+    return partial(require_match, form=re.compile(form, re.ASCII), problem=problem, remedy=remedy)
+
+
+def _texts(form: str, problem: str, remedy: str) -> _Check:
+    check = _text(form, problem, remedy)
+
+    def check_all(name: str, values: Any) -> None:
+        # A single text would be taken for its characters.
+        if not isinstance(values, tuple | list):
+            raise InvalidParameterError(name, values, "is not a tuple of texts")
+        for value in values:
+            check(name, value)
+        if len(set(values)) < len(values):
+            raise InvalidParameterError(name, values, "names one of them twice")
+
+    return check_all
+
+
+def _flag(name: str, value: Any) -> None:
+    require_flags({name: value})
+
+
+def _check_distribution(name: str, distribution: Any) -> None:
+    if not is_line(distribution):
+        raise InvalidParameterError(name, distribution, "is no path or address of one line")
+    if distribution.startswith("/"):
+        return
+    try:
+        parts = urlsplit(distribution)
+        host = parts.hostname
+        _ = parts.port  # raises where it is no number
+    except ValueError as error:
+        raise InvalidParameterError(name, distribution, f"is no address: {error}") from error
+    if "@" in parts.netloc or _URL_CREDENTIALS.search(parts.query):
+        # Not quoted: a specification and its errors are shown to whoever may see the DAG.
+        remedy = "Let the machines' instance profile read an s3:// address instead."
+        raise InvalidParameterError(name, f"{parts.scheme}://...", "holds credentials", remedy=remedy)
+    if parts.scheme not in ("https", "s3") or not host or not parts.path.strip("/") or " " in distribution:
+        problem = "is neither an absolute path nor an https:// or s3:// address of a .tgz"
+        raise InvalidParameterError(name, distribution, problem)
+
+
+def _check_java_home(name: str, value: Any) -> None:
+    if not (is_line(value) and value.startswith("/")):
+        raise InvalidParameterError(name, value, "is no absolute path on the machines")
+
+
+def _check_python(name: str, value: Any) -> None:
+    if not is_line(value) or value.startswith("-") or ("/" in value and not value.startswith("/")):
+        raise InvalidParameterError(
+            name, value, "is neither the name of a program nor an absolute path on the machines"
+        )
+
+
+def _check_user(name: str, user: Any) -> None:
+    if user == "root":
+        problem = "would let jobs call off the time to live of the machines"
+        remedy = "Name a user without rights; one that does not exist is created."
+        raise InvalidParameterError(name, user, problem, remedy=remedy)
+    # What useradd takes on all distributions. A number would be one of a user that may be anybody.
+    remedy = 'Use lower-case letters, digits, "-" and "_", at most 31, a letter first.'
+    _text("[a-z_][a-z0-9_-]{0,30}", "is no name of a Linux user", remedy)(name, user)
+
+
+def _check_script(name: str, script: Any) -> None:
+    if not isinstance(script, str) or re.search(r"[\x00\ud800-\udfff]", script):
+        raise InvalidParameterError(name, script, "is not the text of a shell script")
+
+
+def _check_volume_type(name: str, value: Any) -> None:
+    # st1 and sc1 cannot be root volumes; io1 and io2 need a rate of operations.
+    types = ("gp3", "gp2", "standard")
+    if value not in types:
+        raise InvalidParameterError(
+            name,
+            value,
+            f"is none of {', '.join(types)}",
+            remedy="Other volumes can be attached by a launch template.",
+        )
+
+
+def _check_tags(name: str, tags: Any) -> None:
+    if not isinstance(tags, Mapping):
+        raise InvalidParameterError(name, tags, "is no mapping of names to values")
+    if len(tags) > MAX_TAGS:
+        raise InvalidParameterError(name, f"{len(tags)} tags", f"are more than the {MAX_TAGS} that fit")
+    for key, value in tags.items():
+        if not _is_tag_text(key) or not key or len(key) > _MAX_TAG_KEY:
+            raise InvalidParameterError(name, key, "is no name that AWS allows for a tag")
+        if key == "Name" or key.lower().startswith(("aws:", "ernest:")):
+            problem = 'is the name of a tag that is not yours to set, as are those of "aws:" and "ernest:"'
+            raise InvalidParameterError(name, key, problem, remedy="Choose another name.")
+        if not _is_tag_text(value):
+            problem = "is no text that AWS allows in a tag"
+            remedy = "Allowed are 256 letters, digits, spaces and _.:/=+-@."
+            raise InvalidParameterError(f"{name}[{key!r}]", value, problem, remedy=remedy)
+
+
+def _is_tag_text(value: object) -> bool:
+    return isinstance(value, str) and tag_value(value) == value and not UNPRINTABLE.search(value)
+
+
+def _check_host(name: str, value: Any) -> None:
+    try:
+        ipaddress.ip_address(value if is_line(value) else "")
+    except ValueError:
+        # What consists of digits and dots only is a mistyped address.
+        is_name = (
+            isinstance(value, str) and _HOST_NAME.fullmatch(value) and not re.fullmatch("[0-9.]+", value)
+        )
+        if not is_name or len(value) > 253:
+            raise InvalidParameterError(
+                name,
+                value,
+                "is neither a host name nor an address",
+                remedy="Write it without scheme and port, or use None to find it.",
+            ) from None
+
+
+_URL_CREDENTIALS = re.compile(r"(?:x-amz-(?:signature|credential|security-token)|signature|sig|token)=", re.I)
+_HOST_NAME = re.compile(r"(?!-)[A-Za-z0-9-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9-]{1,63}(?<!-))*\.?")
+_MAX_TAG_KEY = 128
+_MAX_VOLUME_GIGABYTES = 65_536
+
+_INSTANCE_TYPE = (
+    r"[a-z][a-z0-9-]*\.[a-z0-9-]+",
+    "is no name of an instance type",
+    'Write it like "m5.xlarge".',
+)
+_IDS = "Give ids in a tuple, not names."
+_seconds = partial(partial, require_number, unit="seconds")
+
+_CHECKS: Mapping[str, _Check] = {
+    "machines": partial(require_whole, minimum=1),
+    "instance_type": _text(*_INSTANCE_TYPE),
+    "fallback_instance_types": _texts(*_INSTANCE_TYPE),
+    "master_instance_type": _text(*_INSTANCE_TYPE),
+    "image": _text(
+        r"ami-[0-9a-f]{8,17}|/[\w.:/-]{1,1024}",
+        "is neither an AMI id nor an SSM parameter",
+        'Give an id like "ami-0123456789abcdef0", or a parameter like "/aws/service/...".',
+    ),
+    "subnets": _texts("subnet-[0-9a-f]{8,17}", "is no id of a subnet", _IDS),
+    "security_groups": _texts("sg-[0-9a-f]{8,17}", "is no id of a security group", _IDS),
+    "instance_profile": _text(
+        r"[\w+=,.@-]{1,128}|arn:aws[a-z-]*:iam::\d{12}:instance-profile/[\w+=,.@/-]{1,600}",
+        "is neither the name nor the ARN of an instance profile",
+        "The name or ARN of a role will not do: give that of the profile.",
+    ),
+    "key_name": _text("[!-~](?:[ -~]{0,253}[!-~])?", "is no name of a key pair"),
+    "spot": _flag,
+    "on_demand_fallback": _flag,
+    "launch_template": _text(
+        r"lt-[0-9a-f]{8,17}|(?!lt-)[a-zA-Z0-9().\-/_]{3,128}",
+        "is neither the id nor the name of a launch template",
+    ),
+    "launch_template_version": _text(
+        r"\$Default|\$Latest|[1-9][0-9]{0,9}",
+        "is no version of a template",
+        'Use "$Default", "$Latest" or a number in quotes.',
+    ),
+    "volume_gigabytes": partial(require_whole, minimum=1, maximum=_MAX_VOLUME_GIGABYTES),
+    "volume_type": _check_volume_type,
+    "volume_key": _text(
+        r"arn:aws[a-z-]*:kms:[a-z0-9-]+:\d{12}:(?:key|alias)/[\w/-]+|alias/[\w/-]+|[0-9a-zA-Z-]{8,64}",
+        "is neither the ARN nor the id of a KMS key",
+    ),
+    "public_address": _flag,
+    "tags": _check_tags,
+    "setup_script": _check_script,
+    "spark_user": _check_user,
+    "spark_distribution": _check_distribution,
+    "spark_distribution_sha512": _text("[0-9a-fA-F]{128}", "is no SHA-512 digest of 128 hexadecimal digits"),
+    "java_home": _check_java_home,
+    "python": _check_python,
+    "cores_per_machine": partial(require_whole, minimum=1),
+    "memory_megabytes_per_machine": partial(require_whole, minimum=MIN_MEMORY_MEGABYTES),
+    "time_to_live_seconds": _seconds(minimum=MIN_TIME_TO_LIVE_SECONDS, maximum=MAX_TIME_TO_LIVE_SECONDS),
+    "start_timeout_seconds": _seconds(minimum=1),
+    "over_allocation": partial(require_number, minimum=0, maximum=1),
+    "smallest_acceptable": partial(require_whole, minimum=1),
+    "probe_rounds": partial(require_whole, minimum=0),
+    "probe_interval_seconds": _seconds(minimum=0),
+    "cull_floor": partial(require_number, minimum=0, maximum=1),
+    "network_encryption": _flag,
+    "price_per_hour": require_price,
+    "driver_host": _check_host,
+}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import fields
 from datetime import timedelta
 from typing import Any
 
 from airflow.sdk import DAG, task
 
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
@@ -17,6 +19,7 @@ from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOper
 from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator, TerminateClusterOperator
 from airflow_provider_ernest.settings import SizingGoal
 
+FIELDS = {one.name for one in fields(EC2ClusterSpec)}
 CLUSTER = json.loads(os.environ["ERNEST_TEST_EC2_CLUSTER"])
 APPLICATION = os.environ["ERNEST_TEST_APPLICATION"]
 INPUT = os.environ["ERNEST_TEST_INPUT"]
@@ -33,8 +36,14 @@ RETRIED = {"retries": 1, "retry_delay": timedelta(seconds=3)}
 def create(dag_id: str, **arguments: Any) -> EC2ClusterOperator:
     """The setup. Its machines go on to boot when the test opens the gate of the DAG's name."""
     wait_at_gate = f"until [ -e {GATES}/{dag_id} ]; do sleep 0.2; done"
-    given = {**CLUSTER, "setup_script": wait_at_gate, "poll_seconds": 1, **arguments}
-    return EC2ClusterOperator(task_id="create", **given).as_setup()
+    spec = {
+        **CLUSTER,
+        "setup_script": wait_at_gate,
+        **{name: arguments.pop(name) for name in FIELDS & arguments.keys()},
+    }
+    return EC2ClusterOperator(
+        task_id="create", spec=EC2ClusterSpec(**spec), poll_seconds=1, **arguments
+    ).as_setup()
 
 
 def terminate(setup: EC2ClusterOperator) -> TerminateClusterOperator:

@@ -198,7 +198,7 @@ def test_ec2_starts_a_cluster_of_the_size_and_type_decided_on(speed, expected):
     decided = run.decide()
 
     create = run.rendered("production_cluster")
-    spec = create._spec(**create._sized())
+    spec = create._spec()
 
     assert decided["instance_type"] == spec.instance_type == expected
     assert spec.machines == decided["machines"] == decided["config"]["machines"]

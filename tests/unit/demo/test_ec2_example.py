@@ -20,8 +20,8 @@ def test_without_settings_a_launch_template_tells_of_the_machines(monkeypatch):
 
     task = create_cluster()
 
-    assert task.launch_template == "ernest-spark"
-    assert task.image is None
+    assert task.spec["launch_template"] == "ernest-spark"
+    assert task.spec["image"] is None
 
 
 def test_the_environment_tells_of_the_machines(monkeypatch):
@@ -36,8 +36,8 @@ def test_the_environment_tells_of_the_machines(monkeypatch):
 
     task = create_cluster()
 
-    assert {name: getattr(task, name) for name in machines} == machines
-    assert task.launch_template is None
+    assert {name: task.spec[name] for name in machines} == machines
+    assert task.spec["launch_template"] is None
 
 
 def test_a_misspelt_setting_is_refused(monkeypatch):

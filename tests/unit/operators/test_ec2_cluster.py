@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import json
 import logging
 import os
@@ -10,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import MISSING, fields
 from typing import Any
 
 import pytest
@@ -18,10 +16,15 @@ from airflow.providers.common.compat.sdk import AirflowFailException, TaskDeferr
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.clusters.ec2 import cluster, readiness, resizing
+from airflow_provider_ernest.clusters.ec2 import cluster, readiness
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.exceptions import ClusterError, ClusterLostError, ClusterStartError
+from airflow_provider_ernest.exceptions import (
+    ClusterError,
+    ClusterLostError,
+    ClusterStartError,
+    InvalidParameterError,
+)
 from airflow_provider_ernest.operators import ec2_cluster
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator, EC2PreflightOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
@@ -75,16 +78,14 @@ class Spark:
 @pytest.fixture
 def spark(api: EC2Api, monkeypatch: pytest.MonkeyPatch) -> Spark:
     made = Spark(api)
-    means = {"read_master": made.read_state, "poll_seconds": 0.05}
-    for module, name in ((cluster, "EC2Cluster"), (resizing, "ClusterResize")):
-        start = functools.partialmethod(getattr(module, name).__init__, **means)
-        monkeypatch.setattr(getattr(module, name), "__init__", start)
+    means = functools.partial(readiness.Means, read_master=made.read_state, poll_seconds=0.05)
+    monkeypatch.setattr(readiness, "Means", means)
     monkeypatch.setattr(readiness, "look", functools.partial(readiness.look, read_master=made.read_state))
     monkeypatch.setattr(probe, "probe_bandwidth", made.probe_bandwidth)
     return made
 
 
-def create(api: EC2Api, **changes: Any) -> EC2ClusterOperator:
+def specification(api: EC2Api, **changes: Any) -> dict[str, Any]:
     fields = {
         "machines": 3,
         "instance_type": "m5.large",
@@ -92,9 +93,21 @@ def create(api: EC2Api, **changes: Any) -> EC2ClusterOperator:
         "subnets": list(api.subnet_ids),
         "security_groups": [api.security_group_id],
         "over_allocation": 0.3,
-        "deferrable": False,
     }
-    return EC2ClusterOperator(task_id="create", **{**fields, **changes})
+    return {**fields, **changes}
+
+
+def create(api: EC2Api, *, spec: Any = None, **options: Any) -> EC2ClusterOperator:
+    """The operator that starts such a cluster; `spec` is what its specification has instead."""
+    given = specification(api, **(spec or {}))
+    return EC2ClusterOperator(task_id="create", spec=given, **{"deferrable": False, **options})
+
+
+def rendered(api: EC2Api, *, spec: Any, **options: Any) -> EC2ClusterOperator:
+    """The same, where templates have rendered to these values."""
+    operator = create(api, spec=dict.fromkeys(spec, "{{ later }}"), **options)
+    operator.spec.update(spec)
+    return operator
 
 
 def living(api: EC2Api) -> int:
@@ -103,16 +116,6 @@ def living(api: EC2Api) -> int:
 
 def secret_of(api: EC2Api, handle: dict[str, Any]) -> str:
     return cluster_secret(api.client("ec2"), handle["name"])
-
-
-def test_every_field_of_the_specification_is_a_parameter_with_the_same_default():
-    parameters = inspect.signature(EC2ClusterOperator.__init__).parameters
-    for one in fields(EC2ClusterSpec):
-        default = parameters[one.name].default
-        if one.default is MISSING:
-            assert default is None, one.name
-        else:
-            assert default == one.default, one.name
 
 
 def test_launches_one_more_and_ends_the_slowest(api, spark, context, capsys):
@@ -143,16 +146,18 @@ def test_the_secret_reaches_the_probe_and_nothing_that_is_kept(api, spark, conte
 
 
 def test_numbers_flags_and_lists_may_come_as_the_texts_that_jinja_makes(api, spark, context):
-    handle = create(
+    handle = rendered(
         api,
-        machines="2",
-        over_allocation="0.0",
-        spot="False",
-        volume_gigabytes="None",
-        subnets=",".join(api.subnet_ids),
-        security_groups=str([api.security_group_id]),
-        tags='{"team": "data"}',
-        time_to_live_seconds="3600.0",
+        spec={
+            "machines": "2",
+            "over_allocation": "0.0",
+            "spot": "False",
+            "volume_gigabytes": "None",
+            "subnets": ",".join(api.subnet_ids),
+            "security_groups": str([api.security_group_id]),
+            "tags": '{"team": "data"}',
+            "time_to_live_seconds": "3600.0",
+        },
     ).execute(context)
 
     assert len(handle["machines"]) == 2
@@ -168,14 +173,53 @@ def test_numbers_flags_and_lists_may_come_as_the_texts_that_jinja_makes(api, spa
         ({"spot": "perhaps"}, "spot='perhaps' is neither true nor false"),
         ({"subnets": "[broken"}, "subnets='.broken' is no list"),
         ({"tags": "no json"}, "tags='no json' is no JSON"),
-        ({"aws_conn_id": "absent"}, "no Airflow connection 'absent'"),
+        ({"image": "{{ nothing }}"}, "image='{{ nothing }}' is still a template"),
     ],
 )
 def test_what_cannot_be_is_named_before_anything_is_launched(api, spark, context, changes, named):
     with pytest.raises(AirflowFailException, match=named):
-        create(api, **changes).execute(context)
+        rendered(api, spec=changes).execute(context)
     assert living(api) == 0
     assert not api.calls("RunInstances")
+
+
+def test_a_connection_that_is_missing_is_named_before_anything_is_launched(api, spark, context):
+    with pytest.raises(AirflowFailException, match="no Airflow connection 'absent'"):
+        create(api, aws_conn_id="absent").execute(context)
+    assert not api.calls("RunInstances")
+
+
+@pytest.mark.parametrize(
+    ("changes", "named"),
+    [
+        ({"machines": 0}, "machines=0"),
+        ({"spark_user": "root"}, "spark_user='root'"),
+        ({"instance_typ": "m5.large"}, "spec='instance_typ' is unknown"),
+        ({"setup_script": "{{ ", "machines": "many"}, "machines='many'"),
+    ],
+)
+def test_what_is_literal_is_checked_when_the_dag_file_is_parsed(api, changes, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        create(api, spec=changes)
+
+
+def test_a_specification_is_rendered_whole_but_for_its_script(api):
+    """In which Jinja would misread what is the shell's."""
+    script = "echo ${#HOME} {{ machines }} {% raw"
+    spec = EC2ClusterSpec(**specification(api, machines="{{ 1 + 1 }}", setup_script=script))
+    with DAG("nightly", schedule=None):
+        operator = EC2ClusterOperator(task_id="create", spec=spec)
+    operator.render_template_fields({})
+    assert operator.spec["machines"] == "2"
+    spec = operator._spec()
+    assert (spec.machines, spec.setup_script) == (2, script)
+
+
+def test_a_specification_may_come_from_another_task_as_json(api, spark, context):
+    with DAG("nightly", schedule=None):
+        operator = EC2ClusterOperator(task_id="create", spec="{{ given }}", deferrable=False)
+    operator.render_template_fields({"given": json.dumps(specification(api, machines=1))})
+    assert len(operator.execute(context)["machines"]) == 1
 
 
 def test_a_start_that_fails_leaves_nothing(api, spark, context):
@@ -205,11 +249,10 @@ def event(operator: EC2ClusterOperator, context: Any, *, status: str, reason: st
 def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
     api, spark, context, monkeypatch
 ):
-    asked = deferred(create(api, deferrable=True, start_timeout_seconds="400"), context)
+    asked = deferred(create(api, deferrable=True, spec={"start_timeout_seconds": 400}), context)
     assert asked.method_name == "execute_complete"
     assert isinstance(asked.trigger, EC2ClusterReadyTrigger)
     assert asked.trigger.deadline == pytest.approx(time.time() + 400, abs=60)
-    assert (asked.trigger.wanted, asked.trigger.smallest) == (4, 3)
     assert living(api) == 5
     assert not spark.probes
 
@@ -218,7 +261,7 @@ def test_a_deferred_start_waits_in_the_triggerer_and_goes_on_in_another_process(
     ready = json.loads(json.dumps({"status": "ready", "reason": "", **told}))
     # Templates and configuration may say something else by now: what was launched counts.
     monkeypatch.setenv("AIRFLOW__ERNEST__DEPLOYMENT", "another")
-    handle = create(api, deferrable=True, machines=7).execute_complete(context, ready)
+    handle = create(api, deferrable=True, spec={"machines": 7}).execute_complete(context, ready)
 
     assert len(handle["machines"]) == 3
     assert living(api) == 4
@@ -355,12 +398,12 @@ def test_a_cluster_grows_and_shrinks_to_the_chosen_size_and_ends_as_one(api, spa
     small = create(api).execute(context)
     ti.task_id = "ernest.resize_cluster"
 
-    large = create(api, cluster=small, size="5", machines=3).execute(context)
+    large = create(api, cluster=small, size="5").execute(context)
     assert len(large["machines"]) == 5
     assert living(api) == 6
     assert large["name"] == small["name"]
 
-    one = create(api, cluster=json.dumps(large), size=1, smallest_acceptable=2).execute(context)
+    one = create(api, cluster=json.dumps(large), size=1, spec={"smallest_acceptable": 2}).execute(context)
     assert len(one["machines"]) == 1
     assert living(api) == 2
 
@@ -391,12 +434,7 @@ def test_a_resize_without_a_size_is_refused(api, spark, context):
 
 def test_the_check_tells_cores_and_price_and_launches_nothing(api, context, ti):
     facts = EC2PreflightOperator(
-        task_id="check",
-        machines=2,
-        instance_type="m5.large",
-        image=api.image_parameter,
-        subnets=api.subnet_ids,
-        security_groups=[api.security_group_id],
+        task_id="check", spec=specification(api, machines=2, image=api.image_parameter)
     ).execute(context)
 
     assert facts == ti.pushed
@@ -408,12 +446,7 @@ def test_the_check_tells_cores_and_price_and_launches_nothing(api, context, ti):
 def test_the_check_finds_what_would_fail_later(api, context):
     with pytest.raises(AirflowFailException, match=r"security_groups=.*lets in all of 0\.0\.0\.0/0"):
         EC2PreflightOperator(
-            task_id="check",
-            machines=1,
-            instance_type="m5.large",
-            image=api.image_id,
-            subnets=api.subnet_ids,
-            security_groups=[api.open_security_group_id],
+            task_id="check", spec=specification(api, security_groups=[api.open_security_group_id])
         ).execute(context)
 
 
@@ -429,21 +462,13 @@ def test_a_resize_without_a_cluster_launches_nothing(api, spark, context):
 
 def test_a_cluster_of_the_chosen_size_is_started_and_is_the_users_to_end(api, spark, context, ti):
     ti.task_id = "create_production_cluster"
-    handle = create(api, machines=None, size="2", instance_type="m5.xlarge", over_allocation=0).execute(
-        context
-    )
+    chosen = {"machines": "2", "instance_type": "m5.xlarge", "over_allocation": 0}
+    handle = rendered(api, spec=chosen).execute(context)
 
     assert (len(handle["machines"]), handle["instance_type"]) == (2, "m5.xlarge")
     assert living(api) == 3
     TerminateClusterOperator(task_id="end", cluster=handle).execute(context)
     assert living(api) == 0
-
-
-def test_the_size_reaches_the_triggerer(api, spark, context):
-    trigger = deferred(
-        create(api, machines=None, size=2, over_allocation=0, deferrable=True), context
-    ).trigger
-    assert (trigger.wanted, trigger.smallest) == (2, 2)
 
 
 @pytest.mark.parametrize("size", [None, "None", ""])
@@ -453,40 +478,14 @@ def test_a_resize_whose_cluster_and_size_are_both_missing_launches_nothing(api, 
     assert not api.instances()
 
 
-@pytest.mark.parametrize("machines", [None, 3])
-@pytest.mark.parametrize("size", ["None", "", "many", "2.5"])
-def test_a_size_that_is_missing_is_no_other_size(api, spark, context, machines, size):
+@pytest.mark.parametrize("machines", [None, "None", "", "many", "2.5"])
+def test_a_size_that_is_missing_is_no_other_size(api, spark, context, machines):
     """As where the decision was skipped, and its XCom is not there."""
-    with pytest.raises(AirflowFailException, match="size="):
-        create(api, machines=machines, size=size).execute(context)
+    with pytest.raises(AirflowFailException, match="machines="):
+        rendered(api, spec={"machines": machines}).execute(context)
     assert not api.instances()
 
 
-def test_a_size_beside_machines_is_a_resize_that_forgot_its_cluster(api, spark, context):
-    with pytest.raises(
-        AirflowFailException, match=r"\(machines, size\)=\(3, 5\) is two sizes .* give the cluster"
-    ):
-        create(api, machines=3, size=5).execute(context)
-    assert not api.instances()
-
-
-def test_the_operator_is_rendered_as_what_the_dag_file_says(api, spark, context):
-    """Rendering must not make a new cluster of a resize, nor the other way round."""
-    with DAG("nightly", schedule=None):
-        operator = create(api, machines=None, size="{{ 2 }}", over_allocation=0)
-    operator.render_template_fields({})
-
-    assert (operator.size, operator.cluster) == ("2", None)
-    assert len(operator.execute(context)["machines"]) == 2
-
-
-def test_the_check_is_for_the_size_of_production_too(api, context):
-    facts = EC2PreflightOperator(
-        task_id="check",
-        size=2,
-        instance_type="m5.large",
-        image=api.image_id,
-        subnets=api.subnet_ids,
-        security_groups=[api.security_group_id],
-    ).execute(context)
-    assert facts["cores_per_machine"] == 2
+def test_a_size_without_a_cluster_is_a_resize_that_forgot_it(api):
+    with pytest.raises(InvalidParameterError, match=r"size=5 is that of no cluster.* Give the cluster"):
+        create(api, size=5)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.clusters.ec2 import readiness
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
 from airflow_provider_ernest.triggers import ec2_cluster
@@ -18,18 +19,18 @@ from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 from tests.ec2_testbed import EC2Api
 from tests.unit.ec2_machines import IDENTITY, launch
 
+SPEC = EC2ClusterSpec(machines=3, instance_type="m5.large", launch_template="mine", probe_rounds=0).to_dict()
+
 
 def trigger(**changes: Any) -> EC2ClusterReadyTrigger:
     fields = {
         "cluster_name": IDENTITY.cluster_name,
         "try_number": 1,
-        "wanted": 3,
-        "smallest": 3,
+        "spec": SPEC,
         "deadline": time.time() + 30,
         "poll_seconds": 0.05,
         "aws_conn_id": "aws_default",
         "region_name": None,
-        "spec": {"machines": 3},
     }
     return EC2ClusterReadyTrigger(**{**fields, **changes})
 
@@ -88,7 +89,7 @@ def test_fires_when_all_workers_have_registered(api, master):
         "status": "ready",
         "reason": "",
         "cluster_name": IDENTITY.cluster_name,
-        "spec": {"machines": 3},
+        "spec": SPEC,
     }
     assert spark.looks == 3
 
@@ -102,7 +103,10 @@ def test_at_the_deadline_enough_machines_will_do(api, master):
 
     monkeyed = master(api, at_each_look=2)
     monkeyed.looks = 0
-    assert event_of(trigger(deadline=time.time() - 1, smallest=2))["status"] == "ready"
+    assert (
+        event_of(trigger(deadline=time.time() - 1, spec={**SPEC, "smallest_acceptable": 2}))["status"]
+        == "ready"
+    )
 
 
 def test_a_terminated_cluster_is_a_failure_and_no_wait(api, master):

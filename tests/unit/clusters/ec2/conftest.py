@@ -10,8 +10,9 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from airflow_provider_ernest.clusters.ec2.cluster import EC2Cluster
+from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.readiness import Means
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
@@ -119,18 +120,24 @@ class Bed:
             deployment="ours", dag_id="sizing", run_id="manual", task_id=task_id, try_number=try_number
         )
 
-    def cluster(self, spec=None, *, try_number=1, identity=None, client=None, **options):
-        return EC2Cluster(
-            spec or self.spec(),
-            identity or self.identity(try_number),
-            **{
-                "client": client or self.client,
-                "probe": self.probe,
-                "read_master": self.master,
-                "log": logging.getLogger("task"),
-                "poll_seconds": 0.05,
-                **options,
-            },
+    def means(self, **changes):
+        means = Means(
+            client=self.client,
+            probe=self.probe,
+            read_master=self.master,
+            log=logging.getLogger("task"),
+            poll_seconds=0.05,
+        )
+        return replace(means, **changes)
+
+    def cluster(self, spec=None, *, try_number=1, identity=None, **changes):
+        identity = identity or self.identity(try_number)
+        return EC2Cluster(spec or self.spec(), identity, self.means(**changes))
+
+    def resize(self, handle, size, *, try_number=1, spec=None, **changes):
+        identity = self.identity(try_number, task_id="resize")
+        return ClusterResize(
+            handle, size, spec=spec or self.spec(), identity=identity, means=self.means(**changes)
         )
 
     def probe(self, handle):

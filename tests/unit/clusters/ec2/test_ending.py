@@ -42,9 +42,7 @@ def test_stopped_machines_are_ended_too(bed, name):
 
 
 def test_other_clusters_are_left_alone(bed, name):
-    other = bed.cluster(bed.spec())
-    other._attempt = other._guard.attempt = type(other._attempt).of_start(bed.identity(task_id="other"))
-    other.launch()
+    bed.cluster(identity=bed.identity(task_id="other")).launch()
     terminate_cluster(bed.client(), name)
     assert len(bed.live()) == 5
 

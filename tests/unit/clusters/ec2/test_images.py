@@ -103,14 +103,14 @@ def test_a_parameter_that_holds_something_else_is_not_shown(ec2, ssm):
 def test_a_missing_permission_to_read_the_parameter_is_told_as_such(ec2, ssm):
     with Stubber(ssm) as stubber:
         stubber.add_client_error("get_parameter", "AccessDeniedException")
-        with pytest.raises(MissingResourceError, match=r"/team/spark.*Grant ssm:GetParameter"):
+        with pytest.raises(MissingResourceError, match=r"/team/spark \(ssm:GetParameter\).*IAM policy"):
             resolve_image("/team/spark", ec2=ec2, ssm=lambda: ssm)
 
 
 def test_a_missing_permission_to_describe_images_is_told_as_such(ec2):
     with Stubber(ec2) as stubber:
         stubber.add_client_error("describe_images", "UnauthorizedOperation")
-        with pytest.raises(MissingResourceError, match=r"ami-0123456789abcdef0.*Grant ec2:DescribeImages"):
+        with pytest.raises(MissingResourceError, match=r"ami-0123456789abcdef0 \(ec2:DescribeImages\).*IAM"):
             resolve_image(FACTS["ImageId"], ec2=ec2, ssm=_no_client)
 
 

@@ -1,5 +1,7 @@
 import json
 import logging
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import boto3
@@ -8,7 +10,8 @@ from botocore.awsrequest import AWSResponse
 from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.ec2.prices import ON_DEMAND, PRICING_REGION, SPOT, PriceBook
+from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBook
+from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
 DAY = 24 * 3600
@@ -167,10 +170,6 @@ def test_the_on_demand_price(open_book, price_list):
 
 def test_a_zone_does_not_matter_on_demand(open_book):
     assert open_book().per_hour("m5.large", ON_DEMAND, "eu-west-1a") == 0.107
-
-
-def test_a_client_is_as_good_as_what_makes_one(open_book, price_list):
-    assert open_book(pricing=price_list.client).per_hour("m5.large", ON_DEMAND) == 0.107
 
 
 def test_the_plain_instance_is_found_among_other_products(open_book, price_list):
@@ -358,15 +357,6 @@ def test_an_old_spot_price_is_worse_than_none(open_book, spot_prices, clock):
     assert open_book().per_hour("m5.large", SPOT) is None
 
 
-def test_a_damaged_cache_file_costs_one_request(open_book, price_list, tmp_path):
-    open_book().per_hour("m5.large", ON_DEMAND)
-    (file,) = (tmp_path / "prices").iterdir()
-    file.write_text('{"time": 17')
-    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
-    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
-    assert len(price_list.requests) == 2
-
-
 @pytest.mark.parametrize("region", ["cn-north-1", "us-gov-west-1"])
 def test_regions_that_the_price_list_leaves_out_are_not_asked_for(open_book, price_list, caplog, region):
     assert open_book(region=region).per_hour("m5.large", ON_DEMAND) is None
@@ -378,7 +368,6 @@ def test_spot_prices_in_dollars_are_told_in_govcloud_but_not_in_china(open_book,
     assert open_book(region="us-gov-west-1").per_hour("m5.large", SPOT, "eu-west-1a") == 0.031
     book = open_book(region="cn-north-1")
     assert book.per_hour("m5.large", SPOT) is None
-    assert book.spot_history("m5.large") == []
     assert len(spot_prices.requests) == 1
     (told,) = _warnings(caplog)
     assert "cn-north-1" in told
@@ -389,27 +378,120 @@ def test_a_misspelt_market_is_refused(open_book):
         open_book().per_hour("m5.large", "ondemand")
 
 
-def test_the_history_of_spot_prices_has_all_pages_in_order(open_book, spot_prices):
-    spot_prices.pages = [
-        {"SpotPriceHistory": [spot("eu-west-1b", "0.03", hours_ago=1)], "NextToken": "more"},
-        {"SpotPriceHistory": [spot("eu-west-1a", "0.04", hours_ago=50)]},
-    ]
-    history = open_book().spot_history("m5.large", days=3)
-    assert [(p.zone, p.price_per_hour) for p in history] == [("eu-west-1a", 0.04), ("eu-west-1b", 0.03)]
-    assert history[1].time == NOW - timedelta(hours=1)
-    assert spot_prices.requests[0]["StartTime"].startswith("2026-04-28T12:00")
-
-
-def test_the_history_is_empty_where_it_may_not_be_read(open_book, spot_prices, caplog):
-    spot_prices.error = "UnauthorizedOperation"
-    assert open_book().spot_history("m5.large") == []
-    assert "ec2:DescribeSpotPriceHistory" in caplog.text
-
-
 @mock_aws
 def test_spot_prices_of_a_simulated_region():
     ec2 = boto3.client("ec2", region_name="us-east-1")
-    book = PriceBook(ec2=ec2, pricing=None, region="us-east-1", cache_directory=None)
+    book = PriceBook(ec2=ec2, pricing=lambda: None, region="us-east-1", cache_directory=None)
     assert book.per_hour("m5.large", SPOT, "us-east-1a") == 0.00001
     assert book.per_hour("m5.large", SPOT) == pytest.approx(0.00001)
-    assert {price.zone for price in book.spot_history("m5.large")} >= {"us-east-1a", "us-east-1b"}
+
+
+# What is kept on disk
+
+
+def only_file(folder):
+    (file,) = folder.iterdir()
+    return file
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "{half",
+        "\x00\x00",
+        "[]",
+        "null",
+        json.dumps({"time": 1000}),
+        json.dumps({"time": None, "dollars_per_hour": {"": 1}}),
+        json.dumps({"time": 1000, "dollars_per_hour": {}}),
+        json.dumps({"time": 1000, "dollars_per_hour": {"": -1}}),
+        json.dumps({"time": 1000, "dollars_per_hour": {"": float("nan")}}),
+        json.dumps({"time": 1000, "dollars_per_hour": [1]}),
+    ],
+)
+def test_a_damaged_file_costs_one_request(open_book, price_list, tmp_path, caplog, content):
+    open_book().per_hour("m5.large", ON_DEMAND)
+    file = only_file(tmp_path / "prices")
+    file.write_text(content)
+    assert [open_book().per_hour("m5.large", ON_DEMAND) for _ in range(2)] == [0.107] * 2
+    assert len(price_list.requests) == 2
+    assert str(file) in caplog.text
+
+
+def test_types_markets_and_regions_are_kept_apart(open_book, price_list, spot_prices):
+    open_book().per_hour("m5.large", ON_DEMAND)
+    open_book(region="eu-west-2").per_hour("m5.large", ON_DEMAND)
+    open_book().per_hour("m5.xlarge", ON_DEMAND)
+    assert len(price_list.requests) == 3
+    assert open_book().per_hour("m5.large", SPOT, "eu-west-1a") == 0.031
+
+
+def test_what_another_process_has_asked_meanwhile_is_found(open_book, price_list, clock):
+    own = open_book()
+    own.per_hour("m5.large", ON_DEMAND)
+    clock.seconds += 7 * DAY
+    price_list.pages = [{"PriceList": [product(dollars="0.099")]}]
+    open_book().per_hour("m5.large", ON_DEMAND)
+    assert own.per_hour("m5.large", ON_DEMAND) == 0.099
+    assert len(price_list.requests) == 2
+
+
+def test_prices_from_the_future_do_not_count(open_book, price_list, clock):
+    clock.seconds += DAY
+    open_book().per_hour("m5.large", ON_DEMAND)
+    clock.seconds -= DAY
+    open_book().per_hour("m5.large", ON_DEMAND)
+    assert len(price_list.requests) == 2
+
+
+def test_no_name_leads_out_of_the_directory(open_book, tmp_path):
+    open_book(region="../us-east-1").per_hour("../../../m5.large", SPOT)
+    files = [path for path in tmp_path.rglob("*") if path.is_file()]
+    assert [file.parent for file in files] == [tmp_path / "prices"]
+
+
+def test_a_directory_that_cannot_be_made_only_costs_the_cache(open_book, tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    book = open_book(cache_directory=tmp_path / "file" / "prices")
+    assert [book.per_hour("m5.large", ON_DEMAND) for _ in range(2)] == [0.107] * 2
+    assert "cannot be kept" in caplog.text
+
+
+def test_a_write_that_fails_leaves_the_old_prices_and_no_litter(open_book, tmp_path, clock, monkeypatch):
+    open_book().per_hour("m5.large", ON_DEMAND)
+    before = only_file(tmp_path / "prices").read_text()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    clock.seconds += 7 * DAY
+    monkeypatch.setattr("pathlib.Path.replace", full)
+    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
+    assert only_file(tmp_path / "prices").read_text() == before
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from airflow_provider_ernest.clusters.ec2.prices import _PriceCache, _Prices
+directory, number = Path(sys.argv[1]), int(sys.argv[2])
+zones = {f"zone-{i}": float(number) for i in range(200)}
+for time in range(1, 101):
+    cache = _PriceCache(directory, "us-east-1")
+    cache.put("m5.large", "spot", _Prices(time=time, by_zone=zones))
+    cache.put(f"m{number}.large", "spot", _Prices(time=time, by_zone=zones))
+    read = _PriceCache(directory, "us-east-1").get("m5.large", "spot", since=0)
+    assert len(read.by_zone) == 200 and len(set(read.by_zone.values())) == 1
+"""
+
+
+def test_processes_that_write_at_once_see_whole_files_and_lose_nothing(tmp_path):
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(number)]) for number in (1, 2, 3)
+    ]
+    assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0]
+    kept = [json.loads(file.read_text())["dollars_per_hour"] for file in tmp_path.glob("*.json")]
+    assert len(kept) == 4
+    assert {price for zones in kept for price in zones.values()} == {1.0, 2.0, 3.0}
+    assert not list(tmp_path.glob(".*.partial"))

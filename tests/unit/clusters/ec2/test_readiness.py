@@ -127,7 +127,7 @@ def test_a_trigger_can_look_without_the_cluster(bed):
     cluster = bed.cluster()
     cluster.launch()
     bed.api.forget_calls()
-    readiness = look(bed.client(), cluster.name, wanted=4, smallest=3, read_master=bed.master)
+    readiness = look(bed.client(), cluster.name, bed.spec(), read_master=bed.master)
     assert readiness == cluster.look()
     assert readiness.ready
     assert [call.action for call in bed.api.calls()] == ["DescribeInstances"] * 2

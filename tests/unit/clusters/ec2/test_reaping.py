@@ -14,11 +14,9 @@ def clusters(bed):
     """Two clusters of different tasks; their names."""
     names = []
     for task_id in ("one", "two"):
-        cluster = bed.cluster()
-        attempt = type(cluster._attempt).of_start(bed.identity(task_id=task_id))
-        cluster._attempt = cluster._guard.attempt = attempt
+        cluster = bed.cluster(identity=bed.identity(task_id=task_id))
         cluster.launch()
-        names.append(attempt.cluster_name)
+        names.append(cluster.name)
     return names
 
 
@@ -121,7 +119,7 @@ def _wrong_clock(monkeypatch, request):
         def now(cls, tz=None):
             return datetime.now(tz) + timedelta(hours=request.param)
 
-    for module in ("aws_errors", "cluster", "resizing", "reaping"):
+    for module in ("aws_errors", "cluster", "reaping"):
         monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}.datetime", Wrong, raising=False)
 
 

@@ -1,8 +1,11 @@
+from dataclasses import replace
+
 import boto3
 import pytest
 from botocore.validate import ParamValidator
 from moto import mock_aws
 
+from airflow_provider_ernest.clusters.ec2.preflight import Image, Plan
 from airflow_provider_ernest.clusters.ec2.requests import (
     ON_DEMAND,
     SPOT,
@@ -34,32 +37,36 @@ def request_of(client):
         *,
         market=ON_DEMAND,
         subnet=SUBNET,
-        image_id="ami-12345678",
-        root_device="/dev/xvda",
-        network=None,
-        volumes=None,
-        pinned=None,
+        plan=None,
         **changes,
     ):
         request = run_instances_request(
             make_spec(**changes),
+            plan_of(**(plan or {})),
             place=Place(instance_type="m5a.large", subnet=subnet, market=market),
             minimum=2,
             maximum=5,
             user_data="#!/bin/bash\n",
-            token="t" * 64,
             tags=TAGS,
-            image_id=image_id,
-            root_device=root_device,
-            launch_template=pinned,
-            network=network or TemplateNetwork(),
-            volumes=volumes or {},
         )
         report = ParamValidator().validate(request, shape)
         assert not report.has_errors(), report.generate_report()
         return request
 
     return make
+
+
+def plan_of(**changes):
+    """What AWS would say of the specification."""
+    plan = Plan(
+        image=Image(id="ami-12345678", root_device="/dev/xvda", architecture="x86_64"),
+        root_device="/dev/xvda",
+        instance_types={},
+        network=TemplateNetwork(),
+        volumes={},
+        launch_template=None,
+    )
+    return replace(plan, **changes)
 
 
 def make_spec(**changes):
@@ -80,7 +87,6 @@ def test_a_machine_that_shuts_down_is_gone(request_of):
 
 def test_what_is_asked_for_and_where(request_of):
     request = request_of()
-    assert request["ClientToken"] == "t" * 64
     assert (request["MinCount"], request["MaxCount"]) == (2, 5)
     assert (request["InstanceType"], request["ImageId"]) == ("m5a.large", "ami-12345678")
     assert request["DisableApiTermination"] is False
@@ -124,7 +130,7 @@ def test_the_root_volume_is_encrypted_and_goes_with_the_machine(request_of):
 
 def test_a_volume_that_cannot_be_applied_is_refused(request_of):
     with pytest.raises(InvalidParameterError, match=r"volume_gigabytes=50.*root device"):
-        request_of(launch_template="spark", root_device=None, volume_gigabytes=50)
+        request_of(launch_template="spark", plan={"root_device": None}, volume_gigabytes=50)
 
 
 def test_spot_instances_are_asked_for_once_and_not_stopped(request_of):
@@ -146,14 +152,12 @@ def test_all_that_costs_carries_the_tags_and_ours_win(request_of, market, resour
     object.__setattr__(specification, "tags", {"team": "a", "ernest:cluster": "another"})
     request = run_instances_request(
         specification,
+        plan_of(),
         place=Place(instance_type="m5.large", subnet=SUBNET, market=market),
         minimum=1,
         maximum=1,
         user_data="",
-        token="t",
         tags=TAGS,
-        image_id=None,
-        root_device=None,
     )
     assert [one["ResourceType"] for one in request["TagSpecifications"]] == resources
     for one in request["TagSpecifications"]:
@@ -164,13 +168,11 @@ def test_a_launch_template_keeps_what_is_not_set(request_of):
     pinned = {"LaunchTemplateId": "lt-0123456789abcdef0", "Version": "7"}
     request = request_of(
         launch_template="spark",
-        pinned=pinned,
+        plan={"launch_template": pinned, "root_device": None},
         image=None,
         subnets=(),
         security_groups=(),
         subnet=None,
-        image_id=None,
-        root_device=None,
     )
     assert request["LaunchTemplate"] == pinned
     left_to_it = {"ImageId", "NetworkInterfaces", "BlockDeviceMappings", "KeyName", "IamInstanceProfile"}
@@ -186,7 +188,7 @@ def test_security_groups_override_those_of_a_template_in_its_own_subnet(request_
 @pytest.mark.parametrize("own", [GROUPS, ()])
 def test_no_interface_is_asked_for_beside_a_template_s_groups_of_the_machine(request_of, own):
     network = TemplateNetwork(security_groups=("sg-99999999",), instance_level=True)
-    request = request_of(launch_template="spark", security_groups=own, network=network)
+    request = request_of(launch_template="spark", security_groups=own, plan={"network": network})
     assert "NetworkInterfaces" not in request  # AWS refuses both in one request
     assert request["SubnetId"] == SUBNET
     assert request["SecurityGroupIds"] == list(own or ("sg-99999999",))
@@ -194,11 +196,11 @@ def test_no_interface_is_asked_for_beside_a_template_s_groups_of_the_machine(req
 
 def test_an_interface_repeats_what_it_might_replace_of_the_template_s(request_of):
     network = TemplateNetwork(security_groups=("sg-99999999",), subnet="subnet-99999999")
-    (interface,) = request_of(launch_template="spark", security_groups=(), network=network)[
+    (interface,) = request_of(launch_template="spark", security_groups=(), plan={"network": network})[
         "NetworkInterfaces"
     ]
     assert (interface["SubnetId"], interface["Groups"]) == (SUBNET, ["sg-99999999"])
-    (interface,) = request_of(launch_template="spark", subnets=(), subnet=None, network=network)[
+    (interface,) = request_of(launch_template="spark", subnets=(), subnet=None, plan={"network": network})[
         "NetworkInterfaces"
     ]
     assert (interface["SubnetId"], interface["Groups"]) == ("subnet-99999999", list(GROUPS))
@@ -207,7 +209,7 @@ def test_an_interface_repeats_what_it_might_replace_of_the_template_s(request_of
 def test_the_other_volumes_follow_the_root_volume(request_of):
     safe = {"Encrypted": True, "DeleteOnTermination": True}
     volumes = {"/dev/xvda": {"VolumeSize": 1}, "/dev/sdb": {"VolumeSize": 500, **safe}}
-    root, other = request_of(volumes=volumes, volume_gigabytes=50)["BlockDeviceMappings"]
+    root, other = request_of(plan={"volumes": volumes}, volume_gigabytes=50)["BlockDeviceMappings"]
     assert (root["DeviceName"], root["Ebs"]["VolumeSize"]) == ("/dev/xvda", 50)
     assert other == {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 500, **safe}}
 
@@ -237,14 +239,12 @@ def test_the_machines_come_up_as_described():
         request = run_instances_request(
             # AWS takes the size from the image where none is given, moto does not.
             make_spec(image=image, subnets=(subnet,), security_groups=(group,), volume_gigabytes=8),
+            plan_of(image=Image(id=image, root_device="/dev/sda1", architecture=""), root_device="/dev/sda1"),
             place=Place(instance_type="m5.large", subnet=subnet, market=ON_DEMAND),
             minimum=2,
             maximum=2,
             user_data="#!/bin/bash\n",
-            token="t",
             tags=TAGS,
-            image_id=image,
-            root_device="/dev/sda1",
         )
         instances = ec2.run_instances(**request)["Instances"]
         assert len(instances) == 2

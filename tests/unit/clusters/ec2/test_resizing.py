@@ -1,4 +1,3 @@
-import logging
 import threading
 import time
 from dataclasses import replace
@@ -7,7 +6,6 @@ import pytest
 
 from airflow_provider_ernest.clusters.base import reopen
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
-from airflow_provider_ernest.clusters.ec2.resizing import ClusterResize, resize
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -15,19 +13,6 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from tests.unit.clusters.ec2.conftest import bandwidth
-
-
-def options(bed, *, try_number=1, spec=None, **more):
-    return {
-        "spec": spec or bed.spec(),
-        "identity": bed.identity(try_number, task_id="resize"),
-        "client": bed.client,
-        "read_master": bed.master,
-        "probe": bed.probe,
-        "log": logging.getLogger("task"),
-        "poll_seconds": 0.05,
-        **more,
-    }
 
 
 @pytest.fixture
@@ -41,7 +26,7 @@ def ids(handle):
 
 def test_growing_adds_machines_to_the_same_cluster(bed, handle):
     secret = cluster_secret(bed.client(), handle.name)
-    grown = resize(handle, 6, **options(bed))
+    grown = bed.resize(handle, 6).run()
     assert len(grown.machines) == 6
     assert ids(grown) == bed.live_ids("worker")
     assert (grown.name, grown.master_url) == (handle.name, handle.master_url)
@@ -60,7 +45,7 @@ def test_growing_keeps_the_type_that_the_cluster_has(bed):
     spec = bed.spec(fallback_instance_types=("m5.xlarge",))
     handle = bed.cluster(spec).start()
     bed.api.set_capacity("m5.large", None)
-    grown = resize(handle, 4, **options(bed, spec=spec))
+    grown = bed.resize(handle, 4, spec=spec).run()
     assert grown.instance_type == "m5.xlarge"
     assert {machine.instance_type for machine in bed.live("worker")} == {"m5.xlarge"}
 
@@ -71,7 +56,7 @@ def test_shrinking_ends_the_slowest_by_their_stored_scores(bed, handle):
         replace(machine, bandwidth=bandwidth(0.9 if machine is slow else 1.0)) for machine in handle.machines
     )
     bed.probed.clear()
-    smaller = resize(replace(handle, machines=machines), 2, **options(bed))
+    smaller = bed.resize(replace(handle, machines=machines), 2).run()
     assert not bed.probed
     assert ids(smaller) == ids(handle) - {slow.instance_id} == bed.live_ids("worker")
     assert smaller.culled[-1].machine.instance_id == slow.instance_id
@@ -79,13 +64,13 @@ def test_shrinking_ends_the_slowest_by_their_stored_scores(bed, handle):
 
 def test_the_same_size_changes_nothing(bed, handle):
     bed.api.forget_calls()
-    assert ids(resize(handle, 3, **options(bed))) == ids(handle)
+    assert ids(bed.resize(handle, 3).run()) == ids(handle)
     assert not bed.api.calls("RunInstances")
 
 
 def test_a_lost_machine_is_replaced(bed, handle):
     bed.api.set_state(handle.machines[0].instance_id, "terminated")
-    again = resize(handle, 3, **options(bed))
+    again = bed.resize(handle, 3).run()
     assert ids(again) == bed.live_ids("worker")
     assert len(again.machines) == 3
 
@@ -93,7 +78,7 @@ def test_a_lost_machine_is_replaced(bed, handle):
 def test_growing_that_fails_for_want_of_capacity_leaves_the_old_machines(bed, handle):
     bed.api.set_capacity("m5.large", 1)
     with pytest.raises(ClusterStartError, match=r"InsufficientInstanceCapacity"):
-        resize(handle, 6, **options(bed))
+        bed.resize(handle, 6).run()
     assert bed.live_ids("worker") == ids(handle)
     assert len(bed.live("master")) == 1
 
@@ -101,13 +86,13 @@ def test_growing_that_fails_for_want_of_capacity_leaves_the_old_machines(bed, ha
 def test_growing_that_fails_at_boot_leaves_the_old_machines(bed, handle):
     bed.master.boots = lambda machine: machine.instance_id in ids(handle)
     with pytest.raises(ClusterStartError, match=r"was not ready in time"):
-        resize(handle, 5, **options(bed, spec=bed.spec(start_timeout_seconds=1)))
+        bed.resize(handle, 5, spec=bed.spec(start_timeout_seconds=1)).run()
     assert bed.live_ids("worker") == ids(handle)
 
 
 def test_a_kill_while_growing_leaves_the_old_machines(bed, handle):
     bed.master.boots = lambda machine: machine.instance_id in ids(handle)
-    growing = ClusterResize(handle, 5, **options(bed))
+    growing = bed.resize(handle, 5)
     raised = []
 
     def run():
@@ -129,16 +114,16 @@ def test_a_kill_while_growing_leaves_the_old_machines(bed, handle):
 
 
 def test_a_second_try_counts_what_the_first_has_launched(bed, handle):
-    first = ClusterResize(handle, 5, **options(bed))
+    first = bed.resize(handle, 5)
     first._guard._end_all = lambda error: None  # as if its process had been killed
     bed.master.deaf = True
-    first._spec = replace(first._spec, start_timeout_seconds=1)
+    first.spec = replace(first.spec, start_timeout_seconds=1)
     with pytest.raises(ClusterStartError):
         first.run()
     left = bed.live_ids("worker")
     assert len(left) == 6
     bed.master.deaf = False
-    second = resize(handle, 5, **options(bed, try_number=2))
+    second = bed.resize(handle, 5, try_number=2).run()
     assert len(second.machines) == 5
     assert ids(second) == bed.live_ids("worker")
     assert ids(second) <= left
@@ -147,7 +132,7 @@ def test_a_second_try_counts_what_the_first_has_launched(bed, handle):
 def test_a_kill_of_the_start_spares_what_the_resize_has_launched(bed):
     cluster = bed.cluster()
     handle = cluster.start()
-    grown = resize(handle, 5, **options(bed))
+    grown = bed.resize(handle, 5).run()
     cluster.abandon()
     assert bed.live_ids("worker") == ids(grown) - ids(handle)
 
@@ -155,19 +140,17 @@ def test_a_kill_of_the_start_spares_what_the_resize_has_launched(bed):
 def test_a_cluster_that_has_ended_cannot_be_resized(bed, handle):
     reopen(handle, client=bed.client).terminate()
     with pytest.raises(ClusterLostError, match=r"no master"):
-        resize(handle, 5, **options(bed))
+        bed.resize(handle, 5).run()
     assert not bed.live()
 
 
 def test_a_size_must_be_positive(bed, handle):
     with pytest.raises(InvalidParameterError, match=r"size=0"):
-        resize(handle, 0, **options(bed))
+        bed.resize(handle, 0).run()
 
 
 def test_machines_taken_over_are_not_those_of_a_lost_launch(bed, handle):
-    first = ClusterResize(
-        handle, 5, **options(bed, spec=bed.spec(over_allocation=0, start_timeout_seconds=1))
-    )
+    first = bed.resize(handle, 5, spec=bed.spec(over_allocation=0, start_timeout_seconds=1))
     first._guard._end_all = lambda error: True  # as if its process had been killed
     bed.master.deaf = True
     with pytest.raises(ClusterStartError):
@@ -176,5 +159,5 @@ def test_machines_taken_over_are_not_those_of_a_lost_launch(bed, handle):
     assert len(bed.live("worker")) == 5
     bed.api.fail("RunInstances", code="InternalError", times=99)
     with pytest.raises(ClusterError, match=r"InternalError"):
-        resize(handle, 7, **options(bed, try_number=2, spec=bed.spec(over_allocation=0)))
+        bed.resize(handle, 7, try_number=2, spec=bed.spec(over_allocation=0)).run()
     assert bed.live_ids("worker") == ids(handle)
