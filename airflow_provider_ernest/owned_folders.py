@@ -55,12 +55,7 @@ def make_owned(parent: Path) -> Path:
 
 
 def sweep(root: Path, *, pattern: str = "*", dry_run: bool = False) -> list[Path]:
-    """Remove the folders whose processes have ended. Anything else is left alone.
-
-    Args:
-        root: where they lie.
-        pattern: of their paths below it.
-        dry_run: only find them.
+    """Remove the folders below `root` whose processes have ended. Anything else is left alone.
 
     Returns:
         Those that were, or would be, removed.

@@ -31,12 +31,7 @@ _END_ROUNDS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class ProcessIdentity:
-    """A process that cannot be mistaken for a later one with the same pid.
-
-    Attributes:
-        pid: its number, which the system gives to another process once it has ended.
-        created_at: when it was created, in seconds since the epoch.
-    """
+    """A process, by pid and creation (seconds since the epoch), so that no later one of that pid is meant."""
 
     pid: int
     created_at: float
@@ -58,11 +53,7 @@ class ProcessIdentity:
         return self._find() is not None
 
     def signal(self, signum: int) -> bool:
-        """Send it a signal; never to another process that has got its pid.
-
-        Returns:
-            Whether there was a process to send it to.
-        """
+        """Send it a signal, never to another process that has got its pid; False where it has ended."""
         process = self._find()
         if process is None:
             return False
@@ -88,9 +79,6 @@ def die_with_parent(signum: int = signal.SIGKILL) -> Callable[[], None]:
     The kernel sends the signal when the *thread* that created the process ends: start it from the
     main thread. It is not passed on to the new process's own children. On anything but Linux nothing
     is done.
-
-    Args:
-        signum: the signal that the new process gets.
 
     Returns:
         A function for the ``preexec_fn`` of `subprocess.Popen`.
@@ -126,11 +114,8 @@ def adopt_orphans() -> None:
 def reap_adopted(own: Container[int]) -> int | None:
     """Wait for adopted orphans that have ended, so that nobody takes them for alive.
 
-    Args:
-        own: the pids of the children that this process itself has started; they are left for it to wait for.
-
-    Returns:
-        One of its own that has ended; None where none has.
+    The pids in `own` are of children that this process itself has started and waits for: returns one of them
+    that has ended, None where none has.
     """
     while True:
         try:
@@ -179,10 +164,6 @@ def end_processes(processes: Iterable[ProcessIdentity], *, grace_seconds: float)
 
     They are not waited for in the sense of ``waitpid``: their parents still get the exit codes.
 
-    Args:
-        processes: what to end.
-        grace_seconds: how long they may take to end by themselves.
-
     Returns:
         The pids of those that this call ended.
     """
@@ -201,14 +182,9 @@ def end_processes(processes: Iterable[ProcessIdentity], *, grace_seconds: float)
 
 
 def end_process_tree(pid: int, *, grace_seconds: float) -> list[int]:
-    """End a process and all of its descendants; see `end_processes`.
+    """End a process and all of its descendants; see `end_processes`. Returns their pids, the root's first.
 
-    Args:
-        pid: the root of the tree. It must be known to be the one meant: a pid alone is no identity.
-        grace_seconds: how long they may take to end by themselves.
-
-    Returns:
-        The pids of the processes ended, the root first; empty if it had ended before.
+    The pid must be known to be of the process meant: alone it is no identity.
     """
     try:
         root = ProcessIdentity.of(pid)

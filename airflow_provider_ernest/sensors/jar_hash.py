@@ -97,9 +97,10 @@ class JarHashSensor(BaseSensorOperator):
         """Wait, here or in the triggerer."""
         if not self._is_deferrable():
             return super().execute(context)
+        # Often there is nothing to wait for.
         found = self._first_look()
         if found.is_other:
-            return self._told(found.result())
+            return self._logged(found.result())
         from airflow_provider_ernest.triggers.jar_hash import JarHashChangedTrigger
 
         self.defer(
@@ -119,43 +120,42 @@ class JarHashSensor(BaseSensorOperator):
 
         if event["status"] != CHANGED:
             raise AirflowFailException(event["reason"])
-        return self._told(event["result"])
+        return self._logged(event["result"])
 
     def poke(self, context: Context) -> PokeReturnValue:
         """Look at the application until its files have settled, and compare it."""
         with no_vain_retries():
-            if self._comparison is None:
-                self._comparison = self._make_comparison()
-            found = self._comparison.compare(self._known())
+            found = self._compare()
             for _ in range(_LOOKS - 1):
                 if not found.is_settling:
                     break
                 time.sleep(self.settle_seconds)
-                found = self._comparison.compare(self._known())
+                found = self._compare()
         if not found.is_other:
             return PokeReturnValue(is_done=False)
-        return PokeReturnValue(is_done=True, xcom_value=self._told(found.result()))
+        return PokeReturnValue(is_done=True, xcom_value=self._logged(found.result()))
 
     def _first_look(self) -> Found:
-        """A look before the triggerer takes over: often there is nothing to wait for."""
         from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
         try:
             with no_vain_retries():
-                return self._make_comparison().compare(self._known())
+                return self._compare()
         except AirflowFailException as error:
             if self.soft_fail or self.never_fail:
                 raise AirflowSkipException(str(error)) from error
             raise
 
-    def _told(self, result: dict[str, Any]) -> dict[str, Any]:
+    def _logged(self, result: dict[str, Any]) -> dict[str, Any]:
         self.log.info("%s", result["reason"])
         return result
 
-    def _make_comparison(self) -> HashComparison:
+    def _compare(self) -> Found:
         from airflow_provider_ernest.triggers.jar_hash import HashComparison
 
-        return HashComparison(**self._compared(), log=self.log)
+        if self._comparison is None:
+            self._comparison = HashComparison(**self._compared(), log=self.log)
+        return self._comparison.compare(self._known())
 
     def _compared(self) -> dict[str, Any]:
         """What to compare, rendered."""

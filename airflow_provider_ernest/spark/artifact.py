@@ -1,26 +1,30 @@
-"""The identity of a job's code: a hash of the file that is submitted, and of those that it needs."""
+"""The identity of a job's code: a hash of the file that is submitted, and of those that it needs.
+
+It is taken once (`hash_where_readable`), or again and again of files that may change (`ArtifactWatch`).
+"""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import OpenS3, file_at, local_path
+from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.places import OpenS3, WatchedFile, file_at, local_path
 from airflow_provider_ernest.privacy import without_credentials
 
-DEPENDENCY_OPTIONS = ("py_files", "jars")
+_DEPENDENCY_OPTIONS = ("py_files", "jars")
 """The arguments of `SparkSubmitHook` that name further code of the application."""
-
-CHUNK_BYTES = 1 << 20
 _OF_THE_MACHINES = "local:/"
+_CHUNK_BYTES = 1 << 20
 
 
 def dependency_options(submit_options: Mapping[str, Any]) -> dict[str, Any]:
     """Those of an application's options that name further code of it."""
-    return {name: value for name, value in submit_options.items() if name in DEPENDENCY_OPTIONS}
+    return {name: value for name, value in submit_options.items() if name in _DEPENDENCY_OPTIONS}
 
 
 def artifact_paths(application: str, submit_options: Mapping[str, Any]) -> tuple[str, ...]:
@@ -28,16 +32,19 @@ def artifact_paths(application: str, submit_options: Mapping[str, Any]) -> tuple
 
     Args:
         application: path of its JAR or .py file.
-        submit_options: further arguments of `SparkSubmitHook`, of which `DEPENDENCY_OPTIONS` count: texts
+        submit_options: further arguments of `SparkSubmitHook`, of which py_files and jars count: texts
             with commas between, as Spark takes them, or lists.
 
     Raises:
         InvalidParameterError: one of these options is neither.
     """
-    dependencies = [
-        path for name in DEPENDENCY_OPTIONS for path in listed_paths(name, submit_options.get(name))
+    return tuple(dict.fromkeys([application, *(path for _, path in _dependencies(submit_options))]))
+
+
+def _dependencies(submit_options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    return [
+        (name, path) for name in _DEPENDENCY_OPTIONS for path in listed_paths(name, submit_options.get(name))
     ]
-    return tuple(dict.fromkeys([application, *dependencies]))
 
 
 def listed_paths(option: str, value: Any) -> list[str]:
@@ -80,14 +87,13 @@ def require_dependencies(submit_options: Mapping[str, Any]) -> None:
         MissingResourceError: a local path without a file.
         InvalidParameterError: an option that names no files.
     """
-    for name in DEPENDENCY_OPTIONS:
-        for path in listed_paths(name, submit_options.get(name)):
-            local = None if any(sign in path for sign in "*?[{") else local_path(path)
-            if local is not None and not Path(local).exists():
-                raise MissingResourceError(
-                    f"There is no {path!r}, which {name} of submit_options names.",
-                    remedy="Give the path of a file that exists on the Airflow worker.",
-                )
+    for name, path in _dependencies(submit_options):
+        local = None if any(sign in path for sign in "*?[{") else local_path(path)
+        if local is not None and not Path(local).exists():
+            raise MissingResourceError(
+                f"There is no {path!r}, which {name} of submit_options names.",
+                remedy="Give the path of a file that exists on the Airflow worker.",
+            )
 
 
 def sha256_of(path: str, *, open_s3: OpenS3 | None = None) -> str:
@@ -100,26 +106,21 @@ def sha256_of(path: str, *, open_s3: OpenS3 | None = None) -> str:
     Raises:
         MissingResourceError: it cannot be read.
     """
-    digest = hashlib.sha256()
     try:
-        with file_at(path, open_s3=open_s3).open() as content:
-            while piece := content.read(CHUNK_BYTES):
-                digest.update(piece)
+        return _sha256(file_at(path, open_s3=open_s3))
     except OSError as error:
         raise MissingResourceError(
             f"Cannot read the application {path!r}: {error}.",
             remedy="Give the path of a JAR or .py file that the Airflow worker can read.",
         ) from error
+
+
+def _sha256(file: WatchedFile) -> str:
+    digest = hashlib.sha256()
+    with file.open() as content:
+        while piece := content.read(_CHUNK_BYTES):
+            digest.update(piece)
     return digest.hexdigest()
-
-
-def sha256_of_all(paths: Sequence[str]) -> str:
-    """The hash of several files, the application's first; see `combined_sha256`.
-
-    Raises:
-        MissingResourceError: one of them cannot be read.
-    """
-    return combined_sha256([sha256_of(path) for path in paths])
 
 
 def combined_sha256(hashes: Sequence[str]) -> str:
@@ -178,7 +179,7 @@ def _sha256_or_problem(path: str, *, is_dependency: bool, open_s3: OpenS3 | None
         return sha256_of(path), ""
     if is_of_the_machines(path):
         # This process may have a file of the same name; it need not be the one that ran.
-        return hash_of_address(path) if is_dependency else None, "only the cluster's machines can read it"
+        return _hash_of_address(path) if is_dependency else None, "only the cluster's machines can read it"
     try:
         return sha256_of(path, open_s3=open_s3), ""
     # The libraries behind fsspec raise errors of their own. None is worth the runs that are paid for.
@@ -191,6 +192,150 @@ def is_of_the_machines(path: str) -> bool:
     return path.startswith(_OF_THE_MACHINES)
 
 
-def hash_of_address(path: str) -> str:
-    """What stands for the content of a file that this process cannot read."""
+def _hash_of_address(path: str) -> str:
+    """Instead of the hash of a content that this process cannot read."""
     return hashlib.sha256(path.encode("utf-8")).hexdigest()
+
+
+SETTLED, SETTLING, MISSING, TROUBLE = "settled", "settling", "missing", "trouble"
+"""What a look finds: files that stay as they are, files that change or may still be written, a file that is
+not there, and a storage that does not answer."""
+
+DEFAULT_SETTLE_SECONDS = 5.0
+_CONTENT = "content "
+
+
+@dataclass(frozen=True, kw_only=True)
+class Look:
+    """What a look at the files found.
+
+    Attributes:
+        state: `SETTLED`, `SETTLING`, `MISSING` or `TROUBLE`.
+        sha256: the application's hash, see `combined_sha256`; None unless `SETTLED`.
+        hashes: of each file, by its path.
+        path: that is missing, or was looked at when there was trouble.
+        problem: what was the trouble.
+        is_new: whether the storages told something that no earlier look has known.
+    """
+
+    state: str
+    sha256: str | None = None
+    hashes: Mapping[str, str] = field(default_factory=dict)
+    path: str = ""
+    problem: Exception | None = None
+    is_new: bool = False
+
+
+class ArtifactWatch:
+    """The files of an application under watch.
+
+    A look asks their storages for what they tell without reading (size, times, ETag). Only where that has
+    changed, and then stayed the same for the time to settle, is the file read: a copy under way is none.
+
+    Args:
+        paths: the application, and then its dependencies; see `artifact_paths`.
+        settle_seconds: for how long files must stay as they are before they are read.
+        open_s3: see `file_at`.
+        clock: gives seconds that only grow.
+    """
+
+    def __init__(
+        self,
+        paths: Sequence[str],
+        *,
+        settle_seconds: float = DEFAULT_SETTLE_SECONDS,
+        open_s3: OpenS3 | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.paths = tuple(paths)
+        self.settle_seconds = settle_seconds
+        self._open_s3 = open_s3
+        self._clock = clock
+        self._files: dict[str, WatchedFile] = {}
+        self._hashes: dict[str, str] = {}
+        self._settled: dict[str, str] = {}
+        self._pending: dict[str, str] = {}
+        self._pending_since = 0.0
+        self._looking_at = ""
+
+    @property
+    def known(self) -> dict[str, str]:
+        """The hash of each file as it is, by a digest of its path and of what its storage told of it."""
+        keys = [_key(path, probe) for path, probe in self._settled.items()]
+        return {key: self._hashes[key] for key in keys}
+
+    def remember(self, known: Mapping[str, str]) -> None:
+        """Take over what another watch of these files has `known`: then they need not be read again."""
+        self._hashes.update(known)
+
+    def look(self) -> Look:
+        """Look at all files, once.
+
+        Raises:
+            MissingResourceError: nothing installed reads one of the addresses.
+            InvalidParameterError: one of them names no file.
+        """
+        try:
+            return self._look()
+        except FileNotFoundError:
+            # What comes instead is a new file, which has to settle.
+            self._pending = {}
+            return Look(state=MISSING, path=self._looking_at)
+        except ErnestError:
+            raise
+        # The libraries behind the storages raise errors of their own.
+        except Exception as error:
+            self._files.pop(self._looking_at, None)
+            return Look(state=TROUBLE, path=self._looking_at, problem=error)
+
+    def _look(self) -> Look:
+        probes = {path: self._probe(path) for path in self.paths}
+        is_new = not all(_key(path, probe) in self._hashes for path, probe in probes.items())
+        if is_new and not self._has_settled(probes):
+            return Look(state=SETTLING)
+        if not all(self._read(path, probe) for path, probe in probes.items()):
+            # One was replaced meanwhile: what was read may be half of each.
+            self._pending = {}
+            return Look(state=SETTLING)
+        self._settled = probes
+        # What files were before is not asked for again.
+        self._hashes = self.known
+        hashes = {path: self._hashes[_key(path, probe)] for path, probe in probes.items()}
+        sha256 = combined_sha256([hashes[path] for path in self.paths])
+        return Look(state=SETTLED, sha256=sha256, hashes=hashes, is_new=is_new)
+
+    def _has_settled(self, probes: dict[str, str]) -> bool:
+        if probes != self._pending:
+            self._pending, self._pending_since = probes, self._clock()
+            return False
+        return self._clock() - self._pending_since >= self.settle_seconds
+
+    def _read(self, path: str, probe: str) -> bool:
+        """Hash a file unless that is known; returns whether it stayed as it was meanwhile."""
+        key = _key(path, probe)
+        if key in self._hashes:
+            return True
+        if probe.startswith(_CONTENT):
+            self._hashes[key] = probe.removeprefix(_CONTENT)
+            return True
+        content = _sha256(self._file(path))
+        if self._probe(path) != probe:
+            return False
+        self._hashes[key] = content
+        return True
+
+    def _probe(self, path: str) -> str:
+        """What its storage tells of a file; where that is too little, the hash of its content."""
+        self._looking_at = path
+        if is_of_the_machines(path):
+            return _CONTENT + _hash_of_address(path)
+        return self._file(path).probe() or _CONTENT + _sha256(self._file(path))
+
+    def _file(self, path: str) -> WatchedFile:
+        if path not in self._files:
+            self._files[path] = file_at(path, open_s3=self._open_s3)
+        return self._files[path]
+
+
+def _key(path: str, probe: str) -> str:
+    return hashlib.sha256(f"{path}\n{probe}".encode("utf-8", "surrogatepass")).hexdigest()

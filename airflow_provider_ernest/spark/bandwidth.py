@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.json_document import Document
-
-if TYPE_CHECKING:
-    pass
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,17 +41,11 @@ class Measurement(Document):
 
 
 def rate(measurements: Iterable[Measurement]) -> dict[str, Bandwidth]:
-    """Compare the machines of a cluster; their order does not matter.
+    """The bandwidth of each host, of one measurement for each machine and round, in any order.
 
     Memory counts by its best window of all rounds: noise only ever lowers a rate, and a slow machine is
     slow in all of them. Network counts by the best transfer in each direction, since a slow partner would
     blame an innocent machine, and then by the worse direction.
-
-    Args:
-        measurements: one for each machine and round.
-
-    Returns:
-        The bandwidth of each host.
     """
     rounds: dict[str, list[Measurement]] = {}
     for measurement in measurements:

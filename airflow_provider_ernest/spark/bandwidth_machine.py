@@ -1,6 +1,7 @@
-"""What one machine does when its bandwidth is measured. Spark ships this file to the machines.
+"""What one machine does, with the others, when bandwidth is measured. Spark ships this file to the machines.
 
-Only the standard library is used, since this package is not installed there.
+Only the standard library is used, since this package is not installed there. All waits are bounded: when
+a machine ends meanwhile, its partners run into their time limits.
 
 Memory: as many threads as cores copy between buffers (STREAM's copy: bytes read and written), in several
 windows, all machines at the same time. Network: in a shift by k, machine i sends to machine i + k over one
@@ -10,21 +11,33 @@ TCP connection; the receiver counts. Both are lower bounds that compare machines
 from __future__ import annotations
 
 import ctypes
+import hashlib
+import hmac
+import ipaddress
+import json
+import os
+import secrets
 import socket
 import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.bandwidth_group import Group
+from pathlib import Path
+from typing import Any
 
 BILLION = 1e9
 MEBIBYTE = 1 << 20
 SILENCE_SECONDS = 10.0
 """So long may a partner send nothing, or not read."""
+HANDSHAKE_SECONDS = 2.0
+"""So long may who connects take to show that it is a task of this group."""
+GROUP_SECONDS = 60.0
+"""So long may a group last by default; a round takes some 5 s once its tasks run."""
+CREDENTIAL_BYTES = 32
+
+AllGather = Callable[[str], list[str]]
+"""Hands a text to the tasks of all machines, and returns the texts of all, by rank."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +61,39 @@ class Plan:
     buffer_megabytes: int = 32
 
 
-def copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float) -> float:
+def measure_machine(plan: Plan, group: Group) -> dict[str, Any]:
+    """What one task measures on its machine, in 10^9 bytes per second."""
+    return {
+        "rank": group.rank,
+        "host": group.host,
+        "memory_windows": measure_memory(plan, group.meet),
+        "received": [exchange(group, plan, shift) for shift in shifts_of(group.size)],
+    }
+
+
+def shifts_of(machines: int) -> list[int]:
+    """To whom machines send: the next one, the one across, the previous one."""
+    return sorted({1 % machines, machines // 2, machines - 1} - {0})
+
+
+def measure_memory(plan: Plan, meet: Callable[[], None]) -> list[float]:
+    """The rate of each window, in 10^9 bytes per second."""
+    size = plan.buffer_megabytes * MEBIBYTE
+    buffers = [
+        (ctypes.create_string_buffer(size), ctypes.create_string_buffer(size)) for _ in range(plan.cores)
+    ]
+    for target, source in buffers:
+        # The first touch of a page is no copying, and pages that were never written may all be one.
+        ctypes.memset(source, 1, size)
+        ctypes.memmove(target, source, size)
+    rates = []
+    for _ in range(plan.windows):
+        meet()
+        rates.append(_copied_gigabytes_per_second(buffers, plan.window_seconds))
+    return rates
+
+
+def _copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float) -> float:
     """Bytes read and written per second by one thread for each pair of buffers."""
     copied = [0] * len(buffers)
     started_at = time.perf_counter()
@@ -71,24 +116,17 @@ def copied_gigabytes_per_second(buffers: list[tuple[Any, Any]], seconds: float) 
     return 2 * sum(copied) / (time.perf_counter() - started_at) / BILLION
 
 
-def measure_memory(plan: Plan, meet: Callable[[], None]) -> list[float]:
-    """The rate of each window, in 10^9 bytes per second."""
-    size = plan.buffer_megabytes * MEBIBYTE
-    buffers = [
-        (ctypes.create_string_buffer(size), ctypes.create_string_buffer(size)) for _ in range(plan.cores)
-    ]
-    for target, source in buffers:
-        # The first touch of a page is no copying, and pages that were never written may all be one.
-        ctypes.memset(source, 1, size)
-        ctypes.memmove(target, source, size)
-    rates = []
-    for _ in range(plan.windows):
-        meet()
-        rates.append(copied_gigabytes_per_second(buffers, plan.window_seconds))
-    return rates
+def exchange(group: Group, plan: Plan, shift: int) -> float:
+    """Send to the machine `shift` ranks further and receive at the same time; the rate received."""
+    purpose = f"transfer {shift}"
+    group.meet()
+    with ThreadPoolExecutor(max_workers=1) as pool:
+        received = pool.submit(lambda: _receive(group.accept(purpose), plan))
+        _send(group.connect((group.rank + shift) % group.size, purpose), plan)
+        return received.result()
 
 
-def send(connection: socket.socket, plan: Plan) -> None:
+def _send(connection: socket.socket, plan: Plan) -> None:
     """Send until the receiver, whose clock counts, has had enough."""
     block = bytes(MEBIBYTE // 8)
     give_up_at = time.monotonic() + plan.settle_seconds + plan.transfer_seconds + SILENCE_SECONDS
@@ -102,7 +140,7 @@ def send(connection: socket.socket, plan: Plan) -> None:
     raise TimeoutError("the receiver never closed the connection")
 
 
-def receive(connection: socket.socket, plan: Plan) -> float:
+def _receive(connection: socket.socket, plan: Plan) -> float:
     """10^9 bytes per second that arrive, after the connection has gathered speed."""
     buffer = bytearray(MEBIBYTE // 4)
     total = 0
@@ -125,26 +163,148 @@ def receive(connection: socket.socket, plan: Plan) -> float:
                 return total / (now - counted_from) / BILLION
 
 
-def exchange(group: Group, plan: Plan, shift: int) -> float:
-    """Send to the machine `shift` ranks further and receive at the same time; the rate received."""
-    purpose = f"transfer {shift}"
-    group.meet()
-    with ThreadPoolExecutor(max_workers=1) as pool:
-        received = pool.submit(lambda: receive(group.accept(purpose), plan))
-        send(group.connect((group.rank + shift) % group.size, purpose), plan)
-        return received.result()
+class Group:
+    """The machines of a round, as one of them sees them.
+
+    They meet over TCP rather than by Spark's barrier, which is asked once a second. A task listens at its
+    machine's address, where anybody may connect: only who shows a digest of the tokens that the tasks have
+    exchanged through Spark is served.
+
+    Args:
+        rank: of this machine in the group.
+        host: of this machine, as Spark names it.
+        address: at which the others reach it.
+        all_gather: see `AllGather`.
+        timeout_seconds: how long the group may last.
+    """
+
+    def __init__(
+        self,
+        *,
+        rank: int,
+        host: str,
+        address: str,
+        all_gather: AllGather,
+        timeout_seconds: float = GROUP_SECONDS,
+    ) -> None:
+        self._listener = _listen(address)
+        self._neighbours: list[socket.socket] = []
+        try:
+            port = self._listener.getsockname()[1]
+            answers = all_gather(json.dumps([host, address, port, secrets.token_hex(16)]))
+            # Until here Spark watches the time (spark.barrier.sync.timeout).
+            self._deadline = time.monotonic() + timeout_seconds
+            self.rank = rank
+            self.host = host
+            self.size = len(answers)
+            self._addresses = [tuple(json.loads(answer)[1:3]) for answer in answers]
+            self._token = "\n".join(answers).encode()
+            # The first member knows all others, the others know the first.
+            if rank == 0:
+                self._neighbours.extend(self.accept("meet") for _ in answers[1:])
+            else:
+                self._neighbours.append(self.connect(0, "meet"))
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Close what the group has opened."""
+        for opened in (*self._neighbours, self._listener):
+            opened.close()
+
+    def meet(self) -> None:
+        """Wait until all members have come here."""
+        if self.rank != 0:
+            self._neighbours[0].sendall(b"r")
+        for neighbour in self._neighbours:
+            _receive_exactly(neighbour, 1, seconds=self._remaining_seconds())
+        if self.rank == 0:
+            for neighbour in self._neighbours:
+                neighbour.sendall(b"g")
+
+    def connect(self, rank: int, purpose: str) -> socket.socket:
+        """A connection to another member, who accepts it for the same purpose."""
+        connection = socket.create_connection(self._addresses[rank], timeout=self._remaining_seconds())
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(self._credential(purpose))
+        return connection
+
+    def accept(self, purpose: str) -> socket.socket:
+        """Wait for the member that connects for this purpose; anybody else is turned away."""
+        while True:
+            self._listener.settimeout(self._remaining_seconds())
+            connection, _ = self._listener.accept()
+            try:
+                shown = _receive_exactly(connection, CREDENTIAL_BYTES, seconds=HANDSHAKE_SECONDS)
+            except OSError:
+                shown = b""
+            if hmac.compare_digest(shown, self._credential(purpose)):
+                connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                connection.settimeout(self._remaining_seconds())
+                return connection
+            connection.close()
+
+    def _credential(self, purpose: str) -> bytes:
+        return hmac.digest(self._token, purpose.encode(), hashlib.sha256)
+
+    def _remaining_seconds(self) -> float:
+        remaining = self._deadline - time.monotonic()
+        if remaining <= 0:
+            raise TimeoutError("a machine of the group did not keep step")
+        return remaining
 
 
-def shifts_of(machines: int) -> list[int]:
-    """To whom machines send: the next one, the one across, the previous one."""
-    return sorted({1 % machines, machines // 2, machines - 1} - {0})
+def host_of_executor(processes: Path = Path("/proc")) -> str | None:
+    """The host as Spark names it, from the command line of the executor, an ancestor of this process.
+
+    Spark tells tasks only at which address the driver sees their executor. None where it is not found.
+    """
+    pid = os.getpid()
+    try:
+        while pid > 1:
+            words = (processes / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            if "--executor-id" in words and "--hostname" in words[:-1]:
+                return words[words.index("--hostname") + 1]
+            # The name in parentheses may contain anything; the parent is the second field after it.
+            pid = int((processes / str(pid) / "stat").read_text().rpartition(")")[2].split()[1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return None
 
 
-def measure_machine(plan: Plan, group: Group) -> dict[str, Any]:
-    """What one task measures on its machine, in 10^9 bytes per second."""
-    return {
-        "rank": group.rank,
-        "host": group.host,
-        "memory_windows": measure_memory(plan, group.meet),
-        "received": [exchange(group, plan, shift) for shift in shifts_of(group.size)],
-    }
+def address_of(host: str, seen: str) -> str:
+    """At which address of this machine its partners reach it.
+
+    A host that is an address is right. A name may stand for a loopback address on the machine itself
+    (Debian's 127.0.1.1): then it is the address that the driver sees, if the machine knows it as its own.
+    """
+    host, seen = host.strip("[]"), seen.strip("[]")
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        try:
+            _listen(seen).close()
+        except OSError:
+            return host
+        return seen
+    return host
+
+
+def _listen(address: str) -> socket.socket:
+    """A listening socket at this address only, at any free port."""
+    family, _, _, _, resolved = socket.getaddrinfo(address, 0, type=socket.SOCK_STREAM)[0]
+    return socket.create_server(resolved[:2], family=family, backlog=socket.SOMAXCONN)
+
+
+def _receive_exactly(connection: socket.socket, size: int, *, seconds: float) -> bytes:
+    deadline = time.monotonic() + seconds
+    received = b""
+    while len(received) < size:
+        # 0 would mean not to wait at all.
+        connection.settimeout(max(deadline - time.monotonic(), 0.001))
+        part = connection.recv(size - len(received))
+        if not part:
+            raise ConnectionError("a machine of the group ended early")
+        received += part
+    return received

@@ -1,8 +1,8 @@
 """The application that measures the memory and network bandwidth of every machine of a Spark cluster.
 
 spark-submit runs this file, with one executor for each machine and one task slot in each, and ships
-`bandwidth_group` and `bandwidth_machine` with it. A round is one barrier stage with one task for each
-machine. Nothing but PySpark need be installed.
+`bandwidth_machine` with it. A round is one barrier stage with one task for each machine. Nothing but
+PySpark need be installed.
 """
 
 from __future__ import annotations
@@ -21,21 +21,77 @@ from typing import Any
 TASK_ERROR = re.compile(r"^(?:[\w.]+\.)?(\w+(?:Error|Exception): .*)$", re.MULTILINE)
 
 
+def main() -> int:
+    """Measure, and write what came of it to the output file."""
+    parser = argparse.ArgumentParser(description="Measure the bandwidth of every machine of a Spark cluster.")
+    parser.add_argument("--machines", type=int, required=True)
+    parser.add_argument("--cores", type=int, required=True, help="of each machine")
+    parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--interval-seconds", type=float, default=0.0, help="between the rounds")
+    parser.add_argument("--output", type=Path, required=True, help="JSON file on the driver's machine")
+    options = parser.parse_args()
+    try:
+        document: dict[str, Any] = {"measurements": run(options)}
+    except Exception as error:
+        document = {"problem": reason_of(error)}
+        tell(f"failed: {document['problem']}")
+        sys.stderr.write(f"{error}\n")
+    # Never seen half done.
+    partial = options.output.with_name(f"{options.output.name}.partial")
+    partial.write_text(json.dumps(document))
+    partial.replace(options.output)
+    return 1 if "problem" in document else 0
+
+
+def run(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """All rounds in one application; the measurements of all machines in all rounds."""
+    from pyspark import SparkContext
+
+    tell(f"waiting for {options.machines} machines")
+    context = SparkContext()
+    try:
+        context.setLogLevel("WARN")
+        measured: list[dict[str, Any]] = []
+        for number in range(1, options.rounds + 1):
+            if number > 1:
+                time.sleep(options.interval_seconds)
+            started_at = time.monotonic()
+            measured += run_round(context, options.cores, options.machines)
+            tell(f"round {number} of {options.rounds} took {time.monotonic() - started_at:.1f} s")
+        return measured
+    finally:
+        context.stop()
+
+
+def run_round(context: Any, cores: int, machines: int) -> list[dict[str, Any]]:
+    """One barrier stage on all machines."""
+    tasks = context.parallelize(range(machines), machines).barrier().mapPartitions(task_of(cores))
+    measured = tasks.collect()
+    hosts = {machine["host"] for machine in measured}
+    if len(hosts) != machines:
+        raise RuntimeError(f"{machines} tasks ran on {len(hosts)} hosts: {', '.join(sorted(hosts))}")
+    return with_sent(measured)
+
+
 def task_of(cores: int) -> Callable[[Iterator[int]], Iterator[dict[str, Any]]]:
     """The function of the barrier stage's tasks. It is pickled by value: it lives in ``__main__``."""
 
     def task(_: Iterator[int]) -> Iterator[dict[str, Any]]:
-        from bandwidth_group import Group, address_of, host_of_executor  # type: ignore[import-not-found]
-        from bandwidth_machine import Plan, measure_machine  # type: ignore[import-not-found]
+        import bandwidth_machine  # type: ignore[import-not-found]
         from pyspark import BarrierTaskContext
 
         context = BarrierTaskContext.get()
         rank = context.partitionId()
         seen = context.getTaskInfos()[rank].address.rpartition(":")[0]
-        host = host_of_executor() or seen
-        group = Group(rank=rank, host=host, address=address_of(host, seen), all_gather=context.allGather)
+        host = bandwidth_machine.host_of_executor() or seen
+        group = bandwidth_machine.Group(
+            rank=rank,
+            host=host,
+            address=bandwidth_machine.address_of(host, seen),
+            all_gather=context.allGather,
+        )
         with closing(group):
-            yield measure_machine(Plan(cores=cores), group)
+            yield bandwidth_machine.measure_machine(bandwidth_machine.Plan(cores=cores), group)
 
     return task
 
@@ -60,23 +116,6 @@ def with_sent(measured: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ]
 
 
-def run_round(context: Any, cores: int, machines: int) -> list[dict[str, Any]]:
-    """One barrier stage on all machines."""
-    tasks = context.parallelize(range(machines), machines).barrier().mapPartitions(task_of(cores))
-    measured = tasks.collect()
-    hosts = {machine["host"] for machine in measured}
-    if len(hosts) != machines:
-        raise RuntimeError(f"{machines} tasks ran on {len(hosts)} hosts: {', '.join(sorted(hosts))}")
-    return with_sent(measured)
-
-
-def write_whole(path: Path, document: dict[str, Any]) -> None:
-    """Write a file that is never seen half done."""
-    partial = path.with_name(f"{path.name}.partial")
-    partial.write_text(json.dumps(document))
-    partial.replace(path)
-
-
 def reason_of(error: Exception) -> str:
     """What went wrong, without the stack traces that Spark wraps around it."""
     found = TASK_ERROR.findall(str(error))
@@ -87,45 +126,6 @@ def tell(line: str) -> None:
     """Progress, into the log of whoever submitted this."""
     sys.stdout.write(f"bandwidth probe: {line}\n")
     sys.stdout.flush()
-
-
-def run(options: argparse.Namespace) -> list[dict[str, Any]]:
-    """All rounds in one application; the measurements of all machines in all rounds."""
-    from pyspark import SparkContext
-
-    tell(f"waiting for {options.machines} machines")
-    context = SparkContext()
-    try:
-        context.setLogLevel("WARN")
-        measured: list[dict[str, Any]] = []
-        for number in range(1, options.rounds + 1):
-            if number > 1:
-                time.sleep(options.interval_seconds)
-            started_at = time.monotonic()
-            measured += run_round(context, options.cores, options.machines)
-            tell(f"round {number} of {options.rounds} took {time.monotonic() - started_at:.1f} s")
-        return measured
-    finally:
-        context.stop()
-
-
-def main() -> int:
-    """Measure, and write what came of it to the output file."""
-    parser = argparse.ArgumentParser(description="Measure the bandwidth of every machine of a Spark cluster.")
-    parser.add_argument("--machines", type=int, required=True)
-    parser.add_argument("--cores", type=int, required=True, help="of each machine")
-    parser.add_argument("--rounds", type=int, default=1)
-    parser.add_argument("--interval-seconds", type=float, default=0.0, help="between the rounds")
-    parser.add_argument("--output", type=Path, required=True, help="JSON file on the driver's machine")
-    options = parser.parse_args()
-    try:
-        document: dict[str, Any] = {"measurements": run(options)}
-    except Exception as error:
-        document = {"problem": reason_of(error)}
-        tell(f"failed: {document['problem']}")
-        sys.stderr.write(f"{error}\n")
-    write_whole(options.output, document)
-    return 1 if "problem" in document else 0
 
 
 if __name__ == "__main__":

@@ -14,16 +14,7 @@ from airflow_provider_ernest.exceptions import ClusterLostError
 
 @dataclass(frozen=True, kw_only=True)
 class RegisteredWorker:
-    """A worker that the master knows.
-
-    Attributes:
-        id: Spark's id of it.
-        host: its address.
-        port: of its RPC endpoint.
-        cores: that it offers.
-        memory_megabytes: that it offers.
-        alive: whether the master counts on it; a worker that is lost stays listed for a while.
-    """
+    """A worker that the master knows; one that is lost stays listed for a while, as not alive."""
 
     id: str
     host: str
@@ -35,32 +26,15 @@ class RegisteredWorker:
 
 @dataclass(frozen=True, kw_only=True)
 class ActiveApplication:
-    """An application that runs or waits for cores.
-
-    Attributes:
-        id: Spark's id of it.
-        name: as its driver named it.
-        cores: granted so far, summed over its executors.
-        state: the master's word, "RUNNING" or "WAITING" mostly.
-        started_at: when it registered, in seconds since the epoch.
-    """
+    """An application that runs or waits, by Spark's id of it, and the cores granted to it so far."""
 
     id: str
-    name: str
     cores: int
-    state: str
-    started_at: float
 
 
 @dataclass(frozen=True, kw_only=True)
 class MasterState:
-    """What the master knows.
-
-    Attributes:
-        master_url: spark://host:port.
-        workers: all that are registered, dead ones included.
-        applications: those that have not ended.
-    """
+    """What the master knows: all registered workers, and the applications that have not ended."""
 
     master_url: str
     workers: tuple[RegisteredWorker, ...]
@@ -119,13 +93,7 @@ def _parse(data: dict[str, Any]) -> MasterState:
             for worker in data["workers"]
         ),
         applications=tuple(
-            ActiveApplication(
-                id=str(application["id"]),
-                name=str(application["name"]),
-                cores=int(application["cores"]),
-                state=str(application["state"]),
-                started_at=int(application["starttime"]) / 1000.0,
-            )
+            ActiveApplication(id=str(application["id"]), cores=int(application["cores"]))
             for application in data["activeapps"]
         ),
     )

@@ -18,24 +18,14 @@ from airflow_provider_ernest.spark.sizing import sizing_conf
 if TYPE_CHECKING:
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
-
-# ---------------------------------------------------------------------------
-# What the bandwidth probe measured, and how the machines of a cluster compare.
-
-
-# ---------------------------------------------------------------------------
-
-
 APPLICATION = Path(__file__).with_name("bandwidth_probe.py")
-ON_MACHINES = [Path(__file__).with_name(name) for name in ("bandwidth_group.py", "bandwidth_machine.py")]
+ON_MACHINES = Path(__file__).with_name("bandwidth_machine.py")
 
-EXECUTOR_MEMORY_MEGABYTES = 512
-"""An executor of the probe holds next to nothing, and Spark refuses less than 450."""
+# An executor of the probe holds next to nothing, and Spark refuses less than 450.
+_EXECUTOR_MEGABYTES = 512
 # The probe's Python process has two buffers of 32 MB for each core, and itself.
 _BUFFERS_MEGABYTES_PER_CORE = 64
 _OTHER_MEGABYTES = 384
-
-_REMEDY = "The driver's output is in this task's log, above; the executors' is in the logs of the machines."
 
 
 def probe_bandwidth(
@@ -80,6 +70,9 @@ def probe_bandwidth(
     # Only here: the keeper of a local cluster knows what bandwidth is, and Airflow does not load there.
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook, driver_conf
 
+    size = sizing_conf(
+        machines=machines, cores_per_machine=cores_per_machine, machines_wait_seconds=timeout_seconds
+    )
     folder = make_owned(runtime_folder())
     try:
         output = Path(folder, "bandwidth.json")
@@ -89,11 +82,7 @@ def probe_bandwidth(
             conf={
                 **conf,
                 **driver_conf(master_url, conf=conf),
-                **sizing_conf(
-                    machines=machines,
-                    cores_per_machine=cores_per_machine,
-                    machines_wait_seconds=timeout_seconds,
-                ),
+                **size,
                 **_probe_conf(conf, cores_per_machine),
             },
             application_args=[
@@ -104,19 +93,26 @@ def probe_bandwidth(
                 f"--output={output}",
             ],
             name="ernest-bandwidth-probe",
-            options={"py_files": ",".join(map(str, ON_MACHINES))},
+            options={"py_files": str(ON_MACHINES)},
             secret=secret,
         )
         if on_submit is not None:
             on_submit(hook)
         _run(hook, timeout_seconds=timeout_seconds, output=output)
-        bandwidth = rate(_read(output)["measurements"])
+        bandwidth = rate(map(Measurement.from_dict, _read(output).get("measurements", ())))
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     if len(bandwidth) != machines:
         raise _failed(f"{len(bandwidth)} of {machines} machines took part")
     for host, measured in sorted(bandwidth.items(), key=lambda item: item[1].score):
-        log.info("%s: %s", host, _in_words(measured))
+        network = measured.network_gigabytes_per_second
+        log.info(
+            "%s: memory %.1f GB/s, network %s, score %.2f",
+            host,
+            measured.memory_gigabytes_per_second,
+            "not measured" if network is None else f"{network:.2f} GB/s",
+            measured.score,
+        )
     return bandwidth
 
 
@@ -147,17 +143,18 @@ def _read(output: Path) -> dict[str, Any]:
         document: dict[str, Any] = json.loads(output.read_text())
     except FileNotFoundError:
         return {}
-    measurements = document.get("measurements", [])
-    return {**document, "measurements": [Measurement.from_dict(one) for one in measurements]}
+    return document
 
 
 def _probe_conf(conf: Mapping[str, str], cores_per_machine: int) -> dict[str, str]:
     """Properties of the probe itself: one task fills a machine, and no failure is tried again."""
     java = "-XX:TieredStopAtLevel=1"  # it lives for seconds: half of a start is compilation
+    offered = re.fullmatch(r"(\d+)m", conf.get("spark.executor.memory", ""))
+    executor_megabytes = min(_EXECUTOR_MEGABYTES, int(offered[1])) if offered else _EXECUTOR_MEGABYTES
     container_megabytes = cores_per_machine * _BUFFERS_MEGABYTES_PER_CORE + _OTHER_MEGABYTES
     return {
         "spark.task.cpus": str(cores_per_machine),
-        "spark.executor.memory": f"{_executor_megabytes(conf.get('spark.executor.memory', ''))}m",
+        "spark.executor.memory": f"{executor_megabytes}m",
         # Counts where containers limit a process's memory (YARN, Kubernetes).
         "spark.executor.memoryOverhead": f"{container_megabytes}m",
         **{
@@ -176,20 +173,9 @@ def _probe_conf(conf: Mapping[str, str], cores_per_machine: int) -> dict[str, st
     }
 
 
-def _executor_megabytes(offered: str) -> int:
-    """What the probe's executors take of what the machines offer ("3072m")."""
-    megabytes = re.fullmatch(r"(\d+)m", offered)
-    return min(EXECUTOR_MEMORY_MEGABYTES, int(megabytes[1])) if megabytes else EXECUTOR_MEMORY_MEGABYTES
-
-
-def _in_words(bandwidth: Bandwidth) -> str:
-    network = bandwidth.network_gigabytes_per_second
-    return (
-        f"memory {bandwidth.memory_gigabytes_per_second:.1f} GB/s, "
-        f"network {'not measured' if network is None else f'{network:.2f} GB/s'}, "
-        f"score {bandwidth.score:.2f}"
-    )
-
-
 def _failed(problem: str) -> ClusterError:
-    return ClusterStartError(f"The bandwidth probe failed: {problem}.", remedy=_REMEDY)
+    return ClusterStartError(
+        f"The bandwidth probe failed: {problem}.",
+        remedy="The driver's output is in this task's log, above; the executors' is in the logs of the "
+        "machines.",
+    )

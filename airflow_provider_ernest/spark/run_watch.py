@@ -99,8 +99,7 @@ class RunWatch:
         self._waiting_since: float | None = None
         self._granted_at: float | None = None
         self._alive: int | None = None
-        self._master_seen_at = time.monotonic()
-        self._reported_at = time.monotonic()
+        self._master_seen_at = self._reported_at = time.monotonic()
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._watch, name="ernest-run-watch", daemon=True)
 

@@ -25,11 +25,7 @@ def kept_sizes(operator: Any) -> list[str]:
 
 
 def refuse_sizes(options: Mapping[str, Any], *, within: str = "") -> None:
-    """Refuse arguments that would win over the size of a run.
-
-    Args:
-        options: arguments of `SparkSubmitHook`.
-        within: the parameter that they are part of, for the error.
+    """Refuse arguments of `SparkSubmitHook` that would win over the size of a run.
 
     Raises:
         InvalidParameterError: one of `SIZES` is among them.
@@ -82,9 +78,6 @@ def bounded_allocation_conf(*, machines: int) -> dict[str, str]:
     For clusters on which it must be on. The run has `machines` executors from its beginning to its end, as
     the prediction supposes; those that are lost are replaced. No external shuffle service is needed (Spark
     documentation, "Job Scheduling", "Dynamic Resource Allocation").
-
-    Args:
-        machines: executors, one for each machine.
 
     Raises:
         InvalidParameterError: a count below 1.

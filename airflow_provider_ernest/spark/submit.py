@@ -33,178 +33,12 @@ if TYPE_CHECKING:
 
     from airflow.providers.common.compat.sdk import Connection
 
-
-# ---------------------------------------------------------------------------
-# Spark's shared secret on its way to spark-submit: in a private file, never on a command line.
-#
-# spark-submit takes it from a file of properties. Such a file replaces spark-defaults.conf (Spark 4 can read
-# both, with ``--load-spark-defaults``, which older ones refuse), so what it would have read is copied.
-
-
-SECRET_PROPERTY = "spark.authenticate.secret"  # noqa: S105  the name of a property is no secret
-
-
-class SecretFile:
-    """A file of properties with the secret, in a directory of its own that only this user may enter.
-
-    It must be removed when spark-submit has ended. At any other end of this process Python removes it; after
-    a SIGKILL the next process that hands over a secret does, or the keeper of a local cluster at its end, or
-    the reaper. See `owned_folders`.
-
-    Args:
-        secret: that Spark's processes share.
-        replaced: content of the file that spark-submit would read otherwise.
-
-    Raises:
-        InvalidParameterError: a secret that a file of properties cannot hold. It is not shown.
-        MissingResourceError: there is no place for it that only this user may enter.
-    """
-
-    def __init__(self, secret: str, *, replaced: bytes = b"") -> None:
-        if not secret or secret != secret.strip() or not secret.isprintable():
-            raise InvalidParameterError(
-                "secret", "***", "is empty, begins or ends with a space, or has control characters"
-            )
-        folder = make_owned(runtime_folder())
-        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
-        self.path = folder / "spark.conf"
-        # The last value of a key counts. A backslash at the end of the last line would join our first one.
-        content = replaced + b"\n\n" + _property("spark.authenticate", "true")
-        content += _property(SECRET_PROPERTY, secret)
-        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-
-    def remove(self) -> None:
-        """Remove it; may be repeated."""
-        self._remove()
-
-
-def replaced_properties(
-    properties_file: str | None, *, spark_submit: str, environment: Mapping[str, str]
-) -> bytes:
-    """What spark-submit would read if it were not given another file of properties.
-
-    Args:
-        properties_file: the user's own, which replaces spark-defaults.conf.
-        spark_submit: the program.
-        environment: it runs with. What Spark's spark-env.sh changes in it is not seen here.
-
-    Raises:
-        MissingResourceError: the user's own file cannot be read.
-    """
-    if properties_file:
-        try:
-            return Path(properties_file).read_bytes()
-        except OSError as error:
-            raise MissingResourceError(
-                f"properties_file={properties_file!r} cannot be read: {error.strerror}.",
-                remedy="Name a file that exists on the Airflow worker.",
-            ) from error
-    directory = environment.get("SPARK_CONF_DIR")
-    if not directory:
-        home = environment.get("SPARK_HOME") or _home_of(spark_submit, environment)
-        directory = str(Path(home, "conf")) if home else None
-    defaults = Path(directory, "spark-defaults.conf") if directory else None
-    return defaults.read_bytes() if defaults and defaults.is_file() else b""
-
-
-def _home_of(spark_submit: str, environment: Mapping[str, str]) -> str | None:
-    """The installation that a spark-submit without SPARK_HOME takes, as its script find-spark-home does."""
-    program = shutil.which(spark_submit, path=environment.get("PATH"))
-    if program is None:
-        return None
-    folder = Path(program).absolute().parent
-    if not (folder / "find_spark_home.py").is_file():
-        return str(folder.parent)
-    package = importlib.util.find_spec("pyspark")
-    return package.submodule_search_locations[0] if package and package.submodule_search_locations else None
-
-
-def _property(key: str, value: str) -> bytes:
-    """A line of a file of Java properties."""
-    escaped = "".join(
-        f"\\{character}" if character in "\\ " else character if character.isascii() else _unicode(character)
-        for character in value
-    )
-    return f"{key}={escaped}\n".encode("ascii")
-
-
-def _unicode(character: str) -> str:
-    units = character.encode("utf-16-be")
-    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
-
-
-# ---------------------------------------------------------------------------
-# Where a cluster's machines reach the driver, which runs beside the Airflow task.
-
-
 DRIVER_HOST = "spark.driver.host"
 BIND_ADDRESS = "spark.driver.bindAddress"
 DRIVER_PYTHON = "spark.pyspark.driver.python"
 
+SECRET_PROPERTY = "spark.authenticate.secret"  # noqa: S105  the name of a property is no secret
 _STANDALONE = "spark://"
-
-
-def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> dict[str, str]:
-    """Properties of a driver on this host for a cluster on other hosts; what `conf` sets is left alone.
-
-    Spark would take the address that the host's name stands for, which is often one that only the host
-    itself knows (127.0.1.1 on Debian). Executors could not connect to the driver and would be started
-    again and again. PySpark's driver gets the Python of this process, whatever the executors use.
-
-    Args:
-        master_url: spark://host:port. For other masters nothing is said of addresses.
-        conf: what the application has been given already.
-
-    Raises:
-        ClusterLostError: the master's name is unknown, or there is no route to it.
-    """
-    given = conf or {}
-    wanted = {DRIVER_PYTHON: sys.executable}
-    if master_url.startswith(_STANDALONE) and not {DRIVER_HOST, BIND_ADDRESS} <= given.keys():
-        route = local_address(master_url)
-        # The driver may be known by an address of a gateway, at which it cannot listen itself.
-        host = given.get(DRIVER_HOST, route)
-        wanted |= {DRIVER_HOST: host, BIND_ADDRESS: host if _is_own(host) else route}
-    return {key: value for key, value in wanted.items() if key not in given}
-
-
-def local_address(master_url: str) -> str:
-    """This host's address on the route to a standalone master. Nothing is sent.
-
-    Raises:
-        ClusterLostError: the master's name is unknown, or there is no route to it.
-    """
-    # With several masters (high availability) the first stands for all.
-    host, _, port = master_url.removeprefix(_STANDALONE).split(",")[0].rpartition(":")
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[
-            0
-        ]
-        with socket.socket(family, kind) as probe:
-            probe.connect(address)  # of a datagram socket: only the route is looked up
-            return str(probe.getsockname()[0])
-    except (OSError, ValueError) as error:
-        raise ClusterLostError(
-            f"There is no way from this host to the Spark master {master_url}: {error}.",
-            remedy="The Airflow worker must be in the cluster's network, or routed to it.",
-        ) from error
-
-
-def _is_own(host: str) -> bool:
-    """Whether it is an address of this host, at which it can listen."""
-    try:
-        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), 0, type=socket.SOCK_DGRAM)[0]
-        with socket.socket(family, kind) as probe:
-            probe.bind(address)
-    except OSError:
-        return False
-    return True
-
-
-# ---------------------------------------------------------------------------
-
 
 KILL_GRACE_SECONDS = 3.0
 """How long a driver may take to deregister its application before it is killed; Airflow gives about 5 s."""
@@ -404,3 +238,153 @@ def check_options(options: Mapping[str, Any]) -> None:
                 "is no argument of SparkSubmitHook that can be set here",
                 remedy=f"Known are: {', '.join(sorted(known))}.",
             )
+
+
+def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> dict[str, str]:
+    """Properties of a driver on this host for a cluster on other hosts; what `conf` sets is left alone.
+
+    Spark would take the address that the host's name stands for, which is often one that only the host
+    itself knows (127.0.1.1 on Debian). Executors could not connect to the driver and would be started
+    again and again. PySpark's driver gets the Python of this process, whatever the executors use.
+
+    Args:
+        master_url: spark://host:port. For other masters nothing is said of addresses.
+        conf: what the application has been given already.
+
+    Raises:
+        ClusterLostError: the master's name is unknown, or there is no route to it.
+    """
+    given = conf or {}
+    wanted = {DRIVER_PYTHON: sys.executable}
+    if master_url.startswith(_STANDALONE) and not {DRIVER_HOST, BIND_ADDRESS} <= given.keys():
+        route = local_address(master_url)
+        # The driver may be known by an address of a gateway, at which it cannot listen itself.
+        host = given.get(DRIVER_HOST, route)
+        wanted |= {DRIVER_HOST: host, BIND_ADDRESS: host if _is_own(host) else route}
+    return {key: value for key, value in wanted.items() if key not in given}
+
+
+def local_address(master_url: str) -> str:
+    """This host's address on the route to a standalone master. Nothing is sent.
+
+    Raises:
+        ClusterLostError: the master's name is unknown, or there is no route to it.
+    """
+    # With several masters (high availability) the first stands for all.
+    host, _, port = master_url.removeprefix(_STANDALONE).split(",")[0].rpartition(":")
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), int(port), type=socket.SOCK_DGRAM)[
+            0
+        ]
+        with socket.socket(family, kind) as probe:
+            probe.connect(address)  # of a datagram socket: only the route is looked up
+            return str(probe.getsockname()[0])
+    except (OSError, ValueError) as error:
+        raise ClusterLostError(
+            f"There is no way from this host to the Spark master {master_url}: {error}.",
+            remedy="The Airflow worker must be in the cluster's network, or routed to it.",
+        ) from error
+
+
+def _is_own(host: str) -> bool:
+    """Whether it is an address of this host, at which it can listen."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(host.strip("[]"), 0, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind) as probe:
+            probe.bind(address)
+    except OSError:
+        return False
+    return True
+
+
+class SecretFile:
+    """Spark's shared secret on its way to spark-submit: in a private file, never on a command line.
+
+    spark-submit takes it from a file of properties, in a directory of its own that only this user may enter.
+    Such a file replaces spark-defaults.conf (Spark 4 can read both, with ``--load-spark-defaults``, which
+    older ones refuse), so what it would have read is copied.
+
+    It must be removed when spark-submit has ended. At any other end of this process Python removes it; after
+    a SIGKILL the next process that hands over a secret does, or the keeper of a local cluster at its end, or
+    the reaper. See `owned_folders`.
+
+    Args:
+        secret: that Spark's processes share.
+        replaced: content of the file that spark-submit would read otherwise.
+
+    Raises:
+        InvalidParameterError: a secret that a file of properties cannot hold. It is not shown.
+        MissingResourceError: there is no place for it that only this user may enter.
+    """
+
+    def __init__(self, secret: str, *, replaced: bytes = b"") -> None:
+        if not secret or secret != secret.strip() or not secret.isprintable():
+            raise InvalidParameterError(
+                "secret", "***", "is empty, begins or ends with a space, or has control characters"
+            )
+        folder = make_owned(runtime_folder())
+        self._remove = weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
+        self.path = folder / "spark.conf"
+        # The last value of a key counts. A backslash at the end of the last line would join our first one.
+        content = replaced + b"\n\n" + _property("spark.authenticate", "true")
+        content += _property(SECRET_PROPERTY, secret)
+        descriptor = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+
+    def remove(self) -> None:
+        """Remove it; may be repeated."""
+        self._remove()
+
+
+def replaced_properties(
+    properties_file: str | None, *, spark_submit: str, environment: Mapping[str, str]
+) -> bytes:
+    """What spark-submit would read if it were not given another file of properties.
+
+    That is the user's own `properties_file`, or spark-defaults.conf, by the `environment` that the program
+    runs with; what Spark's spark-env.sh changes in that is not seen here.
+
+    Raises:
+        MissingResourceError: the user's own file cannot be read.
+    """
+    if properties_file:
+        try:
+            return Path(properties_file).read_bytes()
+        except OSError as error:
+            raise MissingResourceError(
+                f"properties_file={properties_file!r} cannot be read: {error.strerror}.",
+                remedy="Name a file that exists on the Airflow worker.",
+            ) from error
+    directory = environment.get("SPARK_CONF_DIR")
+    if not directory:
+        home = environment.get("SPARK_HOME") or _home_of(spark_submit, environment)
+        directory = str(Path(home, "conf")) if home else None
+    defaults = Path(directory, "spark-defaults.conf") if directory else None
+    return defaults.read_bytes() if defaults and defaults.is_file() else b""
+
+
+def _home_of(spark_submit: str, environment: Mapping[str, str]) -> str | None:
+    """The installation that a spark-submit without SPARK_HOME takes, as its script find-spark-home does."""
+    program = shutil.which(spark_submit, path=environment.get("PATH"))
+    if program is None:
+        return None
+    folder = Path(program).absolute().parent
+    if not (folder / "find_spark_home.py").is_file():
+        return str(folder.parent)
+    package = importlib.util.find_spec("pyspark")
+    return package.submodule_search_locations[0] if package and package.submodule_search_locations else None
+
+
+def _property(key: str, value: str) -> bytes:
+    """A line of a file of Java properties."""
+    escaped = "".join(
+        f"\\{character}" if character in "\\ " else character if character.isascii() else _unicode(character)
+        for character in value
+    )
+    return f"{key}={escaped}\n".encode("ascii")
+
+
+def _unicode(character: str) -> str:
+    units = character.encode("utf-16-be")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))

@@ -1,8 +1,8 @@
 """Noticing in the triggerer that an application is another: for a sensor once, for an asset each time.
 
-Both triggers look alike: `HashComparison` compares what `Looking` finds with the newest model of the job, or
-with a hash. `KnownHashes` are those of earlier looks, kept in the model store, so that a process which starts
-need not read the files again.
+Both triggers look alike: `HashComparison` compares what `ArtifactWatch` finds with the newest model of the
+job, or with a hash. `KnownHashes` are those of earlier looks, kept in the model store, so that a process
+which starts need not read the files again.
 
 What an asset's trigger has told it knows only as long as it lives. The one that comes after it compares with
 the newest model again: a change that no model has been trained for yet is told once more, and the run that it
@@ -17,9 +17,9 @@ import hashlib
 import json
 import logging
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from airflow.triggers.base import BaseEventTrigger, BaseTrigger, TriggerEvent
 
@@ -29,7 +29,7 @@ from airflow_provider_ernest.spark.artifact import artifact_paths, is_of_the_mac
 from airflow_provider_ernest.triggers import in_thread
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.spark.artifact_watch import ArtifactWatch, Look
+    from airflow_provider_ernest.spark.artifact import ArtifactWatch, Look
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.store import ModelStore
 
@@ -51,114 +51,10 @@ _SHOWN = 12
 """Digits of a hash in a sentence."""
 
 
-class JarHashTrigger(BaseEventTrigger):
-    """Fires at each change of an application, for as long as an asset is watched; for an `AssetWatcher`.
+class _ApplicationTrigger(BaseTrigger):
+    """What the triggers of assets and sensors have in common: what they compare, and how often."""
 
-    An event's payload is ``{"sha256", "previous_sha256", "job", "application", "seen_at"}``: the hash of the
-    application and its dependencies, and the one before. A change back to an earlier hash is a change.
-    Trouble with the storage or the store is logged, and passes.
-
-    Args:
-        application: path or address of the JAR or .py file.
-        job: the job's name in the store. The newest model of it, on any type of machine, tells what the
-            application was before the trigger was started; without one its first look does.
-        dependencies: further files of the application: what the job is submitted with as py_files and jars.
-        store: root of the model store; None for ``[ernest] store``.
-        poll_seconds: between two looks.
-        settle_seconds: for how long files must stay as they are before they are read.
-    """
-
-    def __init__(
-        self,
-        *,
-        application: str,
-        job: str,
-        dependencies: str | Sequence[str] = (),
-        store: str | None = None,
-        poll_seconds: float = DEFAULT_POLL_SECONDS,
-        settle_seconds: float = DEFAULT_SETTLE_SECONDS,
-    ) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self.application = application
-        self.job = job
-        self.dependencies = sorted(listed_paths("dependencies", dependencies))
-        self.store = store
-        self.poll_seconds = float(poll_seconds)
-        self.settle_seconds = float(settle_seconds)
-        self._comparison: HashComparison | None = None
-        self._told_sha256: str | None = None
-        self._problem = ""
-
-    def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The class and its arguments, all plain values: equal triggers are one to Airflow."""
-        return _serialized(
-            self, "application", "job", "dependencies", "store", "poll_seconds", "settle_seconds"
-        )
-
-    async def run(self) -> AsyncIterator[TriggerEvent]:
-        """Look again and again, and tell each change."""
-        while True:
-            found = await in_thread(self._look)
-            if found.sha256 is not None:
-                if found.is_other and found.known_sha256 is not None:
-                    yield TriggerEvent(self._payload(found))  # type: ignore[no-untyped-call]
-                self._told_sha256 = found.sha256
-            await asyncio.sleep(self.settle_seconds if found.is_settling else self.poll_seconds)
-
-    def _look(self) -> Found:
-        try:
-            if self._comparison is None:
-                self._comparison = self._make_comparison()
-            found = self._comparison.compare(self._told_sha256)
-        # Airflow would start a trigger that raises again at once, and again.
-        except Exception as error:
-            # Without a traceback: what libraries say may hold an address with its password.
-            problem = without_credentials(f"{type(error).__name__}: {error}")
-            if problem != self._problem:
-                self.log.warning("The application of %r cannot be watched now: %s", self.job, problem)
-            self._problem = problem
-            return Found()
-        self._problem = ""
-        if self._told_sha256 is None and found.sha256 is not None:
-            self.log.info("The watch of %r begins with %s. %s", self.job, found.sha256[:_SHOWN], found.reason)
-        return found
-
-    def _make_comparison(self) -> HashComparison:
-        return HashComparison(
-            application=self.application,
-            dependencies=self.dependencies,
-            job=self.job,
-            store=self.store,
-            settle_seconds=self.settle_seconds,
-            log=self.log,
-        )
-
-    def _payload(self, found: Found) -> dict[str, Any]:
-        return {
-            "sha256": found.sha256,
-            "previous_sha256": found.known_sha256,
-            "job": self.job,
-            "application": without_credentials(self.application),
-            "seen_at": datetime.now(UTC).isoformat(),
-        }
-
-
-class JarHashChangedTrigger(BaseTrigger):
-    """Fires once, when an application is another than the newest model was trained with; for `JarHashSensor`.
-
-    Its event is ``{"status": "changed", "result": ...}``, or ``{"status": "failed", "reason": ...}`` where
-    waiting is vain.
-
-    Args:
-        application: path or address of the JAR or .py file.
-        job: the job's name in the store; None where `known_sha256` is given.
-        dependencies: further files of the application.
-        instance_type: the type of machine that the model must be of; None for any.
-        known_sha256: the hash to compare with; None for that of the newest model.
-        store: root of the model store; None for ``[ernest] store``.
-        poll_seconds: between two looks.
-        settle_seconds: for how long files must stay as they are before they are read.
-    """
+    arguments: ClassVar[tuple[str, ...]]
 
     def __init__(
         self,
@@ -183,18 +79,122 @@ class JarHashChangedTrigger(BaseTrigger):
         self.settle_seconds = float(settle_seconds)
 
     def serialize(self) -> tuple[str, dict[str, Any]]:
-        """The class and its arguments, all plain values."""
-        return _serialized(
-            self,
-            "application",
-            "job",
-            "dependencies",
-            "instance_type",
-            "known_sha256",
-            "store",
-            "poll_seconds",
-            "settle_seconds",
+        """The class and its arguments, all plain values: equal triggers are one to Airflow."""
+        path = f"{type(self).__module__}.{type(self).__qualname__}"
+        return path, {name: getattr(self, name) for name in self.arguments}
+
+    def _make_comparison(self) -> HashComparison:
+        return HashComparison(
+            application=self.application,
+            dependencies=self.dependencies,
+            job=self.job,
+            instance_type=self.instance_type,
+            store=self.store,
+            settle_seconds=self.settle_seconds,
+            log=self.log,
         )
+
+    async def _pause_after(self, found: Found) -> None:
+        await asyncio.sleep(self.settle_seconds if found.is_settling else self.poll_seconds)
+
+
+class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
+    """Fires at each change of an application, for as long as an asset is watched; for an `AssetWatcher`.
+
+    An event's payload is ``{"sha256", "previous_sha256", "job", "application", "seen_at"}``: the hash of the
+    application and its dependencies, and the one before. A change back to an earlier hash is a change.
+    Trouble with the storage or the store is logged, and passes.
+
+    Args:
+        application: path or address of the JAR or .py file.
+        job: the job's name in the store. The newest model of it, on any type of machine, tells what the
+            application was before the trigger was started; without one its first look does.
+        dependencies: further files of the application: what the job is submitted with as py_files and jars.
+        store: root of the model store; None for ``[ernest] store``.
+        poll_seconds: between two looks.
+        settle_seconds: for how long files must stay as they are before they are read.
+    """
+
+    arguments = ("application", "job", "dependencies", "store", "poll_seconds", "settle_seconds")
+
+    def __init__(
+        self,
+        *,
+        application: str,
+        job: str,
+        dependencies: str | Sequence[str] = (),
+        store: str | None = None,
+        poll_seconds: float = DEFAULT_POLL_SECONDS,
+        settle_seconds: float = DEFAULT_SETTLE_SECONDS,
+    ) -> None:
+        super().__init__(
+            application=application,
+            job=job,
+            dependencies=dependencies,
+            store=store,
+            poll_seconds=poll_seconds,
+            settle_seconds=settle_seconds,
+        )
+        self._comparison: HashComparison | None = None
+        self._told_sha256: str | None = None
+        self._problem = ""
+
+    async def run(self) -> AsyncIterator[TriggerEvent]:
+        """Look again and again, and tell each change."""
+        while True:
+            found = await in_thread(self._look)
+            if found.sha256 is not None:
+                if found.is_other and found.known_sha256 is not None:
+                    yield TriggerEvent(self._payload(found))  # type: ignore[no-untyped-call]
+                self._told_sha256 = found.sha256
+            await self._pause_after(found)
+
+    def _look(self) -> Found:
+        try:
+            if self._comparison is None:
+                self._comparison = self._make_comparison()
+            found = self._comparison.compare(self._told_sha256)
+        # Airflow would start a trigger that raises again at once, and again.
+        except Exception as error:
+            # Without a traceback: what libraries say may hold an address with its password.
+            problem = without_credentials(f"{type(error).__name__}: {error}")
+            if problem != self._problem:
+                self.log.warning("The application of %r cannot be watched now: %s", self.job, problem)
+            self._problem = problem
+            return Found()
+        self._problem = ""
+        if self._told_sha256 is None and found.sha256 is not None:
+            self.log.info("The watch of %r begins with %s. %s", self.job, found.sha256[:_SHOWN], found.reason)
+        return found
+
+    def _payload(self, found: Found) -> dict[str, Any]:
+        return {
+            "sha256": found.sha256,
+            "previous_sha256": found.known_sha256,
+            "job": self.job,
+            "application": without_credentials(self.application),
+            "seen_at": datetime.now(UTC).isoformat(),
+        }
+
+
+class JarHashChangedTrigger(_ApplicationTrigger):
+    """Fires once, when an application is another than the newest model was trained with; for `JarHashSensor`.
+
+    Its event is ``{"status": "changed", "result": ...}``, or ``{"status": "failed", "reason": ...}`` where
+    waiting is vain.
+
+    Args:
+        application: path or address of the JAR or .py file.
+        job: the job's name in the store; None where `known_sha256` is given.
+        dependencies: further files of the application.
+        instance_type: the type of machine that the model must be of; None for any.
+        known_sha256: the hash to compare with; None for that of the newest model.
+        store: root of the model store; None for ``[ernest] store``.
+        poll_seconds: between two looks.
+        settle_seconds: for how long files must stay as they are before they are read.
+    """
+
+    arguments = (*JarHashTrigger.arguments, "instance_type", "known_sha256")
 
     async def run(self) -> AsyncIterator[TriggerEvent]:
         """Look again and again until the application is another."""
@@ -210,23 +210,7 @@ class JarHashChangedTrigger(BaseTrigger):
             found = await in_thread(lambda: comparison.compare(self.known_sha256))
             if found.is_other:
                 return found.result()
-            await asyncio.sleep(self.settle_seconds if found.is_settling else self.poll_seconds)
-
-    def _make_comparison(self) -> HashComparison:
-        return HashComparison(
-            application=self.application,
-            dependencies=self.dependencies,
-            job=self.job,
-            instance_type=self.instance_type,
-            store=self.store,
-            settle_seconds=self.settle_seconds,
-            log=self.log,
-        )
-
-
-def _serialized(trigger: BaseTrigger, *arguments: str) -> tuple[str, dict[str, Any]]:
-    path = f"{type(trigger).__module__}.{type(trigger).__qualname__}"
-    return path, {name: getattr(trigger, name) for name in arguments}
+            await self._pause_after(found)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -236,16 +220,16 @@ class Found:
     Attributes:
         sha256: the hash of the application as it is; None where that cannot be told now.
         known_sha256: the hash that it was compared with; None where there is none.
-        model_id: the model whose hash that is; None where it was given, or there is no model.
         changed: the files that changed; None where that is not known.
+        model_id: the model whose hash that is; None where it was given, or there is no model.
         reason: the same in a sentence.
         is_settling: whether the files are new or being written, so that the next look should be soon.
     """
 
     sha256: str | None = None
     known_sha256: str | None = None
-    model_id: str | None = None
     changed: Sequence[str] | None = None
+    model_id: str | None = None
     reason: str = ""
     is_settling: bool = False
 
@@ -256,19 +240,14 @@ class Found:
 
     def result(self) -> dict[str, Any]:
         """What a sensor returns."""
-        return {
-            "sha256": self.sha256,
-            "known_sha256": self.known_sha256,
-            "changed": self.changed,
-            "model_id": self.model_id,
-            "reason": self.reason,
-        }
+        return {name: value for name, value in asdict(self).items() if name != "is_settling"}
 
 
 class HashComparison:
     """Compares an application with the newest model of a job, or with a hash. Its methods block.
 
-    A model store that cannot be read is a warning in the log, and is asked again the next time.
+    It logs what it finds when that is something else than the last time. A model store that cannot be read is
+    a warning in the log, and is asked again the next time.
 
     Args:
         application: path or address of the JAR or .py file.
@@ -294,6 +273,8 @@ class HashComparison:
         settle_seconds: float,
         log: Any,
     ) -> None:
+        from airflow_provider_ernest.hooks.aws import s3_opener
+        from airflow_provider_ernest.spark.artifact import ArtifactWatch
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.store_location import store_root
 
@@ -301,9 +282,12 @@ class HashComparison:
         self._instance_type = instance_type
         self._store = ModelStore(store_root(store))
         self._log = log
-        self._has_warned = False
         paths = watched_paths(application, dependencies)
-        self._looking = Looking(self._store.root, paths, settle_seconds=settle_seconds, log=log)
+        self._watch = ArtifactWatch(paths, settle_seconds=settle_seconds, open_s3=s3_opener())
+        self._known = KnownHashes(self._store.root, paths)
+        self._is_first = True
+        self._has_warned = False
+        self._logged: tuple[str, str, str] | None = None
 
     def compare(self, known_sha256: str | None = None) -> Found:
         """Look at the application, and compare it.
@@ -315,8 +299,11 @@ class HashComparison:
             MissingResourceError: nothing installed reads one of the addresses.
             InvalidParameterError: one of them names no file.
         """
+        look = self._look()
+        if look.sha256 is None:
+            return Found(is_settling=look.state == "settling")
         try:
-            found = self._compare(known_sha256)
+            model = None if known_sha256 else newest_model(self._store, self._job, self._instance_type)
         except StoreError as error:
             if not self._has_warned:
                 self._log.warning("The application will be compared with the model later. %s", error)
@@ -325,21 +312,55 @@ class HashComparison:
         if self._has_warned:
             self._log.info("The model store can be read again.")
         self._has_warned = False
-        return found
-
-    def _compare(self, known_sha256: str | None) -> Found:
-        look = self._looking.look()
-        if look.sha256 is None:
-            return Found(is_settling=look.state == "settling")
-        model = None if known_sha256 else newest_model(self._store, self._job, self._instance_type)
         known = known_sha256 or (model.artifact_sha256 if model else None)
+        changed = None if known == look.sha256 else self._known.changed(known, look.hashes)
         return Found(
             sha256=look.sha256,
             known_sha256=known,
+            changed=None if changed is None else [without_credentials(path) for path in changed],
             model_id=model.id if model else None,
-            changed=None if known == look.sha256 else self._looking.changed(known, look),
             reason=self._reason(look.sha256, known, model),
         )
+
+    def _look(self) -> Look:
+        if self._is_first:
+            self._known.recall(self._watch)
+            self._is_first = False
+        try:
+            look = self._watch.look()
+        except MissingResourceError as error:
+            raise MissingResourceError(without_credentials(error.message), remedy=error.remedy) from None
+        if look.is_new:
+            self._known.keep(self._watch, look)
+        self._log_look(look)
+        return look
+
+    def _log_look(self, look: Look) -> None:
+        from airflow_provider_ernest.spark.artifact import MISSING, SETTLED, SETTLING, TROUBLE
+
+        state = (look.state, look.path, type(look.problem).__name__)
+        if state == self._logged:
+            return
+        is_over = self._logged is not None and self._logged[0] in (MISSING, TROUBLE)
+        self._logged = state
+        path = without_credentials(look.path)
+        if look.state == MISSING:
+            self._log.info("There is no %s yet, or not at the moment: waiting for it.", path)
+        elif look.state == TROUBLE:
+            # What the libraries behind storages say may hold the address with its password.
+            problem = without_credentials(str(look.problem).replace(look.path, path))
+            self._log.warning(
+                "%s cannot be looked at now and will be again: %s: %s",
+                path,
+                type(look.problem).__name__,
+                problem,
+            )
+        elif look.state == SETTLING:
+            self._log.info(
+                "The application's files are new here, or being written: waiting until they settle."
+            )
+        elif look.state == SETTLED and is_over:
+            self._log.info("The application can be looked at again.")
 
     def _reason(self, found: str, known: str | None, model: CatalogueEntry | None) -> str:
         if known is None and model is None:
@@ -354,12 +375,7 @@ class HashComparison:
 
 
 def newest_model(store: ModelStore, job: str, instance_type: str | None = None) -> CatalogueEntry | None:
-    """What the catalogue says of a job's newest model, None where it has none.
-
-    Args:
-        store: the model store. Keep it where this is asked for often: it reads only what is new.
-        job: the user's name of the job.
-        instance_type: the type of machine; None for any.
+    """What the catalogue says of a job's newest model, on one type of machine or on any; None without one.
 
     Raises:
         StoreError: the store cannot be read.
@@ -394,80 +410,6 @@ def watched_paths(application: str, dependencies: str | Sequence[str] | None) ->
             remedy="Give a path or an address that Airflow can read.",
         )
     return artifact_paths(application, {"jars": dependencies})
-
-
-class Looking:
-    """Looks at the files of an application, with what earlier processes knew of them.
-
-    It logs what it finds when that is something else than the last time.
-
-    Args:
-        root: of the model store, where hashes are kept.
-        paths: the application's files; see `watched_paths`.
-        settle_seconds: see `ArtifactWatch`.
-        log: the logger.
-    """
-
-    def __init__(self, root: Any, paths: Sequence[str], *, settle_seconds: float, log: Any) -> None:
-        from airflow_provider_ernest.hooks.aws import s3_opener
-        from airflow_provider_ernest.spark.artifact_watch import ArtifactWatch
-
-        self._watch = ArtifactWatch(paths, settle_seconds=settle_seconds, open_s3=s3_opener())
-        self._known = KnownHashes(root, paths)
-        self._is_first = True
-        self._log = log
-        self._told: tuple[str, str, str] | None = None
-
-    def look(self) -> Look:
-        """Look once.
-
-        Raises:
-            MissingResourceError: nothing installed reads one of the addresses.
-            InvalidParameterError: one of them names no file.
-        """
-        if self._is_first:
-            self._known.recall(self._watch)
-            self._is_first = False
-        try:
-            look = self._watch.look()
-        except MissingResourceError as error:
-            raise MissingResourceError(without_credentials(error.message), remedy=error.remedy) from None
-        if look.is_new:
-            self._known.keep(self._watch, look)
-        self._tell(look)
-        return look
-
-    def changed(self, known_sha256: str | None, look: Look) -> list[str] | None:
-        """Which files changed since the application had another hash; None where that is not known."""
-        changed = self._known.changed(known_sha256, look.hashes)
-        return None if changed is None else [without_credentials(path) for path in changed]
-
-    def _tell(self, look: Look) -> None:
-        from airflow_provider_ernest.spark.artifact_watch import MISSING, SETTLED, SETTLING, TROUBLE
-
-        state = (look.state, look.path, type(look.problem).__name__)
-        if state == self._told:
-            return
-        is_over = self._told is not None and self._told[0] in (MISSING, TROUBLE)
-        self._told = state
-        path = without_credentials(look.path)
-        if look.state == MISSING:
-            self._log.info("There is no %s yet, or not at the moment: waiting for it.", path)
-        elif look.state == TROUBLE:
-            # What the libraries behind storages say may hold the address with its password.
-            problem = without_credentials(str(look.problem).replace(look.path, path))
-            self._log.warning(
-                "%s cannot be looked at now and will be again: %s: %s",
-                path,
-                type(look.problem).__name__,
-                problem,
-            )
-        elif look.state == SETTLING:
-            self._log.info(
-                "The application's files are new here, or being written: waiting until they settle."
-            )
-        elif look.state == SETTLED and is_over:
-            self._log.info("The application can be looked at again.")
 
 
 class KnownHashes:
@@ -537,7 +479,7 @@ class KnownHashes:
         except StoreError as error:
             log.info("%s", error)
             return []
-        looks = map(_read_hashes, paths)
+        looks = map(_read_look, paths)
         return [look for look in looks if look is not None]
 
     def _paths(self) -> list[Any]:
@@ -546,7 +488,7 @@ class KnownHashes:
         return sorted(files(self._folder), key=lambda path: str(path.name))
 
 
-def _read_hashes(path: Any) -> dict[str, Any] | None:
+def _read_look(path: Any) -> dict[str, Any] | None:
     """The look in a file, None where there is none: another process may have deleted it just now."""
     from airflow_provider_ernest.store.files import decode_json, store_errors
 

@@ -17,7 +17,6 @@ from airflow_provider_ernest.spark.artifact import (
     hash_where_readable,
     require_application,
     require_dependencies,
-    sha256_of_all,
 )
 
 LOG = logging.getLogger("task")
@@ -106,14 +105,16 @@ def test_the_hash_of_several_files_is_that_of_each_content_in_any_order_of_depen
         (tmp_path / name).write_text(name)
     job, a, b = (f"{tmp_path}/{name}" for name in ("job.py", "a.py", "b.py"))
 
-    together = sha256_of_all([job, a, b])
-    assert together == sha256_of_all([job, b, a])
-    assert together == hash_where_readable(job, log=LOG, dependencies=[b, a])
-    assert together not in (sha256_of_all([a, job, b]), sha256_of_all([job, a]), sha256_of_all([job]))
-    assert sha256_of_all([job]) == hashlib.sha256(b"job.py").hexdigest(), "one file: its plain hash"
+    def hash_of(application: str, *dependencies: str) -> str | None:
+        return hash_where_readable(application, log=LOG, dependencies=dependencies)
+
+    together = hash_of(job, a, b)
+    assert together == hash_of(job, b, a)
+    assert together not in (hash_of(a, job, b), hash_of(job, a), hash_of(job))
+    assert hash_of(job) == hashlib.sha256(b"job.py").hexdigest(), "one file: its plain hash"
 
     (tmp_path / "b.py").write_text("changed")
-    assert sha256_of_all([job, a, b]) != together
+    assert hash_of(job, a, b) != together
 
 
 @pytest.mark.parametrize("dependency", ["memory://absent.jar", "/nowhere/absent.jar", "/nowhere/*.jar"])

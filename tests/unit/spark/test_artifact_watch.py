@@ -12,15 +12,15 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.spark import artifact_watch
-from airflow_provider_ernest.spark.artifact import sha256_of_all
-from airflow_provider_ernest.spark.artifact_watch import (
+from airflow_provider_ernest.spark import artifact
+from airflow_provider_ernest.spark.artifact import (
     MISSING,
     SETTLED,
     SETTLING,
     TROUBLE,
     ArtifactWatch,
     Look,
+    combined_sha256,
 )
 from tests.unit.spark.artifact_server import served_file
 
@@ -57,13 +57,13 @@ def watching(clock: Clock) -> Callable[..., ArtifactWatch]:
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The files that were read, in order."""
     read: list[str] = []
-    hashed = artifact_watch._sha256
+    hashed = artifact._sha256
 
     def sha256(file: Any) -> str:
         read.append(str(getattr(file, "_path", file)).rpartition("/")[2])
         return hashed(file)
 
-    monkeypatch.setattr(artifact_watch, "_sha256", sha256)
+    monkeypatch.setattr(artifact, "_sha256", sha256)
     return read
 
 
@@ -113,16 +113,16 @@ def test_a_file_that_is_replaced_while_it_is_read_is_read_again(watching, jar, c
     watch = watching(jar)
     watch.look()
     clock.now += 5
-    hashed = artifact_watch._sha256
+    hashed = artifact._sha256
 
     def replaced_meanwhile(file: Any) -> str:
-        monkeypatch.setattr(artifact_watch, "_sha256", hashed)
+        monkeypatch.setattr(artifact, "_sha256", hashed)
         found = hashed(file)
         jar.with_name("new").write_bytes(b"second")
         jar.with_name("new").replace(jar)
         return found
 
-    monkeypatch.setattr(artifact_watch, "_sha256", replaced_meanwhile)
+    monkeypatch.setattr(artifact, "_sha256", replaced_meanwhile)
     assert watch.look().state == SETTLING
     assert settle(watch, clock).sha256 == sha256(b"second")
 
@@ -142,12 +142,13 @@ def test_only_the_file_that_may_have_changed_is_read(watching, tmp_path, clock, 
         path.write_text(path.name)
     watch = watching(*paths)
     before = settle(watch, clock)
-    assert before.sha256 == sha256_of_all([str(path) for path in paths])
+    assert before.sha256 == combined_sha256([sha256(path.read_bytes()) for path in paths])
     opened.clear()
 
     (tmp_path / "b.py").write_text("changed")
     after = settle(watch, clock)
-    assert after.sha256 == sha256_of_all([str(path) for path in paths]) != before.sha256
+    assert after.sha256 == combined_sha256([sha256(path.read_bytes()) for path in paths])
+    assert after.sha256 != before.sha256
     assert opened == ["b.py"]
 
 

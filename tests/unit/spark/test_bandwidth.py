@@ -15,10 +15,16 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.spark.bandwidth import Measurement, rate
-from airflow_provider_ernest.spark.bandwidth_group import Group, address_of, host_of_executor
-from airflow_provider_ernest.spark.bandwidth_machine import Plan, measure_machine, shifts_of
+from airflow_provider_ernest.spark.bandwidth_machine import (
+    Group,
+    Plan,
+    address_of,
+    host_of_executor,
+    measure_machine,
+    shifts_of,
+)
 
-BRIEF = Plan(cores=1, windows=2, window_seconds=0.02, settle_seconds=0.02, transfer_seconds=0.05)
+BRIEF = Plan(cores=1, windows=2, window_seconds=0.1, settle_seconds=0.02, transfer_seconds=0.2)
 
 
 def measured(host: str, memory: float, network: float = 1.0, seed: int = 0) -> Measurement:

@@ -1,10 +1,15 @@
+"""Samples of an input, and the files that it is found to have."""
+
+import sys
 from pathlib import Path
 
+import fsspec
 import pytest
 
-from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.spark.sampling import list_input, stage_files, stage_first_rows, take_sample
+from airflow_provider_ernest.spark import sampling
+from airflow_provider_ernest.spark.sampling import Sample, list_input, take_sample
+from tests.examples import experiment
 
 
 @pytest.fixture
@@ -20,155 +25,179 @@ def parts(tmp_path: Path) -> Path:
     return tmp_path / "input"
 
 
-def experiment(scale: float, *, machines: int = 2, partitions: int = 4) -> Experiment:
-    return Experiment(index=0, machines=machines, scale=scale, partitions=partitions)
+@pytest.fixture
+def sampled(tmp_path: Path):
+    """Takes a sample into a folder of its own."""
+
+    def sampled(
+        path: object, scale: float = 1.0, *, folder: str = "sample", pieces: int = 4, **how
+    ) -> Sample:
+        arguments = {"method": "files", "header": False, "minimum_files": 1, "seed": "1", **how}
+        return take_sample(
+            experiment(machines=2, scale=scale, partitions=pieces),
+            str(path),
+            staging=tmp_path / folder,
+            **arguments,
+        )
+
+    return sampled
 
 
-def test_lists_what_hadoop_would_read(parts: Path):
+def test_subset_of_files_holds_the_share_of_bytes_that_it_says(parts: Path, sampled):
+    sample = sampled(parts, 0.25, minimum_files=2, seed="7/0")
+
+    read = list(Path(sample.input).rglob("*.csv"))
     listing = list_input(str(parts))
-
-    assert len(listing.files) == 40
+    assert len(listing.files) == 40, "what Hadoop would read"
     assert listing.total_bytes == sum(path.stat().st_size for path in parts.rglob("part-*.csv"))
-
-
-def test_subset_of_files_holds_the_share_of_bytes_that_it_says(parts: Path, tmp_path: Path):
-    staged = stage_files(str(parts), scale=0.25, minimum_files=2, seed="7/0", staging=tmp_path / "sample")
-
-    read = list(Path(staged.path).rglob("*.csv"))
-    assert len(read) == staged.partitions
-    assert sum(path.stat().st_size for path in read) / list_input(str(parts)).total_bytes == staged.scale
-    assert staged.scale == pytest.approx(0.25, abs=0.02)
+    assert len(read) == sample.partitions
+    assert sum(path.stat().st_size for path in read) / listing.total_bytes == sample.scale
+    assert sample.scale == pytest.approx(0.25, abs=0.02)
     assert {path.parent.name for path in read} == {"day=0", "day=1"}, "partition folders are kept"
 
 
-def test_same_seed_same_files_other_seed_others(parts: Path, tmp_path: Path):
+def test_same_seed_same_files_other_seed_others(parts: Path, sampled):
     def names(seed: str, folder: str) -> set[str]:
-        staged = stage_files(str(parts), scale=0.2, minimum_files=1, seed=seed, staging=tmp_path / folder)
-        return {path.name for path in Path(staged.path).rglob("*.csv")}
+        return {
+            path.name for path in Path(sampled(parts, 0.2, seed=seed, folder=folder).input).rglob("*.csv")
+        }
 
     assert names("1/0", "a") == names("1/0", "b")
     assert names("1/0", "c") != names("1/1", "d")
 
 
-def test_every_core_gets_a_file_even_if_the_share_is_smaller(parts: Path, tmp_path: Path):
-    staged = stage_files(str(parts), scale=0.01, minimum_files=6, seed="1", staging=tmp_path / "sample")
+def test_every_core_gets_a_file_even_if_the_share_is_smaller(parts: Path, sampled):
+    sample = sampled(parts, 0.01, minimum_files=6)
+    assert sample.partitions == 6
+    assert sample.scale > 0.05, "the share really read is told, not the share asked for"
 
-    assert staged.partitions == 6
-    assert staged.scale > 0.05, "the share really read is told, not the share asked for"
-
-
-def test_fewer_files_than_cores_is_refused_with_the_remedy(parts: Path, tmp_path: Path):
     with pytest.raises(InvalidParameterError, match="has 40 files, and a run of this design needs 41"):
-        stage_files(str(parts), scale=0.5, minimum_files=41, seed="1", staging=tmp_path / "sample")
+        sampled(parts, 0.5, minimum_files=41)
 
 
-def test_remote_inputs_become_a_hadoop_pattern():
-    import fsspec
-
+def test_remote_inputs_become_a_hadoop_pattern(sampled):
     bucket = fsspec.filesystem("memory")
     for name in ("a.csv", "b{1}.csv", "c.csv"):
         bucket.pipe(f"/bucket/table/{name}", b"x\n1\n")
-    staged = stage_files(
-        "memory://bucket/table/", scale=1.0, minimum_files=3, seed="1", staging=Path("unused")
-    )
+    sample = sampled("memory://bucket/table/", minimum_files=3)
 
-    assert staged.path.startswith("memory://bucket/table/{")
-    assert set(staged.path.removeprefix("memory://bucket/table/{").removesuffix("}").split(",")) == {
-        "a.csv",
-        "b\\{1\\}.csv",
-        "c.csv",
-    }
-    assert staged.scale == 1.0
+    assert sample.input.startswith("memory://bucket/table/{")
+    names = sample.input.removeprefix("memory://bucket/table/{").removesuffix("}").split(",")
+    assert set(names) == {"a.csv", "b\\{1\\}.csv", "c.csv"}
+    assert sample.scale == 1.0
+    assert sampled("memory://bucket/table/a.csv").input == "memory://bucket/table/a.csv"
 
 
-def test_first_rows_come_in_order_with_headers_in_so_many_pieces(parts: Path, tmp_path: Path):
-    staged = stage_first_rows(str(parts), scale=0.1, pieces=4, header=True, staging=tmp_path / "sample")
+def test_first_rows_come_in_order_with_headers_in_so_many_pieces(parts: Path, sampled):
+    sample = sampled(parts, 0.1, method="first_rows", header=True)
 
-    pieces = sorted(Path(staged.path).iterdir())
+    pieces = sorted(Path(sample.input).iterdir())
     assert len(pieces) == 4
     lines = [piece.read_text().splitlines() for piece in pieces]
     assert all(piece[0] == "file,row" for piece in lines)
     rows = [row for piece in lines for row in piece[1:]]
     source = [row for path in sorted(parts.rglob("part-*.csv")) for row in path.read_text().splitlines()[1:]]
     assert rows == source[: len(rows)]
-    assert staged.scale == pytest.approx(0.1, rel=0.05)
+    assert sample.scale == pytest.approx(0.1, rel=0.05)
 
 
 @pytest.mark.parametrize("scale", [0.2, 1.0])
-def test_the_share_of_first_rows_is_that_of_the_rows(scale: float, tmp_path: Path):
+def test_the_share_of_first_rows_is_that_of_the_rows(scale: float, tmp_path: Path, sampled):
     """Headers are a large part of small files, and no part of the work."""
     (tmp_path / "input").mkdir()
     for number in range(10):
         (tmp_path / "input" / f"part-{number}.csv").write_text("column" * 20 + "\n" + "1234\n" * 10)
-    staged = stage_first_rows(
-        str(tmp_path / "input"), scale=scale, pieces=2, header=True, staging=tmp_path / "sample"
-    )
+    sample = sampled(tmp_path / "input", scale, method="first_rows", header=True, pieces=2)
 
-    copied = [row for piece in Path(staged.path).iterdir() for row in piece.read_text().splitlines()[1:]]
-    assert staged.scale == pytest.approx(len(copied) / 100, abs=0.005)
+    copied = [row for piece in Path(sample.input).iterdir() for row in piece.read_text().splitlines()[1:]]
+    assert sample.scale == pytest.approx(len(copied) / 100, abs=0.005)
     assert len(copied) == pytest.approx(100 * scale, abs=1)
 
 
-def test_files_of_nothing_but_headers_have_no_first_rows(tmp_path: Path):
-    (tmp_path / "data.csv").write_text("one line\n")
-
-    with pytest.raises(InvalidParameterError, match=r"header=True leaves no rows of .*data\.csv"):
-        stage_first_rows(str(tmp_path / "data.csv"), scale=1, pieces=1, header=True, staging=tmp_path / "s")
-
-
-def test_first_rows_of_columnar_files_are_refused(tmp_path: Path):
-    (tmp_path / "input").mkdir()
-    (tmp_path / "input" / "part-0.parquet").write_bytes(b"PAR1")
-
-    with pytest.raises(InvalidParameterError, match=r"cannot cut part-0\.parquet.*Use 'files'"):
-        stage_first_rows(str(tmp_path / "input"), scale=0.1, pieces=1, header=False, staging=tmp_path / "s")
+@pytest.mark.parametrize(
+    ("name", "content", "header", "named"),
+    [
+        ("data.csv", b"one line\n", True, r"header=True leaves no rows of .*data\.csv"),
+        ("part-0.parquet", b"PAR1", False, r"cannot cut part-0\.parquet.*Use 'files'"),
+    ],
+)
+def test_what_has_no_first_rows_is_refused(tmp_path: Path, sampled, name, content, header, named):
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InvalidParameterError, match=named):
+        sampled(tmp_path / name, method="first_rows", header=header)
 
 
-def test_argument_stages_nothing(parts: Path, tmp_path: Path):
-    sample = take_sample(
-        experiment(0.05),
-        str(parts),
-        method="argument",
-        header=False,
-        minimum_files=2,
-        seed="1",
-        staging=tmp_path / "sample",
-    )
-
+def test_argument_stages_nothing(parts: Path, sampled, tmp_path: Path):
+    sample = sampled(parts, 0.05, method="argument")
     assert (sample.input, sample.scale, sample.partitions) == (str(parts), 0.05, 4)
     assert not (tmp_path / "sample").exists()
 
 
 @pytest.mark.parametrize("method", ["files", "first_rows", "argument"])
-def test_missing_input_is_named(method: str, tmp_path: Path):
+def test_an_input_that_is_missing_or_empty_is_named(method: str, sampled, tmp_path: Path):
     with pytest.raises(MissingResourceError, match=r"no-such-folder.*does not exist"):
-        take_sample(
-            experiment(0.05),
-            str(tmp_path / "no-such-folder"),
-            method=method,
-            header=False,
-            minimum_files=1,
-            seed="1",
-            staging=tmp_path / "sample",
-        )
-
-
-def test_empty_input_is_refused(tmp_path: Path):
+        sampled(tmp_path / "no-such-folder", method=method)
     (tmp_path / "input").mkdir()
     (tmp_path / "input" / "_SUCCESS").write_text("")
-
     with pytest.raises(MissingResourceError, match="holds no file with content"):
-        list_input(str(tmp_path / "input"))
+        sampled(tmp_path / "input", method=method)
 
 
-def test_unknown_method_names_the_known_ones(parts: Path, tmp_path: Path):
+def test_unknown_method_names_the_known_ones(parts: Path, sampled):
     with pytest.raises(InvalidParameterError, match="files, first_rows, argument"):
-        take_sample(
-            experiment(0.05),
-            str(parts),
-            method="rows",
-            header=False,
-            minimum_files=1,
-            seed="1",
-            staging=tmp_path / "sample",
-        )
+        sampled(parts, method="rows")
+
+
+@pytest.fixture
+def file_in_the_root_directory(monkeypatch):
+    """A stand-in for the local disk, for nothing may be written into its root directory."""
+    disk = fsspec.filesystem("memory")
+    disk.pipe("/data.csv", b"x\n1\n")
+    monkeypatch.setattr(sampling, "filesystem_of", lambda path: (disk, path.removeprefix("file://")))
+    yield "/data.csv"
+    disk.rm("/data.csv")
+
+
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_a_file_in_the_root_directory_is_linked_to_where_it_is(file_in_the_root_directory, scheme, sampled):
+    staged = sampled(scheme + file_in_the_root_directory)
+
+    assert (Path(staged.input) / "data.csv").readlink() == Path("/data.csv")
+    assert list_input(scheme + file_in_the_root_directory).folder == f"{scheme}/"
+    assert list_input(f"{scheme}/").folder == f"{scheme}/"
+
+
+@pytest.mark.parametrize("path", ["data.csv", "file:{folder}/data.csv"])
+def test_a_file_is_linked_to_where_it_is(tmp_path, monkeypatch, sampled, path):
+    """Hadoop writes one slash after the scheme of local files."""
+    (tmp_path / "data.csv").write_text("x\n1\n")
+    monkeypatch.chdir(tmp_path)
+    sample = sampled(path.format(folder=tmp_path))
+    assert (Path(sample.input) / "data.csv").read_text() == "x\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "folder"),
+    [("input", "{}/input"), ("input/", "{}/input"), ("input/part-0", "{}/input")],
+)
+@pytest.mark.parametrize("scheme", ["", "file://"])
+def test_folders_are_named_in_the_users_scheme(tmp_path, scheme, name, folder):
+    (tmp_path / "input").mkdir()
+    (tmp_path / "input" / "part-0").write_text("x\n")
+
+    assert list_input(f"{scheme}{tmp_path}/{name}").folder == folder.format(f"{scheme}{tmp_path}")
+
+
+@pytest.mark.usefixtures("without_s3fs")
+@pytest.mark.parametrize("scheme", ["s3", "s3a"])
+def test_an_input_on_s3_without_s3fs_names_the_extra_that_brings_it(scheme):
+    with pytest.raises(
+        MissingResourceError, match=rf"'{scheme}://b/flights'.*pip install \"airflow-provider-ernest\[s3\]\""
+    ):
+        list_input(f"{scheme}://b/flights")
+
+
+def test_an_input_of_another_scheme_names_what_fsspec_asks_for(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gcsfs", None)
+    with pytest.raises(MissingResourceError, match=r"'gs://b/flights'.*install gcsfs"):
+        list_input("gs://b/flights")

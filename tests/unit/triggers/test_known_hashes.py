@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from upath import UPath
 
-from airflow_provider_ernest.spark.artifact_watch import SETTLED, ArtifactWatch, Look
+from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch, Look
 from airflow_provider_ernest.triggers.jar_hash import FOLDER, KEPT, KnownHashes
 from tests.unit.triggers.applications import deploy, sha256
 

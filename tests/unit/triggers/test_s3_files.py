@@ -9,7 +9,7 @@ from moto import mock_aws
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks import aws
 from airflow_provider_ernest.hooks.aws import s3_opener
-from airflow_provider_ernest.spark.artifact_watch import SETTLED, ArtifactWatch
+from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch
 from tests.unit.triggers.applications import sha256
 
 
