@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from airflow.sdk.types import TaskInstanceKey
 
 
-# ---------------------------------------------------------------------------
-# The address of the tab that this package adds to task instances in Airflow's UI.
-
-
 URL_ROUTE = "ernest-task"
 """The tab's name in addresses, as the plugin registers it."""
 
@@ -52,9 +48,6 @@ def task_tab_path(*, dag_id: str, run_id: str, task_id: str, map_index: int | No
     dag, run, task = (quote(name, safe="") for name in (dag_id, run_id, task_id))
     mapped = f"/mapped/{map_index}" if map_index is not None and map_index >= 0 else ""
     return f"dags/{dag}/runs/{run}/tasks/{task}{mapped}/plugin/{URL_ROUTE}"
-
-
-# ---------------------------------------------------------------------------
 
 
 log = logging.getLogger(__name__)
@@ -141,10 +134,6 @@ def _refused(value: str, problem: str) -> InvalidParameterError:
         problem,
         remedy="Give it as in https://spark-history.example.com:18080.",
     )
-
-
-# ---------------------------------------------------------------------------
-# The link from a task of the training to the model that came of it.
 
 
 class ModelFitLink(BaseOperatorLink):

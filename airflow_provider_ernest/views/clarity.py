@@ -39,10 +39,6 @@ from airflow_provider_ernest.views.loaded import (
 from airflow_provider_ernest.views.sample_runs import ApplicationLink
 from airflow_provider_ernest.views.view import view_of
 
-# ---------------------------------------------------------------------------
-# A run and where its time went, as the page of a model shows it.
-
-
 MOST_STRAGGLERS = 50
 """So many of the worst are told one by one."""
 
@@ -142,13 +138,7 @@ OF_BOTH = ("headline", "bottleneck", "category", "limits", "straggler_causes", "
 def explained_run(
     record: ProfileRecord, report: BottleneckReport | None, link: ApplicationLink
 ) -> ExplainedRun:
-    """A run by its profile.
-
-    Args:
-        record: of the run.
-        report: that goes by the run, whose words count; None where none does.
-        link: to applications in Spark's history server.
-    """
+    """A run by its profile."""
     profile = record.profile
     warnings = [*(report.warnings if report else ()), *profile.warnings]
     return view_of(
@@ -181,9 +171,6 @@ def of_report_alone(report: BottleneckReport, link: ApplicationLink) -> Explaine
         has_profile=False,
         **{name: getattr(report, name) for name in OF_BOTH},
     )
-
-
-# ---------------------------------------------------------------------------
 
 
 log = logging.getLogger(__name__)

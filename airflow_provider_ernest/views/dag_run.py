@@ -111,10 +111,6 @@ class RunRecord:
         return self.values.get((task.task_id, task.map_index, key))
 
 
-# ---------------------------------------------------------------------------
-# Which tasks of a DAG run are steps of Ernest, and which of them belong together.
-
-
 (
     FIND,
     PREFLIGHT,
@@ -341,10 +337,6 @@ def _place(step: Step) -> tuple[int, str, int, str, int]:
     return part, step.branch, kind, step.task.task_id, step.task.map_index
 
 
-# ---------------------------------------------------------------------------
-# Whether a training was needed: what the task that looks for stored models told. XComs are anybody's.
-
-
 LONGEST_REASON = 1000
 """Characters of a reason that are shown: it is a sentence or two."""
 
@@ -374,12 +366,6 @@ def reuse_of(run: RunRecord, group: Group, *, branch: str, record: DecisionRecor
     """What was found for a training; None where nobody looked, or has not found out yet.
 
     Where the XComs are gone, the decision that is kept tells it, and else that the training was skipped.
-
-    Args:
-        run: with what the tasks pushed.
-        group: one training, with what comes before and after it.
-        branch: id of the nested group that the training is in; empty where there is but one.
-        record: of the decision.
     """
     task = group.task(FIND)
     if task is None or task.state != SUCCESS:
@@ -440,10 +426,6 @@ def _texts(values: Mapping[str, Any]) -> dict[str, str]:
 def _factor(value: Any) -> float | None:
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return float(value) if is_number and math.isfinite(value) and value > 0 else None
-
-
-# ---------------------------------------------------------------------------
-# A cluster as far as it is paid for, of its handle or of what a model keeps of it.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -521,10 +503,6 @@ def _is_price(price: float | None) -> bool:
     return price is None or (math.isfinite(price) and price >= 0)
 
 
-# ---------------------------------------------------------------------------
-# What is known of one training of a task group: the documents that its steps made.
-
-
 ModelName = tuple[str, str, str]
 """Job, instance type and id of a model."""
 
@@ -593,10 +571,6 @@ class Documents:
         return self.production_of(task) or self.decision
 
 
-# ---------------------------------------------------------------------------
-# What the model store holds of a DAG run, for when Airflow has deleted its XComs.
-
-
 log = logging.getLogger(__name__)
 
 Made = TypeVar("Made", Model, DecisionRecord, ProductionRun, ModelMark, BottleneckReport)
@@ -657,12 +631,7 @@ class StoredOfRun:
 
 
 def stored_of(store: ModelStore | StoreError, run: RunRecord) -> StoredOfRun:
-    """What is stored of a run, not read yet; nothing where that fails, for the run can be shown without.
-
-    Args:
-        store: where its documents may lie, or why there is none to ask.
-        run: as Airflow has it.
-    """
+    """What is stored of a run, not read yet; nothing where that fails, for the run can be shown without."""
     if isinstance(store, StoreError):
         log.warning(
             "Run %s of DAG %s is shown without the model store", run.run_id, run.dag_id, exc_info=store
@@ -765,21 +734,11 @@ def _way(entry: CatalogueEntry, begin: datetime | None, end: datetime | None) ->
     return max(early, late, timedelta(0))
 
 
-# ---------------------------------------------------------------------------
-# What the steps of a task group pushed, read as documents. XComs are anybody's: none of them is trusted.
-
-
 Read = TypeVar("Read", bound=Document)
 
 
 def documents_of(run: RunRecord, group: Group, stored: StoredOfRun | None = None) -> Documents:
-    """What the tasks of a group pushed, and what is stored of it where that is gone.
-
-    Args:
-        run: of the group.
-        group: one training, with what comes before and after it; see `Group.branches`.
-        stored: what the model store holds of the run.
-    """
+    """What the tasks of a group pushed, and what is stored of it where that is gone."""
     found = Documents(branch=_branch(group))
     found.design = _read(Design, run, group.task(DESIGN), found, DESIGN_KEY)
     found.cluster = _read(PaidCluster, run, group.task(CLUSTER), found)

@@ -39,51 +39,31 @@ MOST_PURPOSES_KEPT = 4096
 
 @lru_cache(maxsize=MOST_MODELS_KEPT)
 def load_model(store: ModelStore, job: str, instance_type: str, model_id: str) -> Model:
-    """A model of the store. What is fitted for the same object is found without comparing observations.
-
-    Raises:
-        StoreError: it is not there or cannot be read.
-    """
+    """A model of the store. What is fitted for the same object is found without comparing observations."""
     return store.load(job, instance_type, model_id)
 
 
 @lru_cache(maxsize=MOST_DECISIONS_KEPT)
 def load_decision(store: ModelStore, job: str, instance_type: str, decision_id: str) -> DecisionRecord:
-    """A decision of the store.
-
-    Raises:
-        StoreError: it is not there or cannot be read.
-    """
+    """A decision of the store."""
     return store.decision(job, instance_type, decision_id)
 
 
 @lru_cache(maxsize=MOST_PRODUCTION_RUNS_KEPT)
 def load_production(store: ModelStore, job: str, instance_type: str, production_id: str) -> ProductionRun:
-    """A production run of the store.
-
-    Raises:
-        StoreError: it is not there or cannot be read.
-    """
+    """A production run of the store."""
     return store.production(job, instance_type, production_id)
 
 
 @lru_cache(maxsize=MOST_MARKS_KEPT)
 def load_mark(store: ModelStore, job: str, instance_type: str, mark_id: str) -> ModelMark:
-    """A mark of the store.
-
-    Raises:
-        StoreError: it is not there or cannot be read.
-    """
+    """A mark of the store."""
     return store.mark(job, instance_type, mark_id)
 
 
 @lru_cache(maxsize=MOST_PROFILES_KEPT)
 def load_profile(store: ModelStore, job: str, instance_type: str, profile_id: str) -> ProfileRecord:
-    """The profile of a run.
-
-    Raises:
-        StoreError: it is not there or cannot be read.
-    """
+    """The profile of a run."""
     return store.profile(job, instance_type, profile_id)
 
 
@@ -106,17 +86,6 @@ def newest_profile_for(
     """The newest profile of a run of that purpose, by a DAG that may be read; None where there is none.
 
     One that is gone or damaged is left out with a warning in the log, which names it.
-
-    Args:
-        purpose: `SAMPLE` or `PRODUCTION`.
-        store: where profiles lie.
-        job: of the run.
-        instance_type: its machines'.
-        readable: whether a DAG may be read.
-        limit: so many of the newest are looked through.
-
-    Raises:
-        StoreError: the store itself cannot be read.
     """
     for profile_id in store.profile_ids(job, instance_type, limit=limit):
         try:
@@ -164,10 +133,6 @@ def _is_of_one_document(error: StoreError | InvalidParameterError) -> bool:
     )
 
 
-# ---------------------------------------------------------------------------
-# What a person may see of a store: what was made by DAGs that he may read.
-
-
 Readable: TypeAlias = Callable[[str | None], bool]
 """Whether a DAG may be read; None stands for what was made outside of DAGs."""
 
@@ -207,10 +172,6 @@ def newest_models(entries: Iterable[CatalogueEntry]) -> dict[tuple[str, str], Ca
             if known is None or entry.id > known.id:
                 newest[where] = entry
     return newest
-
-
-# ---------------------------------------------------------------------------
-# The same job on other types of machines, to compare with.
 
 
 MOST_TYPES = 8

@@ -67,9 +67,6 @@ from airflow_provider_ernest.views.sample_runs import (
 )
 from airflow_provider_ernest.views.view import view_of
 
-# ---------------------------------------------------------------------------
-# The design behind a model: what was planned, what of it was run, and what that cost.
-
 
 @dataclass(frozen=True, kw_only=True)
 class PlannedRun:
@@ -158,10 +155,6 @@ def _planned_run(experiment: Experiment, run: Observation | None, price_per_hour
     )
 
 
-# ---------------------------------------------------------------------------
-# The decisions that a model took part in, and what its page asks at first because of them.
-
-
 log = logging.getLogger(__name__)
 
 MOST_DECISIONS = 50
@@ -170,14 +163,7 @@ MOST_DECISIONS = 50
 def decisions_of(
     store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable
 ) -> list[DecisionRecord]:
-    """The newest decisions for the model's type, and those in which it was considered, newest first.
-
-    Args:
-        store: where they lie.
-        model: the model.
-        of_job: what the reader may see of its job.
-        readable: whether a DAG may be read.
-    """
+    """The newest decisions for the model's type, and those in which it was considered, newest first."""
     chosen = [each for each in of_job if each.instance_type == model.instance_type]
     others = [each for each in of_job if each.instance_type != model.instance_type]
     versions = {model.id, *(each.id for each in chosen if each.kind == MODEL)}
@@ -276,12 +262,6 @@ def defaults_of(
     """What to ask the model at first: what its DAG asked last, else what can be made of the runs.
 
     A task may have asked what a page cannot; what cannot be asked here is left out, or brought into bounds.
-
-    Args:
-        model: the model.
-        newest: the last decision that it took part in.
-        price: dollars for a machine and hour.
-        training_dollars: what the sample runs cost.
     """
     most_observed = max((run.machines for run in model.observations), default=1)
     least, most = machines_in_bounds(
@@ -331,10 +311,6 @@ def _rounded(dollars: float | None) -> float | None:
     """As people would put it: it is an estimate."""
     known = in_bounds(dollars)
     return float(f"{known:.4g}") if known is not None else None
-
-
-# ---------------------------------------------------------------------------
-# The life of a model: what it goes on from, what was noted against it, how its predictions held.
 
 
 MOST_MARKS = 50
@@ -434,14 +410,7 @@ class Life:
 
 
 def life_of(store: ModelStore, model: Model, of_job: Sequence[CatalogueEntry], readable: Readable) -> Life:
-    """What has become of a model since it was trained.
-
-    Args:
-        store: where its marks lie.
-        model: the model.
-        of_job: what the reader may see of its job.
-        readable: whether a DAG may be read.
-    """
+    """What has become of a model since it was trained."""
     entry = entry_of(model)
     lineage = lineage_of(entry, of_job)
     of_type = [each for each in of_job if each.instance_type == model.instance_type]
@@ -490,10 +459,6 @@ def _marks(
     """The newest marks of the lineage, newest first."""
     wanted = newest_of((each for each in of_type if each.model_id in lineage), MARK, MOST_MARKS)
     return visible_records(read_each(load_mark, store, wanted), readable)
-
-
-# ---------------------------------------------------------------------------
-# The production runs of a job on a type of machine, page by page.
 
 
 MOST_PRODUCTION_RUNS = 200
@@ -562,16 +527,7 @@ def production_page(
     offset: int = 0,
     limit: int = MOST_PRODUCTION_RUNS,
 ) -> ProductionRuns:
-    """Some of the production runs, newest first, and how many there are.
-
-    Args:
-        store: where they lie.
-        of_type: what the reader may see of the job on the type.
-        readable: whether a DAG may be read.
-        link: to applications in Spark's history server.
-        offset: newer ones to leave out.
-        limit: at most so many.
-    """
+    """Some of the production runs, newest first, and how many there are."""
     # They are asked for by their ids: those that the reader may not see are not even read.
     entries = [each for each in of_type if each.kind == PRODUCTION_RUN]
     wanted = sorted(entries, key=lambda each: each.id, reverse=True)[offset : offset + limit]
@@ -588,9 +544,6 @@ def production_page(
         for run in runs
     )
     return ProductionRuns(total=len(entries), offset=offset, runs=tuple(shown))
-
-
-# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)

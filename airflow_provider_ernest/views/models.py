@@ -17,22 +17,13 @@ from airflow_provider_ernest.store.catalogue import MARK, MODEL, PRODUCTION_RUN,
 from airflow_provider_ernest.views.loaded import Readable, newest_models, visible_entries
 from airflow_provider_ernest.views.view import view_of
 
-# ---------------------------------------------------------------------------
-# The states of models that have been told before: most stay as they are between two looks at the list.
-
-
 MOST_REMEMBERED = 20_000
 
 _REMEMBERED: dict[CatalogueEntry, tuple[tuple[CatalogueEntry, ...], State]] = {}
 
 
 def remembered_state(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> State:
-    """The state of a model; of the same entries as last time without weighing a thousand runs again.
-
-    Args:
-        model: its entry in the catalogue.
-        of_job: what the reader may see of its job.
-    """
+    """The state of a model; of the same entries as last time without weighing a thousand runs again."""
     told = _REMEMBERED.get(model)
     # The catalogue keeps an entry for as long as it is listed, so that the same one is the same object. What
     # is remembered keeps its entries, too: no other object can take the place of one of them.
@@ -43,10 +34,6 @@ def remembered_state(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) ->
         _REMEMBERED.clear()
     _REMEMBERED[model] = (tuple(of_job), state)
     return state
-
-
-# ---------------------------------------------------------------------------
-# Which models cannot be drifting, told from numbers alone: there may be 10,000, and most are fresh.
 
 
 @lru_cache(maxsize=4096)
@@ -84,9 +71,6 @@ def _most(ratios: list[float], *, unlikely: int, unusual: int) -> float:
             if statistic > len(ALTERNATIVES) * THRESHOLD:
                 return statistic
     return statistic
-
-
-# ---------------------------------------------------------------------------
 
 
 STATES = (FRESH, STALE, DRIFTING)

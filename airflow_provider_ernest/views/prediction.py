@@ -30,10 +30,6 @@ from airflow_provider_ernest.views.loaded import OtherType, Readable, other_type
 from airflow_provider_ernest.views.prediction_request import MOST_COMPUTED, PredictionRequest, in_bounds
 from airflow_provider_ernest.views.view import view_of
 
-# ---------------------------------------------------------------------------
-# What an API server can compute of a model, and what it refuses.
-
-
 MOST_CONFIGURATIONS = 100
 """Averaging weighs about a hundred hypotheses by a matrix of all distinct configurations each. At 100 of
 them a fit with its prediction was measured to take 0.4 s and 0.03 GB on one core, at 200 half a second and
@@ -235,10 +231,6 @@ def _is_finite(each: Alternative) -> bool:
     return all(map(math.isfinite, (each.seconds, each.cost, *(each.nearly_certain_seconds or ()))))
 
 
-# ---------------------------------------------------------------------------
-# What the extended Amdahl model says of a choice: another model, learned from the same runs.
-
-
 @dataclass(frozen=True, kw_only=True)
 class SecondOpinion:
     """What another model, learned from the same runs, says of the choice.
@@ -259,14 +251,7 @@ class SecondOpinion:
 def second_opinion(
     model: Model, decision: Decision | None, *, scale: float, iterations: int | None
 ) -> SecondOpinion | None:
-    """The share of the work that spreads, and the seconds on the machines that were chosen.
-
-    Args:
-        model: with the other model's sums; nothing is said where it has none.
-        decision: what was chosen; None where nothing was.
-        scale: that was asked.
-        iterations: likewise; it knows only those of the sample runs.
-    """
+    """The share of the work that spreads, and the seconds on the machines that were chosen."""
     state = model.amdahl
     if state is None:
         return None
@@ -288,9 +273,6 @@ def _machines(model: Model, decision: Decision | None) -> int | None:
     if decision is None or decision.composition or decision.config.instance_type != model.instance_type:
         return None
     return decision.config.machines
-
-
-# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -552,10 +534,6 @@ def _runners_up(
         return ()
     feasible: Iterable[Alternative] = (each for each in considered.alternatives if each.feasible)
     return tuple(_shown(each) for each in sorted(feasible, key=goal.preference)[1 : 1 + RUNNERS_UP])
-
-
-# ---------------------------------------------------------------------------
-# Types of machines at the same dollars per hour, as Ernest compares them (section 6.4).
 
 
 FEWEST_TYPES = 2

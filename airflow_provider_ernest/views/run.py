@@ -55,9 +55,6 @@ from airflow_provider_ernest.views.sample_runs import (
 from airflow_provider_ernest.views.view import view_of
 from airflow_provider_ernest.words import dollars, duration, machines, percent, probability
 
-# ---------------------------------------------------------------------------
-# Why the job takes as long as it does, as the page of a run tells it.
-
 
 @dataclass(frozen=True, kw_only=True)
 class RunBottlenecks:
@@ -102,10 +99,6 @@ def _distance(size: TwoOpinions) -> float:
     return abs(math.log(size.replayed_seconds / _by_model(size)))
 
 
-# ---------------------------------------------------------------------------
-# Which kind of fallback a decision is, where no configuration kept to the goal or no model was there.
-
-
 STATED, MOST_PROBABLE = "stated", "most_probable"
 
 
@@ -115,10 +108,6 @@ def fallback_of(decision: Decision) -> str | None:
         return None
     # What a model foresees has a probability; what a user states has none.
     return STATED if decision.probability is None else MOST_PROBABLE
-
-
-# ---------------------------------------------------------------------------
-# What came of each step of a run, in a sentence or two.
 
 
 STATES = {
@@ -310,10 +299,6 @@ _RESULTS = {
 }
 
 
-# ---------------------------------------------------------------------------
-# The steps of a task group as the page of a run lists them.
-
-
 @dataclass(frozen=True, kw_only=True)
 class ModelReference:
     """Which model a step made, read or was predicted by."""
@@ -368,13 +353,7 @@ WITH_MODEL = (
 
 
 def steps_of(group: Group, documents: Sequence[Documents], *, now: datetime) -> tuple[ShownStep, ...]:
-    """The steps in their order, with times, costs and what came of each.
-
-    Args:
-        group: all steps.
-        documents: of each of its branches, in their order.
-        now: what running tasks are reckoned to.
-    """
+    """The steps in their order, with times, costs and what came of each."""
     return tuple(_shown(step, group, documents, now) for step in group.steps)
 
 
@@ -437,10 +416,6 @@ def _cost(step: Step, group: Group, documents: Sequence[Documents], now: datetim
     return None
 
 
-# ---------------------------------------------------------------------------
-# The production run of a task group beside what was predicted of it.
-
-
 @dataclass(frozen=True, kw_only=True)
 class Production:
     """The production run beside what was predicted of it.
@@ -493,9 +468,6 @@ def production_against_prediction(task: TaskRow | None, documents: Sequence[Docu
 
 def _held(seconds: float | None, interval: tuple[float, float] | None) -> bool | None:
     return None if seconds is None or interval is None else interval[0] <= seconds <= interval[1]
-
-
-# ---------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -692,14 +664,7 @@ NO_STEPS = (
 
 
 def run_page(run: RunRecord, *, stored: StoredOfRun, now: datetime, link: ApplicationLink = no_link) -> Run:
-    """What the page of a run shows.
-
-    Args:
-        run: as it was read.
-        stored: what the model store holds of it.
-        now: what running tasks are reckoned to.
-        link: to applications in Spark's history server.
-    """
+    """What the page of a run shows."""
     groups = [
         (group, [documents_of(run, branch, stored) for branch in group.branches]) for group in groups_of(run)
     ]
@@ -728,12 +693,7 @@ def _marks(groups: Sequence[tuple[Group, Sequence[Documents]]], stored: StoredOf
 
 
 def hints_of(group: Group, documents: Sequence[Documents]) -> list[str]:
-    """What is missing or cannot be read, and what to do.
-
-    Args:
-        group: all steps.
-        documents: of each of its branches.
-    """
+    """What is missing or cannot be read, and what to do."""
     hints = [problem for each in documents for problem in each.unreadable]
     missing = dict.fromkeys(task_id for each in documents for task_id in each.missing)
     if missing:
@@ -828,10 +788,6 @@ def _decision(documents: Documents) -> RunDecision | None:
         fallback=fallback_of(decision),
         reuse=documents.record.reuse if documents.record else "",
     )
-
-
-# ---------------------------------------------------------------------------
-# What the tab of a task instance tells.
 
 
 @dataclass(frozen=True, kw_only=True)

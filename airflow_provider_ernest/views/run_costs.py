@@ -100,10 +100,6 @@ def production_cost(task: TaskRow, documents: Sequence[Documents]) -> float | No
     """What an instance of the production task cost: as recorded, else as billed for its time.
 
     None before its end.
-
-    Args:
-        task: the instance.
-        documents: of all trainings that the decision is by.
     """
     first = documents[0]
     recorded = first.production_of(task)
@@ -166,11 +162,6 @@ def share_of_production(group: Group, documents: Sequence[Documents], training: 
     """The training's cost as a percentage of one production run's.
 
     Of what production cost where it succeeded, else of what it is predicted to cost.
-
-    Args:
-        group: with the production task.
-        documents: of all trainings that the decision is by.
-        training: all of them together.
     """
     task = group.task(dag_run.PRODUCTION)
     whole = production_cost(task, documents) if task is not None and task.state == SUCCESS else None

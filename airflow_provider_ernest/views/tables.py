@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Alternative, Decision, Design, Model, Observation
 
 
-# ---------------------------------------------------------------------------
-# A decision as lines of text, and the comparison of types at the same dollars per hour.
-
-
 SCREEN_WIDTH = 110
 
 FEWEST_FOR_REMARKS = 28
@@ -205,9 +201,6 @@ def _range(seconds: tuple[float, float] | None) -> str:
 
 def _percent(probability: float | None) -> str:
     return "unknown" if probability is None else probability_in_words(probability)
-
-
-# ---------------------------------------------------------------------------
 
 
 ERRORS = {"relative": "errors relative to the run's time", "absolute": "errors in seconds"}

@@ -18,10 +18,6 @@ from airflow.utils.session import create_session
 from fastapi import Depends, HTTPException
 from sqlalchemy import select
 
-# ---------------------------------------------------------------------------
-# Which team a DAG belongs to, where Airflow has teams.
-
-
 Teams = dict[str | None, set[str]]
 
 
@@ -60,9 +56,6 @@ def _owners(dag_ids: set[str]) -> dict[str, str | None]:
 def _known(dag_ids: set[str]) -> set[str]:
     with create_session(scoped=False) as session:
         return set(session.scalars(select(DagModel.dag_id).where(DagModel.dag_id.in_(dag_ids))))
-
-
-# ---------------------------------------------------------------------------
 
 
 NO_PAGES = (

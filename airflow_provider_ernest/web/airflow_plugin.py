@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
 
-# ---------------------------------------------------------------------------
-# An ASGI application that is built when it is asked for the first time.
-
-
 Message = MutableMapping[str, Any]
 
 
@@ -49,9 +45,6 @@ class LazyApp:
 
                 self._app = create_app()
             return self._app
-
-
-# ---------------------------------------------------------------------------
 
 
 MOUNTED_AT = "ernest"

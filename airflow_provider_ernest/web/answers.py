@@ -112,10 +112,6 @@ def _shortened(value: Any) -> str:
     return text if len(text) <= LONGEST_VALUE else f"{text[: LONGEST_VALUE - 4]} ..."
 
 
-# ---------------------------------------------------------------------------
-# JSON of whatever the pages are told, hostile values included.
-
-
 class JsonAnswer(Response):
     """A payload of builtins and documents as JSON."""
 
@@ -125,10 +121,6 @@ class JsonAnswer(Response):
         """The text of the answer."""
         # Escaped, since XComs may hold halves of characters, which UTF-8 cannot.
         return json.dumps(json_ready(content), ensure_ascii=True, separators=(",", ":")).encode("ascii")
-
-
-# ---------------------------------------------------------------------------
-# Headers that every answer bears, and the answer where something unforeseen went wrong.
 
 
 SECURITY = {
@@ -173,9 +165,6 @@ class Headers:
             await error_answer(scope, 500, BROKEN)(scope, receive, with_headers)
 
 
-# ---------------------------------------------------------------------------
-# How many requests may wait for the model store at once, and for how long.
-#
 # The pages share the threads of Airflow's API server, and tasks that cannot send it their heartbeats are
 # killed: a store that does not answer must not take all of them.
 

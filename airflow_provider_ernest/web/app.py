@@ -13,15 +13,12 @@ from fastapi import APIRouter, Depends, FastAPI, Header, HTTPException
 from starlette.responses import RedirectResponse, Response
 
 from airflow_provider_ernest import __version__
+from airflow_provider_ernest.views.scripts import STATIC, modules_of
 from airflow_provider_ernest.web import models as models_api
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.access import requires_pages
 from airflow_provider_ernest.web.answers import NOTHING_HERE, Headers, Limiter, handle_errors
 from airflow_provider_ernest.web.description import REFUSALS, schemas
-
-# ---------------------------------------------------------------------------
-# The mathematics, loaded while the first page that will ask for it is still on its way to the reader.
-
 
 PREDICTING = "airflow_provider_ernest.views.prediction"
 """What predictions are made with; numpy and scipy come with it, and take most of a second."""
@@ -35,22 +32,43 @@ def load_soon() -> Thread:
     return thread
 
 
-# ---------------------------------------------------------------------------
-# The HTML pages, which hold no data, and the scripts and styles that they load.
-
-
 router = APIRouter(include_in_schema=False)
 
-STATIC = Path(__file__).parent.resolve() / "static"
 MEDIA_TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
     ".svg": "image/svg+xml",
     ".png": "image/png",
 }
-HTML = "text/html; charset=utf-8"
 
 KnownVersion = Annotated[str, Header(alias="If-None-Match")]
+
+COMMON_STYLES = ("tokens", "base", "components", "tables", "controls", "notices")
+STYLES = {
+    "models": ("models",),
+    "model": ("model", "life", "why"),
+    "run": ("run",),
+    "task": ("run",),
+}
+"""The pages, by name, with the style sheets that each has besides; its script is ``js/pages/NAME.js``."""
+THEME, CHARTS = "js/theme.js", "vendor/echarts.min.js"
+
+
+@cache
+def page_html(name: str) -> str:
+    """A page without data. It names all scripts that it needs: else a browser finds one after the other."""
+    script = f"pages/{name}.js"
+    modules = [f"js/{each}" for each in modules_of(script)]
+    styles = (f"css/{each}.css" for each in (*COMMON_STYLES, *STYLES[name]))
+    head = [
+        *(f'<link rel="stylesheet" href="static/{each}">' for each in styles),
+        f'<script type="module" src="static/{THEME}" blocking="render"></script>',
+        *(f'<link rel="modulepreload" href="static/{each}">' for each in sorted({*modules[:-1]} - {THEME})),
+        *([f'<script src="static/{CHARTS}" defer></script>'] if "js/charts/echart.js" in modules else []),
+        f'<script type="module" src="static/js/{script}"></script>',
+    ]
+    frame = (STATIC / "page.html").read_text(encoding="utf-8")
+    return frame.replace("TITLE", name.capitalize()).replace("<!-- HEAD -->", "\n    ".join(head))
 
 
 @router.get("/")
@@ -59,29 +77,17 @@ def start() -> Response:
     return RedirectResponse("models")
 
 
-@router.get("/models")
-def models(known: KnownVersion = "") -> Response:
-    """All models."""
-    return _answer(STATIC / "models.html", HTML, known)
+def _add_page(name: str) -> None:
+    @router.get(f"/{name}")
+    def page(known: KnownVersion = "") -> Response:
+        if name == "model":
+            load_soon()
+        content = page_html(name).encode()
+        return _unless_known(content, _version_of(content), "text/html; charset=utf-8", known)
 
 
-@router.get("/model")
-def model(known: KnownVersion = "") -> Response:
-    """One model."""
-    load_soon()
-    return _answer(STATIC / "model.html", HTML, known)
-
-
-@router.get("/run")
-def run(known: KnownVersion = "") -> Response:
-    """A DAG run."""
-    return _answer(STATIC / "run.html", HTML, known)
-
-
-@router.get("/task")
-def task(known: KnownVersion = "") -> Response:
-    """A task instance."""
-    return _answer(STATIC / "task.html", HTML, known)
+for _name in STYLES:
+    _add_page(_name)
 
 
 @router.get("/static/{path:path}")
@@ -103,6 +109,10 @@ def _answer(file: Path, media_type: str, known: str) -> Response:
         content, version = _content(file, state.st_mtime_ns, state.st_size)
     except OSError:
         raise HTTPException(404, NOTHING_HERE) from None
+    return _unless_known(content, version, media_type, known)
+
+
+def _unless_known(content: bytes, version: str, media_type: str, known: str) -> Response:
     # Kept by the browser, but never used without asking: it fits the version of the package that runs.
     headers = {"ETag": version, "Cache-Control": "no-cache"}
     if version in (each.strip().removeprefix("W/") for each in known.split(",")):
@@ -113,10 +123,11 @@ def _answer(file: Path, media_type: str, known: str) -> Response:
 @lru_cache(maxsize=128)
 def _content(file: Path, _changed: int, _size: int) -> tuple[bytes, str]:
     content = file.read_bytes()
-    return content, f'"{hashlib.sha256(content).hexdigest()[:32]}"'
+    return content, _version_of(content)
 
 
-# ---------------------------------------------------------------------------
+def _version_of(content: bytes) -> str:
+    return f'"{hashlib.sha256(content).hexdigest()[:32]}"'
 
 
 DESCRIPTION = """\

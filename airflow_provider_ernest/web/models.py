@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Annotated
+from inspect import Parameter, Signature
+from typing import Annotated, Any, TypeVar, get_type_hints
 
 from fastapi import APIRouter, Depends, HTTPException, Query
 from starlette.responses import Response
@@ -15,7 +16,7 @@ from starlette.responses import Response
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_link
-from airflow_provider_ernest.settings import CONFIDENCE, OBJECTIVES
+from airflow_provider_ernest.settings import OBJECTIVES
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import configured, store_root
@@ -26,7 +27,6 @@ from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_
 from airflow_provider_ernest.views.prediction_request import (
     MOST_MACHINES,
     MOST_RUNS,
-    ONLY_MACHINES,
     BilledTerms,
     PredictionRequest,
 )
@@ -34,9 +34,6 @@ from airflow_provider_ernest.views.sample_runs import untrained_runs
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers
-
-# ---------------------------------------------------------------------------
-# The model store that the pages show: [ernest] store of Airflow's configuration.
 
 
 @lru_cache(maxsize=4)
@@ -70,10 +67,6 @@ def readable_store(store: Annotated[ModelStore | StoreError, Depends(model_store
 
 
 StoreDep = Annotated[ModelStore, Depends(readable_store)]
-
-
-# ---------------------------------------------------------------------------
-# The model that a request is about, if its user may read it.
 
 
 log = logging.getLogger(__name__)
@@ -145,105 +138,82 @@ def found_model(
 FoundDep = Annotated[FoundModel, Depends(found_model)]
 
 
-# ---------------------------------------------------------------------------
-# What a prediction may be asked for in an address.
+Request = TypeVar("Request")
+
+POSITIVE: dict[str, Any] = {"gt": 0, "allow_inf_nan": False}
+NOT_NEGATIVE: dict[str, Any] = {"ge": 0, "allow_inf_nan": False}
+MACHINES: dict[str, Any] = {"ge": 1, "le": MOST_MACHINES}
+QUERIES: dict[str, dict[str, Any]] = {
+    "increment_seconds": {**POSITIVE, "description": "Machines are billed in whole multiples of it."},
+    "minimum_seconds": {**NOT_NEGATIVE, "description": "The least that is billed for a machine."},
+    "boot_seconds": {
+        **NOT_NEGATIVE,
+        "description": "From launch to submission: billed, and part of what the deadline allows.",
+    },
+    "master_price_per_hour": NOT_NEGATIVE,
+    "volume_gigabytes": NOT_NEGATIVE,
+    "volume_price_per_gigabyte_month": NOT_NEGATIVE,
+    "training_dollars": {**NOT_NEGATIVE, "description": "What all sample runs cost."},
+    "expected_runs": {
+        "ge": 1,
+        "le": MOST_RUNS,
+        "description": "Production runs that share training_dollars; without it these are left out.",
+    },
+    "scale": POSITIVE,
+    "iterations": {"ge": 1},
+    "deadline_seconds": POSITIVE,
+    "budget_dollars": POSITIVE,
+    "confidence": {
+        "gt": 0,
+        "lt": 1,
+        "description": "The probability with which deadline and budget are to be kept.",
+    },
+    "objective": {
+        "description": "What is best; without it the cheapest within the deadline, or the fastest within "
+        "the budget.",
+        "json_schema_extra": {"enum": list(OBJECTIVES)},
+    },
+    "price_per_hour": POSITIVE,
+    "min_machines": MACHINES,
+    "max_machines": MACHINES,
+}
+"""What each field of a request may be in an address, beyond its type; see `PredictionRequest`."""
 
 
-Positive = Query(gt=0, allow_inf_nan=False)
-NotNegative = Query(ge=0, allow_inf_nan=False)
-Machines = Query(ge=1, le=MOST_MACHINES)
+def asked_for(request: type[Request], **others: Any) -> Callable[..., Request]:
+    """A dependency that makes the request of the address: a parameter for each of its fields.
 
-
-def billed_terms(
-    increment_seconds: Annotated[
-        float, Query(gt=0, allow_inf_nan=False, description="Machines are billed in whole multiples of it.")
-    ] = ONLY_MACHINES.increment_seconds,
-    minimum_seconds: Annotated[
-        float, Query(ge=0, allow_inf_nan=False, description="The least that is billed for a machine.")
-    ] = ONLY_MACHINES.minimum_seconds,
-    boot_seconds: Annotated[
-        float,
-        Query(
-            ge=0,
-            allow_inf_nan=False,
-            description="From launch to submission: billed, and part of what the deadline allows.",
-        ),
-    ] = ONLY_MACHINES.boot_seconds,
-    master_price_per_hour: Annotated[float, NotNegative] = ONLY_MACHINES.master_price_per_hour,
-    volume_gigabytes: Annotated[float, NotNegative] = ONLY_MACHINES.volume_gigabytes,
-    volume_price_per_gigabyte_month: Annotated[
-        float, NotNegative
-    ] = ONLY_MACHINES.volume_price_per_gigabyte_month,
-    training_dollars: Annotated[
-        float, Query(ge=0, allow_inf_nan=False, description="What all sample runs cost.")
-    ] = ONLY_MACHINES.training_dollars,
-    expected_runs: Annotated[
-        int | None,
-        Query(
-            ge=1,
-            le=MOST_RUNS,
-            description="Production runs that share training_dollars; without it these are left out.",
-        ),
-    ] = ONLY_MACHINES.expected_runs,
-) -> BilledTerms:
-    """What is billed besides the hours of the machines.
-
-    Raises:
-        InvalidParameterError: a number is beyond all measure.
+    Args:
+        request: a dataclass of numbers and words.
+        others: fields that are not in the address, each a dependency; or other defaults.
     """
-    return BilledTerms(
-        increment_seconds=increment_seconds,
-        minimum_seconds=minimum_seconds,
-        boot_seconds=boot_seconds,
-        master_price_per_hour=master_price_per_hour,
-        volume_gigabytes=volume_gigabytes,
-        volume_price_per_gigabyte_month=volume_price_per_gigabyte_month,
-        training_dollars=training_dollars,
-        expected_runs=expected_runs,
-    )
+    types = get_type_hints(request)
+
+    def parameter(name: str, default: Any) -> Parameter:
+        told = others.get(name, default)
+        is_dependency = callable(told)
+        extra: Any = Depends(told) if is_dependency else Query(**QUERIES[name])
+        return Parameter(
+            name,
+            Parameter.KEYWORD_ONLY,
+            default=Parameter.empty if is_dependency else told,
+            annotation=Annotated.__class_getitem__((types[name], extra)),  # type: ignore[attr-defined]
+        )
+
+    def made(**values: Any) -> Request:
+        return request(**values)
+
+    parameters = [parameter(each.name, each.default) for each in fields(request)]  # type: ignore[arg-type]
+    made.__signature__ = Signature(sorted(parameters, key=_has_default))  # type: ignore[attr-defined]
+    return made
 
 
-def prediction_request(
-    billed: Annotated[BilledTerms, Depends(billed_terms)],
-    scale: Annotated[float, Positive] = 1.0,
-    iterations: Annotated[int | None, Query(ge=1)] = None,
-    deadline_seconds: Annotated[float | None, Positive] = None,
-    budget_dollars: Annotated[float | None, Positive] = None,
-    confidence: Annotated[
-        float, Query(gt=0, lt=1, description="The probability with which deadline and budget are to be kept.")
-    ] = CONFIDENCE,
-    objective: Annotated[
-        str | None,
-        Query(
-            description="What is best; without it the cheapest within the deadline, or the fastest within "
-            "the budget.",
-            json_schema_extra={"enum": list(OBJECTIVES)},
-        ),
-    ] = None,
-    price_per_hour: Annotated[float | None, Positive] = None,
-    min_machines: Annotated[int, Machines] = 1,
-    max_machines: Annotated[int, Machines] = 16,
-) -> PredictionRequest:
-    """What a model is asked.
-
-    Raises:
-        InvalidParameterError: a number is beyond all measure.
-    """
-    return PredictionRequest(
-        scale=scale,
-        iterations=iterations,
-        deadline_seconds=deadline_seconds,
-        budget_dollars=budget_dollars,
-        confidence=confidence,
-        objective=objective,
-        price_per_hour=price_per_hour,
-        billed=billed,
-        min_machines=min_machines,
-        max_machines=max_machines,
-    )
+def _has_default(parameter: Parameter) -> bool:
+    return parameter.default is not Parameter.empty
 
 
-# ---------------------------------------------------------------------------
+prediction_request = asked_for(PredictionRequest, billed=asked_for(BilledTerms), max_machines=16)
+RequestDep = Annotated[PredictionRequest, Depends(prediction_request)]
 
 
 router = APIRouter(prefix="/api", tags=["Models"])
@@ -348,11 +318,7 @@ def untrained(store: StoreDep, found: FoundDep) -> Response:
 
 
 @router.get("/prediction", summary="What a model predicts and would choose", **answers("Prediction"))
-def predict(
-    store: StoreDep,
-    found: FoundDep,
-    request: Annotated[PredictionRequest, Depends(prediction_request)],
-) -> Response:
+def predict(store: StoreDep, found: FoundDep, request: RequestDep) -> Response:
     """The curve of time against machines and, with a price, what each configuration costs.
 
     With a deadline, a budget or an objective it chooses, too, as the task that chooses does: among all types
@@ -367,9 +333,7 @@ def predict(
 @router.get(
     "/same_cost", summary="Types of machines at the same dollars per hour", **answers("TypesAtSameCost")
 )
-def compare(
-    store: StoreDep, found: FoundDep, request: Annotated[PredictionRequest, Depends(prediction_request)]
-) -> Response:
+def compare(store: StoreDep, found: FoundDep, request: RequestDep) -> Response:
     """What each type of machine that the job was trained on makes of the same dollars per hour.
 
     Deadline, budget and confidence do not matter here: it is not a choice.

@@ -36,10 +36,6 @@ from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers
 from airflow_provider_ernest.web.models import model_store
 
-# ---------------------------------------------------------------------------
-# A DAG run as Airflow's metadata database holds it.
-
-
 log = logging.getLogger(__name__)
 
 RunReader = Callable[[str, str], RunRecord | None]
@@ -152,9 +148,6 @@ def _downstream(session: Any, run: DagRun) -> dict[str, frozenset[str]]:
 
 def _text(state: Any) -> str | None:
     return None if state is None else str(getattr(state, "value", state))
-
-
-# ---------------------------------------------------------------------------
 
 
 router = APIRouter(prefix="/api", tags=["DAG runs"])

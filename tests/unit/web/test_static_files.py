@@ -3,84 +3,68 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.web.app import STATIC
+from airflow_provider_ernest.views.scripts import STATIC, bundled, modules_of
+from airflow_provider_ernest.web.app import STYLES, page_html
 
-SCRIPTS = sorted(path for path in STATIC.rglob("*.js") if "vendor" not in path.parts)
-PAGES = sorted(STATIC.glob("*.html"))
-IMPORT = re.compile(r"""^(?:import|export)\b[^;]*?\bfrom "(?P<module>[^"]+)";""", re.MULTILINE)
+JS = STATIC / "js"
+SCRIPTS = {
+    path.relative_to(JS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(JS.rglob("*.js"))
+}
+ENTRIES = [f"pages/{name}.js" for name in (*STYLES, "report")]
 EXPORT = re.compile(r"^export (?:async )?(?:function\*?|const|class|let) (\w+)", re.MULTILINE)
 MARKUP = re.compile(
     r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|srcdoc|DOMParser)"
 )
-
 ELSEWHERE = re.compile(r"""(?:src|href)\s*=\s*["'](?:https?:)?//|url\(\s*["']?(?:https?:)?//|@import""")
 
 
-def name(path: Path) -> str:
-    return path.relative_to(STATIC).as_posix()
-
-
-def imported(script: Path) -> set[Path]:
-    text = script.read_text(encoding="utf-8")
-    return {(script.parent / found["module"]).resolve() for found in IMPORT.finditer(text)}
-
-
-def reached_from(script: Path) -> set[Path]:
-    found, open_ends = {script}, [script]
-    while open_ends:
-        new = imported(open_ends.pop()) - found
-        found |= new
-        open_ends += new
-    return found
-
-
-def entry_of(page: Path) -> Path:
-    return STATIC / "js" / "pages" / f"{page.stem}.js"
-
-
 def test_scripts_make_text_of_data_never_markup():
-    assert not [name(script) for script in SCRIPTS if MARKUP.search(script.read_text(encoding="utf-8"))]
+    assert not [name for name, text in SCRIPTS.items() if MARKUP.search(text)]
 
 
 def test_nothing_is_loaded_from_elsewhere():
-    files = [*SCRIPTS, *PAGES, *STATIC.rglob("*.css")]
-    assert not [name(file) for file in files if ELSEWHERE.search(file.read_text(encoding="utf-8"))]
+    styles = [path.read_text(encoding="utf-8") for path in STATIC.rglob("*.css")]
+    texts = [*SCRIPTS.values(), *styles, *map(page_html, STYLES)]
+    assert not [text for text in texts if ELSEWHERE.search(text)]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_names_all_scripts_that_it_will_need(page: Path):
-    # Else the browser finds them one after the other, each by the one before.
-    text = page.read_text(encoding="utf-8")
-    preloaded = {STATIC.parent / path for path in re.findall(r'rel="modulepreload" href="([^"]+)"', text)}
-    run = {STATIC.parent / path for path in re.findall(r'<script type="module" src="([^"]+)"', text)}
-    needed = reached_from(entry_of(page))
-    assert entry_of(page) in run
-    assert preloaded | run == needed | run
-
-
-@pytest.mark.parametrize("page", PAGES, ids=name)
-def test_a_page_holds_no_script_of_its_own(page: Path):
+@pytest.mark.parametrize("name", STYLES)
+def test_a_page_names_its_scripts_and_holds_none_of_its_own(name: str):
+    html = page_html(name)
+    named = re.findall(r'(?:modulepreload" href|module" src)="static/js/([^"]+)"', html)
+    assert sorted(named) == sorted({*modules_of(f"pages/{name}.js"), "theme.js"})
     # The content security policy would not let it run.
-    text = page.read_text(encoding="utf-8")
-    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|javascript:", text)
+    assert not re.search(r"<script(?![^>]*\bsrc=)|\son\w+=|javascript:", html)
+    assert ("echarts" in html) == (name == "model")
 
 
 def test_what_is_imported_is_there_and_nothing_lies_about():
-    entries = [*map(entry_of, PAGES), STATIC / "js" / "pages" / "report.js"]
-    used = set().union(*map(reached_from, entries), {STATIC / "js" / "theme.js"})
-    assert {name(path) for path in used} == {name(path) for path in SCRIPTS}
+    used = {module for entry in ENTRIES for module in modules_of(entry)}
+    assert used == set(SCRIPTS)
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_scripts_are_written_as_the_bundle_needs_them(entry: str):
+    statements = re.findall(r"^(?:import|export)\b.*", bundled(entry), re.MULTILINE)
+    assert not statements
+    assert "</script" not in bundled(entry).lower()
+    assert "<!--" not in bundled(entry)
 
 
 def test_what_a_script_exports_is_used_by_another():
-    words = {script: set(re.findall(r"\w+", script.read_text(encoding="utf-8"))) for script in SCRIPTS}
+    words = {name: set(re.findall(r"\w+", text)) for name, text in SCRIPTS.items()}
     unused = [
-        f"{name(script)}: {exported}"
-        for script in SCRIPTS
-        for exported in EXPORT.findall(script.read_text(encoding="utf-8"))
-        if not any(exported in used for other, used in words.items() if other != script)
+        f"{name}: {exported}"
+        for name, text in SCRIPTS.items()
+        for exported in EXPORT.findall(text)
+        if not any(exported in used for other, used in words.items() if other != name)
     ]
     assert not unused
+
+
+def test_a_bundle_leaves_no_name_of_a_module_to_another():
+    # Each is a function of its own: what two of them call alike must not collide.
+    assert bundled("pages/report.js").count("const COLUMNS = [") > 1
