@@ -36,15 +36,16 @@ def done(operator: BaseOperator, what: str) -> None:
 
 
 def create(self: LocalClusterOperator, context: Any) -> dict[str, Any]:
-    done(self, f"create {self.instance_type}")
-    if self.instance_type == "unavailable":
+    instance_type = self.spec["instance_type"]
+    done(self, f"create {instance_type}")
+    if instance_type == "unavailable":
         raise RuntimeError("no capacity")
     machine = {"cores": 1, "memory_megabytes": 900, "price_per_hour": 0.1}
     return ClusterHandle(
         kind="local",
-        name=self.instance_type,
+        name=instance_type,
         master_url="spark://127.0.0.1:7077",
-        instance_type=self.instance_type,
+        instance_type=instance_type,
         machines=tuple(
             Machine(worker_id=f"worker-{index}", host=f"127.0.1.{index + 1}", **machine) for index in range(4)
         ),

@@ -40,7 +40,7 @@ def create(self: LocalClusterOperator, context: Any) -> dict[str, Any]:
         kind="local",
         name="made-up",
         master_url="spark://127.0.0.1:7077",
-        instance_type=self.instance_type,
+        instance_type=self.spec["instance_type"],
         machines=machines,
     ).to_dict()
 
