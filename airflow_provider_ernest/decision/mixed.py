@@ -34,10 +34,8 @@ from airflow_provider_ernest.settings import CHEAPEST, FASTEST
 #
 # T_t(n) ~ F + C*n + W_t/n        for each type t
 #
-# with one F and one C for all, and W_t the work by the type's own clock: the relative speeds come out of
-# the
-# models. A mix of n_t machines then takes ``F + C*N + W/V``, N being all its machines and V their speed;
-# see
+# with one F and one C for all, and W_t the work by the type's own clock: the relative speeds come out of the
+# models. A mix of n_t machines then takes ``F + C*N + W/V``, N being all its machines and V their speed; see
 # `optex.composition`.
 
 
@@ -161,14 +159,14 @@ def _log_spreads(forecast: OfferForecast) -> FloatArray:
 # ---------------------------------------------------------------------------
 # Whole numbers of machines of several types, searched exactly (for `composition` and `mixed`).
 #
-# A composition matters only through its number of machines, price and speed. One that has no more
-# machines, is no dearer and no slower than another stays so whatever is added to both: the other need not
-# be followed further. The search adds machines in packs of 1, 2, 4, ..., which make up every number. After
-# each pack it keeps the compositions that no other beats in this way, and of them those that can still come
-# within the goal at no more than a composition already known, were all that is left to add as cheap as its
-# cheapest type. Five types with up to 100 machines each have 10^10 compositions: in trials with random
-# prices, speeds and goals a few thousand of them were looked at as a rule, and two million at worst, where
-# all types were worth their price to within one per cent.
+# A composition matters only through its number of machines, price and speed. One that has no more machines,
+# is no dearer and no slower than another stays so whatever is added to both: the other need not be followed
+# further. The search adds machines in packs of 1, 2, 4, ..., which make up every number. After each pack it
+# keeps the compositions that no other beats in this way, and of them those that can still come within the
+# goal at no more than a composition already known, were all that is left to add as cheap as its cheapest
+# type. Five types with up to 100 machines each have 10^10 compositions: in trials with random prices, speeds
+# and goals a few thousand of them were looked at as a rule, and two million at worst, where all types were
+# worth their price to within one per cent.
 
 
 SEGMENTS = 64
@@ -343,8 +341,8 @@ def _can_come_within(
     dollars_per_speed = float((problem.prices[kinds] / problem.speeds[kinds]).min())
     fastest = float(problem.speeds[kinds].max())
     reachable = speed + sum(size * problem.speeds[kind] for kind, size in left)
-    # Of the speeds from the least that the deadline asks for to all that there is, piece by piece: price
-    # and sharing are bounded by the lower end of a piece, the work that spreads by the upper.
+    # Of the speeds from the least that the deadline asks for to all that there is, piece by piece: price and
+    # sharing are bounded by the lower end of a piece, the work that spreads by the upper.
     spare = most_seconds - problem.seconds(machines, np.full_like(speed, np.inf))
     spare = np.maximum(spare, np.maximum(problem.work_seconds / reachable, np.finfo(float).tiny))
     least_speed = np.maximum(speed, problem.work_seconds / spare)

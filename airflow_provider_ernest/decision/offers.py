@@ -24,7 +24,7 @@ from airflow_provider_ernest.prediction.predict import (
     predict_seconds,
     probability_within,
 )
-from airflow_provider_ernest.prediction.regression import widened, within_widened
+from airflow_provider_ernest.prediction.regression import Widening
 from airflow_provider_ernest.prediction.terms import term_named
 from airflow_provider_ernest.words import machines as machines_in_words
 
@@ -138,7 +138,7 @@ class OfferForecast:
             iterations=self._iterations,
         )
         bounds = (low * self._ratio, high * self._ratio)
-        return widened(self.seconds, bounds, level=level, **self._widening())
+        return self._widening().interval(self.seconds, bounds, level=level)
 
     def probability_within(self, limits: FloatArray) -> FloatArray:
         """The probability that the runs take no longer than so many seconds, shape (n,)."""
@@ -152,7 +152,7 @@ class OfferForecast:
                 iterations=self._iterations,
             )
 
-        return within_widened(self.seconds, limits, within, **self._widening())
+        return self._widening().probability_within(self.seconds, limits, within)
 
     def extrapolates(self, machines: int) -> str:
         """Why the observations do not support the prediction; empty where they do."""
@@ -195,10 +195,10 @@ class OfferForecast:
         }
         return np.array([sum(seconds / speeds[name] for name, seconds in of_run.items()) for of_run in parts])
 
-    def _widening(self) -> dict[str, FloatArray]:
+    def _widening(self) -> Widening:
         ones = np.ones_like(self.seconds)
         least = UNTRAINED_LOG_SPREAD if self.offer.is_extrapolated else 0.0
-        return {"factors": ones, "least_log_spreads": ones * least}
+        return Widening(factors=ones, least_log_spreads=ones * least)
 
 
 def _follows_data(name: str, *, machines: ArrayLike, scale: ArrayLike) -> bool:

@@ -266,9 +266,9 @@ def _needed(cost: str, parameter: str, value: float | None, remedy: str) -> floa
 # ---------------------------------------------------------------------------
 # What runs are expected to take before they are made: designs weigh runs by it.
 #
-# Run times vary by per cent, and models are fitted to relative errors. So what a run tells of a
-# coefficient is its term's value as a share of the run's time, and the rows of the information matrix are
-# divided by a guess of the seconds. Only the guess's shape matters: a factor changes no design.
+# Run times vary by per cent, and models are fitted to relative errors. So what a run tells of a coefficient
+# is its term's value as a share of the run's time, and the rows of the information matrix are divided by a
+# guess of the seconds. Only the guess's shape matters: a factor changes no design.
 
 
 GUESS_TERMS = ("1", "scale/machines")
@@ -476,13 +476,10 @@ def resolve_budget(
 # ---------------------------------------------------------------------------
 # What the sample runs may cost beside the production run they are for, before either was made.
 #
-# A deadline tells how long production runs: the cheapest configuration within it takes about as long. Times
-# a
-# middle number of the machines that production may have, that is a rough guess of its machine seconds.
-# Rough is
-# enough: work that spreads costs its scale of production, whatever that takes, and only what every run
-# costs
-# besides is weighed against the guess.
+# A deadline tells how long production runs: the cheapest configuration within it takes about as long. Times a
+# middle number of the machines that production may have, that is a rough guess of its machine seconds. Rough
+# is enough: work that spreads costs its scale of production, whatever that takes, and only what every run
+# costs besides is weighed against the guess.
 
 
 LONG_SECONDS = 1200.0

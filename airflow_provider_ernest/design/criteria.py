@@ -33,10 +33,10 @@ from airflow_provider_ernest.settings import BAYESIAN, CRITERIA
 # ---------------------------------------------------------------------------
 # The information that runs give on the coefficients of a model, and how good it is.
 #
-# A run with term values a (a row of the basis) adds ``a a^T`` to the information matrix. The inverse
-# of that matrix is, up to the noise, the covariance of the estimated coefficients; A-optimal designs
-# minimise its trace, the sum of the coefficients' variances (Ernest, section 3.2; Boyd and
-# Vandenberghe, Convex Optimization, section 7.5).
+# A run with term values a (a row of the basis) adds ``a a^T`` to the information matrix. The inverse of that
+# matrix is, up to the noise, the covariance of the estimated coefficients; A-optimal designs minimise its
+# trace, the sum of the coefficients' variances (Ernest, section 3.2; Boyd and Vandenberghe, Convex
+# Optimization, section 7.5).
 
 
 SINGULAR = 1e-12

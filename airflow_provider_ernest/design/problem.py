@@ -239,9 +239,8 @@ def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[
 # ---------------------------------------------------------------------------
 # Whole runs that respect all limits, picked in an order of preference.
 #
-# The sets of runs that determine all terms form a matroid, so picking greedily is exact: in the
-# order of cost it gives the cheapest selection that determines the terms, and so the least budget
-# that can work.
+# The sets of runs that determine all terms form a matroid, so picking greedily is exact: in the order of cost
+# it gives the cheapest selection that determines the terms, and so the least budget that can work.
 
 
 INDEPENDENT = 1e-5

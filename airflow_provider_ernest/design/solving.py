@@ -150,10 +150,10 @@ def _solve(problem: cp.Problem) -> None:
 # ---------------------------------------------------------------------------
 # Whole runs from a relaxed optimal design, by exchange.
 #
-# The relaxed optimum weighs each candidate with a real number; what can be run is whole. The
-# exchange starts from the candidates with the largest weights and adds and swaps runs while that
-# betters the criterion (Fedorov's exchange, for several limits at once). Starting from the weights
-# matters: from random runs it gets stuck at half the efficiency.
+# The relaxed optimum weighs each candidate with a real number; what can be run is whole. The exchange starts
+# from the candidates with the largest weights and adds and swaps runs while that betters the criterion
+# (Fedorov's exchange, for several limits at once). Starting from the weights matters: from random runs it
+# gets stuck at half the efficiency.
 
 
 IMPROVEMENT = 1e-9

@@ -282,9 +282,9 @@ class ExtendedAmdahl:
 # ---------------------------------------------------------------------------
 # The extended Amdahl model (see `amdahl`) fitted to all runs at once.
 #
-# The online model learns the sequential time from the runs on the fewest machines, and alpha from those
-# on the most. Where all runs are at hand each of them can tell of both: for a given alpha the law is
-# linear in the polynomial's coefficients, so non-negative least squares gives them, and alpha is searched.
+# The online model learns the sequential time from the runs on the fewest machines, and alpha from those on
+# the most. Where all runs are at hand each of them can tell of both: for a given alpha the law is linear in
+# the polynomial's coefficients, so non-negative least squares gives them, and alpha is searched.
 
 
 STEPS = 50

@@ -10,7 +10,7 @@ in arrays with one axis for each of the five questions.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
@@ -21,12 +21,10 @@ from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.regression import nearest, non_negative_least_squares
 from airflow_provider_ernest.prediction.terms import basis
 
-# ---------------------------------------------------------------------------
-# How a job may deviate from every sum of terms: smoothly, by some per cent, over doublings.
-#
-# A Gaussian process on the logarithm of the time, over the logarithms of machines and scale. Near the
-# runs that were made it takes up what the terms leave; away from them it returns to 0 with its full
-# standard deviation, so that intervals become wider outside the range of the observations.
+# How a job may deviate from every sum of terms: smoothly, by some per cent, over doublings. A Gaussian
+# process on the logarithm of the time, over the logarithms of machines and scale. Near the runs that were
+# made it takes up what the terms leave; away from them it returns to 0 with its full standard deviation, so
+# that intervals become wider outside the range of the observations.
 
 
 def coordinates(prior: AveragingPrior, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
@@ -40,12 +38,9 @@ def correlation(these: FloatArray, those: FloatArray) -> FloatArray:
     return np.asarray(np.exp(-0.5 * distance_squared), dtype=np.float64)
 
 
-# ---------------------------------------------------------------------------
-# Runs of the same configuration as one point: their median, so that a straggling one does no harm.
-#
-# Where they took now this time and now another, as with inputs of two shapes, the median is the time of
-# whichever came more often, and is far off at each of the others. Their mean on the logarithm is never that
-# far off.
+# Runs of the same configuration as one point: their median, so that a straggling one does no harm. Where they
+# took now this time and now another, as with inputs of two shapes, the median is the time of whichever came
+# more often, and is far off at each of the others. Their mean on the logarithm is never that far off.
 
 
 ALIKE = 1.25
@@ -57,17 +52,15 @@ STRAGGLING_SHARE = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Points:
-    """Distinct configurations that were run.
+    """Distinct configurations that were run, as columns of shape (n,).
 
     Attributes:
-        machines: shape (n,).
-        workers: the machines that shared the work which spreads, shape (n,).
-        scale: shape (n,).
-        seconds: medians over the repetitions, of divided ones their mean on the logarithm; shape (n,).
-        repetitions: how many runs each point stands for, shape (n,).
-        agreeing: whether the runs of a point took as long as one another; not of a single run. Shape (n,).
+        workers: the machines that shared the work which spreads.
+        seconds: medians over the repetitions, of divided ones their mean on the logarithm.
+        repetitions: how many runs each point stands for.
+        agreeing: whether the runs of a point took as long as one another; not of a single run.
         divided: whether they differ by more than `ALIKE` even without the fastest and the slowest
-            `STRAGGLING_SHARE` of them: then none is typical of them. Shape (n,).
+            `STRAGGLING_SHARE` of them: then none is typical of them.
         point_of_run: for each run the position of its point, shape (runs,).
     """
 
@@ -93,17 +86,8 @@ class Points:
     def at(self, which: NDArray[np.bool_]) -> Points:
         """The points where the mask of shape (n,) is true, and the runs that they stand for."""
         positions = np.cumsum(which) - 1
-        return replace(
-            self,
-            point_of_run=positions[self.point_of_run[which[self.point_of_run]]],
-            machines=self.machines[which],
-            workers=self.workers[which],
-            scale=self.scale[which],
-            seconds=self.seconds[which],
-            repetitions=self.repetitions[which],
-            agreeing=self.agreeing[which],
-            divided=self.divided[which],
-        )
+        columns = {name: column[which] for name, column in vars(self).items() if name != "point_of_run"}
+        return Points(**columns, point_of_run=positions[self.point_of_run[which[self.point_of_run]]])
 
 
 def merge_repetitions(
@@ -138,10 +122,6 @@ def _middle(ascending: FloatArray) -> float:
     return float(middle)
 
 
-# ---------------------------------------------------------------------------
-# Which of the points may not belong to the others: short of memory, or disturbed.
-
-
 POINTS_LEFT = 4
 """Points that must be left in the common regime: from fewer nothing can be told apart."""
 
@@ -169,7 +149,7 @@ def suspicions(
         prior: gives the probabilities.
 
     Returns:
-        h masks of shape (n,), and the probabilities, shape (h,), with sum 1.
+        The sets as h masks of shape (n,), and the probabilities, shape (h,), with sum 1.
     """
     none = np.zeros(len(points.seconds), dtype=bool)
     sets, probabilities = [none], [0.0]
@@ -204,9 +184,6 @@ def _conspicuous(seconds: FloatArray, columns: FloatArray) -> list[int]:
         predicted = max(float(columns[left_out] @ coefficients), MIN_SECONDS_SHARE * seconds[left_out])
         errors[left_out] = abs(np.log(seconds[left_out] / predicted))
     return [int(position) for position in np.argsort(-errors, kind="stable")[:SUSPECTS]]
-
-
-# ---------------------------------------------------------------------------
 
 
 OVERHEADS = frozenset({"log(machines)", "machines", "sqrt(machines)"})
@@ -259,13 +236,7 @@ class Evidence:
 
 
 def weigh(points: Points, terms: tuple[str, ...], prior: AveragingPrior) -> Evidence:
-    """Reckon all hypotheses for the points.
-
-    Args:
-        points: n points, at least one.
-        terms: names of p terms.
-        prior: see `AveragingPrior`.
-    """
+    """All hypotheses about a job with these terms, by its points, of which there is at least one."""
     drivers = driver_machines(points, prior)
     columns = [term_columns(terms, points, driver) for driver in drivers]
     reference = _reference(columns[-1], points.seconds)
@@ -367,13 +338,7 @@ def _posterior(
 ) -> tuple[FloatArray, ...]:
     """Log likelihoods (r, g, k, t), means (r, g, k, t, p), factors (r, g, k, t, p, p) and lengths (p,).
 
-    Args:
-        rows: the terms as shares of the reference time, shape (n, p).
-        values: the times as such shares, shape (n,).
-        precisions: see `_errors`.
-        subsets: see `_subsets`.
-        terms: names of the p terms.
-        prior: gives the widths of the coefficients' distribution.
+    The rows are the terms, (n, p), and the values the times, (n,), both as shares of the reference time.
     """
     lengths = np.sqrt((rows**2).mean(axis=0))
     lengths = np.where(lengths > 0, lengths, 1.0)
@@ -404,10 +369,6 @@ def _log_weights(weights: tuple[float, ...]) -> FloatArray:
     return np.asarray(np.log(values / values.sum()), dtype=np.float64)
 
 
-# ---------------------------------------------------------------------------
-# Draws from the weighted hypotheses: coefficients that are not negative, each with its hypothesis.
-
-
 DRAWS = 500
 """Kept draws: the error from drawing is a twentieth of the uncertainty that is drawn from."""
 
@@ -419,13 +380,9 @@ SEED = 0
 
 @dataclass(frozen=True, kw_only=True)
 class Draws:
-    """k draws of coefficients with the hypotheses that they come from.
+    """k draws of coefficients with the positions, shape (k,), of the hypotheses that they come from.
 
     Attributes:
-        driver: position of the number of machines that the driver takes, shape (k,).
-        outside: position of the set of points that do not belong to the others, shape (k,).
-        discrepancy: position of the level of discrepancy, shape (k,).
-        noise: position of the level of noise, shape (k,).
         coefficients: seconds per unit of each term, shape (k, p), none negative.
         included: which terms are in, shape (k, p).
     """

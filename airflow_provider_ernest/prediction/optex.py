@@ -325,11 +325,9 @@ class OptexRegression:
 #
 # The paper profiles one representative job of each category (SQL, streaming, MLlib, GraphX) once, and takes
 # its profile for every job of that category. Here the representative is the job whose phases are most like
-# those of the category's others; a new job needs one run, and gets the representative's profile scaled to
-# it.
+# those of the category's others; a new job needs one run, and gets the representative's profile scaled to it.
 #
-# The closed form has a job's unit tasks as given. Here they are those of the profile's `baseline_scale`,
-# and
+# The closed form has a job's unit tasks as given. Here they are those of the profile's `baseline_scale`, and
 # more input means as many times more of them (`at_scale`), or else a sample would foretell nothing.
 
 

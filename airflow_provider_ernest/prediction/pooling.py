@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.special import log_ndtr, logsumexp
 
 from airflow_provider_ernest.documents import AveragingPrior, Observation, prior_for
-from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_column
+from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.evidence import Evidence, Points, merge_repetitions, weigh
-from airflow_provider_ernest.prediction.regimes import effective_machines
+from airflow_provider_ernest.prediction.predictors import observed_columns
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
 
 PRIOR_JOBS = 4.0
@@ -54,12 +54,9 @@ def pooled_prior(
     terms: Sequence[str] = DICTIONARY,
     prior: AveragingPrior | None = None,
 ) -> AveragingPrior:
-    """The prior as the jobs of a deployment change it.
+    """The prior as the observations of a deployment's jobs change it.
 
-    Args:
-        jobs: the observations of each job; those whose executors were counted say nothing of the driver.
-        terms: names of the terms that the jobs may have.
-        prior: what is believed before.
+    Jobs whose executors were counted say nothing of the driver.
     """
     before = prior or AveragingPrior()
     names = check_terms(terms)
@@ -82,12 +79,8 @@ def _deviates(prior: AveragingPrior) -> NDArray[np.bool_]:
 
 
 def _points(runs: Sequence[Observation]) -> Points:
-    machines, scale = machines_and_scale(
-        machines=[run.machines for run in runs], scale=[run.scale for run in runs]
-    )
-    seconds = positive_column("seconds", [run.seconds for run in runs])
-    workers = effective_machines(runs, machines=machines, scale=scale)
-    return merge_repetitions(machines=machines, scale=scale, seconds=seconds, workers=workers)
+    columns = observed_columns(runs)
+    return merge_repetitions(**{name: np.asarray(column, float) for name, column in columns.items()})
 
 
 def _joint(evidence: Evidence) -> FloatArray:

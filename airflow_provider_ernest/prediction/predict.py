@@ -16,12 +16,9 @@ from airflow_provider_ernest.exceptions import ErnestError, FitError, InvalidPar
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.predictors import Predictor, new_predictor, observed_columns
 from airflow_provider_ernest.prediction.regimes import RegimeForecast, effective_machines, foresee
-from airflow_provider_ernest.prediction.regression import widened, within_widened
+from airflow_provider_ernest.prediction.regression import Widening
+from airflow_provider_ernest.prediction.terms import RunColumns
 from airflow_provider_ernest.words import machines as machines_in_words
-
-# ---------------------------------------------------------------------------
-# The predictors of models: fitted anew from their observations, and kept while they are asked.
-
 
 MOST_KEPT = 32
 """About 2 MB each, for the few configurations that most models are fitted to."""
@@ -88,9 +85,6 @@ fitted = FittedPredictors()
 """Those of this process."""
 
 
-# ---------------------------------------------------------------------------
-
-
 FURTHEST_SCALE = 20.0
 """How many times the largest observed sample an input may be before a prediction is marked."""
 
@@ -130,7 +124,7 @@ def no_prediction(model: Model, why: str) -> FitError:
 def predict_seconds(
     model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
 ) -> FloatArray:
-    """Seconds of a run from the moment that all machines are there, start-up excluded.
+    """Seconds of a run from the moment that all machines are there, start-up excluded, shape (n,).
 
     An iterative job is trained with a few iterations. For more of them all terms but the fixed one
     are multiplied by the ratio.
@@ -141,19 +135,11 @@ def predict_seconds(
         scale: n shares of the target input, or one.
         iterations: of the run that is predicted, for iterative jobs; by default those trained with.
 
-    Returns:
-        Array of shape (n,).
-
     Raises:
         InvalidParameterError: a value does not fit, or `iterations` is asked of a model that was
             trained without.
     """
-    return fitted(model).predict(
-        machines=machines,
-        scale=scale,
-        workers=effective_machines(model.observations, machines=machines, scale=scale),
-        iteration_ratio=_iteration_ratio(model, iterations),
-    )
+    return fitted(model).predict(**_runs(model, machines, scale, iterations))
 
 
 @_of_the_model
@@ -165,33 +151,15 @@ def predict_interval(
     scale: ArrayLike = 1.0,
     iterations: int | None = None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Seconds that a run lies between with probability `level`, start-up excluded.
+    """The bounds that a run's seconds lie between with probability `level`, start-up excluded, (n,) each.
 
     Where Spark's figures foresee another regime than the observed runs were in (a cache that no longer
-    fits, tasks that begin to spill), the interval is wider by what that may change; see `regimes`.
-
-    Args:
-        model: the model.
-        machines: n numbers of machines, or one.
-        level: between 0 and 1.
-        scale: n shares of the target input, or one.
-        iterations: see `predict_seconds`.
-
-    Returns:
-        The lower and the upper bounds, shape (n,) each.
+    fits, tasks that begin to spill), the interval is wider by what that may change; see `regimes`. The
+    other arguments are those of `predict_seconds`.
     """
-    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    workers = effective_machines(model.observations, machines=machine_column, scale=scale_column)
-    ratio = _iteration_ratio(model, iterations)
-    predictor = fitted(model)
-    seconds = predictor.predict(
-        machines=machine_column, scale=scale_column, workers=workers, iteration_ratio=ratio
-    )
-    bounds = predictor.interval(
-        machines=machine_column, scale=scale_column, level=level, workers=workers, iteration_ratio=ratio
-    )
-    factors, least_log_spreads = _widening(model, machine_column, scale_column)
-    return widened(seconds, bounds, level=level, factors=factors, least_log_spreads=least_log_spreads)
+    runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
+    seconds, bounds = predictor.predict(**runs), predictor.interval(**runs, level=level)
+    return _widening(model, runs).interval(seconds, bounds, level=level)
 
 
 @_of_the_model
@@ -203,39 +171,46 @@ def probability_within(
     scale: ArrayLike = 1.0,
     iterations: int | None = None,
 ) -> FloatArray:
-    """The probability that runs take no longer than so many seconds, start-up excluded.
+    """The probability that runs take no longer than so many seconds, start-up excluded, shape (n,).
 
-    It agrees with `predict_interval`: a run stays below the upper bound of its 80 % interval with 90 %.
-
-    Args:
-        model: the model.
-        machines: n numbers of machines, or one.
-        seconds: n limits, or one; of at least 0, infinity among them.
-        scale: n shares of the target input, or one.
-        iterations: see `predict_seconds`.
-
-    Returns:
-        Shape (n,).
+    It agrees with `predict_interval`: a run stays below the upper bound of its 80 % interval with 90 %. The
+    seconds are n limits, or one, of at least 0, infinity among them; the other arguments are those of
+    `predict_seconds`.
     """
+    runs, predictor = _runs(model, machines, scale, iterations), fitted(model)
+    predicted = predictor.predict(**runs)
+    limits = np.broadcast_to(np.asarray(seconds, dtype=np.float64), predicted.shape)
+    return _widening(model, runs).probability_within(
+        predicted, limits, lambda narrow: predictor.probability_within(**runs, limits=narrow)
+    )
+
+
+def contributions(
+    model: Model, *, machines: int, scale: float = 1.0, iterations: int | None = None
+) -> dict[str, float]:
+    """The seconds that each term contributes to the prediction of `predict_seconds`; their sum is it."""
+    (parts,) = contributions_of_runs(model, machines=machines, scale=scale, iterations=iterations)
+    return parts
+
+
+@_of_the_model
+def contributions_of_runs(
+    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
+) -> list[dict[str, float]]:
+    """`contributions` of many runs, for the price of about one."""
+    seconds = fitted(model).contributions(**_runs(model, machines, scale, iterations))
+    names = [term.name for term in model.terms]
+    return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
+
+
+def _runs(model: Model, machines: ArrayLike, scale: ArrayLike, iterations: int | None) -> RunColumns:
+    """The runs that are asked about, as all methods of prediction take them."""
     machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    workers = effective_machines(model.observations, machines=machine_column, scale=scale_column)
-    ratio = _iteration_ratio(model, iterations)
-    predictor = fitted(model)
-
-    def within(limits: FloatArray) -> FloatArray:
-        return predictor.probability_within(
-            machines=machine_column, scale=scale_column, limits=limits, workers=workers, iteration_ratio=ratio
-        )
-
-    factors, least_log_spreads = _widening(model, machine_column, scale_column)
-    return within_widened(
-        predictor.predict(
-            machines=machine_column, scale=scale_column, workers=workers, iteration_ratio=ratio
-        ),
-        np.broadcast_to(np.asarray(seconds, dtype=np.float64), machine_column.shape),
-        within,
-        factors=factors,
-        least_log_spreads=least_log_spreads,
+    return RunColumns(
+        machines=machine_column,
+        scale=scale_column,
+        workers=effective_machines(model.observations, machines=machine_column, scale=scale_column),
+        iteration_ratio=_iteration_ratio(model, iterations),
     )
 
 
@@ -243,11 +218,6 @@ def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
     """Why so many machines cannot hold the data in memory; empty where they can or nothing is known.
 
     What the runs wanted to cache and what their tasks used at most, extrapolated; see `regimes`.
-
-    Args:
-        model: the model.
-        machines: the number of machines.
-        scale: the share of the target input.
     """
     forecast = _forecast(model, whole_number("machines", machines), positive_number("scale", scale))
     reasons = []
@@ -258,51 +228,17 @@ def memory_shortage(model: Model, *, machines: int, scale: float = 1.0) -> str:
     return "; ".join(reasons)
 
 
-def _widening(model: Model, machines: FloatArray, scale: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """By what Spark's figures widen the intervals: factors and least log-spreads, shape (n,) each."""
+def _widening(model: Model, runs: RunColumns) -> Widening:
+    """By what Spark's figures widen the intervals of the runs."""
+    machines, scale = np.asarray(runs["machines"]), np.asarray(runs["scale"])
     forecasts = [
         _forecast(model, int(count), share)
         for count, share in zip(machines.tolist(), scale.tolist(), strict=True)
     ]
-    factors = np.array([forecast.widening for forecast in forecasts])
-    return factors, np.array([forecast.least_log_spread for forecast in forecasts])
-
-
-def contributions(
-    model: Model, *, machines: int, scale: float = 1.0, iterations: int | None = None
-) -> dict[str, float]:
-    """The seconds that each term contributes to the prediction; their sum is the prediction.
-
-    Args:
-        model: the model.
-        machines: the number of machines.
-        scale: the share of the target input.
-        iterations: see `predict_seconds`.
-    """
-    (parts,) = contributions_of_runs(model, machines=machines, scale=scale, iterations=iterations)
-    return parts
-
-
-@_of_the_model
-def contributions_of_runs(
-    model: Model, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: int | None = None
-) -> list[dict[str, float]]:
-    """`contributions` of many runs, for the price of about one.
-
-    Args:
-        model: the model.
-        machines: n numbers of machines, or one.
-        scale: n shares of the target input, or one.
-        iterations: see `predict_seconds`.
-    """
-    seconds = fitted(model).contributions(
-        machines=machines,
-        scale=scale,
-        workers=effective_machines(model.observations, machines=machines, scale=scale),
-        iteration_ratio=_iteration_ratio(model, iterations),
+    return Widening(
+        factors=np.array([forecast.widening for forecast in forecasts]),
+        least_log_spreads=np.array([forecast.least_log_spread for forecast in forecasts]),
     )
-    names = [term.name for term in model.terms]
-    return [dict(zip(names, parts, strict=True)) for parts in seconds.tolist()]
 
 
 def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
@@ -313,11 +249,6 @@ def extrapolation(model: Model, *, machines: int, scale: float = 1.0) -> str:
     counts are mentioned as soon as they leave what was observed: what happens on more machines may have
     been invisible on fewer. What Spark reported of the runs tells of changes that times cannot show; see
     `regimes`.
-
-    Args:
-        model: the model.
-        machines: the number of machines.
-        scale: the share of the target input.
     """
     machines = whole_number("machines", machines)
     scale = positive_number("scale", scale)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, Self, TypedDict
-
-from numpy.typing import ArrayLike
+from typing import Protocol, Self, Unpack
 
 from airflow_provider_ernest.documents import AveragingPrior, Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -13,85 +11,32 @@ from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.regression import ErnestRegression
-from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, quoted
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, ObservedColumns, RunColumns, quoted
 from airflow_provider_ernest.settings import AVERAGING, METHODS, RELATIVE
 
 
 class Predictor(Protocol):
-    """What all methods can do; `averaging.TermAveraging` describes the arguments."""
+    """What all methods can do; `terms.Runs` describes the runs that are asked about."""
 
     coefficients_: FloatArray
 
-    def fit(
-        self,
-        *,
-        machines: ArrayLike,
-        scale: ArrayLike,
-        seconds: ArrayLike,
-        workers: ArrayLike | None = None,
-    ) -> Self:
+    def fit(self, **runs: Unpack[ObservedColumns]) -> Self:
         """Learn from runs; refuses what does not determine the model."""
 
-    def fit_undetermined(
-        self,
-        *,
-        machines: ArrayLike,
-        scale: ArrayLike,
-        seconds: ArrayLike,
-        workers: ArrayLike | None = None,
-    ) -> Self:
+    def fit_undetermined(self, **runs: Unpack[ObservedColumns]) -> Self:
         """Learn from whatever runs there are."""
 
-    def predict(
-        self,
-        *,
-        machines: ArrayLike,
-        scale: ArrayLike,
-        workers: ArrayLike | None = None,
-        iteration_ratio: float = 1.0,
-    ) -> FloatArray:
+    def predict(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """Seconds, shape (n,)."""
 
-    def interval(
-        self,
-        *,
-        machines: ArrayLike,
-        scale: ArrayLike,
-        level: float,
-        workers: ArrayLike | None = None,
-        iteration_ratio: float = 1.0,
-    ) -> tuple[FloatArray, FloatArray]:
+    def interval(self, *, level: float, **runs: Unpack[RunColumns]) -> tuple[FloatArray, FloatArray]:
         """What a single run lies between with probability `level`, seconds of shape (n,) each."""
 
-    def probability_within(
-        self,
-        *,
-        machines: ArrayLike,
-        scale: ArrayLike,
-        limits: ArrayLike,
-        workers: ArrayLike | None = None,
-        iteration_ratio: float = 1.0,
-    ) -> FloatArray:
+    def probability_within(self, *, limits: FloatArray, **runs: Unpack[RunColumns]) -> FloatArray:
         """The probability that a single run takes no longer than `limits` (seconds above 0), shape (n,)."""
 
-    def contributions(
-        self,
-        *,
-        machines: ArrayLike,
-        scale: ArrayLike,
-        workers: ArrayLike | None = None,
-        iteration_ratio: float = 1.0,
-    ) -> FloatArray:
+    def contributions(self, **runs: Unpack[RunColumns]) -> FloatArray:
         """Seconds that each term explains, shape (n, p); they add up to the prediction."""
-
-
-class ObservedColumns(TypedDict):
-    """The observations of a job as a predictor is fitted to them, each of shape (n,)."""
-
-    machines: list[int]
-    scale: list[float]
-    seconds: list[float]
-    workers: FloatArray
 
 
 def observed_columns(
@@ -131,12 +76,7 @@ def default_terms(method: str) -> tuple[str, ...]:
 def new_predictor(
     method: str, *, terms: Sequence[str] | None = None, prior: AveragingPrior | None = None
 ) -> Predictor:
-    """A predictor that has seen no runs yet.
-
-    Args:
-        method: one of `METHODS`.
-        terms: names of its terms; None for `default_terms`.
-        prior: for "averaging": what is believed before the runs.
+    """A predictor that has seen no runs yet; `prior` is for "averaging" alone.
 
     Raises:
         InvalidParameterError: the method is unknown.

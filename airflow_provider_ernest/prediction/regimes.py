@@ -20,61 +20,98 @@ from airflow_provider_ernest.prediction.regression import non_negative_least_squ
 from airflow_provider_ernest.prediction.terms import basis
 from airflow_provider_ernest.words import machines as machines_in_words
 
-# ---------------------------------------------------------------------------
-# How a figure that Spark reports of each run (tasks, cached bytes) grows with the input and the machines.
+WIDEST = 3.0
+"""The largest factor on the log-spread of an interval: what is known of the job still bounds it."""
+
+_CAPPED = 1.25
+"""Factor where tasks run short for the first time: the prediction allows for it, but no run has shown it."""
+_SHORT_OF_TASKS = 0.9
+_NOTABLY_LESS = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growth:
-    """A sum of terms with coefficients of at least 0.
+class RegimeForecast:
+    """What Spark's own figures say of a run that has not been made.
 
     Attributes:
-        terms: names of p terms.
-        coefficients: shape (p,), in the figure's unit.
-        deviations: fitted over reported, less 1, shape (n,).
+        effective_machines: machines that the tasks can keep busy, above 0 and at most those asked for.
+        cache_share: share of the data to be cached that finds room in memory, 0..1; None where the job
+            caches nothing, or nothing is known.
+        spills: whether tasks spill to disk; None where it is not known.
+        warnings: what changes against the runs, with numbers and remedies, in sentences.
+        widening: factor of at least 1 on the log-spread of the prediction's interval.
+        least_log_spread: the standard deviation of log(seconds) to assume at least; 0 where no cliff comes.
+            A narrow interval stays too narrow with any factor when the cache no longer holds.
     """
 
-    terms: tuple[str, ...]
-    coefficients: FloatArray
-    deviations: FloatArray
-
-    def at(self, *, machines: FloatArray | float, scale: FloatArray | float) -> FloatArray:
-        """The figure at n configurations, shape (n,)."""
-        rows = basis(self.terms, machines=machines, scale=scale)
-        return np.asarray(rows @ self.coefficients, dtype=np.float64)
+    effective_machines: float
+    cache_share: float | None = None
+    spills: bool | None = None
+    warnings: tuple[str, ...] = ()
+    widening: float = 1.0
+    least_log_spread: float = 0.0
 
 
-def fit_growth(
-    terms: Sequence[str], *, machines: FloatArray, scale: FloatArray, values: FloatArray
-) -> Growth | None:
-    """Non-negative least squares on relative errors.
+def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
+    """Foresee what a run does by what the observed ones on that type of machine did.
 
-    Args:
-        terms: names of p terms.
-        machines: of n runs.
-        scale: of n runs.
-        values: the figure of n runs, each above 0.
-
-    Returns:
-        The growth, None where the runs do not determine the terms.
+    Raises:
+        InvalidParameterError: a value does not fit.
     """
-    rows = basis(terms, machines=machines, scale=scale) / values[:, np.newaxis]
-    size = np.linalg.norm(rows, axis=0)
-    if np.linalg.matrix_rank(rows / size, tol=1e-6) < len(terms):
-        return None
-    coefficients = non_negative_least_squares(rows, np.ones(values.size))
-    return Growth(
-        terms=tuple(terms), coefficients=coefficients, deviations=np.asarray(rows @ coefficients - 1.0)
+    machines = whole_number("machines", machines)
+    scale = positive_number("scale", scale)
+    known = parallelism(observations)
+    effective, cap_warning = _cap(observations, known, machines, scale)
+    cache = foresee_cache(observations, machines=machines, scale=scale)
+    spill = foresee_spill(observations, known, machines=machines, scale=scale)
+    widening = cache.widening * spill.widening * (_CAPPED if cap_warning else 1.0)
+    warnings = (cap_warning, cache.warning, spill.warning)
+    return RegimeForecast(
+        effective_machines=effective,
+        cache_share=cache.share,
+        spills=spill.spills,
+        warnings=tuple(warning for warning in warnings if warning),
+        widening=min(WIDEST, widening),
+        least_log_spread=cache.least_log_spread,
     )
 
 
-# ---------------------------------------------------------------------------
+def _cap(
+    observations: Sequence[Observation], known: Parallelism | None, machines: int, scale: float
+) -> tuple[float, str]:
+    """Effective machines, and a warning where they are notably fewer than in any of the runs."""
+    if known is None:
+        return float(machines), ""
+    effective = float(known.effective_machines(machines=machines, scale=scale)[0])
+    count = np.array([run.machines for run in observations], dtype=np.float64)
+    seen = known.effective_machines(machines=count, scale=np.array([run.scale for run in observations]))
+    busy = effective / machines
+    if busy >= _SHORT_OF_TASKS or busy > float(np.min(seen / count)) - _NOTABLY_LESS:
+        return effective, ""
+    tasks = int(known.tasks(machines=machines, scale=scale)[0])
+    slots = round(machines * known.slots_per_machine)
+    facts = (
+        f"At scale {scale:g} about {tasks} tasks can run at once in the stages that take most of the time, "
+        f"for {slots} slots of {machines_in_words(machines)}"
+    )
+    if tasks < slots:
+        most = max(1, math.floor(tasks / known.slots_per_machine))
+        return effective, (
+            f"{facts}: what goes beyond {machines_in_words(most)} stands idle in them. More partitions "
+            f"(smaller input splits, or spark.sql.shuffle.partitions of {slots} or more) would use them all."
+        )
+    rounds = math.ceil(tasks / slots)
+    return effective, (
+        f"{facts}: in the last of {rounds} rounds most slots stand idle. {rounds * slots} or many more "
+        "partitions would use them all."
+    )
+
+
 # How many of the machines a job can keep busy: its tasks against the slots that run them.
 #
 # A stage of 16 tasks runs no faster on 64 slots than on 16. The event log tells the tasks of the stages in
 # which most of the time goes; how they grow (not at all, as with a fixed number of shuffle partitions, or
-# with
-# the input, or with the machines, as Spark's default parallelism does) is read off the runs.
+# with the input, or with the machines, as Spark's default parallelism does) is read off the runs.
 
 
 _ONE_CAUSE = (("1",), ("scale",), ("machines",))
@@ -138,11 +175,6 @@ def effective_machines(
     Terms of work that spreads take these; terms of overhead take the machines themselves. Runs and
     predictions are to be treated alike.
 
-    Args:
-        observations: the runs, those without metrics tell nothing.
-        machines: n numbers of machines, or one.
-        scale: n shares of the target input, or one.
-
     Returns:
         Array of shape (n,), each above 0 and at most `machines`; `machines` where nothing is known.
 
@@ -196,10 +228,6 @@ def _rounds(tasks_per_slot: FloatArray) -> FloatArray:
     return np.asarray((even + uneven) / 2.0, dtype=np.float64)
 
 
-# ---------------------------------------------------------------------------
-# What memory does to a run that has not been made: cached data that does not fit, tasks that spill.
-
-
 _WHOLE = 0.99
 """From this share on everything is taken to have been cached."""
 _PROTECTED = 0.5
@@ -215,7 +243,7 @@ _SAME_LOAD = 1.05
 
 @dataclass(frozen=True, kw_only=True)
 class CacheForecast:
-    """Share of the wanted cache that fits; the rest as in `RegimeForecast`."""
+    """Share of the wanted cache that fits, None where nothing is cached; the rest as in `RegimeForecast`."""
 
     share: float | None = None
     warning: str = ""
@@ -225,7 +253,7 @@ class CacheForecast:
 
 @dataclass(frozen=True, kw_only=True)
 class SpillForecast:
-    """Whether tasks spill; the rest as in `RegimeForecast`."""
+    """Whether tasks spill, None where nothing tells; the rest as in `RegimeForecast`."""
 
     spills: bool | None = None
     warning: str = ""
@@ -271,17 +299,11 @@ class _CachingRuns:
         return float(self.wanted_bytes.max())
 
 
-def foresee_cache(
-    observations: Sequence[Observation], *, machines: int, scale: float
-) -> CacheForecast | None:
-    """Cached bytes, which grow with the input, against storage memory, which grows with the machines.
-
-    Returns:
-        None where no run is known to have cached anything.
-    """
+def foresee_cache(observations: Sequence[Observation], *, machines: int, scale: float) -> CacheForecast:
+    """Cached bytes, which grow with the input, against storage memory, which grows with the machines."""
     runs = _caching_runs(observations)
     if runs is None:
-        return None
+        return CacheForecast()
     wanted, room = runs.wanted_at(scale), runs.usable_bytes_per_machine * machines
     share = min(1.0, room / wanted)
     least, most = float(runs.share.min()), float(runs.share.max())
@@ -324,18 +346,15 @@ def _change(runs: _CachingRuns, share: float, needed: int) -> str:
 
 def foresee_spill(
     observations: Sequence[Observation], known: Parallelism | None, *, machines: int, scale: float
-) -> SpillForecast | None:
+) -> SpillForecast:
     """Whether tasks spill, by the input that each handles: memory for each is the same everywhere.
 
     Below a load at which a run did not spill none does, above one at which one did each does. Beyond
     all runs the largest memory that a task used tells, taken to grow with its input.
-
-    Returns:
-        None where there are no metrics.
     """
     told = [(run, run.metrics) for run in observations if run.metrics is not None]
     if not told:
-        return None
+        return SpillForecast()
     loads = _loads(known, [run.machines for run, _ in told], [run.scale for run, _ in told])
     target = float(_loads(known, [machines], [scale])[0])
     spilled = np.array([metrics.spilled_bytes > 0 for _, metrics in told])
@@ -419,96 +438,34 @@ def _size(size_bytes: float) -> str:
     return f"{size_bytes / 1e3:.1f} kB"
 
 
-# ---------------------------------------------------------------------------
-
-
-WIDEST = 3.0
-"""The largest factor on the log-spread of an interval: what is known of the job still bounds it."""
-
-_CAPPED = 1.25
-"""Factor where tasks run short for the first time: the prediction allows for it, but no run has shown it."""
-_SHORT_OF_TASKS = 0.9
-_NOTABLY_LESS = 0.1
-
-
 @dataclass(frozen=True, kw_only=True)
-class RegimeForecast:
-    """What Spark's own figures say of a run that has not been made.
+class Growth:
+    """How a figure that Spark reports of each run (tasks, cached bytes) grows: a sum of p terms.
 
     Attributes:
-        effective_machines: machines that the tasks can keep busy, above 0 and at most those asked for.
-        cache_share: share of the data to be cached that finds room in memory, 0..1; None where the job
-            caches nothing, or nothing is known.
-        spills: whether tasks spill to disk; None where it is not known.
-        warnings: what changes against the runs, with numbers and remedies, in sentences.
-        widening: factor of at least 1 on the log-spread of the prediction's interval.
-        least_log_spread: the standard deviation of log(seconds) to assume at least; 0 where no cliff comes.
-            A narrow interval stays too narrow with any factor when the cache no longer holds.
+        coefficients: of at least 0, shape (p,), in the figure's unit.
+        deviations: fitted over reported, less 1, shape (n,).
     """
 
-    effective_machines: float
-    cache_share: float | None = None
-    spills: bool | None = None
-    warnings: tuple[str, ...] = ()
-    widening: float = 1.0
-    least_log_spread: float = 0.0
+    terms: tuple[str, ...]
+    coefficients: FloatArray
+    deviations: FloatArray
+
+    def at(self, *, machines: FloatArray | float, scale: FloatArray | float) -> FloatArray:
+        """The figure at n configurations, shape (n,)."""
+        rows = basis(self.terms, machines=machines, scale=scale)
+        return np.asarray(rows @ self.coefficients, dtype=np.float64)
 
 
-def foresee(observations: Sequence[Observation], *, machines: int, scale: float = 1.0) -> RegimeForecast:
-    """Foresee what a run does by what the observed ones did.
-
-    Args:
-        observations: runs of the job on one type of machine; those without metrics tell nothing.
-        machines: the number of machines of the run.
-        scale: the share of the target input that it reads.
-
-    Raises:
-        InvalidParameterError: a value does not fit.
-    """
-    machines = whole_number("machines", machines)
-    scale = positive_number("scale", scale)
-    known = parallelism(observations)
-    effective, cap_warning = _cap(observations, known, machines, scale)
-    cache = foresee_cache(observations, machines=machines, scale=scale) or CacheForecast()
-    spill = foresee_spill(observations, known, machines=machines, scale=scale) or SpillForecast()
-    widening = cache.widening * spill.widening * (_CAPPED if cap_warning else 1.0)
-    warnings = (cap_warning, cache.warning, spill.warning)
-    return RegimeForecast(
-        effective_machines=effective,
-        cache_share=cache.share,
-        spills=spill.spills,
-        warnings=tuple(warning for warning in warnings if warning),
-        widening=min(WIDEST, widening),
-        least_log_spread=cache.least_log_spread,
-    )
-
-
-def _cap(
-    observations: Sequence[Observation], known: Parallelism | None, machines: int, scale: float
-) -> tuple[float, str]:
-    """Effective machines, and a warning where they are notably fewer than in any of the runs."""
-    if known is None:
-        return float(machines), ""
-    effective = float(known.effective_machines(machines=machines, scale=scale)[0])
-    count = np.array([run.machines for run in observations], dtype=np.float64)
-    seen = known.effective_machines(machines=count, scale=np.array([run.scale for run in observations]))
-    busy = effective / machines
-    if busy >= _SHORT_OF_TASKS or busy > float(np.min(seen / count)) - _NOTABLY_LESS:
-        return effective, ""
-    tasks = int(known.tasks(machines=machines, scale=scale)[0])
-    slots = round(machines * known.slots_per_machine)
-    facts = (
-        f"At scale {scale:g} about {tasks} tasks can run at once in the stages that take most of the time, "
-        f"for {slots} slots of {machines_in_words(machines)}"
-    )
-    if tasks < slots:
-        most = max(1, math.floor(tasks / known.slots_per_machine))
-        return effective, (
-            f"{facts}: what goes beyond {machines_in_words(most)} stands idle in them. More partitions "
-            f"(smaller input splits, or spark.sql.shuffle.partitions of {slots} or more) would use them all."
-        )
-    rounds = math.ceil(tasks / slots)
-    return effective, (
-        f"{facts}: in the last of {rounds} rounds most slots stand idle. {rounds * slots} or many more "
-        "partitions would use them all."
+def fit_growth(
+    terms: Sequence[str], *, machines: FloatArray, scale: FloatArray, values: FloatArray
+) -> Growth | None:
+    """Non-negative least squares on relative errors; None where the n runs do not determine the terms."""
+    rows = basis(terms, machines=machines, scale=scale) / values[:, np.newaxis]
+    size = np.linalg.norm(rows, axis=0)
+    if np.linalg.matrix_rank(rows / size, tol=1e-6) < len(terms):
+        return None
+    coefficients = non_negative_least_squares(rows, np.ones(values.size))
+    return Growth(
+        terms=tuple(terms), coefficients=coefficients, deviations=np.asarray(rows @ coefficients - 1.0)
     )

@@ -6,7 +6,7 @@ part of a run takes negative time.
 
 A job that none of these describes can bring its own terms: a formula such as
 ``"max(scale/machines - 0.05, 0)"`` stands for itself wherever names of terms are given (see
-`formulas`), and `register` makes any function a term of this process.
+`Formula`), and `register` makes any function a term of this process.
 """
 
 from __future__ import annotations
@@ -18,122 +18,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any, Protocol, Required, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, column_for_runs, machines_and_scale, positive_number
-
-# ---------------------------------------------------------------------------
-# Terms written as formulas: ``"scale^1.5/machines"`` or ``"max(scale/machines - 0.05, 0)"``.
-#
-# A formula is data: it can be stored with a model and read back elsewhere, which a Python function
-# cannot. It is parsed, never executed: only numbers, ``machines``, ``scale``, the operators
-# ``+ - * / ^`` and a few functions can occur in it.
-
-
-VARIABLES = ("machines", "scale")
-
-OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.Pow: operator.pow,
-}
-
-FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "log": np.log,
-    "log2": np.log2,
-    "sqrt": np.sqrt,
-    "max": lambda *values: reduce(np.maximum, values),
-    "min": lambda *values: reduce(np.minimum, values),
-}
-
-LONGEST = 200
-"""Characters; a longer formula is no term that a person could explain."""
-
-
-class Formula:
-    """A formula in machines and scale, as the column of a term.
-
-    Args:
-        text: the formula; ``^`` and ``**`` both raise to a power.
-
-    Raises:
-        InvalidParameterError: the text is no such formula.
-
-    Example:
-        >>> import numpy as np
-        >>> spilling = Formula("max(scale/machines - 0.05, 0)")
-        >>> spilling(machines=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
-        [0.05, 0.0]
-    """
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        try:
-            if len(text) > LONGEST:
-                raise ValueError(f"it is longer than {LONGEST} characters")
-            # Written as a power from the start: in Python ^ binds less than + does.
-            self._root = ast.parse(text.replace("^", "**").strip(), mode="eval").body
-            self._check(self._root)
-        except (SyntaxError, ValueError, RecursionError) as error:
-            raise InvalidParameterError(
-                "terms",
-                text,
-                f"is neither a known term nor a formula: {error}",
-                remedy="Name a term of model.terms.TERMS, or write a formula with "
-                f"{', '.join(VARIABLES)}, numbers, + - * / ^ and {', '.join(FUNCTIONS)}.",
-            ) from error
-
-    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
-        """The formula's value for each run, shape (n,); not finite where it has none."""
-        with np.errstate(all="ignore"):
-            value = self._value(self._root, {"machines": machines, "scale": scale})
-        return np.asarray(np.broadcast_to(value, machines.shape), dtype=np.float64)
-
-    def _check(self, node: ast.expr) -> None:
-        """Refuse everything that is no arithmetic."""
-        match node:
-            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
-                return
-            case ast.Name(id=name) if name in VARIABLES:
-                return
-            case ast.BinOp(left=left, op=operation, right=right) if type(operation) in OPERATORS:
-                self._check(left)
-                self._check(right)
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                self._check(operand)
-            case ast.Call(func=ast.Name(id=name), args=[_, *_] as arguments, keywords=[]) if (
-                name in FUNCTIONS
-            ):
-                if (len(arguments) == 1) == (name in ("max", "min")):
-                    raise ValueError(f"{name} has {len(arguments)} arguments")
-                for argument in arguments:
-                    self._check(argument)
-            case _:
-                raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on {' and '.join(VARIABLES)}")
-
-    def _value(self, node: ast.expr, variables: dict[str, FloatArray]) -> Any:
-        match node:
-            case ast.Constant(value=number):
-                # As a float: whole powers of whole numbers could grow without end.
-                return np.float64(number)  # type: ignore[arg-type]
-            case ast.Name(id=name):
-                return variables[name]
-            case ast.BinOp(left=left, op=operation, right=right):
-                return OPERATORS[type(operation)](self._value(left, variables), self._value(right, variables))
-            case ast.UnaryOp(operand=operand):
-                return -self._value(operand, variables)
-            case ast.Call(func=ast.Name(id=name), args=arguments):
-                return FUNCTIONS[name](*(self._value(argument, variables) for argument in arguments))
-        raise AssertionError(node)
-
-
-# ---------------------------------------------------------------------------
 
 
 class Column(Protocol):
@@ -165,11 +56,7 @@ NOMINAL_RECORDS = 1e9
 """Records of the whole input that sorting is reckoned with: the logarithm hardly depends on it."""
 
 
-def _library(*terms: Term) -> Mapping[str, Term]:
-    return MappingProxyType({term.name: term for term in terms})
-
-
-TERMS: Mapping[str, Term] = _library(
+_LIBRARY = (
     Term("1", "fixed work", lambda *, machines, scale: np.ones_like(machines)),
     Term(
         "scale/machines",
@@ -206,24 +93,19 @@ TERMS: Mapping[str, Term] = _library(
         spreads=True,
     ),
 )
+
+TERMS: Mapping[str, Term] = MappingProxyType({term.name: term for term in _LIBRARY})
 """The library of terms by name."""
 
 _registered: dict[str, Term] = {}
 
-ERNEST: tuple[str, ...] = ("1", "scale/machines", "log(machines)", "machines")
+ERNEST = ("1", "scale/machines", "log(machines)", "machines")
 """The four terms of the original model (Ernest, equation 1); the logarithm is the natural one."""
 
-OPTEX: tuple[str, ...] = ("1", "machines", "1/machines", "scale/machines")
+OPTEX = ("1", "machines", "1/machines", "scale/machines")
 """The terms of OptEx's closed form at a fixed number of iterations."""
 
-DICTIONARY: tuple[str, ...] = (
-    "1",
-    "scale",
-    "scale/machines",
-    "scale/sqrt(machines)",
-    "log(machines)",
-    "machines",
-)
+DICTIONARY = ("1", "scale", "scale/machines", "scale/sqrt(machines)", "log(machines)", "machines")
 """The terms over whose subsets the averaging of terms goes."""
 
 
@@ -251,9 +133,6 @@ def memory_cliff(scale_on_one_machine: float) -> str:
 
     Args:
         scale_on_one_machine: the largest share of the input that fits into one machine's memory.
-
-    Returns:
-        The name of the term, a formula.
 
     Example:
         >>> memory_cliff(0.05)
@@ -301,49 +180,163 @@ def quoted(terms: Sequence[str]) -> str:
     return ", ".join(f'"{name}"' for name in terms)
 
 
-def basis(
-    terms: Sequence[str], *, machines: ArrayLike, scale: ArrayLike, workers: ArrayLike | None = None
-) -> FloatArray:
-    """The terms' values for each run.
+class RunColumns(TypedDict, total=False):
+    """Runs that are asked about, as keywords; see `Runs`."""
 
-    Args:
-        terms: names of p terms.
-        machines: n numbers of machines, each >= 1, or a single one for all runs.
-        scale: n shares of the target input, each > 0, or a single one for all runs.
-        workers: the machines that share the work which spreads, above 0; by default all of them.
+    machines: Required[ArrayLike]
+    scale: Required[ArrayLike]
+    workers: ArrayLike | None
+    iteration_ratio: float
 
-    Returns:
-        Array of shape (n, p), one column a term.
+
+class ObservedColumns(TypedDict, total=False):
+    """Runs that were made, as keywords, each of shape (n,); `workers` by default all machines."""
+
+    machines: Required[ArrayLike]
+    scale: Required[ArrayLike]
+    seconds: Required[ArrayLike]
+    workers: ArrayLike | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs:
+    """Runs that are asked about.
+
+    Attributes:
+        machines: n numbers of machines, each >= 1, or one for all runs.
+        scale: n shares of the target input, each > 0, or one for all runs.
+        workers: the machines that share the work which spreads, above 0, likewise; None for all.
+        iteration_ratio: what all terms but the fixed one are multiplied by.
+    """
+
+    machines: ArrayLike
+    scale: ArrayLike
+    workers: ArrayLike | None = None
+    iteration_ratio: float = 1.0
+
+    def columns(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Machines, scale and workers, shape (n,) each.
+
+        Raises:
+            InvalidParameterError: a value does not fit, or the lengths differ.
+        """
+        machines, scale = machines_and_scale(machines=self.machines, scale=self.scale)
+        if self.workers is None:
+            return machines, scale, machines
+        return machines, scale, column_for_runs("workers", self.workers, machines.size)
+
+
+def basis(terms: Sequence[str], **runs: Unpack[RunColumns]) -> FloatArray:
+    """The terms' values for each of the n runs that `Runs` describes, shape (n, p): one column a term.
 
     Raises:
         InvalidParameterError: a term is unknown or negative, or a value does not fit.
     """
-    names = check_terms(terms)
-    machine_column, scale_column = machines_and_scale(machines=machines, scale=scale)
-    worker_column = machine_column
-    if workers is not None:
-        worker_column = column_for_runs("workers", workers, machine_column.size)
+    names, asked = check_terms(terms), Runs(**runs)
+    machines, scale, workers = asked.columns()
     columns = []
     for name in names:
         term = term_named(name)
-        column = term.column(machines=worker_column if term.spreads else machine_column, scale=scale_column)
-        columns.append(_never_negative(name, column, machines=machine_column, scale=scale_column))
-    return np.column_stack(columns)
-
-
-def _never_negative(name: str, column: FloatArray, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
-    wrong = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
-    if wrong.size:
-        at = int(wrong[0])
-        raise InvalidParameterError(
-            "terms",
-            name,
-            f"is {column[at]:g} for {machines[at]:g} machines and scale {scale[at]:g}",
-            remedy="A term is part of a run's time: it must be a finite number of at least 0 for each run.",
-        )
-    return column
+        column = term.column(machines=workers if term.spreads else machines, scale=scale)
+        wrong = np.flatnonzero(~(np.isfinite(column) & (column >= 0)))
+        if wrong.size:
+            at = int(wrong[0])
+            raise InvalidParameterError(
+                "terms",
+                name,
+                f"is {column[at]:g} for {machines[at]:g} machines and scale {scale[at]:g}",
+                remedy="A term is part of a run's time: it must be a finite number of at least 0 for each "
+                "run.",
+            )
+        columns.append(column)
+    return np.column_stack(columns) * iteration_factors(names, asked.iteration_ratio)
 
 
 def iteration_factors(terms: Sequence[str], ratio: float) -> FloatArray:
     """What each term is multiplied by for `ratio` times the iterations, shape (p,)."""
     return np.array([1.0 if name == FIXED_TERM else ratio for name in terms])
+
+
+VARIABLES = ("machines", "scale")
+
+OPERATORS: dict[type[ast.operator], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.Pow: operator.pow,
+}
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "log": np.log,
+    "log2": np.log2,
+    "sqrt": np.sqrt,
+    "max": lambda *values: reduce(np.maximum, values),
+    "min": lambda *values: reduce(np.minimum, values),
+}
+
+LONGEST = 200
+"""Characters; a longer formula is no term that a person could explain."""
+
+
+class Formula:
+    """A term written as a formula: ``"scale^1.5/machines"`` or ``"max(scale/machines - 0.05, 0)"``.
+
+    A formula is data: it can be stored with a model and read back elsewhere, which a Python function
+    cannot. It is parsed, never executed: only numbers, ``machines``, ``scale``, the operators
+    ``+ - * / ^`` and a few functions can occur in it. ``^`` and ``**`` both raise to a power.
+
+    Raises:
+        InvalidParameterError: the text is no such formula.
+
+    Example:
+        >>> import numpy as np
+        >>> spilling = Formula("max(scale/machines - 0.05, 0)")
+        >>> spilling(machines=np.array([1.0, 4.0]), scale=np.array([0.1, 0.1])).tolist()
+        [0.05, 0.0]
+    """
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        try:
+            if len(text) > LONGEST:
+                raise ValueError(f"it is longer than {LONGEST} characters")
+            # Written as a power from the start: in Python ^ binds less than + does.
+            self._value = _value_of(ast.parse(text.replace("^", "**").strip(), mode="eval").body)
+        except (SyntaxError, ValueError, RecursionError) as error:
+            raise InvalidParameterError(
+                "terms",
+                text,
+                f"is neither a known term nor a formula: {error}",
+                remedy="Name a term of model.terms.TERMS, or write a formula with "
+                f"{', '.join(VARIABLES)}, numbers, + - * / ^ and {', '.join(FUNCTIONS)}.",
+            ) from error
+
+    def __call__(self, *, machines: FloatArray, scale: FloatArray) -> FloatArray:
+        """The formula's value for each run, shape (n,); not finite where it has none."""
+        with np.errstate(all="ignore"):
+            value = self._value({"machines": machines, "scale": scale})
+        return np.asarray(np.broadcast_to(value, machines.shape), dtype=np.float64)
+
+
+def _value_of(node: ast.expr) -> Callable[[dict[str, FloatArray]], Any]:
+    """The value of an expression as a function of the variables; refuses everything that is no arithmetic."""
+    match node:
+        case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+            # As a float: whole powers of whole numbers could grow without end.
+            return lambda _: np.float64(number)
+        case ast.Name(id=name) if name in VARIABLES:
+            return operator.itemgetter(name)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in OPERATORS:
+            apply, one, other = OPERATORS[type(operation)], _value_of(left), _value_of(right)
+            return lambda variables: apply(one(variables), other(variables))
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            positive = _value_of(operand)
+            return lambda variables: -positive(variables)
+        case ast.Call(func=ast.Name(id=name), args=[_, *_] as arguments, keywords=[]) if name in FUNCTIONS:
+            if (len(arguments) == 1) == (name in ("max", "min")):
+                raise ValueError(f"{name} has {len(arguments)} arguments")
+            values = [_value_of(argument) for argument in arguments]
+            return lambda variables: FUNCTIONS[name](*(value(variables) for value in values))
+        case _:
+            raise ValueError(f"{ast.unparse(node)!r} is not arithmetic on {' and '.join(VARIABLES)}")

@@ -401,9 +401,9 @@ def _one_of(observations: Sequence[Observation], field: str) -> int | None:
 # ---------------------------------------------------------------------------
 # More terms for a job that the given ones do not describe (Ernest, section 3.4).
 #
-# The paper adds terms when the cross-validation error is high. That helps where the error is the model's
-# and not the runs': on noisy runs a further term describes noise, so it must lower the error of runs
-# that the fit has not seen.
+# The paper adds terms when the cross-validation error is high. That helps where the error is the model's and
+# not the runs': on noisy runs a further term describes noise, so it must lower the error of runs that the fit
+# has not seen.
 
 
 EXTENSIONS: tuple[str, ...] = (

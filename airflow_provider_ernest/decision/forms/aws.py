@@ -108,11 +108,9 @@ def _room_under_yarn(shape: MachineShape) -> int | None:
 # ---------------------------------------------------------------------------
 # Amazon EMR Serverless: executors on workers of the sizes that it has.
 #
-# The sizes are those of "Understanding application behavior in EMR Serverless", the defaults those of
-# "Spark
+# The sizes are those of "Understanding application behavior in EMR Serverless", the defaults those of "Spark
 # job properties" (both Amazon EMR Serverless User Guide). Without properties of its own a job would begin
-# with
-# 3 executors of 4 cores and 14 GB, and dynamic allocation would add as many as it likes.
+# with 3 executors of 4 cores and 14 GB, and dynamic allocation would add as many as it likes.
 
 
 # Gigabytes of a worker by its vCPUs: least, most, and in steps of.

@@ -130,11 +130,9 @@ def only_group(decision: Decision, shapes: Mapping[str, MachineShape], *, target
 # Memory of an executor: its heap, and what cluster managers add to it.
 #
 # YARN and Kubernetes grant an executor a container of ``spark.executor.memory`` and
-# ``spark.executor.memoryOverhead`` (a tenth of the heap, at least 384 MB), of
-# ``spark.memory.offHeap.size`` and ``spark.executor.pyspark.memory`` (Spark documentation, "Configuration",
-# "Application Properties"; "Running Spark on YARN"). Kubernetes kills what takes more. Sizes are in MiB, as
-# in
-# Spark.
+# ``spark.executor.memoryOverhead`` (a tenth of the heap, at least 384 MB), of ``spark.memory.offHeap.size``
+# and ``spark.executor.pyspark.memory`` (Spark documentation, "Configuration", "Application Properties";
+# "Running Spark on YARN"). Kubernetes kills what takes more. Sizes are in MiB, as in Spark.
 
 
 HEAP = "spark.executor.memory"
@@ -345,12 +343,9 @@ def _further(conf: Mapping[str, str]) -> int:
 # ---------------------------------------------------------------------------
 # Executors that fill the machines, where a cluster manager places them as it likes.
 #
-# YARN and Kubernetes place containers by memory (YARN's default calculator looks at nothing else) and
-# cores,
-# and all executors of a run are alike. One that takes what its machine offers is alone there. On machines
-# of
-# several types the larger ones hold more of the same; that comes out as it should only where their memory
-# has
+# YARN and Kubernetes place containers by memory (YARN's default calculator looks at nothing else) and cores,
+# and all executors of a run are alike. One that takes what its machine offers is alone there. On machines of
+# several types the larger ones hold more of the same; that comes out as it should only where their memory has
 # room for as many executors as their cores, and for no more.
 
 

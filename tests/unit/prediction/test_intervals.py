@@ -9,11 +9,10 @@ from scipy.stats import norm
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.regression import (
+    Widening,
     mixture_probabilities,
     mixture_quantiles,
     two_sided,
-    widened,
-    within_widened,
 )
 
 
@@ -59,9 +58,9 @@ def test_widened_by_a_factor_on_the_logarithm():
     seconds = np.array([100.0, 100.0])
     bounds = (np.array([80.0, 80.0]), np.array([150.0, 150.0]))
 
-    low, high = widened(
-        seconds, bounds, level=0.8, factors=np.array([1.0, 2.0]), least_log_spreads=np.zeros(2)
-    )
+    wider = Widening(factors=np.array([1.0, 2.0]), least_log_spreads=np.zeros(2))
+
+    low, high = wider.interval(seconds, bounds, level=0.8)
 
     assert low == pytest.approx([80.0, 100 * 0.8**2])
     assert high == pytest.approx([150.0, 100 * 1.5**2])
@@ -71,9 +70,9 @@ def test_widened_to_a_least_spread_with_the_probability_of_the_level():
     seconds = np.array([100.0])
     bounds = (np.array([99.0]), np.array([300.0]))
     for level in (0.8, 0.95):
-        low, high = widened(
-            seconds, bounds, level=level, factors=np.ones(1), least_log_spreads=np.array([0.2])
-        )
+        wider = Widening(factors=np.ones(1), least_log_spreads=np.array([0.2]))
+
+        low, high = wider.interval(seconds, bounds, level=level)
 
         distance = norm.ppf(0.5 + level / 2) * 0.2
         assert low == pytest.approx([100 * math.exp(-distance)])
@@ -84,7 +83,7 @@ def test_widened_to_a_least_spread_with_the_probability_of_the_level():
 def test_nothing_known_besides_leaves_the_interval_as_it_is():
     seconds, bounds = np.array([10.0, 20.0]), (np.array([8.0, 15.0]), np.array([11.0, 40.0]))
 
-    same = widened(seconds, bounds, level=0.9, factors=np.ones(2), least_log_spreads=np.zeros(2))
+    same = Widening(factors=np.ones(2), least_log_spreads=np.zeros(2)).interval(seconds, bounds, level=0.9)
 
     np.testing.assert_allclose(same, bounds)
 
@@ -105,27 +104,25 @@ def test_the_probabilities_of_a_mixture_undo_its_quantiles():
 @pytest.mark.parametrize(("factor", "least"), [(1.0, 0.0), (2.5, 0.0), (1.0, 0.3), (1.5, 0.3), (1.0, 0.01)])
 def test_the_probability_within_a_widened_bound_is_that_of_the_bound(level, factor, least):
     """Runs of 100 s with a log-spread of 0.1."""
-    seconds, width = (
-        np.array([100.0]),
-        {"factors": np.array([factor]), "least_log_spreads": np.array([least])},
-    )
+    seconds = np.array([100.0])
+    wider = Widening(factors=np.array([factor]), least_log_spreads=np.array([least]))
     below, above = (np.exp(norm.ppf(side, math.log(100.0), 0.1)) for side in two_sided(level))
 
-    low, high = widened(seconds, (np.array([below]), np.array([above])), level=level, **width)
+    low, high = wider.interval(seconds, (np.array([below]), np.array([above])), level=level)
 
     def narrow(limits):
         return norm.cdf(np.log(limits), math.log(100.0), 0.1)
 
     for bound, probability in zip((low, high), two_sided(level), strict=True):
-        assert within_widened(seconds, bound, narrow, **width) == pytest.approx(probability)
+        assert wider.probability_within(seconds, bound, narrow) == pytest.approx(probability)
 
 
 def test_no_time_is_never_enough_and_endless_time_always():
-    width = {"factors": np.ones(2), "least_log_spreads": np.array([0.0, 0.3])}
+    wider = Widening(factors=np.ones(2), least_log_spreads=np.array([0.0, 0.3]))
 
     def narrow(limits):
         return norm.cdf(np.log(limits), math.log(100.0), 0.1)
 
     for limit, probability in ((0.0, 0.0), (math.inf, 1.0)):
-        found = within_widened(np.full(2, 100.0), np.full(2, limit), narrow, **width)
+        found = wider.probability_within(np.full(2, 100.0), np.full(2, limit), narrow)
         np.testing.assert_array_equal(found, probability)
