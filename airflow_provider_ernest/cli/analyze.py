@@ -365,19 +365,9 @@ COMMAND = Command(
 
 def job_profile_of(profiles: Sequence[RunProfile]) -> JobProfile:
     """The profile of the job whose runs these are, at least one; its unit tasks are of the largest input."""
-    from airflow_provider_ernest.prediction.optex import MeasuredRun, job_profile
+    from airflow_provider_ernest.prediction.optex import job_profile
 
-    return job_profile(
-        [
-            MeasuredRun(
-                machines=profile.machines,
-                phases=profile.phases,
-                scale=profile.scale,
-                iterations=profile.iterations or 1,
-            )
-            for profile in profiles
-        ]
-    )
+    return job_profile(profiles)
 
 
 def job_profile_lines(profile: JobProfile, *, machines: Sequence[int], iterations: int = 1) -> list[str]:

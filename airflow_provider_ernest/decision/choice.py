@@ -18,13 +18,8 @@ from airflow_provider_ernest.documents import Alternative, Configuration, Decisi
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.words import machines as machines_in_words
 
-# ---------------------------------------------------------------------------
-# What a production run must keep to, how surely, and what is best among the configurations that do.
-
-
-# ---------------------------------------------------------------------------
-# Goals that no configuration keeps to: the error that says what can be had instead.
-
+LIKELY = 0.8
+NEARLY_CERTAIN = 0.95
 
 OTHERWISE = "ask for less confidence, allow other numbers of machines, or train on another instance type."
 
@@ -33,112 +28,6 @@ OUT_OF_ALL_REACH = 5e-4
 
 AS_PROBABLE = 0.01
 """Probabilities are means over some hundred draws: within this share of the highest they are equal."""
-
-
-def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:
-    """The alternative that keeps to the goal most probably; of as probable ones the one it prefers.
-
-    Where none has a chance worth the name, the one that comes nearest to the goal's limits.
-    """
-    highest = max(each.probability or 0.0 for each in alternatives)
-    if highest < OUT_OF_ALL_REACH:
-        return min(alternatives, key=lambda each: (_overshoot(each, goal), *goal.preference(each)))
-    return min(
-        (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
-        key=goal.preference,
-    )
-
-
-def _overshoot(alternative: Alternative, goal: Goal) -> float:
-    """How many times the limit that is missed most is used up."""
-    used = []
-    if goal.deadline_seconds is not None:
-        used.append(alternative.seconds / goal.deadline_seconds)
-    if goal.budget_dollars is not None:
-        used.append(alternative.cost / goal.budget_dollars)
-    return max(used)
-
-
-def infeasible(
-    goal: Goal,
-    alternatives: Sequence[Alternative],
-    *,
-    boot_seconds: float,
-    only_in_memory: bool = False,
-) -> InfeasibleGoalError:
-    """The error that says so, with the best within reach and the most probable.
-
-    Args:
-        goal: that none keeps to as surely as was asked for.
-        alternatives: at least one.
-        boot_seconds: the longest of the types.
-        only_in_memory: whether those that cannot hold the data in memory were left out.
-    """
-    fastest_of_all = min(each.seconds for each in alternatives)
-    if only_in_memory:
-        alternatives = [each for each in alternatives if not each.memory_shortage]
-    if not alternatives:
-        return InfeasibleGoalError(
-            "None of the allowed machines can hold the data in memory.",
-            best=fastest_of_all,
-            remedy="Allow more machines, or types with more memory, or leave out only_in_memory.",
-        )
-    surest = most_probable(alternatives, goal)
-    none = "No allowed configuration" + (" that holds the data in memory" if only_in_memory else "")
-    missed, best, remedy = _best_within_reach(goal, alternatives, boot_seconds)
-    return InfeasibleGoalError(
-        f"{none} {missed}. The most probable is {_told(surest)}: "
-        f"{probability_in_words(surest.probability or 0.0)}.",
-        best=best,
-        remedy=f"{remedy}, {OTHERWISE}",
-        most_probable=surest,
-    )
-
-
-def _best_within_reach(
-    goal: Goal, alternatives: Sequence[Alternative], boot_seconds: float
-) -> tuple[str, float, str]:
-    """What is missed and what can be had, in words; that figure; and what else to ask for."""
-    asked = f"with a probability of {100 * goal.confidence:.10g} %"
-    budget = f"{goal.budget_dollars:,.10g} $" if goal.budget_dollars is not None else ""
-    if goal.deadline_seconds is None:
-        cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
-        missed = f"costs at most {budget} {asked}: the cheapest is {_told(cheapest)}"
-        return missed, cheapest.cost, "Raise the budget"
-    fastest = min(alternatives, key=lambda each: (each.seconds, each.cost))
-    missed = (
-        f"ends within {goal.deadline_seconds:,.10g} s{f' for at most {budget}' if budget else ''} {asked}: "
-    )
-    missed += f"the fastest is {_told(fastest)}"
-    if boot_seconds:
-        missed += f" after a boot of {boot_seconds:,.10g} s"
-    return missed, fastest.seconds, "Extend the deadline" + (", raise the budget" if budget else "")
-
-
-def _told(alternative: Alternative) -> str:
-    if alternative.composition:
-        machines = alternative.instance_type
-    else:
-        machines = f"{machines_in_words(alternative.machines)} of {alternative.instance_type}"
-    return f"{machines} with {alternative.seconds:,.1f} s for {alternative.cost:,.4g} $"
-
-
-def probability_in_words(probability: float) -> str:
-    """As a percentage; what is not certain is never called so."""
-    if 0.9995 <= probability < 1:
-        return "> 99.9 %"
-    return "< 0.1 %" if 0 < probability < OUT_OF_ALL_REACH else f"{100 * probability:.1f} %"
-
-
-# ---------------------------------------------------------------------------
-# Which of several configurations are worth considering at all: those that no other one beats in all.
-
-
-# ---------------------------------------------------------------------------
-
-
-LIKELY = 0.8
-NEARLY_CERTAIN = 0.95
 
 
 def choose(
@@ -227,13 +116,7 @@ def choose_among(
     goal: Goal,
     only_in_memory: bool = False,
 ) -> Decision:
-    """As `choose`, of alternatives that were considered before.
-
-    Args:
-        alternatives: all of them.
-        offers: that they come from.
-        goal: what was asked for.
-        only_in_memory: whether those that cannot hold the data were left out, as `consider` was told.
+    """As `choose`, of the alternatives of these offers that were considered before.
 
     Raises:
         InfeasibleGoalError: see `choose`.
@@ -254,14 +137,9 @@ def decide_on(
     goal: Goal,
     fallback_reason: str | None = None,
 ) -> Decision:
-    """The decision for one of the alternatives.
+    """The decision for one of the alternatives of these offers.
 
-    Args:
-        chosen: the one.
-        alternatives: all that were considered.
-        offers: that they come from.
-        goal: what was asked for.
-        fallback_reason: why it is chosen although it does not keep to the goal.
+    The fallback's reason says why it is chosen although it does not keep to the goal.
     """
     listed = _each_type_once(offers)
     offer = _offer_of(chosen, listed)
@@ -364,3 +242,95 @@ def _offer_of(alternative: Alternative, offers: Sequence[Offer]) -> Offer:
 
 def _longest_boot(offers: Offer | Sequence[Offer]) -> float:
     return max(offer.billing.boot_seconds for offer in _each_type_once(offers))
+
+
+def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:
+    """The alternative that keeps to the goal most probably; of as probable ones the one it prefers.
+
+    Where none has a chance worth the name, the one that comes nearest to the goal's limits.
+    """
+    highest = max(each.probability or 0.0 for each in alternatives)
+    if highest < OUT_OF_ALL_REACH:
+        return min(alternatives, key=lambda each: (_overshoot(each, goal), *goal.preference(each)))
+    return min(
+        (each for each in alternatives if (each.probability or 0.0) >= highest * (1 - AS_PROBABLE)),
+        key=goal.preference,
+    )
+
+
+def _overshoot(alternative: Alternative, goal: Goal) -> float:
+    """How many times the limit that is missed most is used up."""
+    used = []
+    if goal.deadline_seconds is not None:
+        used.append(alternative.seconds / goal.deadline_seconds)
+    if goal.budget_dollars is not None:
+        used.append(alternative.cost / goal.budget_dollars)
+    return max(used)
+
+
+def infeasible(
+    goal: Goal,
+    alternatives: Sequence[Alternative],
+    *,
+    boot_seconds: float,
+    only_in_memory: bool = False,
+) -> InfeasibleGoalError:
+    """The error that none keeps to the goal, with the best within reach and the most probable.
+
+    There is at least one alternative; the boot is the longest of the types. With `only_in_memory`, those that
+    cannot hold the data in memory were left out.
+    """
+    fastest_of_all = min(each.seconds for each in alternatives)
+    if only_in_memory:
+        alternatives = [each for each in alternatives if not each.memory_shortage]
+    if not alternatives:
+        return InfeasibleGoalError(
+            "None of the allowed machines can hold the data in memory.",
+            best=fastest_of_all,
+            remedy="Allow more machines, or types with more memory, or leave out only_in_memory.",
+        )
+    surest = most_probable(alternatives, goal)
+    none = "No allowed configuration" + (" that holds the data in memory" if only_in_memory else "")
+    missed, best, remedy = _best_within_reach(goal, alternatives, boot_seconds)
+    return InfeasibleGoalError(
+        f"{none} {missed}. The most probable is {_told(surest)}: "
+        f"{probability_in_words(surest.probability or 0.0)}.",
+        best=best,
+        remedy=f"{remedy}, {OTHERWISE}",
+        most_probable=surest,
+    )
+
+
+def _best_within_reach(
+    goal: Goal, alternatives: Sequence[Alternative], boot_seconds: float
+) -> tuple[str, float, str]:
+    """What is missed and what can be had, in words; that figure; and what else to ask for."""
+    asked = f"with a probability of {100 * goal.confidence:.10g} %"
+    budget = f"{goal.budget_dollars:,.10g} $" if goal.budget_dollars is not None else ""
+    if goal.deadline_seconds is None:
+        cheapest = min(alternatives, key=lambda each: (each.cost, each.seconds))
+        missed = f"costs at most {budget} {asked}: the cheapest is {_told(cheapest)}"
+        return missed, cheapest.cost, "Raise the budget"
+    fastest = min(alternatives, key=lambda each: (each.seconds, each.cost))
+    missed = (
+        f"ends within {goal.deadline_seconds:,.10g} s{f' for at most {budget}' if budget else ''} {asked}: "
+    )
+    missed += f"the fastest is {_told(fastest)}"
+    if boot_seconds:
+        missed += f" after a boot of {boot_seconds:,.10g} s"
+    return missed, fastest.seconds, "Extend the deadline" + (", raise the budget" if budget else "")
+
+
+def _told(alternative: Alternative) -> str:
+    if alternative.composition:
+        machines = alternative.instance_type
+    else:
+        machines = f"{machines_in_words(alternative.machines)} of {alternative.instance_type}"
+    return f"{machines} with {alternative.seconds:,.1f} s for {alternative.cost:,.4g} $"
+
+
+def probability_in_words(probability: float) -> str:
+    """As a percentage; what is not certain is never called so."""
+    if 0.9995 <= probability < 1:
+        return "> 99.9 %"
+    return "< 0.1 %" if 0 < probability < OUT_OF_ALL_REACH else f"{100 * probability:.1f} %"

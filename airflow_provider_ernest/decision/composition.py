@@ -7,7 +7,7 @@ n_t machines of type t with relative speed v_t and price p_t run a job in (see `
 and cost P*T with P = sum of p_t*n_t. What spreads over the machines is divided by their speed, since
 Spark gives tasks to whoever is free; variables are sent to each machine, however fast it is. With one
 type of speed 1 this is the paper's closed form. The paper minimises over real numbers of machines; here
-whole numbers are searched, and the best of them is found for certain (see `composition_search`).
+whole numbers are searched, and the best of them is found for certain (see `mixed.best_counts`).
 """
 
 from __future__ import annotations
@@ -135,7 +135,7 @@ def choose_composition(
             scale=scale,
             total_speed=float(problem.speeds @ counts),
         ),
-        goal=_in_words(goal),
+        goal=goal.without_confidence,  # of which the closed form knows none
     )
 
 
@@ -157,16 +157,6 @@ def _best_counts(problem: CompositionProblem, goal: Goal, names: Sequence[str]) 
     if counts is None:
         raise _infeasible(goal, problem, names)
     return counts
-
-
-def _in_words(goal: Goal) -> str:
-    """The goal; the closed form knows no uncertainty, so its confidence is none of it."""
-    limits = []
-    if goal.deadline_seconds is not None:
-        limits.append(f"{goal.deadline_seconds:,.10g} s")
-    if goal.budget_dollars is not None:
-        limits.append(f"{goal.budget_dollars:,.10g} $")
-    return " within ".join([goal.objective_in_words, *([" and ".join(limits)] if limits else [])])
 
 
 def _infeasible(goal: Goal, problem: CompositionProblem, names: Sequence[str]) -> InfeasibleGoalError:

@@ -210,11 +210,8 @@ def _add_untrained(offers: dict[str, Offer], goal: SizingGoal, types: Types, *, 
 def machines_for(trained: TrainedType[Any], goal: SizingGoal, *, among: Types) -> tuple[int, ...]:
     """The allowed numbers of machines that the cluster of a type can have.
 
-    Args:
-        trained: the type.
-        goal: tells what is allowed.
-        among: all types. Where it is the only one, its cluster must have all that are allowed; among others,
-            it is offered with those that it has.
+    Where the type is the only one, its cluster must have all that are allowed; among others, it is offered
+    with those that it has.
 
     Raises:
         InvalidParameterError: the only cluster has fewer.
@@ -289,27 +286,16 @@ def billing_of(
 ) -> Billing:
     """How the machines of a type are paid for: as the user says, else as their cluster tells.
 
-    Args:
-        terms: that the user states.
-        price_per_hour: dollars for one of them and hour.
-        cluster: of that type, which the sample runs were made on, or that production has.
-        training_dollars: what all sample runs cost.
+    The cluster is the one that the sample runs were made on, or that production has; the dollars of the
+    training are those of all types.
     """
-    master = terms.master_price_per_hour
-    if master is None:
-        master = cluster.master_price_per_hour if cluster else 0.0
-    return Billing(
-        price_per_hour=price_per_hour,
-        increment_seconds=terms.increment_seconds,
-        minimum_seconds=terms.minimum_seconds,
-        boot_seconds=terms.boot_seconds,
-        master_price_per_hour=master,
-        volume_gigabytes=terms.volume_gigabytes,
-        volume_price_per_gigabyte_month=terms.volume_price_per_gigabyte_month,
-        market=terms.market or (cluster.market if cluster else None) or ON_DEMAND,
-        training_dollars=0.0 if terms.expected_runs is None else training_dollars,
-        expected_runs=1 if terms.expected_runs is None else terms.expected_runs,
-    )
+    stated = dict(vars(terms))
+    if terms.master_price_per_hour is None:
+        stated["master_price_per_hour"] = cluster.master_price_per_hour if cluster else 0.0
+    stated["market"] = terms.market or (cluster.market if cluster else None) or ON_DEMAND
+    if terms.expected_runs is None:
+        training_dollars, stated["expected_runs"] = 0.0, 1
+    return Billing(**stated, price_per_hour=price_per_hour, training_dollars=training_dollars)
 
 
 # What is taken where nothing can be chosen.

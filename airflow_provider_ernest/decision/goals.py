@@ -82,17 +82,15 @@ class Goal:
 
     def describe(self) -> str:
         """The goal in words."""
-        limits = []
-        if self.deadline_seconds is not None:
-            limits.append(f"{self.deadline_seconds:,.10g} s")
-        if self.budget_dollars is not None:
-            limits.append(f"{self.budget_dollars:,.10g} $")
-        if not limits:
-            return self.objective_in_words
-        return (
-            f"{self.objective_in_words} within {' and '.join(limits)} "
-            f"with a probability of {100 * self.confidence:.10g} %"
-        )
+        surely = f" with a probability of {100 * self.confidence:.10g} %" if self.has_limits else ""
+        return self.without_confidence + surely
+
+    @property
+    def without_confidence(self) -> str:
+        """The goal in words, but for how surely it is to be kept."""
+        stated = ((self.deadline_seconds, "s"), (self.budget_dollars, "$"))
+        limits = [f"{value:,.10g} {unit}" for value, unit in stated if value is not None]
+        return " within ".join([self.objective_in_words, *([" and ".join(limits)] if limits else [])])
 
     def is_met(self, *, seconds: float, cost: float) -> bool:
         """Whether a run of so many seconds and dollars keeps to it."""
@@ -100,21 +98,12 @@ class Goal:
         return in_time and (self.budget_dollars is None or cost <= self.budget_dollars * (1 + TOLERANCE))
 
     def latest_seconds(self, boot_seconds: float) -> float | None:
-        """The deadline from submission on; None where there is none, or the boot uses it up.
-
-        Args:
-            boot_seconds: from the launch of the machines to the submission.
-        """
+        """The deadline from submission on; None where there is none, or the boot before it uses it up."""
         deadline = self.deadline_seconds
         return deadline - boot_seconds if deadline is not None and deadline > boot_seconds else None
 
     def limit_seconds(self, billing: Billing, machines: int) -> float:
-        """The longest run, from submission to end, that keeps to it; infinite without limits, at least 0.
-
-        Args:
-            billing: how the machines are paid for.
-            machines: of the run.
-        """
+        """The longest run, from submission to end, that keeps to it; infinite without limits, at least 0."""
         limits = [math.inf]
         if self.deadline_seconds is not None:
             limits.append(self.deadline_seconds * (1 + TOLERANCE) - billing.boot_seconds)
@@ -213,12 +202,8 @@ def load_objective(text: str) -> str | Objective:
 def on_pareto_front(points: Sequence[tuple[float, float]]) -> list[bool]:
     """For each point whether no other one is at least as small in both and smaller in one (Pareto, 1906).
 
-    Args:
-        points: two things of which less is better, seconds and dollars say. Equal points are on the front
-            together or not at all; a point that is not finite never is, nor does it keep others from it.
-
-    Returns:
-        One truth for each point, in their order.
+    A point has two things of which less is better, seconds and dollars say. Equal points are on the front
+    together or not at all; a point that is not finite never is, nor does it keep others from it.
     """
     front = [False] * len(points)
     order = sorted(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -99,6 +100,14 @@ class Offer:
         return sorted({int(count) for count in self.machines})
 
 
+class _Runs(TypedDict):
+    """The runs that a model is asked about; see `predict_seconds`."""
+
+    machines: list[int]
+    scale: float
+    iterations: int | None
+
+
 class OfferForecast:
     """What an offer's runs are predicted to take, by ascending number of machines, start-up excluded.
 
@@ -120,23 +129,15 @@ class OfferForecast:
         self.offer = offer
         self._counts = offer.counts
         self._scale = scale * offer.input_growth
-        self._iterations = iterations
-        trained = predict_seconds(
-            offer.model, machines=self._counts, scale=self._scale, iterations=iterations
-        )
+        self._runs = _Runs(machines=self._counts, scale=self._scale, iterations=iterations)
+        trained = predict_seconds(offer.model, **self._runs)
         self._ratio = self._at_speed() / trained if offer.is_extrapolated else np.ones_like(trained)
         self.seconds = trained * self._ratio
         self._check_seconds()
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """What the runs lie between with probability `level`, shape (n,) each."""
-        low, high = predict_interval(
-            self.offer.model,
-            machines=self._counts,
-            level=level,
-            scale=self._scale,
-            iterations=self._iterations,
-        )
+        low, high = predict_interval(self.offer.model, level=level, **self._runs)
         bounds = (low * self._ratio, high * self._ratio)
         return self._widening().interval(self.seconds, bounds, level=level)
 
@@ -144,13 +145,7 @@ class OfferForecast:
         """The probability that the runs take no longer than so many seconds, shape (n,)."""
 
         def within(narrow: FloatArray) -> FloatArray:
-            return probability_within(
-                self.offer.model,
-                machines=self._counts,
-                seconds=narrow / self._ratio,
-                scale=self._scale,
-                iterations=self._iterations,
-            )
+            return probability_within(self.offer.model, seconds=narrow / self._ratio, **self._runs)
 
         return self._widening().probability_within(self.seconds, limits, within)
 
@@ -186,9 +181,7 @@ class OfferForecast:
     def _at_speed(self) -> FloatArray:
         """Seconds where the terms that follow the size of the data go faster by the relative speed."""
         speed = self.offer.relative_speed
-        parts = contributions_of_runs(
-            self.offer.model, machines=self._counts, scale=self._scale, iterations=self._iterations
-        )
+        parts = contributions_of_runs(self.offer.model, **self._runs)
         speeds = {
             term.name: speed if _follows_data(term.name, machines=self._counts, scale=self._scale) else 1.0
             for term in self.offer.model.terms

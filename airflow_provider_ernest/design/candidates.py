@@ -80,16 +80,8 @@ def enumerate_candidates(
     candidate where its partitions are at least as many as its cores: fewer would leave cores idle, and
     the run would tell nothing of so many machines.
 
-    Args:
-        min_machines: the fewest machines to run on.
-        max_machines: the most machines to run on.
-        min_scale: the smallest share of the target input, above 0.
-        max_scale: the largest share, at most 1: a sample cannot be larger than the input.
-        partitions: the number of partitions of the whole target input.
-        cores_per_machine: the cores that each machine offers.
-        scale_steps: how many scales to consider at most.
-        by_ratio: spread them by their ratios, not their differences: for small scales to differ little where
-            the bounds are far apart.
+    A sample cannot be larger than the input, so `max_scale` is at most 1. The partitions are those of the
+    whole target input. `by_ratio` is for small scales to differ little where the bounds are far apart.
 
     Returns:
         The candidates, ordered by scale and then machines.
@@ -127,12 +119,7 @@ def enumerate_candidates(
 
 
 def times_made(candidates: Candidates, observed: Sequence[Observation]) -> IntArray:
-    """How often each candidate was run, shape (n,).
-
-    Args:
-        candidates: the n runs that could be made.
-        observed: the runs that were.
-    """
+    """How often each of n candidates was run, shape (n,)."""
     made = np.zeros(len(candidates), dtype=np.int64)
     for run in observed:
         made += (candidates.machines == run.machines) & np.isclose(

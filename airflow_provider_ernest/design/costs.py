@@ -147,15 +147,15 @@ class Dollars(MachineSeconds):
 
 @dataclass(frozen=True)
 class CheckedCost:
-    """A cost that refuses what no budget can be reckoned with when it is called.
-
-    Attributes:
-        cost: the cost that is checked.
-        unit: what it is measured in.
-    """
+    """A cost that refuses what no budget can be reckoned with when it is called."""
 
     cost: Cost
     unit: str
+
+    @property
+    def in_seconds(self) -> ExpectedSeconds | None:
+        """The cost itself, if it is made of expected seconds."""
+        return self.cost if isinstance(self.cost, ExpectedSeconds) else None
 
     def __call__(self, candidates: Candidates) -> FloatArray:
         """Cost of each candidate, shape (n,).
@@ -193,18 +193,10 @@ def resolve_cost(
     price_per_hour: float | None = None,
     billed_machines: float = 0.0,
 ) -> tuple[CheckedCost, str]:
-    """The cost of that name, or a cost of the user's own, and its unit.
+    """The cost of that name, or a cost of the user's own, checked when it is called, and its unit.
 
-    Args:
-        cost: "relative_time", "seconds", "machine_seconds", "dollars", or a function of the candidates.
-        full_seconds_on_one_machine: see `ExpectedSeconds`; all named costs but "relative_time" need it.
-        run_overhead_seconds: see `ExpectedSeconds`.
-        run_overhead: see `RelativeTime`; for "relative_time" only.
-        price_per_hour: dollars for one machine and hour; "dollars" needs it.
-        billed_machines: see `MachineSeconds`; for "machine_seconds" and "dollars" only.
-
-    Returns:
-        The cost, which checks that what it returns is positive and finite, and the name of its unit.
+    "relative_time" takes `run_overhead`; all other names need `full_seconds_on_one_machine`, and "dollars"
+    needs the price.
 
     Raises:
         InvalidParameterError: the name is unknown, or a number that it needs is missing or cannot be.
@@ -220,36 +212,24 @@ def resolve_cost(
             "cost", cost, "is not a known cost", remedy=f"Use one of {names}, or a function."
         )
     if cost == "relative_time":
-        named: Cost = RelativeTime(run_overhead=run_overhead)
-    else:
-        guess = {
-            "full_seconds_on_one_machine": _needed(
-                cost,
-                "full_seconds_on_one_machine",
-                full_seconds_on_one_machine,
-                "Give a rough guess of the whole input's seconds on one machine.",
-            ),
-            "run_overhead_seconds": run_overhead_seconds,
-        }
-        named = _cost_of_seconds(cost, guess, price_per_hour, billed_machines)
-    return CheckedCost(named, COST_UNITS[cost]), COST_UNITS[cost]
-
-
-def in_seconds(cost: Cost) -> ExpectedSeconds | None:
-    """The cost without its checks, if it is made of expected seconds."""
-    unchecked = cost.cost if isinstance(cost, CheckedCost) else cost
-    return unchecked if isinstance(unchecked, ExpectedSeconds) else None
-
-
-def _cost_of_seconds(
-    cost: str, guess: dict[str, float], price: float | None, billed_machines: float
-) -> ExpectedSeconds:
+        return CheckedCost(RelativeTime(run_overhead=run_overhead), COST_UNITS[cost]), COST_UNITS[cost]
+    guess = {
+        "full_seconds_on_one_machine": _needed(
+            cost,
+            "full_seconds_on_one_machine",
+            full_seconds_on_one_machine,
+            "Give a rough guess of the whole input's seconds on one machine.",
+        ),
+        "run_overhead_seconds": run_overhead_seconds,
+    }
     if cost == "seconds":
-        return ExpectedSeconds(**guess)
-    if cost == "machine_seconds":
-        return MachineSeconds(**guess, billed_machines=billed_machines)
-    price = _needed(cost, "price_per_hour", price, "Give the dollars for one machine and hour.")
-    return Dollars(**guess, billed_machines=billed_machines, price_per_hour=price)
+        named: ExpectedSeconds = ExpectedSeconds(**guess)
+    elif cost == "machine_seconds":
+        named = MachineSeconds(**guess, billed_machines=billed_machines)
+    else:
+        price = _needed(cost, "price_per_hour", price_per_hour, "Give the dollars for one machine and hour.")
+        named = Dollars(**guess, billed_machines=billed_machines, price_per_hour=price)
+    return CheckedCost(named, COST_UNITS[cost]), COST_UNITS[cost]
 
 
 def _needed(cost: str, parameter: str, value: float | None, remedy: str) -> float:
@@ -263,12 +243,10 @@ def _needed(cost: str, parameter: str, value: float | None, remedy: str) -> floa
     return value
 
 
-# ---------------------------------------------------------------------------
-# What runs are expected to take before they are made: designs weigh runs by it.
-#
-# Run times vary by per cent, and models are fitted to relative errors. So what a run tells of a coefficient
-# is its term's value as a share of the run's time, and the rows of the information matrix are divided by a
-# guess of the seconds. Only the guess's shape matters: a factor changes no design.
+# What runs are expected to take before they are made: designs weigh runs by it. Run times vary by per cent,
+# and models are fitted to relative errors. So what a run tells of a coefficient is its term's value as a
+# share of the run's time, and the rows of the information matrix are divided by a guess of the seconds. Only
+# the guess's shape matters: a factor changes no design.
 
 
 GUESS_TERMS = ("1", "scale/machines")
@@ -288,37 +266,26 @@ class ExpectedSecondsOfRuns(Protocol):
 def expectation(
     *,
     candidates: Candidates,
-    cost: Cost,
+    cost: CheckedCost,
     observed: Sequence[Observation] = (),
     given: ExpectedSecondsOfRuns | None = None,
 ) -> ExpectedSecondsOfRuns:
     """The best guess there is of what runs take.
 
     In this order: what the user gives; a fit to the runs already made, if they are at least three; the
-    guess in the cost, if that is made of seconds; and the shape of `half_fixed`.
-
-    Args:
-        candidates: the runs that may be made.
-        cost: of runs.
-        observed: runs already made.
-        given: the user's own guess, such as the ``predict`` of a fitted regression.
+    guess in the cost, if that is made of seconds; and the shape of `half_fixed`. The user's may be the
+    ``predict`` of a fitted regression.
     """
     if given is not None:
         return _checked(given)
     if len(observed) >= RUNS_FOR_A_GUESS:
-        return fitted_to(observed)
-    of_seconds = in_seconds(cost)
-    return half_fixed(candidates) if of_seconds is None else of_seconds.seconds
-
-
-def fitted_to(observed: Sequence[Observation]) -> ExpectedSecondsOfRuns:
-    """Fixed work and work that spreads, by non-negative least squares on relative errors."""
-    regression = ErnestRegression(terms=GUESS_TERMS).fit_undetermined(
-        machines=[run.machines for run in observed],
-        scale=[run.scale for run in observed],
-        seconds=[run.seconds for run in observed],
-    )
-    return regression.predict
+        regression = ErnestRegression(terms=GUESS_TERMS).fit_undetermined(
+            machines=[run.machines for run in observed],
+            scale=[run.scale for run in observed],
+            seconds=[run.seconds for run in observed],
+        )
+        return regression.predict
+    return half_fixed(candidates) if cost.in_seconds is None else cost.in_seconds.seconds
 
 
 def half_fixed(candidates: Candidates) -> ExpectedSecondsOfRuns:
@@ -353,10 +320,6 @@ def _checked(guess: ExpectedSecondsOfRuns) -> ExpectedSecondsOfRuns:
     return checked_guess
 
 
-# ---------------------------------------------------------------------------
-# What the sample runs may cost together, as a number or a share of production, and what they did cost.
-
-
 @dataclass(frozen=True, kw_only=True)
 class ProductionShare:
     """A budget as a share of what one production run is predicted to cost.
@@ -378,19 +341,14 @@ class ProductionShare:
         whole_number("machines", self.machines)
         positive_number("scale", self.scale)
 
-    def of(self, cost: Cost, candidates: Candidates) -> float:
-        """The budget in the unit of the cost.
-
-        Args:
-            cost: of runs; made of expected seconds, or the user's own function.
-            candidates: the sample runs; they tell the partitions of the production input.
+    def of(self, cost: CheckedCost, candidates: Candidates) -> float:
+        """The budget in the unit of the cost; the sample runs tell the partitions of the production input.
 
         Raises:
             InvalidParameterError: the cost is relative to the cheapest sample run, and says nothing of
                 production.
         """
-        unchecked = cost.cost if isinstance(cost, CheckedCost) else cost
-        if isinstance(unchecked, RelativeTime):
+        if isinstance(cost.cost, RelativeTime):
             raise InvalidParameterError(
                 "budget",
                 self,
@@ -398,62 +356,50 @@ class ProductionShare:
                 remedy='Use cost="machine_seconds" or "dollars" with full_seconds_on_one_machine, a rough '
                 "guess of the whole input's seconds on one machine.",
             )
-        partitions = np.median(candidates.partitions / candidates.scale) * self.scale
-        production = Candidates(
-            machines=np.array([self.machines]),
-            scale=np.array([self.scale]),
-            partitions=np.array([max(1, round(float(partitions)))]),
-        )
-        own = in_seconds(cost)
+        production = _runs(candidates, machines=np.array([self.machines]), scale=np.array([self.scale]))
+        own = cost.cost
         of_production = own.of_production() if isinstance(own, MachineSeconds) else cost
         return self.share * float(of_production(production)[0])
 
 
-def spent_on(observed: Sequence[Observation], *, cost: Cost, candidates: Candidates) -> float:
+def _runs(candidates: Candidates, *, machines: IntArray, scale: FloatArray) -> Candidates:
+    """Runs that need not be candidates, with partitions of the same size."""
+    whole = float(np.median(candidates.partitions / candidates.scale))
+    partitions = np.maximum(1, np.rint(scale * whole)).astype(np.int64)
+    return Candidates(machines=machines, scale=scale, partitions=partitions)
+
+
+def spent_on(observed: Sequence[Observation], *, cost: CheckedCost, candidates: Candidates) -> float:
     """What runs that were made have cost, in the unit of the cost.
 
     A cost made of seconds is reckoned from the seconds that the runs took, start-up included; any other
-    one is taken as it was expected.
-
-    Args:
-        observed: the runs.
-        cost: of runs.
-        candidates: the runs that a relative cost is relative to.
+    one is taken as it was expected, a relative one relative to the candidates.
     """
     if not observed:
         return 0.0
     machines = np.array([run.machines for run in observed])
-    of_seconds = in_seconds(cost)
-    if of_seconds is not None:
+    if cost.in_seconds is not None:
         seconds = np.array([run.startup_seconds + run.seconds for run in observed])
-        return float(of_seconds.of_seconds(machines=machines, seconds=seconds).sum())
-    scale = np.array([run.scale for run in observed])
-    whole = float(np.median(candidates.partitions / candidates.scale))
-    runs = Candidates(
-        machines=machines, scale=scale, partitions=np.maximum(1, np.rint(scale * whole)).astype(np.int64)
-    )
-    unchecked = cost.cost if isinstance(cost, CheckedCost) else cost
-    if isinstance(unchecked, RelativeTime):
-        return float(unchecked.relative_to(candidates, runs=runs).sum())
+        return float(cost.in_seconds.of_seconds(machines=machines, seconds=seconds).sum())
+    runs = _runs(candidates, machines=machines, scale=np.array([run.scale for run in observed]))
+    if isinstance(cost.cost, RelativeTime):
+        return float(cost.cost.relative_to(candidates, runs=runs).sum())
     return float(cost(runs).sum())
 
 
 def costs_by_now(
     candidates: Candidates,
     *,
-    cost: Cost,
+    cost: CheckedCost,
     observed: Sequence[Observation],
     expected_seconds: ExpectedSecondsOfRuns | None,
 ) -> FloatArray:
     """What the candidates are expected to cost by all that is known now, shape (n,).
 
-    Args:
-        candidates: the runs that could be made.
-        cost: of runs; only one that is made of seconds can learn.
-        observed: the runs already made: the next ones start up as they did.
-        expected_seconds: what runs are expected to take from then on; None for the guess in the cost.
+    Only a cost that is made of seconds can learn: the next runs start up as the observed ones did, and from
+    then on take the expected seconds; None for the guess in the cost.
     """
-    of_seconds = in_seconds(cost)
+    of_seconds = cost.in_seconds
     if of_seconds is None or expected_seconds is None:
         return np.asarray(cost(candidates), dtype=np.float64)
     startup = float(np.median([run.startup_seconds for run in observed])) if observed else 0.0
@@ -462,7 +408,7 @@ def costs_by_now(
 
 
 def resolve_budget(
-    budget: float | ProductionShare | None, *, cost: Cost, candidates: Candidates
+    budget: float | ProductionShare | None, *, cost: CheckedCost, candidates: Candidates
 ) -> float | None:
     """The budget as a number in the unit of the cost; None stays None.
 
@@ -473,7 +419,6 @@ def resolve_budget(
     return budget.of(cost, candidates) if isinstance(budget, ProductionShare) else budget
 
 
-# ---------------------------------------------------------------------------
 # What the sample runs may cost beside the production run they are for, before either was made.
 #
 # A deadline tells how long production runs: the cheapest configuration within it takes about as long. Times a
@@ -491,13 +436,7 @@ RUN_OVERHEAD_SECONDS = 45.0
 
 @dataclass(frozen=True, kw_only=True)
 class ProductionRun:
-    """What is known of one production run beforehand.
-
-    Attributes:
-        seconds: that it takes.
-        machine_seconds: its seconds times its machines.
-        scale: its input relative to the one that is sampled.
-    """
+    """What is known of one production run beforehand; its scale is relative to the input that is sampled."""
 
     seconds: float
     machine_seconds: float
@@ -519,12 +458,7 @@ class ProductionRun:
         )
 
     def share_of(self, design: Design, cost: MachineSeconds) -> float:
-        """What the runs of a design are expected to cost, as a share of what it costs.
-
-        Args:
-            design: the runs.
-            cost: of them, by `cost_of_samples`.
-        """
+        """What the runs of a design are expected to cost by `cost_of_samples`, as a share of its own cost."""
         machines = np.array([run.machines for run in design.experiments])
         scale = np.array([run.scale for run in design.experiments])
         seconds = cost.seconds(machines=machines, scale=scale)
@@ -540,12 +474,8 @@ def expected_production(
 ) -> ProductionRun | None:
     """What one production run takes by what the user said; None where that tells nothing.
 
-    Args:
-        machines: the numbers of machines that it may have; None where they are not known.
-        scale: its input relative to the one that is sampled.
-        deadline_seconds: within which it is to end.
-        full_seconds_on_one_machine: the user's guess for the input that is sampled; it is worth more than the
-            deadline.
+    The machines are those that it may have, None where they are not known. The user's guess of the seconds is
+    worth more than the deadline.
 
     Raises:
         InvalidParameterError: a number cannot be.
@@ -565,10 +495,6 @@ def expected_production(
     if work is None or seconds is None:
         return None
     return ProductionRun(seconds=seconds, machine_seconds=work, scale=scale)
-
-
-# ---------------------------------------------------------------------------
-# What the sample runs may cost together: as the user says, else little beside a long production run.
 
 
 COSTS_OF_PRODUCTION = (MACHINE_SECONDS, DOLLARS)
@@ -641,10 +567,7 @@ class Spending:
         return comparable and not stated and self.production is not None and self.production.is_long
 
     def planned(self, plan: Callable[[Allowance], Design]) -> Design:
-        """The design of the first allowance that allows one.
-
-        Args:
-            plan: makes a design within an allowance, or raises a `DesignError`.
+        """The design of the first allowance within which `plan` makes one.
 
         Raises:
             DesignError: the last allowance does not allow any.

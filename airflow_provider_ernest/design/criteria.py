@@ -30,9 +30,6 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, IntArray, machines_and_scale
 from airflow_provider_ernest.settings import BAYESIAN, CRITERIA
 
-# ---------------------------------------------------------------------------
-# The information that runs give on the coefficients of a model, and how good it is.
-#
 # A run with term values a (a row of the basis) adds ``a a^T`` to the information matrix. The inverse of that
 # matrix is, up to the noise, the covariance of the estimated coefficients; A-optimal designs minimise its
 # trace, the sum of the coefficients' variances (Ernest, section 3.2; Boyd and Vandenberghe, Convex
@@ -47,13 +44,6 @@ def normalised(rows: FloatArray, observed_rows: FloatArray | None) -> tuple[Floa
     """Both sets of rows divided by the candidates' column means, as the original implementation does.
 
     It makes the variances of all coefficients count alike, whatever the unit of their terms.
-
-    Args:
-        rows: the candidates' term values, shape (n, p).
-        observed_rows: those of the runs already made, shape (m, p), or none.
-
-    Returns:
-        Arrays of shape (n, p) and (m, p).
     """
     means = rows.mean(axis=0)
     means = np.where(means > 0, means, 1.0)
@@ -64,16 +54,7 @@ def normalised(rows: FloatArray, observed_rows: FloatArray | None) -> tuple[Floa
 def information_matrix(
     rows: FloatArray, weights: FloatArray | IntArray, observed_rows: FloatArray
 ) -> FloatArray:
-    """The sum of ``weight * a a^T`` over the candidates plus ``a a^T`` over the runs already made.
-
-    Args:
-        rows: term values, shape (n, p).
-        weights: how often, or with which share, each candidate is run, shape (n,).
-        observed_rows: term values of the runs already made, shape (m, p).
-
-    Returns:
-        Array of shape (p, p).
-    """
+    """The sum of ``weight * a a^T`` over n candidates plus ``a a^T`` over the m runs already made, (p, p)."""
     return np.asarray((rows.T * weights) @ rows + observed_rows.T @ observed_rows, dtype=np.float64)
 
 
@@ -83,9 +64,6 @@ def a_criterion(information: FloatArray) -> float:
     if eigenvalues[0] <= SINGULAR * eigenvalues[-1]:
         return float("inf")
     return float(np.sum(1.0 / eigenvalues))
-
-
-# ---------------------------------------------------------------------------
 
 
 REGULAR = 1e-9
@@ -131,10 +109,7 @@ class Criterion:
     def named(cls, name: str, *, terms: int, target_rows: FloatArray | None = None) -> Criterion:
         """The criterion of that name; the Bayesian forms differ in the matrix, not in the function.
 
-        Args:
-            name: one of `CRITERIA`.
-            terms: the number of terms p.
-            target_rows: for I, the term values of the predictions asked for, shape (t, p).
+        I needs the term values of the predictions that are asked for, `target_rows` of shape (t, p).
 
         Raises:
             InvalidParameterError: the name is unknown, or I is asked for without targets.
@@ -177,7 +152,7 @@ class Criterion:
         return matrix_frac(to_whitened.T @ self.loadings, information), []
 
     def gains_of_swapping(self, inverse: FloatArray, entering: FloatArray, leaving: FloatArray) -> FloatArray:
-        """By how much each entering row in the place of each leaving one betters the criterion.
+        """By how much each entering row in the place of each leaving one betters the criterion, shape (e, l).
 
         With U = [a, b], a entering and b leaving, and ``S = diag(1, -1) + U^T inverse U``: the determinant
         grows by the factor ``-det S``; by Woodbury's identity ``trace(L^T M^-1 L)`` falls by the trace of
@@ -232,13 +207,9 @@ def _square_root(matrix: FloatArray) -> FloatArray:
     return np.asarray(directions[:, counts] * np.sqrt(eigenvalues[counts]), dtype=np.float64)
 
 
-# ---------------------------------------------------------------------------
-# The configurations that predictions will be asked for: the purpose of the sample runs.
-
-
 @dataclass(frozen=True, kw_only=True)
 class Targets:
-    """Configurations of the production run among which one will be chosen.
+    """Configurations of the production run among which one will be chosen: the purpose of the sample runs.
 
     Attributes:
         machines: t numbers of machines.

@@ -67,7 +67,7 @@ def plan_design(
         weighting: "relative" where the model is fitted to errors as a share of the run's time, "absolute"
             where in seconds; by default "absolute" for "A", as in the paper, else "relative".
         expected_seconds: what runs are expected to take, for relative errors; by default what
-            `expectations.expectation` knows from `observed` or `cost`.
+            `costs.expectation` knows from `observed` or `cost`.
         prior_precision: (noise over size)^2 of each coefficient, for Bayesian criteria; see `problem`.
         budget: bound on the summed cost of the runs, in the unit of `cost`, or as a share of what
             production costs. By default the cost of `max_runs` runs of mean cost, or, if that is more, the

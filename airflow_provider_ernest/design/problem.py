@@ -87,11 +87,7 @@ def classic_problem(
 ) -> DesignProblem:
     """The problem of the paper: the terms themselves must be determined, and errors count in seconds.
 
-    Args:
-        design_rows: the candidates' term values, shape (n, p).
-        costs: their costs, shape (n,).
-        observed_rows: term values of the runs already made, shape (m, p).
-        criterion: "A" or "D".
+    The rows are the term values of the candidates and of the runs already made; the criterion is "A" or "D".
     """
     rows, observed = normalised(design_rows, observed_rows)
     return DesignProblem(
@@ -117,16 +113,8 @@ def design_problem(
 ) -> DesignProblem:
     """The problem that candidates, terms and purpose make up.
 
-    Args:
-        candidates: the runs to choose from.
-        costs: their costs, shape (n,).
-        terms: names of the p terms.
-        criterion: one of `criteria.CRITERIA`.
-        observed: runs already made.
-        targets: configurations that predictions will be asked for; I needs them.
-        expected_seconds: what runs are expected to take: their rows are divided by it. None where errors
-            count in seconds.
-        prior_precision: of each coefficient, for Bayesian criteria.
+    Rows are divided by the expected seconds; None where errors count in seconds. The other arguments are
+    those of `plan.plan_design`.
 
     Raises:
         DesignError: even all candidates together cannot tell what must be told.
@@ -236,11 +224,9 @@ def _all_runs(candidates: Candidates, observed: Sequence[Observation]) -> tuple[
     return machines.astype(np.float64), np.concatenate([candidates.scale, [run.scale for run in observed]])
 
 
-# ---------------------------------------------------------------------------
-# Whole runs that respect all limits, picked in an order of preference.
-#
-# The sets of runs that determine all terms form a matroid, so picking greedily is exact: in the order of cost
-# it gives the cheapest selection that determines the terms, and so the least budget that can work.
+# Whole runs that respect all limits, picked in an order of preference. The sets of runs that determine all
+# terms form a matroid, so picking greedily is exact: in the order of cost it gives the cheapest selection
+# that determines the terms, and so the least budget that can work.
 
 
 INDEPENDENT = 1e-5
@@ -256,7 +242,7 @@ def greedy_selection(
     observed_rows: FloatArray,
     independent: float = INDEPENDENT,
 ) -> IntArray | None:
-    """The most preferred runs that, with those already made, determine all terms.
+    """The most preferred so many runs that, with those already made, determine all terms.
 
     Args:
         rows: the candidates' term values, shape (n, p), columns of similar size.
@@ -267,8 +253,7 @@ def greedy_selection(
         independent: the share of a row that must not be a combination of those picked before.
 
     Returns:
-        How often each candidate is picked, shape (n,), or None where so many runs cannot determine
-        the terms.
+        How often each candidate is picked, shape (n,), or None where so many cannot determine the terms.
     """
     essential = _independent(rows, preference, observed_rows, independent)
     if essential is None or len(essential) > runs or runs > len(rows) * max_repetitions:
@@ -278,27 +263,6 @@ def greedy_selection(
     room = np.repeat(preference, max_repetitions - counts[preference])
     np.add.at(counts, room[: runs - len(essential)], 1)
     return counts
-
-
-def cheapest_selection(
-    rows: FloatArray,
-    costs: FloatArray,
-    *,
-    runs: int,
-    max_repetitions: int,
-    observed_rows: FloatArray,
-    independent: float = INDEPENDENT,
-) -> IntArray | None:
-    """The cheapest so many runs that determine all terms; see `greedy_selection`."""
-    by_cost = np.argsort(costs, kind="stable")
-    return greedy_selection(
-        rows,
-        by_cost,
-        runs=runs,
-        max_repetitions=max_repetitions,
-        observed_rows=observed_rows,
-        independent=independent,
-    )
 
 
 def missing_directions(observed_rows: FloatArray) -> int:
@@ -349,10 +313,6 @@ def _without(rows: FloatArray, directions: FloatArray) -> FloatArray:
     return np.asarray(rows - (rows @ directions.T) @ directions, dtype=np.float64)
 
 
-# ---------------------------------------------------------------------------
-# What a design must respect: how many runs, and what they may cost together.
-
-
 MORE_RUNS_THAN_TERMS = 2
 """Leaving one run out must leave more than as many runs as terms: else nothing checks the fit.
 
@@ -369,14 +329,7 @@ INDEPENDENCE = (INDEPENDENT, 1e-4, 1e-3, 1e-2)
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What a design must respect.
-
-    Attributes:
-        budget: bound on the sum of the runs' costs.
-        min_runs: the fewest runs.
-        max_runs: the most runs.
-        max_repetitions: how often the same run may be made.
-    """
+    """What a design must respect: the sum of its costs, its number of runs, and how often one may be made."""
 
     budget: float
     min_runs: int
@@ -454,10 +407,11 @@ def cheapest_regular(problem: DesignProblem, *, runs: int, max_repetitions: int)
     The very cheapest may differ so little (one scale; 29, 30, 31 and 32 machines) that their
     information matrix is singular in numbers though not in theory: then runs that differ more.
     """
+    by_cost = np.argsort(problem.costs, kind="stable")
     for independent in INDEPENDENCE:
-        counts = cheapest_selection(
+        counts = greedy_selection(
             problem.required_rows,
-            problem.costs,
+            by_cost,
             runs=runs,
             max_repetitions=max_repetitions,
             observed_rows=problem.required_known_rows,

@@ -102,15 +102,17 @@ def propose_next(
 ) -> Proposal:
     """The next best run within what is left of the budget, by the Bayesian form of I, or why to stop.
 
+    What is not described here is as of `plan.plan_design`.
+
     Args:
         candidates: the runs to choose from.
         targets: the configurations that predictions will be asked for.
         observed: the runs already made.
-        budget: bound on the cost of all runs, those already made included; see `design.plan_design`.
-        cost: see `design.plan_design`. A cost made of seconds uses the expected seconds of the next
-            run as far as the runs already made tell them.
+        budget: bound on the cost of all runs, those already made included.
+        cost: one made of seconds uses the expected seconds of the next run as far as the runs already made
+            tell them.
         cost_unit: the unit of a cost that is a function.
-        spent: what the runs already made have cost; by default see `budgets.spent_on`.
+        spent: what the runs already made have cost; by default see `costs.spent_on`.
         relative_width: tells from the runs how wide the prediction's interval at the targets is,
             relative to the prediction; asked once there are `min_runs` that tell enough apart. None: only
             budget and number of runs end the sampling.
@@ -155,13 +157,12 @@ def propose_next(
         runs=len(observed),
         spent=number_not_negative("spent", spent),
         budget=positive_number("budget", 0.0 if total is None else total),
-        unit=cost_unit or unit,
-        width=float(relative_width(observed)) if relative_width is not None and enough else None,
+        cost_unit=cost_unit or unit,
+        relative_width=float(relative_width(observed)) if relative_width is not None and enough else None,
     )
-    if progress.width is not None and progress.width <= positive_number("narrow_enough", narrow_enough):
-        return progress.stop(
-            f"the interval is {progress.width:.1%} wide, {narrow_enough:.1%} is narrow enough"
-        )
+    width = progress.relative_width
+    if width is not None and width <= positive_number("narrow_enough", narrow_enough):
+        return progress.stop(f"the interval is {width:.1%} wide, {narrow_enough:.1%} is narrow enough")
     if progress.runs >= whole_number("max_runs", max_runs):
         made = f"{counted(progress.runs, 'run')} {'was' if progress.runs == 1 else 'were'} made"
         return progress.stop(f"{made}, and max_runs is {max_runs}")
@@ -180,18 +181,12 @@ class _Progress:
     runs: int
     spent: float
     budget: float
-    unit: str
-    width: float | None
+    cost_unit: str
+    relative_width: float | None
 
     def proposal(self, experiment: Experiment | None, reason: str) -> Proposal:
-        return Proposal(
-            experiment=experiment,
-            reason=reason,
-            spent=self.spent,
-            budget=self.budget,
-            cost_unit=self.unit,
-            relative_width=self.width,
-        )
+        told = {name: value for name, value in vars(self).items() if name != "runs"}
+        return Proposal(experiment=experiment, reason=reason, **told)
 
     def stop(self, reason: str) -> Proposal:
         return self.proposal(None, f"Stop: {reason}.")
@@ -213,11 +208,11 @@ def _proposed(
     left, cheapest = progress.budget - progress.spent, float(rest.costs.min())
     if cheapest > left * (1 + 1e-9):
         return progress.stop(
-            f"the budget is used up: {progress.spent:g} of {progress.budget:g} {progress.unit} are spent, "
-            f"and the cheapest run costs {rounded_up(cheapest)}"
+            f"the budget is used up: {progress.spent:g} of {progress.budget:g} {progress.cost_unit} are "
+            f"spent, and the cheapest run costs {rounded_up(cheapest)}"
         )
     try:
-        weights, counts = _planned(rest, left, unit=progress.unit, most=runs_left, missing=missing)
+        weights, counts = _planned(rest, left, unit=progress.cost_unit, most=runs_left, missing=missing)
     except DesignError as error:
         return progress.stop(f"what is left does not allow the runs that are missing ({error.message})")
     before = rest.value(np.zeros(len(usable)))

@@ -48,11 +48,7 @@ def plain_bounds(
 ) -> Bounds:
     """The bounds of the paper: a budget, and no weight above the allowed repetitions.
 
-    Args:
-        costs: the candidates' costs, shape (n,).
-        budget: bound on the sum of weight times cost.
-        max_runs: bound on the sum of the weights; none by default, as in the original.
-        max_repetitions: bound on each weight.
+    With `max_runs` there is one on the sum of the weights, too, as the original has not.
     """
     shares = [costs / budget] + ([] if max_runs is None else [np.full(len(costs), 1 / max_runs)])
     return Bounds(shares=np.vstack(shares), most=np.full(len(costs), float(max_repetitions)))
@@ -64,10 +60,6 @@ def whole_run_bounds(costs: FloatArray, limits: Limits) -> Bounds:
     A relaxed optimum likes a tenth of a run that costs five times the budget. For k = 0, 1, 2, ...: k + 1
     runs that each cost more than a (k+1)-th of what the budget leaves beside the cheapest other runs,
     as many as `min_runs` asks for, do not fit; so at most k runs cost more than that.
-
-    Args:
-        costs: the candidates' costs, shape (n,).
-        limits: what whole runs must respect.
     """
     plain = plain_bounds(
         costs, budget=limits.budget, max_runs=limits.max_runs, max_repetitions=limits.max_repetitions
@@ -86,18 +78,11 @@ def whole_run_bounds(costs: FloatArray, limits: Limits) -> Bounds:
 
 
 def optimal_weights(problem: DesignProblem, bounds: Bounds) -> FloatArray:
-    """The weights of the relaxed optimum.
+    """The weights lambda of the relaxed optimum, shape (n,).
 
     The objective is one expression over all candidates, where the original adds up one for each
     candidate and term. It is solved in coordinates in which the candidates spread evenly in all
     directions: the solver needs a quarter fewer steps.
-
-    Args:
-        problem: the candidates and the criterion.
-        bounds: on the weights.
-
-    Returns:
-        The weights lambda, shape (n,).
 
     Raises:
         DesignError: the candidates cannot determine all terms, or the solver found no optimum.
@@ -147,13 +132,10 @@ def _solve(problem: cp.Problem) -> None:
         raise DesignError(f"The solver found no optimum: {problem.status}.", remedy=remedy)
 
 
-# ---------------------------------------------------------------------------
-# Whole runs from a relaxed optimal design, by exchange.
-#
-# The relaxed optimum weighs each candidate with a real number; what can be run is whole. The exchange starts
-# from the candidates with the largest weights and adds and swaps runs while that betters the criterion
-# (Fedorov's exchange, for several limits at once). Starting from the weights matters: from random runs it
-# gets stuck at half the efficiency.
+# Whole runs from a relaxed optimal design, by exchange. The relaxed optimum weighs each candidate with a real
+# number; what can be run is whole. The exchange starts from the candidates with the largest weights and adds
+# and swaps runs while that betters the criterion (Fedorov's exchange, for several limits at once). Starting
+# from the weights matters: from random runs it gets stuck at half the efficiency.
 
 
 IMPROVEMENT = 1e-9
@@ -161,16 +143,9 @@ IMPROVEMENT = 1e-9
 
 
 def round_design(problem: DesignProblem, weights: FloatArray, *, limits: Limits) -> IntArray:
-    """How often to make each run.
+    """How often to make each run, by the weights of the relaxed optimum, shape (n,).
 
-    Args:
-        problem: the candidates and the criterion.
-        weights: the relaxed optimum, shape (n,).
-        limits: what the runs must respect.
-
-    Returns:
-        Counts of shape (n,) that respect the limits and, with the runs already made, determine all terms
-        that they must.
+    The counts respect the limits and, with the runs already made, determine all terms that they must.
 
     Raises:
         DesignError: the limits allow no such counts.

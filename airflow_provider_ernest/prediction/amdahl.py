@@ -38,8 +38,210 @@ from airflow_provider_ernest.numbers import (
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares
 from airflow_provider_ernest.words import counted
 
-# ---------------------------------------------------------------------------
-# What the extended Amdahl model remembers: running sums of a fixed size (for `amdahl`).
+
+class ExtendedAmdahl:
+    """The model as an online estimator in constant space.
+
+    Points on the lowest processor count seen, usually 1, give the polynomial. Where 1 was never seen
+    its place is taken by that count b: the law holds between any two counts, and from the ratio
+    r = Tp/Tb follows ``alpha = (1 - r) / ((1 - 1/p) - r*(1 - 1/b))`` and
+    ``Tseq = Tb / (alpha/b + 1 - alpha)``; for b = 1 these are the equations above. A point on a lower
+    count than any before starts the polynomial anew, for no sum can be taken over both.
+
+    Points on more processors count for alpha alone: those at the highest processor count, and of these
+    the largest predictor value, are averaged; a higher point starts a new average, lower ones are
+    ignored. Since they share their Tseq, the mean of their times is kept and alpha is worked out
+    from the latest polynomial: the order of the points does not matter. alpha is kept within 0 and 1;
+    beyond, the law would have times that are negative, or grow with the processors.
+
+    Args:
+        degree: k, of the sequential time in the predictor value.
+        state: to go on from an earlier one; see `state`.
+
+    Example:
+        90 % of the work spreads:
+
+        >>> model = ExtendedAmdahl(degree=1)
+        >>> for x in (1.0, 2.0, 4.0):
+        ...     model.add(x=x, processors=1, seconds=10 + 20 * x)
+        >>> model.add(x=4.0, processors=8, seconds=(0.9 / 8 + 0.1) * 90)
+        >>> round(model.alpha, 6)
+        0.9
+        >>> model.predict(x=10.0, processors=[1, 30]).round(6).tolist()
+        [210.0, 27.3]
+    """
+
+    def __init__(self, *, degree: int = 1, state: AmdahlState | None = None) -> None:
+        degree = whole_number("degree", degree, minimum=0)
+        empty = AmdahlState(
+            degree=degree, power_sums=(0.0,) * (2 * degree + 1), time_sums=(0.0,) * (degree + 1)
+        )
+        self._state = empty if state is None else state
+        if self._state.degree != degree:
+            raise InvalidParameterError(
+                "degree",
+                degree,
+                f"is not that of the state, {self._state.degree}",
+                remedy="The sums of one degree do not give another: begin with a new model.",
+            )
+
+    @property
+    def state(self) -> AmdahlState:
+        """What to store between runs; ``ExtendedAmdahl(degree=state.degree, state=state)`` goes on."""
+        return self._state
+
+    def update(self, observation: Observation) -> None:
+        """Learn from a run: its scale is the predictor value, its machines are the processors."""
+        self.add(x=observation.scale, processors=observation.machines, seconds=observation.seconds)
+
+    def add(self, *, x: float, processors: int, seconds: float) -> None:
+        """Learn from one point: a predictor value, processors, and the seconds that it took.
+
+        Raises:
+            InvalidParameterError: a value does not fit; nothing was learnt from it.
+        """
+        x = positive_number("x", x)
+        processors = whole_number("processors", processors)
+        seconds = positive_number("seconds", seconds)
+        self._state = with_highest(self._state, x=x, processors=processors, seconds=seconds)
+        if not self._state.base_processors or processors < self._state.base_processors:
+            self._state = emptied(self._state, base_processors=processors)
+        if processors == self._state.base_processors:
+            self._state = with_sums(self._state, x=x, seconds=seconds)
+
+    @property
+    def coefficients(self) -> FloatArray:
+        """c0..ck of the time on the lowest processor count seen, shape (k + 1,), in powers of x.
+
+        Raises:
+            TooFewObservationsError: there are fewer different predictor values than coefficients.
+            FitError: they lie too close together.
+        """
+        powers = np.arange(self._state.degree + 1)
+        return np.ldexp(base_polynomial(self._state), -self._state.unit_exponent * powers)
+
+    @property
+    def alpha(self) -> float:
+        """The share of the sequential time that spreads over the processors, 0..1.
+
+        Raises:
+            FitError: all points were on one processor count, or see `coefficients`.
+        """
+        state = self._state
+        base, most = state.base_processors, state.highest_processors
+        if 0 < most <= base:
+            raise FitError(
+                f"All points were on {base} processors: they do not tell what more would do.",
+                remedy="Observe a point on more processors.",
+            )
+        (seconds,) = base_seconds(state, np.array([state.highest_x])).tolist()
+        ratio = state.highest_mean_seconds / seconds
+        if ratio >= 1:
+            return 0.0
+        return float(min(1.0, (1 - ratio) / ((1 - 1 / most) - ratio * (1 - 1 / base))))
+
+    def predict(self, *, x: ArrayLike, processors: ArrayLike) -> FloatArray:
+        """Seconds of n points, shape (n,); either column may be a single value.
+
+        Raises:
+            TooFewObservationsError: there are fewer different predictor values than coefficients.
+            FitError: alpha is not determined, or the polynomial is not above 0 at x.
+            InvalidParameterError: a value does not fit.
+        """
+        x_column, counts = positive_column("x", x), positive_column("processors", processors, minimum=1.0)
+        if x_column.size != counts.size and 1 not in (x_column.size, counts.size):
+            raise InvalidParameterError(
+                "x", x_column.tolist(), f"does not fit {counts.size} processor counts"
+            )
+        x_column, counts = np.broadcast_arrays(x_column, counts)
+        base = self._state.base_processors
+        seconds = base_seconds(self._state, x_column)
+        if np.all(counts == base):
+            return seconds
+        alpha = self.alpha
+        return np.asarray(seconds * (alpha / counts + 1 - alpha) / (alpha / base + 1 - alpha))
+
+
+# The online model learns the sequential time from the runs on the fewest machines, and alpha from those on
+# the most. Where all runs are at hand each of them can tell of both: for a given alpha the law is linear in
+# the polynomial's coefficients, so non-negative least squares gives them, and alpha is searched.
+
+
+STEPS = 50
+"""Intervals of alpha between 0 and 1 that the best one is sought among before it is refined."""
+
+
+class AmdahlRegression:
+    """Run time as ``(alpha/machines + 1 - alpha) * polynomial(scale)``, errors relative to each run's time.
+
+    Args:
+        max_degree: of the polynomial; lower where there are too few different scales.
+
+    Attributes:
+        alpha_: after `fit`: the share of the work that spreads.
+        coefficients_: after `fit`: of the sequential time in powers of scale, none negative.
+    """
+
+    alpha_: float
+    coefficients_: FloatArray
+
+    def __init__(self, *, max_degree: int = 1) -> None:
+        self.max_degree = max_degree
+
+    def fit(self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike) -> Self:
+        """Estimate alpha and the polynomial from n runs, columns of shape (n,).
+
+        Raises:
+            InvalidParameterError: a value is not finite, or not above 0.
+            TooFewObservationsError: there are fewer runs than constants.
+            FitError: all runs used the same number of machines.
+        """
+        counts, scales = machines_and_scale(machines=machines, scale=scale)
+        column = seconds_of_runs(seconds, counts.size)
+        degree = min(
+            whole_number("max_degree", self.max_degree, minimum=0), max(0, np.unique(scales).size - 1)
+        )
+        if counts.size < degree + 2:
+            raise TooFewObservationsError(
+                f"{counts.size} observations cannot determine alpha and a polynomial of degree {degree}.",
+                remedy=f"Observe at least {degree + 2} runs, or lower max_degree.",
+            )
+        if np.unique(counts).size < 2:
+            raise FitError(
+                f"All runs used {counted(int(counts[0]), 'machine')}: they do not tell what more would do.",
+                remedy="Observe a run on another number of machines.",
+            )
+        largest = scales.max()
+        powers = np.arange(degree + 1)
+        rows = (scales[:, None] / largest) ** powers / column[:, None]
+
+        def solved(alpha: float) -> tuple[FloatArray, float]:
+            shares = rows * (alpha / counts + 1 - alpha)[:, None]
+            solution = non_negative_least_squares(shares, np.ones_like(column))
+            return solution, float(np.linalg.norm(shares @ solution - 1.0))
+
+        steps = np.linspace(0.0, 1.0, STEPS + 1)
+        best = float(steps[np.argmin([solved(alpha)[1] for alpha in steps])])
+        around = (max(0.0, best - 1 / STEPS), min(1.0, best + 1 / STEPS))
+        refined = minimize_scalar(
+            lambda alpha: solved(alpha)[1], bounds=around, method="bounded", options={"xatol": 1e-9}
+        )
+        self.alpha_ = min((best, float(refined.x)), key=lambda alpha: solved(alpha)[1])
+        self.coefficients_ = solved(self.alpha_)[0] / largest**powers
+        return self
+
+    def predict(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
+        """Seconds of runs, shape (n,).
+
+        Raises:
+            FitError: the regression has not been fitted.
+            InvalidParameterError: a value does not fit.
+        """
+        if not hasattr(self, "alpha_"):
+            raise FitError("This regression has no coefficients yet.", remedy="Call fit first.")
+        counts, scales = machines_and_scale(machines=machines, scale=scale)
+        sequential = np.polynomial.polynomial.polyval(scales, self.coefficients_)
+        return np.asarray((self.alpha_ / counts + 1 - self.alpha_) * sequential, dtype=np.float64)
 
 
 SAME = 1e-9
@@ -142,228 +344,3 @@ def base_seconds(state: AmdahlState, x: FloatArray) -> FloatArray:
             remedy="Observe predictor values near it, or use a lower degree.",
         )
     return np.asarray(seconds, dtype=np.float64)
-
-
-# ---------------------------------------------------------------------------
-
-
-class ExtendedAmdahl:
-    """The model as an online estimator in constant space.
-
-    Points on the lowest processor count seen, usually 1, give the polynomial. Where 1 was never seen
-    its place is taken by that count b: the law holds between any two counts, and from the ratio
-    r = Tp/Tb follows ``alpha = (1 - r) / ((1 - 1/p) - r*(1 - 1/b))`` and
-    ``Tseq = Tb / (alpha/b + 1 - alpha)``; for b = 1 these are the equations above. A point on a lower
-    count than any before starts the polynomial anew, for no sum can be taken over both.
-
-    Points on more processors count for alpha alone: those at the highest processor count, and of these
-    the largest predictor value, are averaged; a higher point starts a new average, lower ones are
-    ignored. Since they share their Tseq, the mean of their times is kept and alpha is worked out
-    from the latest polynomial: the order of the points does not matter. alpha is kept within 0 and 1;
-    beyond, the law would have times that are negative, or grow with the processors.
-
-    Args:
-        degree: k, of the sequential time in the predictor value.
-        state: to go on from an earlier one; see `state`.
-
-    Example:
-        90 % of the work spreads:
-
-        >>> model = ExtendedAmdahl(degree=1)
-        >>> for x in (1.0, 2.0, 4.0):
-        ...     model.add(x=x, processors=1, seconds=10 + 20 * x)
-        >>> model.add(x=4.0, processors=8, seconds=(0.9 / 8 + 0.1) * 90)
-        >>> round(model.alpha, 6)
-        0.9
-        >>> model.predict(x=10.0, processors=[1, 30]).round(6).tolist()
-        [210.0, 27.3]
-    """
-
-    def __init__(self, *, degree: int = 1, state: AmdahlState | None = None) -> None:
-        degree = whole_number("degree", degree, minimum=0)
-        empty = AmdahlState(
-            degree=degree, power_sums=(0.0,) * (2 * degree + 1), time_sums=(0.0,) * (degree + 1)
-        )
-        self._state = empty if state is None else state
-        if self._state.degree != degree:
-            raise InvalidParameterError(
-                "degree",
-                degree,
-                f"is not that of the state, {self._state.degree}",
-                remedy="The sums of one degree do not give another: begin with a new model.",
-            )
-
-    @property
-    def state(self) -> AmdahlState:
-        """What to store between runs; ``ExtendedAmdahl(degree=state.degree, state=state)`` goes on."""
-        return self._state
-
-    def update(self, observation: Observation) -> None:
-        """Learn from a run: its scale is the predictor value, its machines are the processors."""
-        self.add(x=observation.scale, processors=observation.machines, seconds=observation.seconds)
-
-    def add(self, *, x: float, processors: int, seconds: float) -> None:
-        """Learn from one point.
-
-        Args:
-            x: the predictor value, above 0.
-            processors: p, at least 1.
-            seconds: the time it took.
-
-        Raises:
-            InvalidParameterError: a value does not fit; nothing was learnt from it.
-        """
-        x = positive_number("x", x)
-        processors = whole_number("processors", processors)
-        seconds = positive_number("seconds", seconds)
-        self._state = with_highest(self._state, x=x, processors=processors, seconds=seconds)
-        if not self._state.base_processors or processors < self._state.base_processors:
-            self._state = emptied(self._state, base_processors=processors)
-        if processors == self._state.base_processors:
-            self._state = with_sums(self._state, x=x, seconds=seconds)
-
-    @property
-    def coefficients(self) -> FloatArray:
-        """c0..ck of the time on the lowest processor count seen, shape (k + 1,), in powers of x.
-
-        Raises:
-            TooFewObservationsError: there are fewer different predictor values than coefficients.
-            FitError: they lie too close together.
-        """
-        powers = np.arange(self._state.degree + 1)
-        return np.ldexp(base_polynomial(self._state), -self._state.unit_exponent * powers)
-
-    @property
-    def alpha(self) -> float:
-        """The share of the sequential time that spreads over the processors, 0..1.
-
-        Raises:
-            FitError: all points were on one processor count, or see `coefficients`.
-        """
-        state = self._state
-        base, most = state.base_processors, state.highest_processors
-        if 0 < most <= base:
-            raise FitError(
-                f"All points were on {base} processors: they do not tell what more would do.",
-                remedy="Observe a point on more processors.",
-            )
-        (seconds,) = base_seconds(state, np.array([state.highest_x])).tolist()
-        ratio = state.highest_mean_seconds / seconds
-        if ratio >= 1:
-            return 0.0
-        return float(min(1.0, (1 - ratio) / ((1 - 1 / most) - ratio * (1 - 1 / base))))
-
-    def predict(self, *, x: ArrayLike, processors: ArrayLike) -> FloatArray:
-        """Seconds of n points, shape (n,).
-
-        Args:
-            x: n predictor values, or one.
-            processors: n processor counts, or one.
-
-        Raises:
-            TooFewObservationsError: there are fewer different predictor values than coefficients.
-            FitError: alpha is not determined, or the polynomial is not above 0 at x.
-            InvalidParameterError: a value does not fit.
-        """
-        x_column, counts = positive_column("x", x), positive_column("processors", processors, minimum=1.0)
-        if x_column.size != counts.size and 1 not in (x_column.size, counts.size):
-            raise InvalidParameterError(
-                "x", x_column.tolist(), f"does not fit {counts.size} processor counts"
-            )
-        x_column, counts = np.broadcast_arrays(x_column, counts)
-        base = self._state.base_processors
-        seconds = base_seconds(self._state, x_column)
-        if np.all(counts == base):
-            return seconds
-        alpha = self.alpha
-        return np.asarray(seconds * (alpha / counts + 1 - alpha) / (alpha / base + 1 - alpha))
-
-
-# ---------------------------------------------------------------------------
-# The extended Amdahl model (see `amdahl`) fitted to all runs at once.
-#
-# The online model learns the sequential time from the runs on the fewest machines, and alpha from those on
-# the most. Where all runs are at hand each of them can tell of both: for a given alpha the law is linear in
-# the polynomial's coefficients, so non-negative least squares gives them, and alpha is searched.
-
-
-STEPS = 50
-"""Intervals of alpha between 0 and 1 that the best one is sought among before it is refined."""
-
-
-class AmdahlRegression:
-    """Run time as ``(alpha/machines + 1 - alpha) * polynomial(scale)``, errors relative to each run's time.
-
-    Args:
-        max_degree: of the polynomial; lower where there are too few different scales.
-
-    Attributes:
-        alpha_: after `fit`: the share of the work that spreads.
-        coefficients_: after `fit`: of the sequential time in powers of scale, none negative.
-    """
-
-    alpha_: float
-    coefficients_: FloatArray
-
-    def __init__(self, *, max_degree: int = 1) -> None:
-        self.max_degree = max_degree
-
-    def fit(self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike) -> Self:
-        """Estimate alpha and the polynomial.
-
-        Args:
-            machines: the number of machines of each run, shape (n,).
-            scale: the share of the target input that each run read, shape (n,).
-            seconds: the time of each run, shape (n,).
-
-        Raises:
-            InvalidParameterError: a value is not finite, or not above 0.
-            TooFewObservationsError: there are fewer runs than constants.
-            FitError: all runs used the same number of machines.
-        """
-        counts, scales = machines_and_scale(machines=machines, scale=scale)
-        column = seconds_of_runs(seconds, counts.size)
-        degree = min(
-            whole_number("max_degree", self.max_degree, minimum=0), max(0, np.unique(scales).size - 1)
-        )
-        if counts.size < degree + 2:
-            raise TooFewObservationsError(
-                f"{counts.size} observations cannot determine alpha and a polynomial of degree {degree}.",
-                remedy=f"Observe at least {degree + 2} runs, or lower max_degree.",
-            )
-        if np.unique(counts).size < 2:
-            raise FitError(
-                f"All runs used {counted(int(counts[0]), 'machine')}: they do not tell what more would do.",
-                remedy="Observe a run on another number of machines.",
-            )
-        largest = scales.max()
-        powers = np.arange(degree + 1)
-        rows = (scales[:, None] / largest) ** powers / column[:, None]
-
-        def solved(alpha: float) -> tuple[FloatArray, float]:
-            shares = rows * (alpha / counts + 1 - alpha)[:, None]
-            solution = non_negative_least_squares(shares, np.ones_like(column))
-            return solution, float(np.linalg.norm(shares @ solution - 1.0))
-
-        steps = np.linspace(0.0, 1.0, STEPS + 1)
-        best = float(steps[np.argmin([solved(alpha)[1] for alpha in steps])])
-        around = (max(0.0, best - 1 / STEPS), min(1.0, best + 1 / STEPS))
-        refined = minimize_scalar(
-            lambda alpha: solved(alpha)[1], bounds=around, method="bounded", options={"xatol": 1e-9}
-        )
-        self.alpha_ = min((best, float(refined.x)), key=lambda alpha: solved(alpha)[1])
-        self.coefficients_ = solved(self.alpha_)[0] / largest**powers
-        return self
-
-    def predict(self, *, machines: ArrayLike, scale: ArrayLike) -> FloatArray:
-        """Seconds of runs, shape (n,).
-
-        Raises:
-            FitError: the regression has not been fitted.
-            InvalidParameterError: a value does not fit.
-        """
-        if not hasattr(self, "alpha_"):
-            raise FitError("This regression has no coefficients yet.", remedy="Call fit first.")
-        counts, scales = machines_and_scale(machines=machines, scale=scale)
-        sequential = np.polynomial.polynomial.polyval(scales, self.coefficients_)
-        return np.asarray((self.alpha_ / counts + 1 - self.alpha_) * sequential, dtype=np.float64)

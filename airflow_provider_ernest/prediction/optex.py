@@ -19,7 +19,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
-from typing import Self
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,10 +33,10 @@ from airflow_provider_ernest.numbers import (
     number_not_negative,
     positive_column,
     positive_number,
-    seconds_of_runs,
     whole_number,
 )
 from airflow_provider_ernest.prediction.regression import non_negative_least_squares, undetermined_terms
+from airflow_provider_ernest.prediction.terms import quoted
 from airflow_provider_ernest.run_profile import PhaseSeconds
 
 REGRESSORS = ("1", "iterations*machines", "iterations/machines", "scale/machines")
@@ -121,8 +121,8 @@ def phases(
         machines: the number of machines.
         iterations: the number of iterations.
         scale: the input, in the unit of the profile's `baseline_scale`.
-        total_speed: the machines' speeds added up, relative to the type that was profiled; by default
-            `machines`. What spreads over the machines is divided by it.
+        total_speed: the machines' speeds added up, relative to the type that was profiled, by which what
+            spreads is divided; by default `machines`.
 
     Raises:
         InvalidParameterError: a value does not fit.
@@ -144,13 +144,7 @@ def phases(
 def predict(
     profile: JobProfile, *, machines: ArrayLike, scale: ArrayLike = 1.0, iterations: ArrayLike = 1
 ) -> FloatArray:
-    """Seconds of n runs, shape (n,).
-
-    Args:
-        profile: the job's profile.
-        machines: n numbers of machines, or one for all runs.
-        scale: n inputs, or one, in the unit of the profile's `baseline_scale`.
-        iterations: n numbers of iterations, or one.
+    """Seconds of n runs, shape (n,), each column of n values or one; see `phases`.
 
     Raises:
         InvalidParameterError: a value does not fit, or the lengths differ.
@@ -180,24 +174,24 @@ def regressors(*, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike) 
     return np.column_stack([np.ones_like(count), repeated * count, repeated / count, size / count])
 
 
-# ---------------------------------------------------------------------------
-# The profile of OptEx (see `optex`) from runs: from their measured phases, or from their times alone.
+class MeasuredRun(Protocol):
+    """A run of which the seconds of each phase are known; a `RunProfile` is one."""
 
+    @property
+    def machines(self) -> int:
+        """That it ran on."""
 
-@dataclass(frozen=True, kw_only=True)
-class MeasuredRun(Document):
-    """A run of which the seconds of each phase are known, from its event log for instance."""
+    @property
+    def phases(self) -> PhaseSeconds:
+        """Their seconds."""
 
-    machines: int
-    phases: PhaseSeconds
-    scale: float = 1.0
-    iterations: int = 1
+    @property
+    def scale(self) -> float:
+        """Of its input, relative to the target input."""
 
-    def __post_init__(self) -> None:
-        """Refuse runs on no machine, without input or iterations."""
-        whole_number("machines", self.machines)
-        whole_number("iterations", self.iterations)
-        positive_number("scale", self.scale)
+    @property
+    def iterations(self) -> int | None:
+        """That it made; None for one."""
 
 
 def profile_from_phases(runs: Sequence[MeasuredRun]) -> JobProfile:
@@ -209,126 +203,88 @@ def profile_from_phases(runs: Sequence[MeasuredRun]) -> JobProfile:
     Raises:
         TooFewObservationsError: there is no run.
     """
+    return _profile(runs, tasks_follow_input=False)
+
+
+def job_profile(runs: Sequence[MeasuredRun]) -> JobProfile:
+    """As `profile_from_phases`, with unit tasks that are those of the largest input.
+
+    The closed form has a job's unit tasks as given. Here more input means as many times more of them
+    (`at_scale`), or else a sample would tell nothing of the whole.
+    """
+    return _profile(runs, tasks_follow_input=True)
+
+
+def _profile(runs: Sequence[MeasuredRun], *, tasks_follow_input: bool) -> JobProfile:
     if not runs:
         raise TooFewObservationsError("No run gives no profile.", remedy="Measure at least one run.")
-    baseline_scale = max(run.scale for run in runs)
+    baseline = max(run.scale for run in runs)
+
+    def unit_tasks(run: MeasuredRun) -> float:
+        computed = run.phases.computation_seconds
+        if tasks_follow_input:
+            computed = computed * baseline / run.scale
+        return computed * run.machines / (run.iterations or 1)
+
     return JobProfile(
         initialisation_seconds=median(run.phases.initialisation_seconds for run in runs),
         preparation_seconds=median(run.phases.preparation_seconds for run in runs),
         baseline_variable_sharing_seconds=median(
-            run.phases.variable_sharing_seconds / (run.machines * run.iterations) for run in runs
+            run.phases.variable_sharing_seconds / (run.machines * (run.iterations or 1)) for run in runs
         ),
-        baseline_communication_seconds=baseline_scale
+        baseline_communication_seconds=baseline
         * median(run.phases.communication_seconds * run.machines / run.scale for run in runs),
-        unit_task_seconds=(
-            median(run.phases.computation_seconds * run.machines / run.iterations for run in runs),
-        ),
-        baseline_scale=baseline_scale,
+        unit_task_seconds=(median(unit_tasks(run) for run in runs),),
+        baseline_scale=baseline,
     )
 
 
 def profile_from_runs(observations: Sequence[Observation]) -> JobProfile:
-    """The profile of a job of which only whole run times are known; see `OptexRegression.fit`."""
-    return (
-        OptexRegression()
-        .fit(
-            machines=[run.machines for run in observations],
-            scale=[run.scale for run in observations],
-            iterations=[run.iterations or 1 for run in observations],
-            seconds=[run.seconds for run in observations],
+    """The profile of a job of which only whole run times are known: the closed form fitted to them.
+
+    None of the constants is negative, and errors are relative to each run's time. Run times do not tell Tinit
+    from Tprep: the profile has their sum as `initialisation_seconds`.
+
+    Raises:
+        TooFewObservationsError: there are fewer runs than constants.
+        FitError: the runs cannot tell some of the phases apart; the message says which.
+    """
+    columns: dict[str, list[float]] = {
+        "machines": [run.machines for run in observations],
+        "scale": [run.scale for run in observations],
+        "iterations": [run.iterations or 1 for run in observations],
+    }
+    if len(observations) < len(REGRESSORS):
+        raise TooFewObservationsError(
+            f"{len(observations)} observations cannot determine the {len(REGRESSORS)} constants of OptEx.",
+            remedy=f"Observe at least {len(REGRESSORS)} runs, better {len(REGRESSORS) + 2}, or measure "
+            "the phases of one run (profile_from_phases).",
         )
-        .profile_
+    rows = regressors(**columns)
+    undetermined = undetermined_terms(rows, REGRESSORS)
+    if undetermined:
+        varied = ", ".join(f"{name} ({len(set(column))} different)" for name, column in columns.items())
+        raise FitError(
+            f"The {len(rows)} observations cannot tell the terms {quoted(undetermined)} of OptEx apart.",
+            remedy=f"Vary {varied}: at least 3 numbers of machines, and scale or iterations independently of "
+            "them.",
+        )
+    seconds = np.array([run.seconds for run in observations])
+    solution = non_negative_least_squares(rows / seconds[:, None], np.ones(len(rows)))
+    fixed, sharing, computation, communication = solution.tolist()
+    return JobProfile(
+        initialisation_seconds=fixed,
+        preparation_seconds=0.0,
+        baseline_variable_sharing_seconds=sharing,
+        baseline_communication_seconds=communication,
+        unit_task_seconds=(computation,),
     )
 
 
-class OptexRegression:
-    """The closed form fitted to whole run times: non-negative, errors relative to each run's time.
-
-    Run times do not tell Tinit from Tprep: the profile has their sum as `initialisation_seconds`.
-
-    Attributes:
-        profile_: after `fit`: the profile; its scales are those that were passed.
-    """
-
-    profile_: JobProfile
-
-    def fit(
-        self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike, iterations: ArrayLike = 1
-    ) -> Self:
-        """Estimate the profile.
-
-        Args:
-            machines: the number of machines of each run, shape (n,).
-            scale: the input of each run, shape (n,).
-            seconds: the time of each run, shape (n,).
-            iterations: the iterations of each run, shape (n,), or one number for all.
-
-        Raises:
-            InvalidParameterError: a value is not finite, or not above 0; the message gives its position.
-            TooFewObservationsError: there are fewer runs than constants.
-            FitError: the runs cannot tell some of the phases apart; the message says which.
-        """
-        rows = regressors(machines=machines, scale=scale, iterations=iterations)
-        if len(rows) < len(REGRESSORS):
-            raise TooFewObservationsError(
-                f"{len(rows)} observations cannot determine the {len(REGRESSORS)} constants of OptEx.",
-                remedy=f"Observe at least {len(REGRESSORS)} runs, better {len(REGRESSORS) + 2}, or measure "
-                "the phases of one run (profile_from_phases).",
-            )
-        undetermined = undetermined_terms(rows, REGRESSORS)
-        if undetermined:
-            varied = [
-                f"{name} ({np.unique(column).size} different)"
-                for name, column in (("machines", machines), ("scale", scale), ("iterations", iterations))
-            ]
-            listed = ", ".join(f'"{name}"' for name in undetermined)
-            raise FitError(
-                f"The {len(rows)} observations cannot tell the terms {listed} of OptEx apart.",
-                remedy=f"Vary {', '.join(varied)}: at least 3 numbers of machines, and scale or iterations "
-                "independently of them.",
-            )
-        return self.fit_undetermined(machines=machines, scale=scale, seconds=seconds, iterations=iterations)
-
-    def fit_undetermined(
-        self, *, machines: ArrayLike, scale: ArrayLike, seconds: ArrayLike, iterations: ArrayLike = 1
-    ) -> Self:
-        """Like `fit`, where the runs need not determine the constants: others may fit as well."""
-        rows = regressors(machines=machines, scale=scale, iterations=iterations)
-        if not len(rows):
-            raise TooFewObservationsError("There is no run.", remedy="Observe at least one run.")
-        column = seconds_of_runs(seconds, len(rows))
-        solution = non_negative_least_squares(rows / column[:, None], np.ones(len(rows)))
-        fixed, sharing, computation, communication = solution.tolist()
-        self.profile_ = JobProfile(
-            initialisation_seconds=fixed,
-            preparation_seconds=0.0,
-            baseline_variable_sharing_seconds=sharing,
-            baseline_communication_seconds=communication,
-            unit_task_seconds=(computation,),
-        )
-        return self
-
-    def predict(self, *, machines: ArrayLike, scale: ArrayLike, iterations: ArrayLike = 1) -> FloatArray:
-        """Seconds of n runs, shape (n,); see `predict`.
-
-        Raises:
-            FitError: the regression has not been fitted.
-            InvalidParameterError: a value does not fit.
-        """
-        if not hasattr(self, "profile_"):
-            raise FitError("This regression has no profile yet.", remedy="Call fit first.")
-        return predict(self.profile_, machines=machines, scale=scale, iterations=iterations)
-
-
-# ---------------------------------------------------------------------------
-# Job profiles by category, from the phases that event logs tell (OptEx, section 4).
-#
-# The paper profiles one representative job of each category (SQL, streaming, MLlib, GraphX) once, and takes
-# its profile for every job of that category. Here the representative is the job whose phases are most like
-# those of the category's others; a new job needs one run, and gets the representative's profile scaled to it.
-#
-# The closed form has a job's unit tasks as given. Here they are those of the profile's `baseline_scale`, and
-# more input means as many times more of them (`at_scale`), or else a sample would foretell nothing.
+# Job profiles by category, from the phases that event logs tell (OptEx, section 4). The paper profiles one
+# representative job of each category (SQL, streaming, MLlib, GraphX) once, and takes its profile for every
+# job of that category. Here the representative is the job whose phases are most like those of the category's
+# others; a new job needs one run, and gets the representative's profile scaled to it.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,39 +318,8 @@ class CategoryProfile(Document):
         return tuple(sorted(self.distances, key=lambda job: (self.distances[job], job)))
 
 
-def measured_run(record: ProfileRecord) -> MeasuredRun:
-    """A run whose phases its event log told."""
-    profile = record.profile
-    return MeasuredRun(
-        machines=profile.machines,
-        phases=profile.phases,
-        scale=profile.scale,
-        iterations=profile.iterations or 1,
-    )
-
-
-def job_profile(runs: Sequence[MeasuredRun]) -> JobProfile:
-    """The profile of one job; its unit tasks are those of the largest input that it read.
-
-    Raises:
-        TooFewObservationsError: there is no run.
-    """
-    if not runs:
-        raise TooFewObservationsError("No run gives no profile.", remedy="Run the job once.")
-    largest = max(run.scale for run in runs)
-    return profile_from_phases([_with_tasks_of(run, largest) for run in runs])
-
-
 def at_scale(profile: JobProfile, scale: float) -> JobProfile:
-    """The profile for another input: so many times as many unit tasks.
-
-    Args:
-        profile: its unit tasks are those of its `baseline_scale`.
-        scale: the input, in the same unit.
-
-    Raises:
-        InvalidParameterError: the scale is not above 0.
-    """
+    """The profile for another input, in the unit of `baseline_scale`: so many times as many unit tasks."""
     ratio = positive_number("scale", scale) / profile.baseline_scale
     return replace(profile, unit_task_seconds=tuple(ratio * seconds for seconds in profile.unit_task_seconds))
 
@@ -413,8 +338,7 @@ def predicted_phases(
 def category_profiles(records: Sequence[ProfileRecord]) -> tuple[CategoryProfile, ...]:
     """The profiles of all categories and types of machines that there are runs of, in their order.
 
-    Args:
-        records: profiles of runs, of any jobs; those without phases are passed over.
+    The records are of any jobs; those without phases are passed over.
     """
     groups: dict[tuple[str, str], list[ProfileRecord]] = defaultdict(list)
     for record in records:
@@ -443,14 +367,7 @@ def scaled_to_run(
 
     Starting and preparing take what they took the representative: they are the cluster's, not the job's. What
     is left of the run's time is shared out as the representative's is. Where the run's own phases are known,
-    `job_profile` is better.
-
-    Args:
-        category: of the job.
-        seconds: of the run, start-up included.
-        machines: that it ran on.
-        scale: that it read.
-        iterations: that it made.
+    `job_profile` is better. The seconds are of the run, start-up included.
 
     Raises:
         InvalidParameterError: a value does not fit.
@@ -480,17 +397,11 @@ def _times(profile: JobProfile, factor: float, *, fixed_too: bool = False) -> Jo
     )
 
 
-def _with_tasks_of(run: MeasuredRun, scale: float) -> MeasuredRun:
-    """The run with the computation of as many unit tasks as that input makes."""
-    computed = replace(run.phases, computation_seconds=run.phases.computation_seconds * scale / run.scale)
-    return replace(run, phases=computed)
-
-
 def _category_profile(category: str, instance_type: str, records: Sequence[ProfileRecord]) -> CategoryProfile:
     by_job: dict[str, list[ProfileRecord]] = defaultdict(list)
     for record in records:
         by_job[record.job].append(record)
-    profiles = {job: job_profile([measured_run(each) for each in runs]) for job, runs in by_job.items()}
+    profiles = {job: job_profile([each.profile for each in runs]) for job, runs in by_job.items()}
     machines = _middle(sorted(record.profile.machines for record in records))
     shares = {job: _phase_shares(profile, machines) for job, profile in profiles.items()}
     job = min(

@@ -17,8 +17,8 @@ from scipy.special import log_ndtr, logsumexp
 
 from airflow_provider_ernest.documents import AveragingPrior, Observation, prior_for
 from airflow_provider_ernest.numbers import FloatArray
-from airflow_provider_ernest.prediction.evidence import Evidence, Points, merge_repetitions, weigh
-from airflow_provider_ernest.prediction.predictors import observed_columns
+from airflow_provider_ernest.prediction.evidence import Evidence, weigh
+from airflow_provider_ernest.prediction.predictors import observed_points
 from airflow_provider_ernest.prediction.terms import DICTIONARY, check_terms
 
 PRIOR_JOBS = 4.0
@@ -61,7 +61,7 @@ def pooled_prior(
     before = prior or AveragingPrior()
     names = check_terms(terms)
     start = _Shares.of(before, names)
-    evidences = [weigh(_points(runs), names, prior_for(runs, before)) for runs in jobs if runs]
+    evidences = [weigh(observed_points(runs), names, prior_for(runs, before)) for runs in jobs if runs]
     if not evidences:
         return before
     likelihoods = [
@@ -76,11 +76,6 @@ def pooled_prior(
 def _deviates(prior: AveragingPrior) -> NDArray[np.bool_]:
     """Which levels of discrepancy are above 0, shape (g,)."""
     return np.array(prior.discrepancy) > 0
-
-
-def _points(runs: Sequence[Observation]) -> Points:
-    columns = observed_columns(runs)
-    return merge_repetitions(**{name: np.asarray(column, float) for name, column in columns.items()})
 
 
 def _joint(evidence: Evidence) -> FloatArray:

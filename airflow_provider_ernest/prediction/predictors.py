@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol, Self, Unpack
 
+import numpy as np
+
 from airflow_provider_ernest.documents import AveragingPrior, Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray
 from airflow_provider_ernest.prediction.averaging import TermAveraging
+from airflow_provider_ernest.prediction.evidence import Points, merge_repetitions
 from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, ObservedColumns, RunColumns, quoted
@@ -54,6 +57,17 @@ def observed_columns(
         scale=scale,
         seconds=[run.seconds for run in runs],
         workers=effective_machines(told_by or runs, machines=machines, scale=scale),
+    )
+
+
+def observed_points(runs: Sequence[Observation]) -> Points:
+    """The distinct configurations of runs."""
+    columns = observed_columns(runs)
+    return merge_repetitions(
+        machines=np.asarray(columns["machines"], dtype=np.float64),
+        scale=np.asarray(columns["scale"], dtype=np.float64),
+        seconds=np.asarray(columns["seconds"], dtype=np.float64),
+        workers=np.asarray(columns["workers"], dtype=np.float64),
     )
 
 

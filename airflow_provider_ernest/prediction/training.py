@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime
 from statistics import median
+from typing import Required, TypedDict, Unpack
 
 import numpy as np
 
@@ -31,13 +32,13 @@ from airflow_provider_ernest.exceptions import (
 )
 from airflow_provider_ernest.numbers import positive_number
 from airflow_provider_ernest.prediction.averaging import TermAveraging, contradiction, wrong_points
-from airflow_provider_ernest.prediction.evidence import merge_repetitions
 from airflow_provider_ernest.prediction.predictors import (
     Predictor,
     check_method,
     default_terms,
     new_predictor,
     observed_columns,
+    observed_points,
 )
 from airflow_provider_ernest.prediction.regimes import effective_machines
 from airflow_provider_ernest.prediction.regression import undetermined_terms
@@ -45,8 +46,116 @@ from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, basis, 
 from airflow_provider_ernest.settings import AVERAGING, RELATIVE
 from airflow_provider_ernest.words import counted
 
-# ---------------------------------------------------------------------------
-# Leave-one-out cross-validation: how well are runs predicted that the fit has not seen?
+
+class Kept(TypedDict, total=False):
+    """What a model keeps of where it comes from, as `documents.Model` describes it."""
+
+    job: Required[str]
+    instance_type: str
+    artifact: str | None
+    artifact_sha256: str | None
+    input_path: str | None
+    origin: Origin | None
+    design: Design | None
+    cluster: TrainingCluster | None
+    conditions: RunConditions | None
+
+
+def train(
+    observations: Sequence[Observation],
+    *,
+    method: str = AVERAGING,
+    terms: Sequence[str] | None = None,
+    prior: AveragingPrior | None = None,
+    warnings: Sequence[str] = (),
+    **kept: Unpack[Kept],
+) -> Model:
+    """Fit and cross-validate a model.
+
+    Args:
+        observations: runs of the job on one type of machine, all with the same iterations.
+        method: one of `settings.METHODS`.
+        terms: names of the terms; None for the method's own.
+        prior: for "averaging": what is believed before the runs, None for the default. Where all runs
+            name their hosts, their machines are executors that worked, and the driver takes none.
+        warnings: what is to be known of the runs before the model is trusted.
+        kept: what the model keeps beside it; `job` at least, and "local" for a type that is not told.
+
+    Raises:
+        FitError: the observations cannot be of one model, do not determine the terms, or contradict each
+            other.
+        TooFewObservationsError: there are too few observations.
+        InvalidParameterError: a term or the method is unknown.
+    """
+    names = check_terms(default_terms(method) if terms is None else terms)
+    iterations = _one_of(observations, "iterations")
+    _one_of(observations, "instance_type")
+    prior = prior_for(observations, prior) if method == AVERAGING else None
+    predictor = new_predictor(method, terms=names, prior=prior).fit(**observed_columns(observations))
+    if method != AVERAGING:
+        _check_agreement(observations, names)
+    apart = _apart(predictor, observations)
+    now = datetime.now(UTC)
+    details: Kept = {"instance_type": "local", **kept}
+    return Model(
+        **details,
+        id=new_id(now),
+        at=now.isoformat(),
+        method=method,
+        terms=_fitted_terms(predictor, names),
+        prior=prior,
+        driver_share=predictor.driver_share_ if isinstance(predictor, TermAveraging) else 0.0,
+        noise=predictor.noise_ if isinstance(predictor, TermAveraging) else 0.0,
+        validation=leave_one_out(
+            lambda: new_predictor(method, terms=names, prior=prior), observations, apart=apart
+        ),
+        observations=tuple(observations),
+        startup_seconds=median(run.startup_seconds for run in observations),
+        trained_iterations=iterations,
+        warnings=(*warnings, *warnings_about(predictor, names, observations)),
+    )
+
+
+def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]) -> None:
+    """Refuse runs of which one is wrong: with given terms each counts, whatever the others say."""
+    merged = observed_points(observations)
+    # By all usual terms: that a few given ones describe no run well is the model's fault, not a run's.
+    every = tuple(dict.fromkeys((*DICTIONARY, *terms)))
+    wrong = wrong_points(merged, every, AveragingPrior(driver_share=0.0))
+    if wrong.any():
+        raise contradiction(merged, np.flatnonzero(wrong).tolist())
+
+
+def _apart(predictor: Predictor, observations: Sequence[Observation]) -> list[Observation]:
+    """The observations that contradict all others and were left out of the fit."""
+    if not isinstance(predictor, TermAveraging):
+        return []
+    return [run for run, is_apart in zip(observations, predictor.apart_, strict=True) if is_apart]
+
+
+def _fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:
+    probabilities = predictor.probabilities_ if isinstance(predictor, TermAveraging) else np.ones(len(names))
+    return tuple(
+        FittedTerm(
+            name=name,
+            meaning=term_named(name).meaning,
+            coefficient=float(coefficient),
+            probability=float(probability),
+        )
+        for name, coefficient, probability in zip(names, predictor.coefficients_, probabilities, strict=True)
+    )
+
+
+def _one_of(observations: Sequence[Observation], field: str) -> int | None:
+    """The value that all observations have in the field; None where there are no observations."""
+    values = {getattr(run, field) for run in observations}
+    if len(values) > 1:
+        listed = ", ".join(sorted(str(value) for value in values))
+        raise FitError(
+            f"The observations differ in {field}: {listed}. One model cannot describe them.",
+            remedy=f"Train one model for each {field}, or observe the runs anew.",
+        )
+    return values.pop() if values else None
 
 
 def leave_one_out(
@@ -134,10 +243,6 @@ def _folds(
         )
 
 
-# ---------------------------------------------------------------------------
-# Whether observations and the model fitted to them are good enough to be trusted.
-
-
 FEW_CONFIGURATIONS = 5
 """With fewer distinct configurations an interval rests on prior belief more than on runs."""
 
@@ -169,7 +274,7 @@ def check_adequacy(model: Model, *, max_error_percent: float) -> None:
         f"The leave-one-out error of the model of {model.job!r} on {model.instance_type} is "
         f"{validation.median_error_percent:.1f} % (median), above the threshold of {threshold:g} %; "
         f"the largest is {validation.max_error_percent:.1f} %, of run {worst.index} "
-        f"({counted(worst.machines, 'machine')}, scale {worst.scale:g}).",
+        f"({_configuration(worst)}).",
         remedy="Observe more runs or larger samples, look at the worst run for disturbances, add a term that "
         "describes the job better, or raise max_error_percent.",
     )
@@ -178,13 +283,7 @@ def check_adequacy(model: Model, *, max_error_percent: float) -> None:
 def warnings_about(
     predictor: Predictor, terms: Sequence[str], observations: Sequence[Observation]
 ) -> tuple[str, ...]:
-    """What a user should know before trusting a model of these observations.
-
-    Args:
-        predictor: fitted to the observations.
-        terms: names of its terms.
-        observations: at least one.
-    """
+    """What a user should know before trusting a predictor with these terms, fitted to these observations."""
     counts = "Their median counts." if isinstance(predictor, TermAveraging) else "All of them count."
     warnings = [*_about_the_design(observations), *_about_different_work(observations, counts)]
     if isinstance(predictor, TermAveraging):
@@ -216,8 +315,7 @@ def _about_different_work(observations: Sequence[Observation], counts: str) -> l
     return [
         f"Runs on {counted(machines, 'machine')} at scale {scale:g} took {min(times):.1f} to "
         f"{max(times):.1f} s: either they were disturbed, or inputs of one size are not the same work, and "
-        "then no model in machines and "
-        f"scale can be exact. {counts}"
+        f"then no model in machines and scale can be exact. {counts}"
         for (machines, scale), times in seconds.items()
         if max(times) > DIFFERENT_WORK * min(times)
     ]
@@ -231,21 +329,18 @@ def _about_the_averaging(predictor: TermAveraging, observations: Sequence[Observ
             f"{configurations} configurations were observed: the intervals rest on what is usual for Spark "
             f"jobs more than on this one. Observe {FEW_CONFIGURATIONS} or more."
         )
+    told = list(zip(observations, predictor.disturbed_, predictor.apart_, strict=True))
     warnings += [
-        f"Run {run.index} ({counted(run.machines, 'machine')}, scale {run.scale:g}, {run.seconds:.1f} s) "
-        "does "
-        f"not fit the others: it was disturbed or short of memory with a probability of {probability:.0%}, "
-        "and "
-        "counts accordingly less."
-        for run, probability, apart in zip(observations, predictor.disturbed_, predictor.apart_, strict=True)
+        f"Run {run.index} ({_configuration(run)}, {run.seconds:.1f} s) does not fit the others: it was "
+        f"disturbed or short of memory with a probability of {probability:.0%}, and counts accordingly less."
+        for run, probability, apart in told
         if probability > PROBABLY_DISTURBED and not apart
     ]
     warnings += [
-        f"Run {run.index} ({counted(run.machines, 'machine')}, scale {run.scale:g}, {run.seconds:.4g} s) "
-        "contradicts the others, which agree with each other: it is left out. Look at it: a run that ended "
-        "early or was "
-        "held up says nothing of the job."
-        for run, apart in zip(observations, predictor.apart_, strict=True)
+        f"Run {run.index} ({_configuration(run)}, {run.seconds:.4g} s) contradicts the others, which agree "
+        "with each other: it is left out. Look at it: a run that ended early or was held up says nothing of "
+        "the job."
+        for run, _, apart in told
         if apart
     ]
     if predictor.noise_ > MUCH_NOISE:
@@ -265,145 +360,15 @@ def _about_the_terms(terms: Sequence[str], observations: Sequence[Observation]) 
     undetermined = undetermined_folds(terms, observations)
     if not undetermined:
         return []
-    listed = "; ".join(
-        f"run {run.index}: {counted(run.machines, 'machine')}, scale {run.scale:g}" for run in undetermined
-    )
+    listed = "; ".join(f"run {run.index}: {_configuration(run)}" for run in undetermined)
     return [
         f"Without one of these runs the others do not determine the model, so its cross-validation error "
         f"says little ({listed})."
     ]
 
 
-# ---------------------------------------------------------------------------
-
-
-def train(
-    observations: Sequence[Observation],
-    *,
-    job: str,
-    instance_type: str = "local",
-    method: str = AVERAGING,
-    terms: Sequence[str] | None = None,
-    prior: AveragingPrior | None = None,
-    artifact: str | None = None,
-    artifact_sha256: str | None = None,
-    input_path: str | None = None,
-    origin: Origin | None = None,
-    design: Design | None = None,
-    cluster: TrainingCluster | None = None,
-    conditions: RunConditions | None = None,
-    warnings: Sequence[str] = (),
-) -> Model:
-    """Fit and cross-validate a model.
-
-    Args:
-        observations: runs of the job on one type of machine, all with the same iterations.
-        job: the user's name of the job.
-        instance_type: the machines' type.
-        method: one of `predictors.METHODS`.
-        terms: names of the terms; None for the method's own.
-        prior: for "averaging": what is believed before the runs, None for the default. Where all runs
-            name their hosts, their machines are executors that worked, and the driver takes none.
-        artifact: path of the job's JAR or .py file.
-        artifact_sha256: hash of its content.
-        input_path: the target input that scale 1.0 stands for.
-        origin: the task instance that fits it.
-        design: the design that the runs were planned by.
-        cluster: the machines that they were made on.
-        conditions: what, beside the code, their times depend on.
-        warnings: what is to be known of them before the model is trusted.
-
-    Raises:
-        FitError: the observations cannot be of one model, do not determine the terms, or contradict each
-            other.
-        TooFewObservationsError: there are too few observations.
-        InvalidParameterError: a term or the method is unknown.
-    """
-    names = check_terms(default_terms(method) if terms is None else terms)
-    iterations = _one_of(observations, "iterations")
-    _one_of(observations, "instance_type")
-    prior = prior_for(observations, prior) if method == AVERAGING else None
-    predictor = new_predictor(method, terms=names, prior=prior).fit(**observed_columns(observations))
-    if method != AVERAGING:
-        _check_agreement(observations, names)
-    apart = _apart(predictor, observations)
-    now = datetime.now(UTC)
-    return Model(
-        id=new_id(now),
-        job=job,
-        instance_type=instance_type,
-        at=now.isoformat(),
-        method=method,
-        terms=_fitted_terms(predictor, names),
-        prior=prior,
-        driver_share=predictor.driver_share_ if isinstance(predictor, TermAveraging) else 0.0,
-        noise=predictor.noise_ if isinstance(predictor, TermAveraging) else 0.0,
-        validation=leave_one_out(
-            lambda: new_predictor(method, terms=names, prior=prior), observations, apart=apart
-        ),
-        observations=tuple(observations),
-        startup_seconds=median(run.startup_seconds for run in observations),
-        artifact=artifact,
-        artifact_sha256=artifact_sha256,
-        input_path=input_path,
-        trained_iterations=iterations,
-        warnings=(*warnings, *warnings_about(predictor, names, observations)),
-        origin=origin,
-        design=design,
-        cluster=cluster,
-        conditions=conditions,
-    )
-
-
-def _check_agreement(observations: Sequence[Observation], terms: tuple[str, ...]) -> None:
-    """Refuse runs of which one is wrong: with given terms each counts, whatever the others say."""
-    columns = observed_columns(observations)
-    merged = merge_repetitions(**{name: np.asarray(column, float) for name, column in columns.items()})
-    # By all usual terms: that a few given ones describe no run well is the model's fault, not a run's.
-    every = tuple(dict.fromkeys((*DICTIONARY, *terms)))
-    wrong = wrong_points(merged, every, AveragingPrior(driver_share=0.0))
-    if wrong.any():
-        raise contradiction(merged, np.flatnonzero(wrong).tolist())
-
-
-def _apart(predictor: Predictor, observations: Sequence[Observation]) -> list[Observation]:
-    """The observations that contradict all others and were left out of the fit."""
-    if not isinstance(predictor, TermAveraging):
-        return []
-    return [run for run, is_apart in zip(observations, predictor.apart_, strict=True) if is_apart]
-
-
-def _fitted_terms(predictor: Predictor, names: Sequence[str]) -> tuple[FittedTerm, ...]:
-    probabilities = predictor.probabilities_ if isinstance(predictor, TermAveraging) else np.ones(len(names))
-    return tuple(
-        FittedTerm(
-            name=name,
-            meaning=term_named(name).meaning,
-            coefficient=float(coefficient),
-            probability=float(probability),
-        )
-        for name, coefficient, probability in zip(names, predictor.coefficients_, probabilities, strict=True)
-    )
-
-
-def _one_of(observations: Sequence[Observation], field: str) -> int | None:
-    """The value that all observations have in the field; None where there are no observations."""
-    values = {getattr(run, field) for run in observations}
-    if len(values) > 1:
-        listed = ", ".join(sorted(str(value) for value in values))
-        raise FitError(
-            f"The observations differ in {field}: {listed}. One model cannot describe them.",
-            remedy=f"Train one model for each {field}, or observe the runs anew.",
-        )
-    return values.pop() if values else None
-
-
-# ---------------------------------------------------------------------------
-# More terms for a job that the given ones do not describe (Ernest, section 3.4).
-#
-# The paper adds terms when the cross-validation error is high. That helps where the error is the model's and
-# not the runs': on noisy runs a further term describes noise, so it must lower the error of runs that the fit
-# has not seen.
+def _configuration(run: Observation | Fold) -> str:
+    return f"{counted(run.machines, 'machine')}, scale {run.scale:g}"
 
 
 EXTENSIONS: tuple[str, ...] = (
@@ -429,8 +394,10 @@ def extend_terms(
 ) -> tuple[str, ...]:
     """The terms, with those extensions that bring the leave-one-out error below a threshold.
 
-    One term after the other is added, each time the one that lowers the median leave-one-out error
-    most, until the error is at most `above_percent`, none lowers it, or the runs determine no more.
+    One term after the other is added, each time the one that lowers the median leave-one-out error most,
+    until the error is at most `above_percent`, none lowers it, or the runs determine no more. The paper adds
+    terms when the error is high (Ernest, section 3.4); but on noisy runs a further term describes noise, so
+    it must lower the error of runs that the fit has not seen.
 
     Args:
         observations: runs of the job.

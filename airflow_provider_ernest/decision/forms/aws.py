@@ -84,12 +84,6 @@ def step_arguments(
     application master. The driver belongs on the master (``--deploy-mode client``): on one of the machines
     it would take an executor's room.
 
-    Args:
-        decision: what was decided.
-        shapes: of the types of machines, by name.
-        conf: the job's properties.
-        dynamic_allocation: on, and bounded to the choice.
-
     Raises:
         InvalidParameterError: executors would not come to lie on the machines as they should.
         MissingResourceError: nothing tells the machines' cores or memory.
@@ -105,12 +99,9 @@ def _room_under_yarn(shape: MachineShape) -> int | None:
     return None if whole is None else int(_YARN_SHARE * whole) - SLACK_MEGABYTES
 
 
-# ---------------------------------------------------------------------------
-# Amazon EMR Serverless: executors on workers of the sizes that it has.
-#
-# The sizes are those of "Understanding application behavior in EMR Serverless", the defaults those of "Spark
-# job properties" (both Amazon EMR Serverless User Guide). Without properties of its own a job would begin
-# with 3 executors of 4 cores and 14 GB, and dynamic allocation would add as many as it likes.
+# EMR Serverless: the sizes are those of "Understanding application behavior in EMR Serverless", the defaults
+# those of "Spark job properties" (both Amazon EMR Serverless User Guide). Without properties of its own a job
+# would begin with 3 executors of 4 cores and 14 GB, and dynamic allocation would add as many as it likes.
 
 
 # Gigabytes of a worker by its vCPUs: least, most, and in steps of.
@@ -134,12 +125,6 @@ def emr_serverless(
     A worker has the machine's cores and the least memory of the allowed sizes that holds an executor as in
     the sample runs; the executor's heap then grows to fill it. The driver has EMR's default of 4 cores and
     14 GB where the job's properties say nothing else.
-
-    Args:
-        decision: what was decided.
-        shapes: of the types of machines, by name.
-        conf: the job's properties.
-        dynamic_allocation: on, and bounded to the choice.
 
     Returns:
         ``sparkSubmitParameters``, the text for ``jobDriver.sparkSubmit`` of StartJobRun; and
@@ -215,7 +200,6 @@ def _quoted(argument: str) -> str:
     return f'"{argument.translate(_TO_ESCAPE)}"'
 
 
-# ---------------------------------------------------------------------------
 # AWS Glue: the type and the number of a job run's workers.
 
 
@@ -245,11 +229,6 @@ def glue_workers(
     a general one (G) where its memory holds an executor as in the sample runs, else one with twice the memory
     (R). How much of it becomes heap is Glue's own affair, as are the other properties of executors. The
     number holds only where auto scaling (``--enable-auto-scaling``) is off.
-
-    Args:
-        decision: what was decided.
-        shapes: of the types of machines, by name.
-        conf: the job's properties.
 
     Raises:
         InvalidParameterError: no worker has as many cores and so much memory, or the decision is a mix.

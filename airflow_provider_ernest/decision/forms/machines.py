@@ -89,12 +89,7 @@ class MachineGroup:
 
 
 def groups_of(decision: Decision, shapes: Mapping[str, MachineShape]) -> tuple[MachineGroup, ...]:
-    """The machines of a decision, by type; those with most machines first.
-
-    Args:
-        decision: what was decided.
-        shapes: of the types of machines, by name.
-    """
+    """The machines of a decision, by type; those with most machines first."""
     chosen = sorted(decision.composition or (decision.config,), key=lambda one: -one.machines)
     return tuple(
         MachineGroup(
@@ -105,12 +100,7 @@ def groups_of(decision: Decision, shapes: Mapping[str, MachineShape]) -> tuple[M
 
 
 def only_group(decision: Decision, shapes: Mapping[str, MachineShape], *, target: str) -> MachineGroup:
-    """The machines of a decision for one type.
-
-    Args:
-        decision: what was decided.
-        shapes: of the types of machines, by name.
-        target: who takes machines of one type only.
+    """The machines of a decision for a target that takes machines of one type only.
 
     Raises:
         InvalidParameterError: a mix of several types was decided on.
@@ -126,9 +116,6 @@ def only_group(decision: Decision, shapes: Mapping[str, MachineShape], *, target
     return groups[0]
 
 
-# ---------------------------------------------------------------------------
-# Memory of an executor: its heap, and what cluster managers add to it.
-#
 # YARN and Kubernetes grant an executor a container of ``spark.executor.memory`` and
 # ``spark.executor.memoryOverhead`` (a tenth of the heap, at least 384 MB), of ``spark.memory.offHeap.size``
 # and ``spark.executor.pyspark.memory`` (Spark documentation, "Configuration", "Application Properties";
@@ -228,12 +215,7 @@ def overhead_factor(conf: Mapping[str, str]) -> float:
 
 
 def memory_of(name: str, heap_megabytes: int, conf: Mapping[str, str]) -> ExecutorMemory:
-    """What an executor with a heap takes, as the job's properties say.
-
-    Args:
-        name: "executor" or "driver", whose properties count.
-        heap_megabytes: of it.
-        conf: the job's properties.
+    """What an "executor" or a "driver" with a heap takes, as the job's properties of that name say.
 
     Raises:
         InvalidParameterError: a property cannot be read.
@@ -272,12 +254,7 @@ def memory_within(
 
     Where the room is known and the job's properties state a heap that takes less than half of it, the
     overhead grows: YARN looks at memory alone and would put two such executors on one machine, and none on
-    another.
-
-    Args:
-        shape: of the machine.
-        conf: the job's properties.
-        room_megabytes: what an executor may take, overhead included; None where the sample runs' fits.
+    another. The room includes the overhead; None where what the sample runs took is known to fit.
 
     Raises:
         InvalidParameterError: the heap that the job's properties state does not fit, or nothing does.
@@ -304,11 +281,7 @@ def memory_within(
 
 
 def filling(room_megabytes: int, conf: Mapping[str, str]) -> ExecutorMemory:
-    """The most that an executor can take of some memory.
-
-    Args:
-        room_megabytes: what it may take, overhead included.
-        conf: the job's properties.
+    """The most that an executor can take of some memory, overhead included.
 
     Raises:
         InvalidParameterError: that is too little for Spark.
@@ -340,9 +313,6 @@ def _further(conf: Mapping[str, str]) -> int:
     return further
 
 
-# ---------------------------------------------------------------------------
-# Executors that fill the machines, where a cluster manager places them as it likes.
-#
 # YARN and Kubernetes place containers by memory (YARN's default calculator looks at nothing else) and cores,
 # and all executors of a run are alike. One that takes what its machine offers is alone there. On machines of
 # several types the larger ones hold more of the same; that comes out as it should only where their memory has
@@ -351,13 +321,7 @@ def _further(conf: Mapping[str, str]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class Layout:
-    """How executors, all alike, fill machines.
-
-    Attributes:
-        count: of all executors.
-        cores: of each.
-        shares: how many of them one machine of each group holds.
-    """
+    """How executors, all alike with so many cores, fill machines: of each group one holds a share of them."""
 
     count: int
     cores: int
@@ -366,9 +330,6 @@ class Layout:
 
 def layout_on(groups: Sequence[MachineGroup]) -> Layout:
     """One executor on each machine of a single type; in a mix, several on those with more cores.
-
-    Args:
-        groups: the machines.
 
     Raises:
         MissingResourceError: nothing tells a machine's cores.
@@ -382,13 +343,7 @@ def layout_on(groups: Sequence[MachineGroup]) -> Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Executors:
-    """The executors of a run, all alike.
-
-    Attributes:
-        count: how many.
-        cores: of each.
-        memory: of each.
-    """
+    """The executors of a run, all alike."""
 
     count: int
     cores: int
@@ -403,10 +358,7 @@ def executors_on(
 ) -> Executors:
     """The executors that fill some machines.
 
-    Args:
-        groups: the machines.
-        conf: the job's properties.
-        room: megabytes that executors may take of a machine; None where what they took is known to fit.
+    `room` gives the megabytes that they may take of a machine; None where what they took is known to fit.
 
     Raises:
         InvalidParameterError: they would not come to lie on the machines as they should.

@@ -70,7 +70,7 @@ def kubernetes_conf(
     ("Running Spark on Kubernetes", spark.kubernetes.memoryOverheadFactor). The tenth is asked for here; set
     ``spark.executor.memoryOverheadFactor`` in the job's properties for another share.
 
-    Args, Raises: as of `yarn_conf`.
+    Arguments and errors are those of `yarn_conf`.
     """
     groups = groups_of(decision, shapes)
     sized = sized_conf(groups, conf=conf, dynamic_allocation=dynamic_allocation, room=_own_room)
@@ -93,18 +93,7 @@ def sized_conf(
     dynamic_allocation: bool,
     room: Callable[[MachineShape], int | None],
 ) -> dict[str, str]:
-    """The job's properties and, over them, those of the executors.
-
-    Args:
-        groups: the machines.
-        conf: the job's properties.
-        dynamic_allocation: on, and bounded.
-        room: megabytes that executors may take of a machine; None where what they took is known to fit.
-
-    Raises:
-        InvalidParameterError: executors would not come to lie on the machines as they should.
-        MissingResourceError: nothing tells the machines' cores or memory.
-    """
+    """The job's properties and, over them, those of the executors; see `executors_on`."""
     executors = executors_on(groups, conf, room=room)
     return {
         **conf,

@@ -9,7 +9,6 @@ from airflow_provider_ernest.design.costs import (
     ExpectedSeconds,
     MachineSeconds,
     RelativeTime,
-    in_seconds,
     relative_time,
     resolve_cost,
 )
@@ -46,15 +45,14 @@ def test_a_cost_knows_its_unit_and_the_seconds_it_is_made_of():
 
     assert unit == "dollars"
     assert resolve_cost(resolved) == (resolved, "dollars")
-    assert in_seconds(resolved) is dollars
+    assert resolved.in_seconds is dollars
     assert dollars.seconds(machines=RUNS.machines, scale=RUNS.scale).tolist() == pytest.approx(
         [390, 120, 52.5]
     )
     assert dollars.of_seconds(machines=np.array([10]), seconds=np.array([3600.0])).tolist() == pytest.approx(
         [3.6]
     )
-    assert in_seconds(relative_time) is None
-    assert in_seconds(lambda candidates: candidates.scale) is None
+    assert resolve_cost(relative_time)[0].in_seconds is None
 
 
 def test_an_hours_work_on_a_tenth_of_the_data():

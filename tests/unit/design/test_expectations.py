@@ -14,7 +14,7 @@ OBSERVED = observe(machines=[1, 2, 4], scale=[0.1, 0.1, 0.2], seconds=[25.0, 15.
 
 
 def guess(**known):
-    return expectation(**{"candidates": CANDIDATES, "cost": relative_time, **known})(
+    return expectation(**{"candidates": CANDIDATES, "cost": resolve_cost(relative_time)[0], **known})(
         machines=MACHINES, scale=SCALE
     )
 

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.criteria import a_criterion, information_matrix
-from airflow_provider_ernest.design.problem import cheapest_selection, missing_directions
+from airflow_provider_ernest.design.problem import greedy_selection, missing_directions
 
 NONE_OBSERVED = np.empty((0, 3))
+
+
+def cheapest_selection(rows, costs, **limits):
+    return greedy_selection(rows, np.argsort(costs, kind="stable"), **limits)
 
 
 def cheapest_by_trying_all(rows, costs, runs, repetitions, observed):
@@ -40,19 +44,17 @@ def test_no_cheaper_selection_exists(repetitions, observed_runs):
             assert counts @ costs == pytest.approx(expected)
 
 
-def test_there_may_be_none():
-    on_a_line = np.array([[1.0, 2.0, 3.0], [2.0, 4.0, 6.0], [3.0, 6.0, 9.0]])
-    costs = np.ones(3)
+@pytest.mark.parametrize(
+    ("rows", "runs", "repetitions"),
+    [(np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 3, 9), (np.eye(3), 2, 9), (np.eye(3), 4, 1)],
+    ids=["on a line", "too few", "too many"],
+)
+def test_there_may_be_none(rows, runs, repetitions):
+    found = cheapest_selection(
+        rows, np.ones(3), runs=runs, max_repetitions=repetitions, observed_rows=NONE_OBSERVED
+    )
 
-    assert (
-        cheapest_selection(on_a_line, costs, runs=3, max_repetitions=9, observed_rows=NONE_OBSERVED) is None
-    )
-    assert (
-        cheapest_selection(np.eye(3), costs, runs=2, max_repetitions=9, observed_rows=NONE_OBSERVED) is None
-    )
-    assert (
-        cheapest_selection(np.eye(3), costs, runs=4, max_repetitions=1, observed_rows=NONE_OBSERVED) is None
-    )
+    assert found is None
 
 
 def test_observed_runs_reduce_what_is_missing():

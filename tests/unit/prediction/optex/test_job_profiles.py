@@ -4,23 +4,22 @@ from dataclasses import astuple
 
 import pytest
 
-from airflow_provider_ernest.documents import SAMPLE, ProfileRecord
+from airflow_provider_ernest.documents import ProfileRecord
 from airflow_provider_ernest.exceptions import InvalidParameterError, TooFewObservationsError
 from airflow_provider_ernest.prediction.optex import (
     CategoryProfile,
     JobProfile,
-    MeasuredRun,
     at_scale,
     category_profiles,
     job_profile,
-    measured_run,
     phases,
     predicted_phases,
     profile_of_category,
     scaled_to_run,
 )
-from airflow_provider_ernest.run_profile import MLLIB, SQL, PhaseSeconds, RunProfile
+from airflow_provider_ernest.run_profile import MLLIB, SQL, PhaseSeconds
 from airflow_provider_ernest.store.store import ModelStore
+from tests.examples import profile_record, run_profile
 
 MEASURED = {
     2: (5.22, 5.87, 0.0, 65.28, 0.20),
@@ -46,36 +45,15 @@ def seconds(initialisation, preparation, sharing, computation, communication):
 
 
 def record(job="pca", machines=2, of=(5.0, 5.0, 0.0, 80.0, 10.0), *, number=0, type_="m5.large", **fields):
-    known = seconds(*of)
-    return ProfileRecord(
-        id=f"{job}-{number}",
-        at="2026-06-01T00:00:00+00:00",
-        job=job,
-        instance_type=type_,
-        purpose=SAMPLE,
-        profile=RunProfile(
-            **{"category": SQL, **fields},
-            application_id="app-1",
-            machines=machines,
-            slots=machines,
-            seconds=max(1.0, known.total_seconds),
-            replayed_seconds=known.total_seconds,
-            phases=known,
-        ),
-    )
-
-
-def test_a_run_that_a_log_told_of_is_a_measured_run():
-    run = measured_run(record(machines=4, scale=0.1, iterations=3))
-
-    assert (run.machines, run.scale, run.iterations) == (4, 0.1, 3)
-    assert run.phases == seconds(5.0, 5.0, 0.0, 80.0, 10.0)
-    assert measured_run(record()).iterations == 1
+    known = run_profile(**{"category": SQL, "scale": 1.0, **fields}, machines=machines, phases=seconds(*of))
+    return profile_record(job=job, id=f"{job}-{number}", instance_type=type_, profile=known)
 
 
 @pytest.mark.parametrize("profiled_on", MEASURED)
-def test_one_real_run_foretells_other_numbers_of_machines(profiled_on):
-    profile = job_profile([MeasuredRun(machines=profiled_on, phases=seconds(*MEASURED[profiled_on]))])
+def test_one_real_run_tells_other_numbers_of_machines(profiled_on):
+    profile = job_profile(
+        [run_profile(machines=profiled_on, scale=1.0, phases=seconds(*MEASURED[profiled_on]))]
+    )
 
     for machines, told in MEASURED.items():
         predicted = predicted_phases(profile, machines=machines).total_seconds
@@ -84,7 +62,7 @@ def test_one_real_run_foretells_other_numbers_of_machines(profiled_on):
     assert predicted.total_seconds == pytest.approx(sum(MEASURED[profiled_on]))
 
 
-def test_a_real_job_is_foretold_by_another_of_its_category_and_one_run_s_time():
+def test_a_real_job_is_predicted_by_another_of_its_category_and_one_run_s_time():
     (category,) = category_profiles([record("waiting", 2, OTHER_JOB)])
     profile = scaled_to_run(category, seconds=sum(MEASURED[2]), machines=2)
 
@@ -98,8 +76,8 @@ def test_a_real_job_is_foretold_by_another_of_its_category_and_one_run_s_time():
 def test_samples_of_several_sizes_agree_on_the_unit_tasks():
     """Twice the input is twice the tasks: 80 s on 2 machines at 10 %, 80 s on 4 at 20 %."""
     runs = [
-        MeasuredRun(machines=2, scale=0.1, phases=seconds(5, 5, 0, 80, 10)),
-        MeasuredRun(machines=4, scale=0.2, phases=seconds(5, 5, 0, 80, 10)),
+        run_profile(machines=2, scale=0.1, phases=seconds(5, 5, 0, 80, 10)),
+        run_profile(machines=4, scale=0.2, phases=seconds(5, 5, 0, 80, 10)),
     ]
 
     profile = job_profile(runs)
@@ -113,7 +91,7 @@ def test_samples_of_several_sizes_agree_on_the_unit_tasks():
 
 
 def test_an_input_of_the_profile_s_own_size_changes_nothing():
-    profile = job_profile([MeasuredRun(machines=2, scale=0.5, phases=seconds(5, 5, 1, 80, 10))])
+    profile = job_profile([run_profile(machines=2, scale=0.5, phases=seconds(5, 5, 1, 80, 10))])
 
     assert at_scale(profile, 0.5) == profile
     assert predicted_phases(profile, machines=2, scale=0.5) == phases(profile, machines=2, scale=0.5)
@@ -121,7 +99,7 @@ def test_an_input_of_the_profile_s_own_size_changes_nothing():
 
 @pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
 def test_no_input_is_as_large_as_that(scale):
-    profile = job_profile([MeasuredRun(machines=2, phases=seconds(5, 5, 1, 80, 10))])
+    profile = job_profile([run_profile(machines=2, scale=1.0, phases=seconds(5, 5, 1, 80, 10))])
 
     with pytest.raises(InvalidParameterError, match="scale"):
         at_scale(profile, scale)
