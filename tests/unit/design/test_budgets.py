@@ -56,7 +56,7 @@ def test_more_data_more_budget():
 def test_production_is_not_billed_the_cluster_of_the_samples(kind):
     own, whole = kind(**PRIOR), kind(**PRIOR, billed_machines=64)
 
-    assert ProductionShare().of(checked(whole, RUNS) == ProductionShare().of(own), RUNS)
+    assert ProductionShare().of(checked(whole), RUNS) == ProductionShare().of(checked(own), RUNS)
 
 
 def test_a_function_of_the_users_is_asked_for_production_as_a_candidate():

@@ -14,9 +14,9 @@ OBSERVED = observe(machines=[1, 2, 4], scale=[0.1, 0.1, 0.2], seconds=[25.0, 15.
 
 
 def guess(**known):
-    return expectation(**{"candidates": CANDIDATES, "cost": resolve_cost(relative_time)[0], **known})(
-        machines=MACHINES, scale=SCALE
-    )
+    asked = {"candidates": CANDIDATES, "cost": relative_time, **known}
+    asked["cost"], _ = resolve_cost(asked["cost"])
+    return expectation(**asked)(machines=MACHINES, scale=SCALE)
 
 
 def test_the_users_own_guess_comes_first():
