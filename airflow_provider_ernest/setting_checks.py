@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from airflow_provider_ernest.clusters.emr.spec import is_remote, require_s3_folder, require_step_options
@@ -28,7 +28,6 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.stated import (
     NOTHING,
-    as_template,
     count,
     has_template,
     is_template,
@@ -37,7 +36,6 @@ from airflow_provider_ernest.stated import (
     optional,
     positive,
     prices,
-    settings_of,
 )
 
 _OF_SAMPLE = re.compile(r"\bsample\b(?:\s*\.\s*(\w+)|\s*\[\s*['\"](\w+)['\"]\s*\])?")
@@ -60,14 +58,6 @@ class PlannedCluster:
     has_price: bool
     is_emr: bool = False
     limits_production: bool = False
-
-
-_KINDS: Mapping[str, Any] = {
-    "input": SampledInput,
-    "bounds": DesignBounds,
-    "goal": SizingGoal,
-    "model": ModelSettings,
-}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,40 +89,6 @@ class Settings:
         self._check_production()
         if any(cluster.is_emr for cluster in self.clusters):
             self._check_emr()
-
-    def as_fields(self) -> dict[str, Any]:
-        """All but what the tasks render in their own way, as plain data with its templates."""
-        job = {name: getattr(self.job, name) for name in ("iterations", "sample_iterations")}
-        settings = {name: as_template(kind, getattr(self, name), name) for name, kind in _KINDS.items()}
-        return {
-            "job": job,
-            **settings,
-            "clusters": [asdict(cluster) for cluster in self.clusters],
-            "staging_uri": self.staging_uri,
-            "run_timeout_seconds": self.run_timeout_seconds,
-        }
-
-    @classmethod
-    def rendered(cls, values: Mapping[str, Any], **job: Any) -> Settings:
-        """Settings of what `as_fields` gave, rendered: each of them is checked as when it was stated.
-
-        Args:
-            values: by name.
-            job: the fields of `SparkJob` that are not among them.
-
-        Raises:
-            InvalidParameterError: a value that cannot work.
-        """
-        return cls(
-            job=SparkJob(**values["job"], **job),
-            input=settings_of(SampledInput, values["input"], "input"),
-            bounds=settings_of(DesignBounds, values["bounds"], "bounds"),
-            goal=settings_of(SizingGoal, values["goal"], "goal"),
-            model=settings_of(ModelSettings, values["model"], "model"),
-            clusters=[PlannedCluster(**each) for each in values["clusters"]],
-            staging_uri=None if values["staging_uri"] in NOTHING else values["staging_uri"],
-            run_timeout_seconds=values["run_timeout_seconds"],
-        )
 
     def _check_sample_runs(self) -> None:
         most, available = self.bounds.max_machines, min(cluster.machines for cluster in self.clusters)
@@ -190,7 +146,7 @@ class Settings:
             )
 
     def _check_emr(self) -> None:
-        require_emr_input("path", self.input.path, self.input.sampling)
+        require_emr_input(self.input)
         require_step_options(self.job.submit_options)
         application, staging = self.job.application, self.staging_uri
         if staging is not None and not is_template(staging):
@@ -234,20 +190,16 @@ def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: 
         )
 
 
-def require_emr_input(parameter: str, path: str, sampling: str) -> None:
+def require_emr_input(sampled: SampledInput) -> None:
     """Refuse a sample that would lie where the machines of EMR cannot read it.
-
-    Args:
-        parameter: that states the path.
-        path: of the production input.
-        sampling: how samples are taken.
 
     Raises:
         InvalidParameterError: a local input, or a way of sampling that writes beside the task.
     """
+    path, sampling = sampled.path, sampled.sampling
     if not is_template(path) and ("://" not in path or path.startswith("file://")):
         raise InvalidParameterError(
-            parameter,
+            "path",
             path,
             "is a local path, which the machines of EMR cannot read",
             remedy="Put the input on S3.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +24,6 @@ from airflow_provider_ernest.operators.terminate_cluster import TerminateCluster
 from airflow_provider_ernest.setting_checks import PlannedCluster, Settings
 from airflow_provider_ernest.settings import (
     FAIL,
-    FAIL_TRAINING,
     ConnectedCluster,
     DesignBounds,
     ModelSettings,
@@ -369,44 +368,28 @@ def design_task(
         clusters: that they will be made on.
         cores: of each machine, which all clusters have in common.
     """
-    goal, settings = training.goal, training.model
     return ExperimentDesignOperator(
         task_id="design",
-        partitions=training.input.partitions,
-        input_path=training.input.path,
+        bounds=training.bounds,
+        input=training.input,
+        goal=training.goal,
+        model=training.model,
         cores_per_machine=cores,
-        available_machines=min(certain_machines(cluster) for cluster in clusters),
         iterations=training.job.sample_iterations,
-        target_max_machines=goal.max_machines,
-        target_min_machines=goal.min_machines,
-        target_allowed_machines=goal.allowed_machines,
-        target_scale=goal.scale,
-        target_deadline_seconds=goal.deadline_seconds,
+        available_machines=min(certain_machines(cluster) for cluster in clusters),
         billed_machines=billed_machines(clusters, training.parallel_runs),
-        method=settings.method,
-        terms=settings.terms,
-        extension_terms=settings.extension_terms,
-        **asdict(training.bounds),
     )
 
 
 def _sample_runs(training: Training, experiments: XComArg, cluster: XComArg) -> Any:
-    job, sampled = training.job, training.input
     return SampleRunOperator.partial(
         task_id="sample_run",
-        application=job.application,
-        application_args=list(job.application_args),
-        conf=dict(job.conf),
-        submit_options=dict(job.submit_options),
-        staging_uri=training.staging_uri,
-        input_path=sampled.path,
-        sampling=sampled.sampling,
-        header=sampled.header,
-        seed=sampled.seed,
+        job=training.job,
+        input=training.input,
         cluster=cluster,
+        staging_uri=training.staging_uri,
         run_timeout_seconds=training.run_timeout_seconds,
         profile=training.reports_bottlenecks,
-        job=job.name,
         store=training.store,
         artifact_sha256=training.found_text("artifact_sha256"),
         conditions=training.found("conditions"),
@@ -423,18 +406,15 @@ def _fit_task(
     return FitModelOperator(
         task_id="fit_model",
         observations=observations,
+        job=training.job,
+        input=training.input,
+        model=training.model,
+        goal=training.goal,
         design=design,
         cluster=cluster,
-        job=training.job.name,
-        application=training.job.application,
-        submit_options=dict(training.job.submit_options),
-        input_path=training.input.path,
-        max_error_percent=training.goal.max_error_percent,
-        on_inadequate=training.goal.on_inadequate,
         store=training.store,
         artifact_sha256=training.found_text("artifact_sha256"),
         conditions=training.found("conditions"),
-        **asdict(training.model),
         # The runs that succeeded may suffice; without a design there is nothing to fit.
         trigger_rule="all_done_min_one_success",
     )
@@ -443,18 +423,13 @@ def _fit_task(
 def _report_task(
     training: Training, observations: XComArg, fit: FitModelOperator
 ) -> BottleneckReportOperator:
-    goal = training.goal
     report = BottleneckReportOperator(
         task_id="bottleneck_report",
         observations=observations,
-        job=training.job.name,
+        job=training.job,
+        goal=training.goal,
         # As text, so that a training without a model is reported on, too.
         model=f"{{{{ ti.xcom_pull(task_ids='{fit.task_id}') | tojson }}}}",
-        max_machines=goal.max_machines,
-        min_machines=goal.min_machines,
-        allowed_machines=goal.allowed_machines,
-        scale=goal.scale,
-        iterations=training.job.iterations,
         store=training.store,
     )
     fit >> report
@@ -625,12 +600,7 @@ MACHINE_SETTINGS = (
 
 
 def find_task(
-    training: Training,
-    branches: Sequence[TrainingBranch],
-    *,
-    reuse: Reuse | None,
-    settings: Settings,
-    on_stale: Any,
+    training: Training, branches: Sequence[TrainingBranch], *, reuse: Reuse | None, on_stale: Any
 ) -> FindModelOperator:
     """Build it, ahead of all tasks of the task group that is open.
 
@@ -638,28 +608,23 @@ def find_task(
         training: what the trainings have in common.
         branches: the trainings.
         reuse: how long a stored model is good for; None to train in each run.
-        settings: all of the user's, to check once they are rendered.
-        on_stale: called where a model no longer speaks for the job.
+        on_stale: called where a model no longer holds for the job.
     """
-    job, sampled, goal = training.job, training.input, training.goal
     shared = {branch.design.task_id for branch in branches}
     find = FindModelOperator(
         task_id="find_model",
-        job=job.name,
+        job=training.job,
+        input=training.input,
         types=[_type(branch) for branch in branches],
         # The design of several types is needless where all of them have a model.
         shared_tasks=sorted(shared) if len(shared) < len(branches) else (),
-        application=job.application,
-        application_args=list(job.application_args),
-        conf=dict(job.conf),
-        submit_options=dict(job.submit_options),
-        training_settings=_training_settings(training),
-        input_path=sampled.path,
-        partitions=sampled.partitions,
-        header=sampled.header,
+        model=training.model,
+        goal=training.goal,
         reuse=reuse,
-        max_error_percent=goal.max_error_percent if goal.on_inadequate == FAIL_TRAINING else None,
-        settings=settings.as_fields(),
+        bounds=training.bounds,
+        clusters=[planned(branch.cluster) for branch in branches],
+        staging_uri=training.staging_uri,
+        run_timeout_seconds=training.run_timeout_seconds,
         store=training.store,
         on_stale=on_stale,
     )
@@ -668,19 +633,6 @@ def find_task(
         if branch.serves_production:
             find >> branch.create
     return find
-
-
-def _training_settings(training: Training) -> Mapping[str, Any]:
-    """What a change of makes other sample runs, or another model of them, and is not asked for in vain."""
-    sampled, settings = training.input, training.model
-    return {
-        "sampling": sampled.sampling,
-        "the input's header": sampled.header,
-        "the sample runs' iterations": training.job.sample_iterations,
-        "the model's method": settings.method,
-        "the model's terms": settings.terms and list(settings.terms),
-        "the model's further terms": list(settings.extension_terms) or None,
-    }
 
 
 def _type(branch: TrainingBranch) -> Mapping[str, Any]:
@@ -840,7 +792,7 @@ class ErnestTaskGroup(TaskGroup):
             reports_bottlenecks=report_bottlenecks,
             found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
         )
-        settings = Settings(
+        Settings(
             job=job,
             input=input,
             bounds=bounds,
@@ -869,7 +821,7 @@ class ErnestTaskGroup(TaskGroup):
                 branches = training_branches(
                     clusters, training, options=options, in_parallel=types_in_parallel
                 )
-            find = find_task(training, branches, reuse=reuse, settings=settings, on_stale=on_stale)
+            find = find_task(training, branches, reuse=reuse, on_stale=on_stale)
             choose = _choose(training, branches, begins_with=[find.task_id])
             find >> choose
             self.cluster: Any = None
@@ -934,7 +886,7 @@ def _check_arguments(
 def _choose(
     training: Training, branches: Sequence[TrainingBranch], *, begins_with: Sequence[str]
 ) -> ChooseConfigOperator:
-    job, goal = training.job, training.goal
+    goal = training.goal
     is_one = len(branches) == 1
     models, handles = [branch.fit.output for branch in branches], [branch.handle for branch in branches]
     # Only a stated fallback may go on after a failed training, or what is left of several.
@@ -950,9 +902,7 @@ def _choose(
         reuse_reasons=training.found("reasons"),
         cores_per_machine={branch.instance_type: branch.cores for branch in branches},
         goal=goal,
-        iterations=job.iterations,
-        conf=dict(job.conf),
-        job=job.name,
+        job=training.job,
         store=training.store,
         trigger_rule="all_done" if goes_on else WITHOUT_DESIGN,
     )

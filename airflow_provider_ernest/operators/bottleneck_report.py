@@ -7,22 +7,25 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.links.spark_history import ModelFitLink
-from airflow_provider_ernest.operators.task_context import in_time
+from airflow_provider_ernest.operators.job_fields import OfJob
+from airflow_provider_ernest.operators.task_context import in_time, origin_of
 from airflow_provider_ernest.privacy import without_credentials
+from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.stated import as_template, optional_document, optional_whole_number, settings_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents import BottleneckReport
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings import SparkJob
 
 MOST_SECONDS = 300.0
 """So long the task reads and replays. Storage that does not answer must not keep the DAG run from its end."""
 
 
-class BottleneckReportOperator(BaseOperator):
+class BottleneckReportOperator(OfJob, BaseOperator):
     """Report what binds a job, from the event logs of its own sample runs; nothing of it fails the task.
 
     Each sample run was profiled when it was done, by the `SampleRunOperator`, where its event log lay. This
@@ -39,27 +42,13 @@ class BottleneckReportOperator(BaseOperator):
 
     Args:
         observations: `Observation` documents of the sample runs.
-        job: the job's name in the model store.
+        job: the application: its name in the store, and the iterations of production.
+        goal: of production: the machines that it may have, and its scale.
         model: the `Model` document fitted to them, also as JSON text; None to report without it.
-        max_machines: the most that production may have.
-        min_machines: the fewest.
-        allowed_machines: the numbers that it may have, where not all between fewest and most.
-        scale: of production's input, relative to that which was sampled.
-        iterations: of production, for iterative jobs.
         store: root of the model store; None for ``[ernest] store``.
     """
 
-    template_fields: Sequence[str] = (
-        "observations",
-        "job",
-        "model",
-        "max_machines",
-        "min_machines",
-        "allowed_machines",
-        "scale",
-        "iterations",
-        "store",
-    )
+    template_fields: Sequence[str] = ("observations", "job", "goal", "model", "store")
     operator_extra_links = (ModelFitLink(),)
     ui_color = "#e4ddf4"
 
@@ -67,48 +56,44 @@ class BottleneckReportOperator(BaseOperator):
         self,
         *,
         observations: Any,
-        job: str,
+        job: SparkJob | Mapping[str, Any],
+        goal: SizingGoal | Mapping[str, Any] | str,
         model: Any = None,
-        max_machines: Number | None = 16,
-        min_machines: Number = 1,
-        allowed_machines: Any = None,
-        scale: Number = 1.0,
-        iterations: Number | None = None,
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.observations = observations
-        self.job = job
+        self._keep_job(job)
+        self.goal: Any = as_template(SizingGoal, goal, "goal")
         self.model = model
-        self.max_machines = max_machines
-        self.min_machines = min_machines
-        self.allowed_machines = allowed_machines
-        self.scale = scale
-        self.iterations = iterations
         self.store = store
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Report; returns the report, None where there is none."""
+        from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
+        from airflow_provider_ernest.operators.recording import keep
+
         try:
             # No task waits for this one, but the DAG run's end does.
             report = in_time(lambda: self._report(context), most_seconds=MOST_SECONDS)
         # The training is done. What it could tell besides must not make it look failed.
         except Exception as error:
-            told = without_credentials(str(error))
-            self.log.warning("There is no report of bottlenecks: %s: %s", type(error).__name__, told)
+            why = without_credentials(str(error))
+            self.log.warning("There is no report of bottlenecks: %s: %s", type(error).__name__, why)
             return None
         if report is None:
             return None
-        self._tell(report)
-        self._keep(report)
+        for line in bottleneck_table(report):
+            self.log.info("%s", line)
+        for warning in report.warnings:
+            self.log.warning("%s", warning)
+        keep(report, store=self.store, what="The report of bottlenecks", log=self.log)
         return report.to_dict()
 
     def _report(self, context: Context) -> BottleneckReport | None:
         from airflow_provider_ernest.clarity.bottleneck_report import profiles_of, report_of
         from airflow_provider_ernest.documents import Model, Observation
-        from airflow_provider_ernest.operators.task_context import origin_of
-        from airflow_provider_ernest.stated import number, optional_document, optional_whole_number
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.store_location import store_root
 
@@ -116,7 +101,7 @@ class BottleneckReportOperator(BaseOperator):
         if not observations:
             self.log.warning("There is no report of bottlenecks: no sample run was made, or none succeeded.")
             return None
-        records = profiles_of(observations, job=self.job, store=ModelStore(store_root(self.store)))
+        records = profiles_of(observations, job=self.job["name"], store=ModelStore(store_root(self.store)))
         if not records:
             self.log.warning(
                 "There is no report of bottlenecks: none of the %d sample runs left a profile. Their tasks' "
@@ -125,37 +110,12 @@ class BottleneckReportOperator(BaseOperator):
             )
             return None
         given = optional_document("model", self.model)
+        goal = settings_of(SizingGoal, self.goal, "goal")
         return report_of(
             records,
             Model.from_dict(given) if given else None,
-            machines=self._counts(),
-            scale=number("scale", self.scale),
-            iterations=optional_whole_number("iterations", self.iterations),
+            machines=goal.machines,
+            scale=goal.scale,
+            iterations=optional_whole_number("iterations", self.job.get("iterations")),
             origin=origin_of(context),
-        )
-
-    def _counts(self) -> Sequence[int]:
-        from airflow_provider_ernest.stated import machine_counts
-
-        return machine_counts(
-            minimum=self.min_machines, maximum=self.max_machines, allowed=self.allowed_machines
-        )
-
-    def _tell(self, report: BottleneckReport) -> None:
-        from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
-
-        for line in bottleneck_table(report):
-            self.log.info("%s", line)
-        for warning in report.warnings:
-            self.log.warning("%s", warning)
-
-    def _keep(self, report: BottleneckReport) -> None:
-        from airflow_provider_ernest.operators.recording import record_in_time
-        from airflow_provider_ernest.store.store import ModelStore
-        from airflow_provider_ernest.store_location import store_root
-
-        record_in_time(
-            lambda: ModelStore(store_root(self.store)).save_bottlenecks(report),
-            what="The report of bottlenecks",
-            log=self.log,
         )

@@ -12,6 +12,7 @@ from airflow_provider_ernest.decision.forms.machines import own_sizes
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import TellsLineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink
+from airflow_provider_ernest.operators.job_fields import OfJob
 from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
 from airflow_provider_ernest.privacy import names_a_secret
 from airflow_provider_ernest.settings import SizingGoal
@@ -19,15 +20,15 @@ from airflow_provider_ernest.spark.sizing import kept_sizes, sizing_conf
 from airflow_provider_ernest.stated import as_template, optional_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from airflow.sdk import Context
 
     from airflow_provider_ernest.documents import Decision
-    from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.settings import Number, SparkJob
 
 
-class ChooseConfigOperator(TellsLineage, BaseOperator):
+class ChooseConfigOperator(OfJob, TellsLineage, BaseOperator):
     """Choose the cheapest configuration within a deadline, or the fastest within a budget.
 
     Over one type of machine or several, each with its own model. A configuration counts as keeping to the
@@ -36,18 +37,22 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
     Returns the `Decision` document, and pushes for the tasks behind it: ``config``, ``machines``,
     ``instance_type``, ``spark_conf``, ``predicted_seconds``, ``predicted_cost``, ``fallback_reason`` (empty
     where none was taken) and ``record``, the `DecisionRecord` document; for other operators those of
-    `downstream.outputs`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``, ``emr_instance_groups``,
-    ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one of them, or of machines
-    whose cores nobody told, is not pushed, so that a task that reads it fails, and ``unavailable`` says why.
-    The Spark properties are those that size the run, and what applications need on the cluster; a stock
-    operator takes them, with the job's own, by ``SparkSubmitOperator(conf=choose.job_conf())``. The record is
-    kept in the model store, too; what hinders that is a warning, not a failure.
+    `decision.forms.all_forms`: ``yarn_conf``, ``kubernetes_conf``, ``spark_arguments``,
+    ``emr_instance_groups``, ``emr_serverless``, ``glue``, ``databricks_cluster``. What cannot be said to one
+    of them, or of machines whose cores nothing tells, is not pushed, so that a task that reads it fails, and
+    ``unavailable`` says why. The Spark properties are those that size the run, and what applications need on
+    the cluster; a stock operator takes them, with the job's own, by
+    ``SparkSubmitOperator(conf=choose.job_conf())``. The record is kept in the model store, too; what hinders
+    that is a warning, not a failure.
 
     Args:
         model: the `Model` document, or one for each type; None where its training failed.
         goal: the `SizingGoal`, a mapping of its fields, or a template that renders to one. To go on without a
             model, state a fallback and set ``trigger_rule="all_done"``, too.
-        iterations: iterations of the production run, for iterative jobs.
+        job: the application, for its name in the store, its iterations in production, and `job_conf`: of its
+            properties only what sizes executors and driver is counted with and pushed; what sizes the run
+            wins over it. None for a job of the model's name without iterations and properties. Needed to
+            record a fallback without a model.
         training_failure: why there is no model, ``fit.output["failure"]`` of the `FitModelOperator`; a list
             of one for each type, or a mapping by type.
         training_begins_with: ids of the tasks that the training begins with. Where all of them were skipped,
@@ -64,9 +69,6 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         cores_per_machine: cores of a machine where no `cluster` of its type tells; or a mapping by type. None
             for those of the machines that the model was trained on. Where that does not tell either, what
             depends on them is not pushed.
-        conf: the job's own Spark properties, for `job_conf`. Of them only what sizes executors and driver
-            (`downstream.memory.OWN_SIZES`) is counted with and pushed; what sizes the run wins over it.
-        job: the job's name in the store; None for the model's. Needed to record a fallback without a model.
         store: root of the model store; None for ``[ernest] store``.
 
     Raises:
@@ -78,14 +80,13 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
     template_fields: Sequence[str] = (
         "model",
         "goal",
-        "iterations",
+        "job",
         "training_failure",
         "stored_models",
         "input_growth",
         "reuse_reasons",
         "cluster",
         "cores_per_machine",
-        "job",
         "store",
     )
     operator_extra_links = (ModelFitLink(),)
@@ -96,7 +97,7 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         *,
         model: Any,
         goal: SizingGoal | Mapping[str, Any] | str,
-        iterations: Number | None = None,
+        job: SparkJob | Mapping[str, Any] | None = None,
         training_failure: Any = None,
         training_begins_with: Sequence[str] = (),
         stored_models: Any = None,
@@ -104,15 +105,16 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         reuse_reasons: Any = None,
         cluster: Any = None,
         cores_per_machine: Number | Mapping[str, Any] | None = None,
-        conf: Mapping[str, str] | None = None,
-        job: str | None = None,
         store: str | None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
         self.model = model
         self.goal: Any = as_template(SizingGoal, goal, "goal")
-        self.iterations = iterations
+        self.job: Any = {}
+        self.conf = {}
+        if job is not None:
+            self._keep_job(job)
         self.training_failure = training_failure
         self.training_begins_with = training_begins_with
         self.stored_models = stored_models
@@ -120,8 +122,6 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         self.reuse_reasons = reuse_reasons
         self.cluster = cluster
         self.cores_per_machine = cores_per_machine
-        self.conf = conf
-        self.job = job
         self.store = store
 
     def job_conf(self, key: str = "spark_conf") -> JobConf:
@@ -145,12 +145,11 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         """Decide, and push the decision in the forms that downstream tasks need."""
         from airflow_provider_ernest.decision.deciding import decide
         from airflow_provider_ernest.operators.deciding import (
-            StatedCores,
             decided_outputs,
-            keep_decision,
             record_of,
             rendered_goal,
             rendered_iterations,
+            stated_cores,
             trained_types,
             with_stored_models,
         )
@@ -159,7 +158,7 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
         if self.training_begins_with:
             end_unless_begun(context, self.training_begins_with)
         with no_vain_retries():
-            sizes = self.render_template(own_sizes(self.conf or {}), context)
+            sizes = self.render_template(own_sizes(self.conf), context)
             types = with_stored_models(
                 trained_types(models=self.model, clusters=self.cluster, failures=self.training_failure),
                 models=self.stored_models,
@@ -168,15 +167,19 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
             )
             has_model = any(each.model for each in types)
             goal = rendered_goal(self.goal, has_model=has_model, log=self.log)
-            iterations = rendered_iterations(self.iterations, goal, has_model=has_model, log=self.log)
-            cores = StatedCores.read(self.cores_per_machine)
+            iterations = rendered_iterations(
+                self.job.get("iterations"), goal, has_model=has_model, log=self.log
+            )
+            cores = stated_cores(self.cores_per_machine)
             decision = decide(goal, types, iterations=iterations)
+            dag = self.get_dag()
+            warnings = submission_warnings(dag.tasks if dag else (), choose=self.task_id, conf=self.conf)
             record = record_of(
-                replace(decision, warnings=(*decision.warnings, *submission_warnings(self))),
+                replace(decision, warnings=(*decision.warnings, *warnings)),
                 goal=goal,
                 types=types,
                 iterations=iterations,
-                job=optional_text(self.job),
+                job=optional_text(self.job.get("name")),
                 origin=origin_of(context),
             )
             self.tells_lineage(record)
@@ -186,14 +189,22 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
                 types=types,
                 cores=cores,
                 conf={str(name): str(value) for name, value in sizes.items()},
-                stated={str(name) for name in self.conf or {}},
+                stated={str(name) for name in self.conf},
                 context=context,
                 log=self.log,
             )
         self._tell(record.decision)
         for key, value in outputs.items():
             context["ti"].xcom_push(key=key, value=value)
-        keep_decision(record, store=optional_text(self.store), log=self.log)
+        if record.job:
+            from airflow_provider_ernest.operators.recording import keep
+
+            # Production waits for the decision, not for its record.
+            keep(record, store=optional_text(self.store), what="The decision", log=self.log)
+        else:
+            self.log.warning(
+                "The decision is not recorded: neither a model nor the parameter job names its job."
+            )
         return record.decision.to_dict()
 
     def _tell(self, decision: Decision) -> None:
@@ -212,10 +223,6 @@ class ChooseConfigOperator(TellsLineage, BaseOperator):
             self.log.info("%s", line)
         for warning in decision.warnings:
             self.log.warning("%s", warning)
-
-
-# ---------------------------------------------------------------------------
-# The Spark properties of a production run: the job's own and, over them, those that were decided on.
 
 
 PROPERTIES = ("spark_conf", "yarn_conf", "kubernetes_conf")
@@ -264,31 +271,28 @@ class JobConf(PlainXComArg):
         """
         decided = super().resolve(context)
         choose = cast("ChooseConfigOperator", self.operator)
-        own = choose.render_template(dict(choose.conf or {}), cast("Context", context))
+        own = choose.render_template(dict(choose.conf), cast("Context", context))
         _mask_secrets(own)
         return {**own, **decided}
 
 
-def submission_warnings(choose: ChooseConfigOperator) -> list[str]:
-    """What keeps tasks of the DAG that submit a job from running it as it was decided.
+def submission_warnings(tasks: Iterable[Any], *, choose: str, conf: Mapping[str, Any]) -> list[str]:
+    """What keeps tasks of a DAG that submit a job from running it as it is decided.
 
     Known are operators that submit as the stock one does, and take their conf from this decision.
 
     Args:
-        choose: the task that decides.
+        tasks: of the DAG.
+        choose: id of the task that decides.
+        conf: the job's own properties.
     """
-    dag = choose.get_dag()
     return [
         warning
-        for task in (dag.tasks if dag else ())
-        for key in _taken_by(task, choose)
-        for warning in _warnings(task, key, choose.conf or {})
+        for task in tasks
+        for of, key in XComArg.iter_xcom_references(getattr(task, "conf", None))
+        if of.task_id == choose and key in PROPERTIES
+        for warning in _warnings(task, key, conf)
     ]
-
-
-def _taken_by(task: Any, choose: ChooseConfigOperator) -> list[str]:
-    references = XComArg.iter_xcom_references(getattr(task, "conf", None))
-    return [key for of, key in references if of.task_id == choose.task_id and key in PROPERTIES]
 
 
 def _warnings(task: Any, key: str, conf: Mapping[str, Any]) -> Iterator[str]:

@@ -33,7 +33,7 @@ def new_mark(
     Args:
         model: the newest of its lineage.
         of_job: all that the catalogue lists of the job.
-        cause: see `records.ModelMark`; empty for none.
+        cause: see `ModelMark`; empty for none.
         reason: likewise.
         artifact_sha256: of the application that was seen; it counts where that is the cause.
         origin: the task instance that noticed.
@@ -62,30 +62,14 @@ def new_mark(
 def keep_marks(
     marks: Sequence[ModelMark], *, store: str | None, callbacks: Any, context: Context, log: Any
 ) -> None:
-    """Save marks, see `record_in_time`, and call who wants to know. Nothing of it fails the task.
+    """Save new marks, and call who wants to know, see `tell_stale`. Nothing of it fails the task."""
+    from airflow_provider_ernest.operators.recording import keep
 
-    Args:
-        marks: that are new.
-        store: root of the model store; None for the configured one.
-        callbacks: see `stale_messages.tell_stale`.
-        context: of the task that noticed.
-        log: the logger that the marks and what hinders them go to.
-    """
     if not marks:
         return
-    from airflow_provider_ernest.operators.recording import record_in_time
-    from airflow_provider_ernest.store.store import ModelStore
-    from airflow_provider_ernest.store_location import store_root
-
     for mark in marks:
         log.warning("STALE: the model %s of %r. %s", mark.model_id, mark.job, mark.reason)
-
-    def save() -> None:
-        model_store = ModelStore(store_root(store))
-        for mark in marks:
-            model_store.save_mark(mark)
-
-    record_in_time(save, what="That the model is stale", log=log)
+    keep(*marks, store=store, what="That the model is stale", log=log)
     tell_stale(callbacks, context=context, marks=marks, log=log)
 
 
@@ -102,48 +86,41 @@ def tell_stale(callbacks: Any, *, context: Context, marks: Sequence[ModelMark], 
         marks: what was noticed; each is told once.
         log: the logger that is warned of callbacks that fail.
     """
-    told = list({mark.id: mark for mark in marks}.values())
-    for mark in told:
-        for callback in _listed(callbacks):
+    # A notifier may be awaitable or whatever else; only these are lists of several.
+    several = callbacks if isinstance(callbacks, (list, tuple, set, frozenset)) else [callbacks]
+    each_once = list({mark.id: mark for mark in marks}.values())
+    for mark in each_once:
+        for callback in several:
             # Notifiers write into their context.
-            own = cast("Context", {**context, "ernest_mark": mark, "ernest_marks": told})
+            own = cast("Context", {**context, "ernest_mark": mark, "ernest_marks": each_once})
             try:
                 _call(callback, own)
             except Exception as error:
                 log.warning(
                     "%s was not told that model %s is stale: %s: %s",
-                    _name(callback),
+                    getattr(callback, "__qualname__", None) or type(callback).__qualname__,
                     mark.model_id,
                     type(error).__name__,
                     error,
                 )
 
 
-def _listed(callbacks: Any) -> list[Any]:
-    if callbacks is None:
-        return []
-    # A notifier may be awaitable or whatever else; only these are lists of several.
-    return list(callbacks) if isinstance(callbacks, (list, tuple, set, frozenset)) else [callbacks]
-
-
 def _call(callback: Any, context: Context) -> None:
-    if isinstance(callback, BaseNotifier):
-        # Its templates are replaced by what they come to: the next mark needs them again.
-        notifier = copy.copy(callback)
-        if type(notifier).notify is BaseNotifier.notify:
-            notifier.context = context
-            asyncio.run(_awaited(notifier))
-        else:
-            notifier(context)
+    if callback is None:
         return
-    answer = callback(context)
-    if inspect.isawaitable(answer):
-        asyncio.run(_awaited(answer))
+    if not isinstance(callback, BaseNotifier):
+        answer = callback(context)
+        if inspect.isawaitable(answer):
+            asyncio.run(_awaited(answer))
+        return
+    # Its templates are replaced by what they come to: the next mark needs them again.
+    notifier = copy.copy(callback)
+    if type(notifier).notify is BaseNotifier.notify:
+        notifier.context = context
+        asyncio.run(_awaited(notifier))
+    else:
+        notifier(context)
 
 
 async def _awaited(answer: Any) -> None:
     await answer
-
-
-def _name(callback: Any) -> str:
-    return str(getattr(callback, "__qualname__", None) or type(callback).__qualname__)

@@ -1,8 +1,8 @@
 """From a finished production run to its record, and to what its model learns from it.
 
-`record_production` is the flow: how the run went (`timed_here` where this task has submitted it, else
-`ToldRun`), the record of it beside what was predicted, saved; then `follow_up`, by which the model learns or
-is marked; then the run's profile. The event log is read once, for all of it.
+`Recording.record` is the flow: how the run went (`timed_here` where this task has submitted it, else
+`StatedRun`), the record of it beside what was predicted, saved; then the model learns or is marked; then the
+run's profile. The event log is read once, for all of it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_ernest.documents import (
-    PRODUCTION,
     ClusterBandwidth,
     DecisionRecord,
     ModelMark,
@@ -33,16 +32,20 @@ from airflow_provider_ernest.learning.freshness import (
 )
 from airflow_provider_ernest.operators.find_model import artifact_hash
 from airflow_provider_ernest.operators.marking import keep_marks, new_mark
-from airflow_provider_ernest.operators.recording import keep_profile, median_bandwidth, record_in_time
+from airflow_provider_ernest.operators.recording import (
+    keep,
+    keep_profile,
+    median_bandwidth,
+    network_capacity,
+    record_in_time,
+)
 from airflow_provider_ernest.operators.task_context import origin_of
 from airflow_provider_ernest.places import place_of
 from airflow_provider_ernest.privacy import without_credentials
-from airflow_provider_ernest.run_profile import Capacity
 from airflow_provider_ernest.spark.observing import TimedRun, time_run
 from airflow_provider_ernest.stated import (
     optional_document,
     optional_number,
-    optional_text,
     optional_whole_number,
 )
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry, entry_of
@@ -69,9 +72,13 @@ SUCCESS = "success"
 """Airflow's word for the state of a task that a run may be recorded of."""
 
 
+class UntimedRunError(Exception):
+    """Why a run cannot be recorded, in words: how long it took is not known."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Recording:
-    """What is to be recorded, as the operators' parameters tell.
+    """What is to be recorded, as the operators' parameters say.
 
     Attributes:
         decision: the `DecisionRecord` document that the run went by.
@@ -82,80 +89,183 @@ class Recording:
         learn: whether the model is to learn from it.
         on_stale: who wants to know where the model no longer holds for the job.
         profile: whether to keep where the run's time went.
+        context: of the task that records it.
+        log: the logger of the warnings.
     """
 
     decision: Any
+    context: Context
+    log: Any
     application: str | None = None
     submit_options: Mapping[str, Any] = field(default_factory=dict)
     cluster: Any = None
-    store: Any = None
+    store: str | None = None
     learn: bool = True
     on_stale: Any = ()
     profile: bool = True
 
+    def record(self, timed: Callable[[Decision], TimedRun]) -> ProductionRun | None:
+        """Record a run that has succeeded, in the store and as XCom ``production_run``, and learn from it.
 
-def record_production(
-    timed: Callable[[Decision], TimedRun], *, recording: Recording, context: Context, log: Any
-) -> ProductionRun | None:
-    """Record a run that has succeeded, in the store and as XCom ``production_run``, and learn from it.
+        Nothing fails: the run is done, and what hinders its record is a warning.
 
-    Nothing fails: the run is done, and what hinders its record is a warning. See `record_in_time`, too.
+        Args:
+            timed: tells how the run went; raises an `UntimedRunError` that says why where nobody knows.
 
-    Args:
-        timed: tells how the run went; raises an `UntimedRunError` that says why where nobody knows.
-        recording: what is to be recorded, and where.
-        context: of the task that records it.
-        log: the logger that the warnings go to.
-
-    Returns:
-        The record; None where there is none.
-    """
-    try:
-        decided = optional_document("decision", recording.decision)
-        if decided is None:
-            log.warning("This production run is not recorded: its decision has left no record to read.")
+        Returns:
+            The record; None where there is none.
+        """
+        try:
+            decided = optional_document("decision", self.decision)
+            if decided is None:
+                raise UntimedRunError("its decision has left no record to read")
+            record = DecisionRecord.from_dict(decided)
+            run = timed(record.decision)
+            production = self._production(run, record)
+            self._tell(production)
+            self.context["ti"].xcom_push(key="production_run", value=production.to_dict())
+            if not production.job:
+                raise MissingResourceError(
+                    "Its decision names no job.", remedy="Give the ChooseConfigOperator a job."
+                )
+        except UntimedRunError as untimed:
+            self.log.warning("This production run is not recorded: %s.", untimed)
             return None
-        record = DecisionRecord.from_dict(decided)
-        timed_run = timed(record.decision)
-        production = _production(timed_run, record, recording=recording, context=context, log=log)
-        _tell(production, log)
-        context["ti"].xcom_push(key="production_run", value=production.to_dict())
-        if not production.job:
-            raise MissingResourceError(
-                "Its decision names no job.", remedy="Give the ChooseConfigOperator a job."
-            )
-    except UntimedRunError as untimed:
-        log.warning("This production run is not recorded: %s.", untimed)
-        return None
-    # XComs are anybody's, and may be kept by any backend.
-    except Exception as error:
-        log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
-        return None
-    saved: list[Any] = []
-    store = optional_text(recording.store)
-    record_in_time(
-        lambda: saved.append(ModelStore(store_root(store)).save_production(production)),
-        what="This production run",
-        log=log,
-    )
-    if saved:
-        follow_up(
-            production,
-            record,
-            learns=recording.learn,
-            on_stale=recording.on_stale,
-            store=store,
-            context=context,
-            log=log,
+        # XComs are anybody's, and may be kept by any backend.
+        except Exception as error:
+            self.log.warning("This production run is not recorded: %s: %s", type(error).__name__, error)
+            return None
+        if keep(production, store=self.store, what="This production run", log=self.log):
+            self._follow_up(production, record)
+            # Last, for a profile may take long, and go on beside what comes after it.
+            if self.profile and run.log is not None:
+                self._keep_profile(production, run.log, record)
+        return production
+
+    def _production(self, run: TimedRun, record: DecisionRecord) -> ProductionRun:
+        decision = record.decision
+        prediction = prediction_for(run.machines, decision)
+        now = datetime.now(UTC)
+        return ProductionRun(
+            id=new_id(now),
+            at=now.isoformat(),
+            job=record.job,
+            instance_type=record.instance_type,
+            machines=run.machines,
+            scale=record.scale,
+            seconds=run.seconds,
+            run_seconds=run.run_seconds,
+            startup_seconds=run.startup_seconds,
+            predicted_seconds=prediction.seconds,
+            likely_seconds=prediction.likely,
+            nearly_certain_seconds=prediction.nearly_certain,
+            cost=cost_of(decision, machines=run.machines, seconds=run.seconds),
+            model_id=decision.model_id,
+            decision_id=record.id,
+            artifact_sha256=self._code(record),
+            application_id=run.application_id,
+            event_log=without_credentials(run.event_log) if run.event_log else None,
+            origin=origin_of(self.context),
+            conditions=self._conditions(record, run.spark),
+            bandwidth=self._bandwidth(),
         )
-        # Last, for a profile may take long, and go on beside what comes after it.
-        if recording.profile and timed_run.log is not None:
-            _keep_profile(production, timed_run, record, recording=recording, log=log)
-    return production
+
+    def _tell(self, production: ProductionRun) -> None:
+        self.log.info("The run took %.1f s on %d machines.", production.seconds, production.machines)
+        if production.predicted_seconds is not None:
+            self.log.info(
+                "Predicted were %.1f s: %+.1f %%.", production.predicted_seconds, production.error_percent
+            )
+        if production.is_unusual:
+            self.log.warning("That is outside the interval that was nearly certain (95 %).")
+
+    def _code(self, record: DecisionRecord) -> str | None:
+        """The hash of what ran. Taken after the run, which it thus neither delays nor hinders."""
+        if not self.application:
+            found = self._found(record, "artifact_sha256")
+            return str(found) if found else None
+        try:
+            return artifact_hash(self.application, self.submit_options, log=self.log)
+        except MissingResourceError as error:
+            self.log.warning("The hash of the application cannot be taken: %s", error)
+            return None
+
+    def _conditions(self, record: DecisionRecord, spark: str | None) -> RunConditions | None:
+        """What the run depended on beside its code; None where nothing is known.
+
+        That is as it was found at the beginning of this DAG run, with Spark's version as its log tells it.
+        """
+        found = self._found(record, "conditions")
+        of_type = found.get(record.instance_type) if isinstance(found, dict) else None
+        conditions = RunConditions.from_dict(of_type) if of_type else RunConditions()
+        # Services have releases of their own, such as emr-7.5.0, which a version is not to be compared with.
+        if spark and (conditions.spark is None or conditions.spark[0].isdigit()):
+            conditions = replace(conditions, spark=spark)
+        return None if conditions == RunConditions() else conditions
+
+    def _found(self, record: DecisionRecord, key: str) -> Any:
+        """What was found at the beginning of the DAG run, if the decision was made in this one; else None."""
+        origin, instance = record.origin, self.context["ti"]
+        if origin is None or (origin.dag_id, origin.run_id) != (instance.dag_id, instance.run_id):
+            return None
+        group, _, _ = origin.task_id.rpartition(".")
+        try:
+            return instance.xcom_pull(task_ids=f"{group}.{FIND_MODEL}" if group else FIND_MODEL, key=key)
+        # XComs are kept by any backend.
+        except Exception as error:
+            self.log.info("What was found at the beginning of the run cannot be read: %s", error)
+            return None
+
+    def _bandwidth(self) -> ClusterBandwidth | None:
+        """The median bandwidth of the cluster's machines."""
+        from airflow_provider_ernest.clusters.base import ClusterHandle
+
+        try:
+            given = optional_document("cluster", self.cluster)
+            return median_bandwidth(ClusterHandle.from_dict(given).machines) if given else None
+        # The run is done, and its record is worth more than a figure in it.
+        except Exception as error:
+            self.log.warning("The bandwidth of the cluster's machines is not recorded: %s", error)
+            return None
+
+    def _follow_up(self, production: ProductionRun, record: DecisionRecord) -> None:
+        """Test the model that predicted a run, and let it learn from it or mark it.
+
+        The newest model of the same lineage learns: a new one is saved beside it, which the next run of the
+        DAG finds. Where the runs speak against the lineage, it is marked, once for each cause, and who wants
+        to know is told; a marked model is not found, so that the next run makes the sample runs again.
+        """
+        if production.model_id is None or record.decision.composition:
+            return
+        marks: list[ModelMark] = []
+
+        def follow() -> None:
+            lineage = _lineage(ModelStore(store_root(self.store)), production)
+            if lineage is None:
+                self.log.info("Nothing is learned from this run: no model of its machines is in the store.")
+            elif lineage.state.name != FRESH:
+                marks.extend(_marks(lineage, production))
+            elif self.learn:
+                _learn(lineage, production, record, self.log)
+
+        record_in_time(follow, what="What the model learns from this run", log=self.log)
+        keep_marks(marks, store=self.store, callbacks=self.on_stale, context=self.context, log=self.log)
+
+    def _keep_profile(self, production: ProductionRun, log: EventLog, record: DecisionRecord) -> None:
+        cores = production.conditions.cores_per_machine if production.conditions else None
+        keep_profile(
+            production,
+            log,
+            job=production.job,
+            artifact_sha256=production.artifact_sha256,
+            iterations=record.iterations,
+            capacity=network_capacity(cores, production.bandwidth),
+            store=self.store,
+            log=self.log,
+        )
 
 
-class UntimedRunError(Exception):
-    """Why a run cannot be recorded, in words: how long it took is not known."""
+# How the run went.
 
 
 def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float, log: Any) -> TimedRun:
@@ -165,7 +275,7 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
         run: as its task saw it.
         decision: that it ran by.
         ended_at: when its task saw it end, seconds since the epoch.
-        log: the logger that tells where the time is that of spark-submit only.
+        log: the logger that says where the time is that of spark-submit only.
 
     Raises:
         UntimedRunError: the time that passed here is not the run's.
@@ -177,82 +287,49 @@ def timed_here(run: SubmittedRun | None, decision: Decision, *, ended_at: float,
     event_log = run.event_log
     if event_log is None:
         log.info("No event log of this run is on this host.")
-    read = _read(event_log, log)
     machines = decision.config.machines
-    logged = _timed(read, submitted_at=run.submitted_at, machines=machines, log=log)
-    if logged is None:
+    read, timed = _by_log(event_log, submitted_at=run.submitted_at, machines=machines, log=log)
+    if timed is None:
         log.info("The run's time is that of spark-submit.")
-        logged = TimedRun(machines=machines, seconds=ended_at - run.submitted_at, log=read)
+        timed = TimedRun(machines=machines, seconds=ended_at - run.submitted_at, log=read)
     return replace(
-        logged,
-        application_id=logged.application_id or run.application_id,
+        timed,
+        application_id=timed.application_id or run.application_id,
         event_log=str(event_log) if event_log else None,
     )
 
 
-def timed_by_log(
-    event_log: Any, decision: Decision, *, machines: int | None = None, log: Any
-) -> TimedRun | None:
-    """A run that something else has submitted; None, and a warning, where its log tells too little.
-
-    When it was submitted, its log does not tell, only when its driver had begun. So its start-up counts as
-    decided, unless the log shows a longer one.
-
-    Args:
-        event_log: of the run, a path or anything with a path's methods.
-        decision: that it ran by.
-        machines: that it had; None to take those that worked.
-        log: the logger that the warning goes to.
-    """
-    asked = machines or decision.config.machines
-    logged = _timed(_read(event_log, log), submitted_at=None, machines=asked, log=log)
-    if logged is None:
-        return None
-    startup = max(logged.startup_seconds or 0.0, decision.startup_seconds or 0.0)
-    return replace(
-        logged,
-        machines=machines or logged.machines,
-        seconds=startup + (logged.run_seconds or 0.0),
-        startup_seconds=startup,
-        event_log=str(event_log),
-    )
-
-
-def _read(event_log: Any, log: Any) -> EventLog | None:
-    """What the event log tells; None, and why, where there is none or it cannot be read."""
+def _by_log(
+    event_log: Any, *, submitted_at: float | None, machines: int, log: Any
+) -> tuple[EventLog | None, TimedRun | None]:
+    """What an event log tells, and how the run went by it; None, and why, where it tells too little."""
     if event_log is None:
-        return None
+        return None, None
     try:
-        return read_run(event_log)
+        read = read_run(event_log)
     # The libraries behind object stores raise errors of their own.
     except Exception as error:
-        _tell_unusable(event_log, error, log)
-        return None
-
-
-def _timed(read: EventLog | None, *, submitted_at: float | None, machines: int, log: Any) -> TimedRun | None:
-    """How long the run took by its log; None, and why, where that tells too little."""
-    if read is None:
-        return None
+        _warn_unusable(event_log, error, log)
+        return None, None
     try:
-        run = time_run(read, submitted_at=submitted_at, machines=machines)
+        timed = time_run(read, submitted_at=submitted_at, machines=machines)
     # It is whatever an application wrote into the folder.
     except Exception as error:
         log.warning("The event log of %s cannot be used: %s", read.application_id, error)
-        return None
+        return read, None
     for lost in read.lost:
         log.warning("The run lost %s; its time is recorded all the same.", lost)
-    return run
+    return read, timed
 
 
-def _tell_unusable(event_log: Any, error: Exception, log: Any) -> None:
+def _warn_unusable(event_log: Any, error: Exception, log: Any) -> None:
     address, why = without_credentials(str(event_log)), without_credentials(str(error))
     log.warning("The event log %s cannot be used: %s: %s", address, type(error).__name__, why)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ToldRun:
-    """What is told of a run.
+class StatedRun:
+    """A run that something else has submitted, as the user states it.
 
     Attributes:
         seconds: from submission to end, a number or the text of one; None where nobody states it.
@@ -274,7 +351,7 @@ class ToldRun:
         Args:
             decision: that it ran by.
             context: of the task that asks.
-            log: the logger that tells why the event log is not used.
+            log: the logger that says why the event log is not used.
 
         Raises:
             UntimedRunError: nobody knows, or the task was no such run.
@@ -282,8 +359,8 @@ class ToldRun:
         """
         seconds = optional_number("seconds", self.seconds)
         machines = optional_whole_number("machines", self.machines)
-        logged = self._by_log(decision, machines, log) if self.event_log else None
-        # Asked in any case: a run of a task that was skipped or has failed is none, whatever is told of it.
+        logged = self._logged(decision, machines, log) if self.event_log else None
+        # Asked in any case: a run of a task that was skipped or has failed is none, whatever is stated of it.
         of_task = self._of_task(context, log, is_needed=seconds is None and logged is None)
         if logged is not None:
             return logged if seconds is None else _with_seconds(logged, seconds)
@@ -296,12 +373,16 @@ class ToldRun:
             machines=machines or decision.config.machines, seconds=taken, application_id=self.application_id
         )
 
-    def _by_log(self, decision: Decision, machines: int | None, log: Any) -> TimedRun | None:
+    def _logged(self, decision: Decision, machines: int | None, log: Any) -> TimedRun | None:
+        """By its event log, which does not tell when it was submitted, only when its driver had begun.
+
+        So its start-up counts as decided, unless the log shows a longer one.
+        """
         try:
             event_log = self._log()
         # The libraries behind object stores raise errors of their own.
         except Exception as error:
-            _tell_unusable(self.event_log, error, log)
+            _warn_unusable(self.event_log, error, log)
             return None
         if event_log is None:
             log.warning(
@@ -309,7 +390,18 @@ class ToldRun:
                 without_credentials(self.event_log or ""),
             )
             return None
-        return timed_by_log(event_log, decision, machines=machines, log=log)
+        asked = machines or decision.config.machines
+        _, timed = _by_log(event_log, submitted_at=None, machines=asked, log=log)
+        if timed is None:
+            return None
+        startup = max(timed.startup_seconds or 0.0, decision.startup_seconds or 0.0)
+        return replace(
+            timed,
+            machines=machines or timed.machines,
+            seconds=startup + (timed.run_seconds or 0.0),
+            startup_seconds=startup,
+            event_log=str(event_log),
+        )
 
     def _log(self) -> Any:
         """The log; in a folder that of the application, or the only one; None where there is no one such."""
@@ -335,8 +427,8 @@ class ToldRun:
             return None
         instance: Any = context["ti"]
         try:
-            told = instance.get_task_breadcrumbs(instance.dag_id, instance.run_id)
-            rows = [row for row in told if row.get("task_id") == self.task_id]
+            ended = instance.get_task_breadcrumbs(instance.dag_id, instance.run_id)
+            rows = [row for row in ended if row.get("task_id") == self.task_id]
         # Not every version of Airflow has this call.
         except Exception as error:
             tell = log.warning if is_needed else log.info
@@ -371,145 +463,7 @@ def _with_seconds(logged: TimedRun, seconds: float) -> TimedRun:
     return replace(logged, seconds=seconds, startup_seconds=seconds - logged.run_seconds)
 
 
-def _production(
-    timed: TimedRun, record: DecisionRecord, *, recording: Recording, context: Context, log: Any
-) -> ProductionRun:
-    decision = record.decision
-    prediction = prediction_for(timed.machines, decision)
-    now = datetime.now(UTC)
-    return ProductionRun(
-        id=new_id(now),
-        at=now.isoformat(),
-        job=record.job,
-        instance_type=record.instance_type,
-        machines=timed.machines,
-        scale=record.scale,
-        seconds=timed.seconds,
-        run_seconds=timed.run_seconds,
-        startup_seconds=timed.startup_seconds,
-        predicted_seconds=prediction.seconds,
-        likely_seconds=prediction.likely,
-        nearly_certain_seconds=prediction.nearly_certain,
-        cost=cost_of(decision, machines=timed.machines, seconds=timed.seconds),
-        model_id=decision.model_id,
-        decision_id=record.id,
-        artifact_sha256=code_of(
-            recording.application, recording.submit_options, record=record, context=context, log=log
-        ),
-        application_id=timed.application_id,
-        event_log=without_credentials(timed.event_log) if timed.event_log else None,
-        origin=origin_of(context),
-        conditions=conditions_of(record, spark=timed.spark, context=context, log=log),
-        bandwidth=bandwidth_of(recording.cluster, log=log),
-    )
-
-
-def _tell(production: ProductionRun, log: Any) -> None:
-    log.info("The run took %.1f s on %d machines.", production.seconds, production.machines)
-    if production.predicted_seconds is not None:
-        log.info("Predicted were %.1f s: %+.1f %%.", production.predicted_seconds, production.error_percent)
-    if production.is_unusual:
-        log.warning("That is outside the interval that was nearly certain (95 %).")
-
-
-def code_of(
-    application: str | None,
-    submit_options: Mapping[str, Any],
-    *,
-    record: DecisionRecord,
-    context: Context,
-    log: Any,
-) -> str | None:
-    """The hash of what ran. Taken after the run, which it thus neither delays nor hinders.
-
-    Args:
-        application: that ran; None to take the hash that was found at the beginning of this DAG run.
-        submit_options: py_files and jars in them belong to it.
-        record: of the decision that it ran by.
-        context: of the task that asks.
-        log: the logger that tells what hinders it.
-    """
-    if not application:
-        found = _found(record, "artifact_sha256", context, log)
-        return str(found) if found else None
-    try:
-        return artifact_hash(application, submit_options, log=log)
-    except MissingResourceError as error:
-        log.warning("The hash of the application cannot be taken: %s", error)
-        return None
-
-
-def conditions_of(
-    record: DecisionRecord, *, spark: str | None, context: Context, log: Any
-) -> RunConditions | None:
-    """What the run depended on beside its code; None where nothing is known.
-
-    That is as it was found at the beginning of this DAG run, with Spark's version as the run itself tells it.
-
-    Args:
-        record: of the decision that it ran by.
-        spark: the version that its event log tells.
-        context: of the task that asks.
-        log: the logger that tells what hinders it.
-    """
-    found = _found(record, "conditions", context, log)
-    of_type = found.get(record.instance_type) if isinstance(found, dict) else None
-    conditions = RunConditions.from_dict(of_type) if of_type else RunConditions()
-    # Services have releases of their own, such as emr-7.5.0, which a version is not to be compared with.
-    if spark and (conditions.spark is None or conditions.spark[0].isdigit()):
-        conditions = replace(conditions, spark=spark)
-    return None if conditions == RunConditions() else conditions
-
-
-def bandwidth_of(cluster: Any, *, log: Any) -> ClusterBandwidth | None:
-    """The median bandwidth of a cluster's machines.
-
-    Args:
-        cluster: `ClusterHandle` document, or JSON text of it.
-        log: the logger that tells where it cannot be read.
-    """
-    from airflow_provider_ernest.clusters.base import ClusterHandle
-
-    try:
-        given = optional_document("cluster", cluster)
-        return median_bandwidth(ClusterHandle.from_dict(given).machines) if given else None
-    # The run is done, and its record is worth more than a figure in it.
-    except Exception as error:
-        log.warning("The bandwidth of the cluster's machines is not recorded: %s", error)
-        return None
-
-
-def _found(record: DecisionRecord, key: str, context: Context, log: Any) -> Any:
-    """What was found at the beginning of the DAG run, if the decision was made in this one; else None."""
-    origin, instance = record.origin, context["ti"]
-    if origin is None or (origin.dag_id, origin.run_id) != (instance.dag_id, instance.run_id):
-        return None
-    group, _, _ = origin.task_id.rpartition(".")
-    try:
-        return instance.xcom_pull(task_ids=f"{group}.{FIND_MODEL}" if group else FIND_MODEL, key=key)
-    # XComs are kept by any backend.
-    except Exception as error:
-        log.info("What was found at the beginning of the run cannot be read: %s", error)
-        return None
-
-
-def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | None:
-    """Dollars for a run on so many machines, billed as it was decided; None where no price is known.
-
-    What the sample runs cost is left out: it was paid before, and the decision's part of it is an allotment.
-    For a mix of types, of which it is not known which machine did what, there is no cost.
-
-    Args:
-        decision: that it ran by.
-        machines: that it had.
-        seconds: from submission to end.
-    """
-    if decision.composition:
-        return None
-    if decision.billing is not None:
-        return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
-    price = decision.price_per_hour
-    return None if price is None else machines * price * seconds / 3600.0
+# What was predicted of it, and what it cost.
 
 
 class Prediction(NamedTuple):
@@ -533,46 +487,21 @@ def prediction_for(machines: int, decision: Decision) -> Prediction:
     return Prediction()
 
 
-def follow_up(
-    production: ProductionRun,
-    record: DecisionRecord,
-    *,
-    learns: bool,
-    on_stale: Any,
-    store: str | None,
-    context: Context,
-    log: Any,
-) -> None:
-    """Test the model that predicted a run, and let it learn from it or mark it. Nothing of it fails the task.
+def cost_of(decision: Decision, *, machines: int, seconds: float) -> float | None:
+    """Dollars for a run on so many machines, billed as it was decided; None where no price is known.
 
-    The newest model of the same lineage learns: a new one is saved beside it, which the next run of the DAG
-    finds. Where the runs speak against the lineage, it is marked, once for each cause, and who wants to know
-    is told; a marked model is not found, so that the next run makes the sample runs again.
-
-    Args:
-        production: that was recorded just now.
-        record: of the decision that it ran by.
-        learns: whether the model is to learn.
-        on_stale: callables or Airflow notifiers, see `stale_messages.tell_stale`.
-        store: root of the model store; None for the configured one.
-        context: of the task that recorded the run.
-        log: the logger that all of it is told to.
+    What the sample runs cost is left out: it was paid before, and the decision's part of it is an allotment.
+    For a mix of types, of which it is not known which machine did what, there is no cost.
     """
-    if production.model_id is None or record.decision.composition:
-        return
-    marks: list[ModelMark] = []
+    if decision.composition:
+        return None
+    if decision.billing is not None:
+        return decision.billing.cost(machines=machines, seconds=seconds).of_the_run
+    price = decision.price_per_hour
+    return None if price is None else machines * price * seconds / 3600.0
 
-    def follow() -> None:
-        lineage = _lineage(ModelStore(store_root(store)), production)
-        if lineage is None:
-            log.info("Nothing is learned from this run: no model of its machines is in the store.")
-        elif lineage.state.name != FRESH:
-            marks.extend(_marks(lineage, production))
-        elif learns:
-            _learn(lineage, production, record, log)
 
-    record_in_time(follow, what="What the model learns from this run", log=log)
-    keep_marks(marks, store=store, callbacks=on_stale, context=context, log=log)
+# What its model learns from it, or what speaks against the model.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -580,7 +509,6 @@ class _Lineage:
     """The models that have learned from one another, and what speaks against them.
 
     Attributes:
-        store: where they are.
         newest: the newest of them.
         members: the ids of all.
         state: of the newest.
@@ -605,9 +533,8 @@ class _Lineage:
 def _lineage(store: ModelStore, production: ProductionRun) -> _Lineage | None:
     """The lineage of the model that predicted the run; None where it is of another type, or gone."""
     # The run itself, too, should it not be stored yet.
-    of_job = list(
-        {e.key: e for e in (*store.catalogue.entries(production.job), entry_of(production))}.values()
-    )
+    entries = (*store.catalogue.entries(production.job), entry_of(production))
+    of_job = list({entry.key: entry for entry in entries}.values())
     models = [
         entry for entry in of_job if entry.kind == MODEL and entry.instance_type == production.instance_type
     ]
@@ -617,11 +544,7 @@ def _lineage(store: ModelStore, production: ProductionRun) -> _Lineage | None:
     members = lineage_of(predicting, of_job)
     newest = max((entry for entry in models if entry.id in members), key=lambda entry: entry.id)
     return _Lineage(
-        store=store,
-        newest=newest,
-        members=members,
-        state=state_of(newest, others=of_job),
-        of_job=of_job,
+        store=store, newest=newest, members=members, state=state_of(newest, others=of_job), of_job=of_job
     )
 
 
@@ -650,17 +573,22 @@ def _learn(lineage: _Lineage, production: ProductionRun, record: DecisionRecord,
 def _iterations(store: ModelStore, record: DecisionRecord, runs: Sequence[ProductionRun]) -> dict[str, int]:
     """The iterations of production runs, by their ids: their decisions tell."""
     found = {record.id: record.iterations}
-    wanted = {run.decision_id for run in runs if run.decision_id} - found.keys()
-    if wanted:
+    if {run.decision_id for run in runs if run.decision_id} - found.keys():
         for each in store.decisions(record.job, record.instance_type, limit=MOST_RUNS_READ):
             found[each.id] = each.iterations
-    told = {run.id: found.get(run.decision_id or "") for run in runs}
-    return {name: made for name, made in told.items() if made is not None}
+    of_runs = {run.id: found.get(run.decision_id or "") for run in runs}
+    return {name: made for name, made in of_runs.items() if made is not None}
 
 
 def _marks(lineage: _Lineage, production: ProductionRun) -> list[ModelMark]:
     """The mark of the newest model, unless its lineage has one of that cause already."""
-    cause, reason = _cause(lineage, production)
+    from airflow_provider_ernest.learning.drift_cause import cause_of
+
+    cause, reason = lineage.state.cause, lineage.state.reason
+    if lineage.state.name == DRIFTING:
+        cause, sentence = cause_of(lineage.model(), lineage.runs())
+        evidence = evidence_against(lineage.newest, others=lineage.of_job)
+        reason = f"{evidence.sentence} {sentence}"
     mark = new_mark(
         lineage.newest,
         lineage.of_job,
@@ -670,42 +598,3 @@ def _marks(lineage: _Lineage, production: ProductionRun) -> list[ModelMark]:
         origin=production.origin,
     )
     return [] if mark is None else [mark]
-
-
-def _cause(lineage: _Lineage, production: ProductionRun) -> tuple[str, str]:
-    from airflow_provider_ernest.learning.drift_cause import cause_of
-
-    if lineage.state.name != DRIFTING:
-        return lineage.state.cause, lineage.state.reason
-    cause, sentence = cause_of(lineage.model(), lineage.runs())
-    evidence = evidence_against(lineage.newest, others=lineage.of_job)
-    return cause, f"{evidence.sentence} {sentence}"
-
-
-def _keep_profile(
-    production: ProductionRun,
-    timed: TimedRun,
-    record: DecisionRecord,
-    *,
-    recording: Recording,
-    log: Any,
-) -> None:
-    bandwidth = production.bandwidth
-    network = bandwidth.network_gigabytes_per_second if bandwidth else None
-    cores = production.conditions.cores_per_machine if production.conditions else None
-    keep_profile(
-        timed.event_log,
-        read=timed.log,
-        job=production.job,
-        instance_type=production.instance_type,
-        purpose=PRODUCTION,
-        scale=production.scale,
-        iterations=record.iterations,
-        capacity=Capacity(cores=cores, network_gigabytes_per_second=network, source="measured")
-        if cores and network
-        else None,
-        artifact_sha256=production.artifact_sha256,
-        store=optional_text(recording.store),
-        origin=production.origin,
-        log=log,
-    )

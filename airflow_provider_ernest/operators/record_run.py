@@ -31,8 +31,8 @@ class RecordRunOperator(TellsLineage, BaseOperator):
 
     An `ErnestSparkSubmitOperator` with a decision needs none: it records by itself.
 
-    How long the run took is told, in this order, by `seconds`; by Spark's event log, whose time is that of
-    the work itself, with a start-up as it was decided unless the log shows a longer one; or by how long
+    How long the run took is known, in this order, from `seconds`; from Spark's event log, whose time is that
+    of the work itself, with a start-up as it was decided unless the log shows a longer one; or from how long
     Airflow saw the task of `production_task_id` run, its last attempt, with all that this did besides. A task
     that is mapped, was skipped or has failed is no run whose time was predicted: nothing is recorded, and a
     warning says why.
@@ -40,7 +40,7 @@ class RecordRunOperator(TellsLineage, BaseOperator):
     The record, a `ProductionRun` document, is kept in the model store, returned, and pushed as XCom
     ``production_run``. Then the model learns: a new one is saved beside it, fitted to the sample runs and to
     what production has shown since. Where production misses the model's intervals more often than chance
-    allows (see `model.drift`), nothing is learned; the model is marked as stale, with what is known of the
+    allows (see `learning.drift`), nothing is learned; the model is marked as stale, with what is known of the
     cause, and the `on_stale` callbacks are called. The next run of the DAG then makes the sample runs again.
 
     Nothing of it fails the task: what hinders the record is a warning.
@@ -115,30 +115,27 @@ class RecordRunOperator(TellsLineage, BaseOperator):
 
     def execute(self, context: Context) -> dict[str, Any] | None:
         """Record, and learn; returns the record, None where there is none."""
-        from airflow_provider_ernest.operators.production_record import Recording, ToldRun, record_production
+        from airflow_provider_ernest.operators.production_record import Recording, StatedRun
         from airflow_provider_ernest.stated import optional_text
 
-        told = ToldRun(
+        stated = StatedRun(
             seconds=self.seconds,
             machines=self.machines,
             event_log=optional_text(self.event_log),
             application_id=optional_text(self.application_id),
             task_id=optional_text(self.production_task_id),
         )
-        production = record_production(
-            lambda decision: told.timed(decision, context=context, log=self.log),
-            recording=Recording(
-                decision=self.decision,
-                application=optional_text(self.application),
-                submit_options=self.submit_options or {},
-                cluster=self.cluster,
-                store=self.store,
-                learn=self.learn,
-                on_stale=self.on_stale,
-                profile=self.profile,
-            ),
+        production = Recording(
+            decision=self.decision,
+            application=optional_text(self.application),
+            submit_options=self.submit_options or {},
+            cluster=self.cluster,
+            store=optional_text(self.store),
+            learn=self.learn,
+            on_stale=self.on_stale,
+            profile=self.profile,
             context=context,
             log=self.log,
-        )
+        ).record(lambda decision: stated.timed(decision, context=context, log=self.log))
         self.tells_lineage(*([production] if production else ()))
         return production.to_dict() if production is not None else None

@@ -6,17 +6,27 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import ClusterBandwidth
+from airflow_provider_ernest.documents import (
+    PRODUCTION,
+    SAMPLE,
+    ClusterBandwidth,
+    Observation,
+    ProductionRun,
+    ProfileRecord,
+    new_id,
+)
 from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.privacy import without_credentials
 from airflow_provider_ernest.run_profile import Capacity
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-    from airflow_provider_ernest.documents import Origin
     from airflow_provider_ernest.eventlog.tables import EventLog
+    from airflow_provider_ernest.json_document import Document
 
 MOST_SECONDS = 30.0
 """So long a task waits for its record to be written. Storage that does not answer must not hold it up."""
@@ -29,142 +39,132 @@ PROFILE_SECONDS = 180.0
 """So long a task waits for the profile of its run: thrice what `MOST_TASKS` take on a slow core."""
 
 
-def record_in_time(write: Callable[[], object], *, what: str, log: Any) -> None:
-    """Write a record. What hinders that is a warning in the log; after `MOST_SECONDS` the task goes on.
+def keep(*documents: Document, store: str | None, what: str, log: Any) -> bool:
+    """Save documents in the model store; see `record_in_time`."""
 
-    The writing goes on, too, for as long as the task's process lives.
+    def save() -> None:
+        model_store = ModelStore(store_root(store))
+        for document in documents:
+            model_store.save_any(document)
+
+    return record_in_time(save, what=what, log=log)
+
+
+def record_in_time(write: Callable[[], object], *, what: str, log: Any) -> bool:
+    """Write a record; returns whether that is done. What hinders it is a warning in the log.
+
+    After `MOST_SECONDS` the task goes on, and the writing, too, for as long as the task's process lives.
 
     Args:
         write: writes it.
-        what: is recorded, for the warnings.
-        log: the logger that they go to.
+        what: is recorded, as a warning begins with it.
+        log: the logger of the warnings.
     """
 
-    def run() -> None:
+    def run() -> bool:
         try:
             write()
         # The libraries behind object stores raise errors of their own.
         except Exception as error:
             log.warning("%s is not recorded: %s: %s", what, type(error).__name__, error)
+            return False
+        return True
 
     try:
-        in_time(run, most_seconds=MOST_SECONDS)
+        return in_time(run, most_seconds=MOST_SECONDS)
     except TimeoutError:
         log.warning(
             "%s is not recorded yet: the model store has not answered for %g s. The task goes on without it.",
             what,
             MOST_SECONDS,
         )
+        return False
 
 
 def keep_profile(
-    event_log: Any,
+    run: Observation | ProductionRun,
+    event_log: EventLog,
     *,
-    read: EventLog | None = None,
-    job: str | None,
-    instance_type: str,
-    purpose: str,
-    scale: float,
-    iterations: int | None = None,
-    capacity: Capacity | None = None,
-    artifact_sha256: str | None = None,
-    store: str | None = None,
-    origin: Origin | None = None,
+    job: str,
+    artifact_sha256: str | None,
+    iterations: int | None,
+    capacity: Capacity | None,
+    store: str | None,
     log: Any,
 ) -> None:
     """Profile a run by its event log and save that. What hinders it is a warning: the run itself is done.
 
     Args:
-        event_log: of the run, a path or a URL; None where nobody knows it: nothing is done.
-        read: its tables, where the caller has read them already; None to read them.
-        job: the job's name in the store; None to keep it nowhere.
-        instance_type: the machines' type.
-        purpose: `bottlenecks.SAMPLE` or `bottlenecks.PRODUCTION`.
-        scale: the share of the target input that it read.
+        run: the run; where its log lies.
+        event_log: what that tells.
+        job: the job's name in the store.
+        artifact_sha256: hash of the code that ran.
         iterations: of an iterative job.
         capacity: of a machine, where it was measured.
-        artifact_sha256: hash of the code that ran.
         store: root of the model store; None for the configured one.
-        origin: the task instance that ran it.
-        log: the logger that the warning goes to.
+        log: the logger of the warning.
     """
-    if event_log is None or job is None:
-        return
-    if read is not None and len(read.task_columns) > MOST_TASKS:
+    if len(event_log.task_columns) > MOST_TASKS:
         log.warning("Why the run took this long is not known: it has more than %d tasks.", MOST_TASKS)
         return
-    from airflow_provider_ernest.clarity.profile import profile_run
-    from airflow_provider_ernest.documents import ProfileRecord, new_id
-    from airflow_provider_ernest.store.store import ModelStore
-    from airflow_provider_ernest.store_location import store_root
 
-    def keep() -> None:
-        profile = profile_run(
-            _tables(event_log) if read is None else read,
-            scale=scale,
-            iterations=iterations,
-            capacity=capacity,
-            event_log=str(event_log),
+    def profile() -> None:
+        from airflow_provider_ernest.clarity.profile import profile_run
+
+        made = profile_run(
+            event_log, scale=run.scale, iterations=iterations, capacity=capacity, event_log=run.event_log
         )
         now = datetime.now(UTC)
         record = ProfileRecord(
             id=new_id(now),
             at=now.isoformat(),
-            profile=profile,
+            profile=made,
             job=job,
-            instance_type=instance_type,
-            purpose=purpose,
+            instance_type=run.instance_type,
+            purpose=SAMPLE if isinstance(run, Observation) else PRODUCTION,
             artifact_sha256=artifact_sha256,
-            origin=origin,
+            origin=run.origin,
         )
-        ModelStore(store_root(store)).save_profile(record)
-        log.info("%s", profile.headline)
+        ModelStore(store_root(store)).save_any(record)
+        log.info("%s", made.headline)
 
     try:
-        in_time(keep, most_seconds=PROFILE_SECONDS)
+        in_time(profile, most_seconds=PROFILE_SECONDS)
     except TimeoutError:
         log.warning(
-            "Why the run took this long is not known: its event log %s is not read after %g s. The task goes "
-            "on without it; see `ernest analyze`.",
-            without_credentials(str(event_log)),
+            "Why the run took this long is not known: the profile of its event log %s is not made after "
+            "%g s. The task goes on without it; see `ernest analyze`.",
+            without_credentials(run.event_log or ""),
             PROFILE_SECONDS,
         )
     # A log is whatever the application wrote, and the run is done and paid for.
     except Exception as error:
-        told = without_credentials(str(error))
-        log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, told)
-
-
-def _tables(event_log: Any) -> EventLog:
-    from airflow_provider_ernest.eventlog.reading import read_event_log
-
-    # Nobody waits for what takes longer, so it shall not go on either.
-    return read_event_log(event_log, most_tasks=MOST_TASKS, most_seconds=PROFILE_SECONDS)
+        why = without_credentials(str(error))
+        log.warning("Why the run took this long is not known: %s: %s", type(error).__name__, why)
 
 
 def capacity_of(handle: ClusterHandle | None) -> Capacity | None:
     """What a machine of a cluster was measured to do; None where it was not probed."""
     bandwidth = median_bandwidth(handle.machines) if handle is not None else None
-    if handle is None or bandwidth is None or bandwidth.network_gigabytes_per_second is None:
+    return network_capacity(handle.cores_per_machine if handle else None, bandwidth)
+
+
+def network_capacity(cores: int | None, bandwidth: ClusterBandwidth | None) -> Capacity | None:
+    """The capacity of a machine of so many cores; None where that or the network's is not known."""
+    network = bandwidth.network_gigabytes_per_second if bandwidth else None
+    if not cores or not network:
         return None
-    return Capacity(
-        cores=handle.cores_per_machine,
-        network_gigabytes_per_second=bandwidth.network_gigabytes_per_second,
-        source="measured",
-    )
+    return Capacity(cores=cores, network_gigabytes_per_second=network, source="measured")
 
 
 def median_bandwidth(machines: Sequence[Machine]) -> ClusterBandwidth | None:
     """The median bandwidth of machines; None where none was probed."""
     probed = [machine.bandwidth for machine in machines if machine.bandwidth is not None]
-    memory = [each.memory_gigabytes_per_second for each in probed]
+    if not probed:
+        return None
     network = [each.network_gigabytes_per_second for each in probed]
     known = [value for value in network if value is not None]
-    return (
-        ClusterBandwidth(
-            memory_gigabytes_per_second=median(memory),
-            network_gigabytes_per_second=median(known) if known else None,
-        )
-        if probed
-        else None
+    return ClusterBandwidth(
+        memory_gigabytes_per_second=median(each.memory_gigabytes_per_second for each in probed),
+        network_gigabytes_per_second=median(known) if known else None,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -12,23 +11,18 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.lineage import TellsLineage, with_lineage
 from airflow_provider_ernest.links.spark_history import ModelFitLink, SparkHistoryLink
+from airflow_provider_ernest.operators.job_fields import OfJobAndInput, as_mappings
 from airflow_provider_ernest.operators.locations import event_logs, staging
 from airflow_provider_ernest.operators.task_context import no_vain_retries, origin_of
-from airflow_provider_ernest.settings import SAMPLINGS
-from airflow_provider_ernest.stated import (
-    listed_texts,
-    number,
-    one_of,
-    optional_number,
-    optional_text,
-    optional_whole_number,
-    whole_number,
-)
+from airflow_provider_ernest.settings import FILES, SampledInput, SparkJob
+from airflow_provider_ernest.stated import number, optional_number, optional_text, optional_whole_number
 from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from airflow.sdk import Context
@@ -36,12 +30,14 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.base import ClusterHandle
     from airflow_provider_ernest.clusters.emr.steps import StepRun
     from airflow_provider_ernest.documents import Experiment, Observation, Origin
+    from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.settings import Number
+    from airflow_provider_ernest.spark.run_watch import RunLimits
     from airflow_provider_ernest.spark.sampling import Sample
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
 
-class SampleRunOperator(TellsLineage, BaseOperator):
+class SampleRunOperator(OfJobAndInput, TellsLineage, BaseOperator):
     """Run the application as one experiment of the design says, and observe it.
 
     Map it over the design: ``SampleRunOperator.partial(...).expand(experiment=design.output)``. The
@@ -50,25 +46,17 @@ class SampleRunOperator(TellsLineage, BaseOperator):
     in Spark's event log, from which the clean run time comes too. Runs may share a cluster: Spark's master
     (or EMR) serves them first come, first served, and the time that a run waits is not counted.
 
-    Returns the `Observation` document.
+    Returns the `Observation` document, which is kept in the model store, too, whatever becomes of the
+    training.
 
     Args:
         experiment: the `Experiment` document.
-        application: path of the JAR or .py file.
-        application_args: its arguments; beside Airflow's templates they may use ``{{ sample.input }}``,
-            ``{{ sample.scale }}``, ``{{ sample.machines }}``, ``{{ sample.partitions }}`` and
-            ``{{ sample.iterations }}``.
-        input_path: the production input, of which a sample is taken.
-        sampling: "files", "first_rows" or "argument"; see `spark.sampling`.
-        header: the input's files begin with a header line ("first_rows" only).
-        seed: the same seed takes the same samples.
+        job: the application; its arguments name the sample, see `SparkJob`.
+        input: the production input, and how a sample of it is taken.
         cluster: `ClusterHandle` document of the cluster to run on; or else
         spark_conn_id: the Airflow connection of a master that is there already.
         cores_per_machine: cores of a machine; needed where there is no `cluster` to tell.
-        conf: Spark properties.
-        submit_options: further arguments of `SparkSubmitHook`: java_class, jars, py_files, ...
         staging_uri: s3:// folder that a local application is uploaded to, for EMR; None to refuse one there.
-        job: the job's name in the model store, where the observation is kept; None to keep it nowhere.
         store: root of the model store; None for ``[ernest] store``.
         artifact_sha256: hash of the application.
         conditions: what, beside it, the run depends on, by type of machine; see `FitModelOperator`.
@@ -83,20 +71,15 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         SampleRunError: the run failed, or not as designed (retried as Airflow retries).
     """
 
-    # application_args are not among them: they are rendered when the sample is known. Nor is conf, of which
-    # Airflow would keep and show what is rendered.
     template_fields: Sequence[str] = (
         "experiment",
-        "application",
-        "input_path",
-        "sampling",
-        "seed",
+        "job",
+        "submit_options",
+        "input",
         "cluster",
         "spark_conn_id",
         "cores_per_machine",
-        "submit_options",
         "staging_uri",
-        "job",
         "store",
         "artifact_sha256",
         "conditions",
@@ -112,19 +95,12 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         self,
         *,
         experiment: Any,
-        application: str,
-        input_path: str,
-        application_args: Sequence[str] = (),
-        sampling: str = "files",
-        header: bool = False,
-        seed: Number = 0,
+        job: SparkJob | Mapping[str, Any],
+        input: SampledInput | Mapping[str, Any] | str,  # noqa: A002 - the word that fits
         cluster: Any = None,
         spark_conn_id: str | None = None,
         cores_per_machine: Number | None = None,
-        conf: Mapping[str, str] | None = None,
-        submit_options: Mapping[str, Any] | None = None,
         staging_uri: str | None = None,
-        job: str | None = None,
         store: str | None = None,
         artifact_sha256: str | None = None,
         conditions: Any = None,
@@ -135,19 +111,12 @@ class SampleRunOperator(TellsLineage, BaseOperator):
     ) -> None:
         super().__init__(**kwargs)
         self.experiment = experiment
-        self.application = application
-        self.input_path = input_path
-        self.application_args = application_args
-        self.sampling = sampling
-        self.header = header
-        self.seed = seed
+        self._keep_job(job)
+        self._keep_input(input)
         self.cluster = cluster
         self.spark_conn_id = spark_conn_id
         self.cores_per_machine = cores_per_machine
-        self.conf = conf
-        self.submit_options = submit_options
         self.staging_uri = staging_uri
-        self.job = job
         self.store = store
         self.artifact_sha256 = artifact_sha256
         self.conditions = conditions
@@ -155,6 +124,11 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         self.run_timeout_seconds = run_timeout_seconds
         self.profile = profile
         self._submission: Submission | None = None
+
+    @classmethod
+    def partial(cls, **kwargs: Any) -> Any:
+        """Airflow's ``partial``, also for settings objects."""
+        return super().partial(**as_mappings(kwargs))
 
     def execute(self, context: Context) -> dict[str, Any]:
         """Stage the sample, run, observe."""
@@ -164,21 +138,15 @@ class SampleRunOperator(TellsLineage, BaseOperator):
 
         with no_vain_retries():
             experiment = Experiment.from_dict(self.experiment)
-            one_of(SAMPLINGS)("sampling", self.sampling)
-            listed_texts("application_args", self.application_args)
-            require_sample_named(self.application_args, self.sampling, reads_all=experiment.scale >= 1)
+            job = self._rendered_job(application_args=self.application_args)
+            sampled = self._rendered_input()
+            require_sample_named(job.application_args, sampled.sampling, reads_all=experiment.scale >= 1)
             handle = sample_cluster(self.cluster, machines=experiment.machines)
-            require_application(self.application)
+            require_application(job.application)
             cores = self._cores(handle)
-            require_readable_input(handle, self.input_path, self.sampling)
+            require_readable_input(handle, sampled)
             with staged_sample(
-                experiment,
-                self.input_path,
-                folder=staging(context),
-                method=self.sampling,
-                header=self.header,
-                minimum_files=experiment.machines * cores,
-                seed=whole_number("seed", self.seed),
+                experiment, sampled, folder=staging(context), minimum_files=experiment.machines * cores
             ) as sample:
                 self.log.info(
                     "Run %d: %s, %.2f %% of the input in %s",
@@ -187,10 +155,10 @@ class SampleRunOperator(TellsLineage, BaseOperator):
                     100 * sample.scale,
                     counted(sample.partitions, "partition"),
                 )
-                names = cast("Context", {**context, "sample": sample})
-                arguments = self.render_template(list(self.application_args), names)
-                request = self._request(experiment, cores, arguments, context)
-                observation = self._observe(experiment, sample, handle, request, origin_of(context))
+                request = self._request(job, sample, experiment, cores, context)
+                observation, event_log = self._observe(
+                    experiment, sample, handle, request, origin_of(context)
+                )
         self.log.info(
             "Run %d took %.1f s on %s (start-up %.1f s, waited %.1f s for machines)",
             observation.index,
@@ -199,8 +167,8 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             observation.startup_seconds,
             observation.waited_seconds,
         )
-        self._keep(observation, handle)
-        self.tells_lineage(observation, inputs=[self.input_path])
+        self._keep(observation, event_log, job, handle)
+        self.tells_lineage(observation, inputs=[sampled.path])
         return observation.to_dict()
 
     def on_kill(self) -> None:
@@ -208,40 +176,9 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         if self._submission is not None:
             self._submission.end()
 
-    def _keep(self, observation: Observation, handle: ClusterHandle | None) -> None:
-        from airflow_provider_ernest.documents import SAMPLE
-        from airflow_provider_ernest.operators.recording import capacity_of, keep_profile
-
-        job, store = optional_text(self.job), optional_text(self.store)
-        artifact_sha256 = optional_text(self.artifact_sha256)
-        keep_observation(
-            observation,
-            job=job,
-            store=store,
-            artifact_sha256=artifact_sha256,
-            conditions=self.conditions,
-            log=self.log,
-        )
-        # Here, since the event log lies on this host.
-        keep_profile(
-            observation.event_log,
-            job=job if self.profile else None,
-            instance_type=observation.instance_type,
-            purpose=SAMPLE,
-            scale=observation.scale,
-            iterations=observation.iterations,
-            capacity=capacity_of(handle),
-            artifact_sha256=artifact_sha256,
-            store=store,
-            origin=observation.origin,
-            log=self.log,
-        )
-
     def _cores(self, handle: ClusterHandle | None) -> int:
         if handle is not None:
             return handle.cores_per_machine
-        from airflow_provider_ernest.exceptions import InvalidParameterError
-
         cores: int | None = optional_whole_number("cores_per_machine", self.cores_per_machine)
         if cores is None:
             raise InvalidParameterError(
@@ -253,21 +190,24 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         return cores
 
     def _request(
-        self, experiment: Experiment, cores: int, arguments: list[str], context: Context
+        self, job: SparkJob, sample: Sample, experiment: Experiment, cores: int, context: Context
     ) -> RunRequest:
+        from airflow_provider_ernest.spark.run_watch import RunLimits
 
+        names = cast("Context", {**context, "sample": sample})
         return RunRequest(
             name=f"ernest-sample-{experiment.index}",
-            application_args=arguments,
+            application=job.application,
+            application_args=self.render_template(list(job.application_args), names),
             machines=experiment.machines,
             cores_per_machine=cores,
-            conf=with_lineage(
-                self.render_template(dict(self.conf or {}), context), context=context, log=self.log
-            ),
-            options=self.submit_options or {},
+            conf=with_lineage(self.render_template(dict(self.conf), context), context=context, log=self.log),
+            options=self.submit_options,
             directory=event_logs(context),
-            wait_seconds=number("wait_timeout_seconds", self.wait_timeout_seconds),
-            run_seconds=optional_number("run_timeout_seconds", self.run_timeout_seconds),
+            limits=RunLimits(
+                wait_seconds=number("wait_timeout_seconds", self.wait_timeout_seconds),
+                run_seconds=optional_number("run_timeout_seconds", self.run_timeout_seconds),
+            ),
             staging_uri=optional_text(self.staging_uri),
         )
 
@@ -278,7 +218,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         handle: ClusterHandle | None,
         request: RunRequest,
         origin: Origin,
-    ) -> Observation:
+    ) -> tuple[Observation, EventLog]:
         from airflow_provider_ernest.spark.observing import logged_application, observe
 
         submitted = self._submission = submission(
@@ -286,7 +226,7 @@ class SampleRunOperator(TellsLineage, BaseOperator):
         )
         submitted_at = time.time()
         try:
-            submitted.run(self.application)
+            submitted.run(request.application)
         finally:
             self.application_id = logged_application(request.directory)
         return observe(
@@ -299,38 +239,164 @@ class SampleRunOperator(TellsLineage, BaseOperator):
             origin=origin,
         )
 
+    def _keep(
+        self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle | None
+    ) -> None:
+        """Keep what was observed; what hinders it is a warning, for the run is paid for."""
+        from airflow_provider_ernest.documents import ObservationRecord, new_id
+        from airflow_provider_ernest.operators.find_model import pushed_conditions
+        from airflow_provider_ernest.operators.recording import (
+            capacity_of,
+            keep_profile,
+            record_in_time,
+        )
+        from airflow_provider_ernest.store.store import ModelStore
+        from airflow_provider_ernest.store_location import store_root
 
-# ---------------------------------------------------------------------------
-# Which way a sample run is submitted: by spark-submit to an address or a connection, or as a step of EMR.
+        store, artifact_sha256 = optional_text(self.store), optional_text(self.artifact_sha256)
+
+        def save() -> None:
+            now = datetime.now(UTC)
+            record = ObservationRecord(
+                id=new_id(now),
+                at=now.isoformat(),
+                job=job.name,
+                instance_type=observation.instance_type,
+                origin=observation.origin,
+                observation=observation,
+                artifact_sha256=artifact_sha256,
+                conditions=pushed_conditions(self.conditions, observation.instance_type),
+            )
+            ModelStore(store_root(store)).save_any(record)
+
+        record_in_time(save, what="The observation", log=self.log)
+        if self.profile:
+            keep_profile(
+                observation,
+                event_log,
+                job=job.name,
+                artifact_sha256=artifact_sha256,
+                iterations=observation.iterations,
+                capacity=capacity_of(handle),
+                store=store,
+                log=self.log,
+            )
+
+
+# What a run needs before it is submitted: its machines, and its sample in a folder of its own.
+
+
+def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
+    """The cluster to run on, seen to have the machines; None where there is only a connection.
+
+    Raises:
+        InvalidParameterError: the cluster has fewer.
+        ClusterLostError: it has lost some, or does not answer.
+    """
+    from airflow_provider_ernest.clusters.base import ClusterHandle
+    from airflow_provider_ernest.spark.run_watch import require_workers
+
+    if not document:
+        return None
+    handle = ClusterHandle.from_dict(document)
+    if machines > len(handle.machines):
+        raise InvalidParameterError(
+            "machines",
+            machines,
+            f"is more than cluster {handle.name} has ({len(handle.machines)})",
+            remedy="Lower max_machines of the design, or start a larger cluster.",
+        )
+    if handle.web_url is not None:
+        # Before a sample is staged, while there is nothing to wait for.
+        require_workers(handle.web_url, machines)
+    return handle
+
+
+def require_readable_input(handle: ClusterHandle | None, sampled: SampledInput) -> None:
+    """Refuse a sample that would lie where the cluster's machines cannot read it."""
+    from airflow_provider_ernest.clusters.base import EMR
+    from airflow_provider_ernest.setting_checks import require_emr_input
+
+    if handle is not None and handle.kind == EMR:
+        require_emr_input(sampled)
+
+
+@contextmanager
+def staged_sample(
+    experiment: Experiment, sampled: SampledInput, *, folder: Path, minimum_files: int
+) -> Iterator[Sample]:
+    """The sample of an experiment, for as long as it is run.
+
+    Only this user may read it; links to files of the input are for all, as far as these files themselves are,
+    since machines may run as another user.
+
+    Args:
+        experiment: how much to take.
+        sampled: the production input.
+        folder: of this task, for a folder of this attempt. What an attempt that was killed has left in it is
+            deleted before, and this attempt's after.
+        minimum_files: so many files at least, that all machines have some.
+    """
+    from airflow_provider_ernest.owned_folders import make_owned
+    from airflow_provider_ernest.spark.sampling import take_sample
+
+    shutil.rmtree(folder, ignore_errors=True)
+    staged = make_owned(folder)
+    if sampled.sampling == FILES:
+        staged.chmod(0o755)
+    try:
+        yield take_sample(
+            experiment,
+            sampled.path,
+            method=sampled.sampling,
+            header=sampled.header,
+            minimum_files=minimum_files,
+            seed=f"{sampled.seed}/{experiment.index}",
+            staging=staged,
+        )
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+        # Not what a retry has put there meanwhile, where this attempt was only taken for dead.
+        with suppress(OSError):
+            folder.rmdir()
+
+
+# Which way a run is submitted: by spark-submit to an address or a connection, or as a step of EMR.
 
 
 @dataclass(frozen=True, kw_only=True)
 class RunRequest:
-    """What is to be run.
+    """What is to be run, and on how many machines.
 
     Attributes:
-        name: of the application.
-        application_args: of the application.
-        machines: exactly so many.
-        cores_per_machine: of each.
         conf: the job's Spark properties.
         options: further arguments of `SparkSubmitHook`.
         directory: local folder for the event log, for this run only.
-        wait_seconds: how long it may wait for its machines.
-        run_seconds: how long it may take then; None for no limit.
         staging_uri: s3:// folder that a local application is uploaded to, for EMR.
     """
 
     name: str
+    application: str
     application_args: Sequence[str]
     machines: int
     cores_per_machine: int
     directory: Path
-    wait_seconds: float
-    run_seconds: float | None = None
+    limits: RunLimits
     conf: Mapping[str, str] = field(default_factory=dict)
     options: Mapping[str, Any] = field(default_factory=dict)
     staging_uri: str | None = None
+
+    def sized_conf(self) -> dict[str, str]:
+        """The properties that size it, which win over all others."""
+        from airflow_provider_ernest.spark.sizing import sizing_conf
+
+        sizing = sizing_conf(
+            machines=self.machines,
+            cores_per_machine=self.cores_per_machine,
+            machines_wait_seconds=self.limits.wait_seconds,
+        )
+        # Its pages know no login, and show arguments and properties. All that is wanted is in the event log.
+        return {**sizing, "spark.ui.enabled": "false"}
 
 
 class Submission(Protocol):
@@ -344,6 +410,25 @@ class Submission(Protocol):
 
     def end(self) -> object:
         """End it, from a signal handler or another thread. May be repeated."""
+
+
+def submission(
+    handle: ClusterHandle | None, *, spark_conn_id: str | None, request: RunRequest, log: Any
+) -> Submission:
+    """The way to a cluster, or where there is no handle of one, through the Airflow connection of a master.
+
+    Raises:
+        InvalidParameterError: neither is given, an unknown option, or a connection that would run the driver
+            elsewhere.
+        MissingResourceError: there is no such connection.
+        ClusterLostError: the cluster has ended, or there is no way to it.
+    """
+    from airflow_provider_ernest.clusters.base import EMR
+
+    if handle is not None and handle.kind == EMR:
+        return _step(handle, request, log)
+    hook = _hook(handle, spark_conn_id, request)
+    return DriverSubmission(hook, request, web_url=handle.web_url if handle else None, log=log)
 
 
 class DriverSubmission:
@@ -367,11 +452,11 @@ class DriverSubmission:
         """Submit it and watch over it. Must be called from the task's main thread.
 
         Raises:
-            SampleRunError: the application failed, or was ended for a reason that is told.
+            SampleRunError: the application failed, or was ended, and why.
             ClusterLostError: the cluster no longer has the machines.
         """
         from airflow_provider_ernest.exceptions import SampleRunError
-        from airflow_provider_ernest.spark.run_watch import RunLimits, RunWatch, require_workers
+        from airflow_provider_ernest.spark.run_watch import RunWatch, require_workers
 
         request = self._request
         if self._web_url is not None:
@@ -381,7 +466,7 @@ class DriverSubmission:
             machines=request.machines,
             cores=request.machines * request.cores_per_machine,
             web_url=self._web_url,
-            limits=RunLimits(wait_seconds=request.wait_seconds, run_seconds=request.run_seconds),
+            limits=request.limits,
             end=self._hook.end,
             log=self._log,
         ) as watch:
@@ -398,258 +483,48 @@ class DriverSubmission:
         return self._hook.end()
 
 
-def submission(
-    handle: ClusterHandle | None, *, spark_conn_id: str | None, request: RunRequest, log: Any
-) -> Submission:
-    """The way to a cluster.
-
-    Args:
-        handle: of the cluster; None to submit through
-        spark_conn_id: the Airflow connection of a master that is there already.
-        request: what to run.
-        log: the logger that progress goes to.
-
-    Raises:
-        InvalidParameterError: neither is given, an unknown option, or a connection that would run the driver
-            elsewhere.
-        MissingResourceError: there is no such connection.
-        ClusterLostError: the cluster has ended, or there is no way to it.
-    """
-    from airflow_provider_ernest.clusters.base import EMR
-
-    if handle is None:
-        return DriverSubmission(
-            _through_connection(spark_conn_id, {}, request), request, web_url=None, log=log
-        )
-    if handle.kind == EMR:
-        return _step(handle, request, log)
-    return DriverSubmission(_to_cluster(handle, request), request, web_url=handle.web_url, log=log)
-
-
-def require_readable_input(handle: ClusterHandle | None, input_path: str, sampling: str) -> None:
-    """Refuse a sample that would lie where the cluster's machines cannot read it.
-
-    Raises:
-        InvalidParameterError: on EMR, a local input, or a way of sampling that writes beside the task.
-    """
-    from airflow_provider_ernest.clusters.base import EMR
-    from airflow_provider_ernest.setting_checks import require_emr_input
-
-    if handle is not None and handle.kind == EMR:
-        require_emr_input("input_path", input_path, sampling)
-
-
-def _to_cluster(handle: ClusterHandle, request: RunRequest) -> ErnestSubmitHook:
+def _hook(handle: ClusterHandle | None, spark_conn_id: str | None, request: RunRequest) -> ErnestSubmitHook:
     from airflow_provider_ernest.clusters.base import EXISTING
     from airflow_provider_ernest.operators.existing_cluster import require_own_driver, require_same_master
     from airflow_provider_ernest.operators.locations import cluster_secret
     from airflow_provider_ernest.operators.spark_submit import driver_properties
-    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-
-    conf = driver_properties(handle, request.conf)
-    if handle.kind == EXISTING:
-        hook = _through_connection(handle.spark_conn_id, conf, request)
-        require_same_master(hook, handle)
-        return hook
-    hook = ErnestSubmitHook(
-        master_url=handle.master_url,
-        conf={**conf, **_run_conf(request, str(request.directory))},
-        application_args=list(request.application_args),
-        name=request.name,
-        options=request.options,
-        secret=cluster_secret(handle),
-    )
-    require_own_driver(hook)
-    return hook
-
-
-def _through_connection(
-    spark_conn_id: str | None, conf: Mapping[str, str], request: RunRequest
-) -> ErnestSubmitHook:
-    from airflow_provider_ernest.operators.existing_cluster import require_own_driver
-    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-
-    hook = ErnestSubmitHook(
-        spark_conn_id=spark_conn_id,
-        conf={**conf, **request.conf, **_run_conf(request, str(request.directory))},
-        application_args=list(request.application_args),
-        name=request.name,
-        options=request.options,
-    )
-    require_own_driver(hook)
-    return hook
-
-
-def _run_conf(request: RunRequest, event_logs: str) -> dict[str, str]:
     from airflow_provider_ernest.spark.sizing import event_log_conf
+    from airflow_provider_ernest.spark.submit import ErnestSubmitHook
 
-    return {**_sizing(request), **event_log_conf(event_logs)}
-
-
-def _sizing(request: RunRequest) -> dict[str, str]:
-    from airflow_provider_ernest.spark.sizing import sizing_conf
-
-    sizing = sizing_conf(
-        machines=request.machines,
-        cores_per_machine=request.cores_per_machine,
-        machines_wait_seconds=request.wait_seconds,
+    own = request.conf if handle is None else driver_properties(handle, request.conf)
+    if handle is None or handle.kind == EXISTING:
+        target: dict[str, Any] = {"spark_conn_id": handle.spark_conn_id if handle else spark_conn_id}
+    else:
+        target = {"master_url": handle.master_url, "secret": cluster_secret(handle)}
+    hook = ErnestSubmitHook(
+        conf={**own, **request.sized_conf(), **event_log_conf(str(request.directory))},
+        application_args=list(request.application_args),
+        name=request.name,
+        options=request.options,
+        **target,
     )
-    # Its pages know no login, and show arguments and properties. All that is wanted is in the event log.
-    return {**sizing, "spark.ui.enabled": "false"}
+    require_own_driver(hook)
+    if handle is not None and handle.kind == EXISTING:
+        require_same_master(hook, handle)
+    return hook
 
 
 def _step(handle: ClusterHandle, request: RunRequest, log: Any) -> StepRun:
     from airflow_provider_ernest.clusters.emr.steps import SparkStep, StepRun
     from airflow_provider_ernest.hooks.aws import aws_clients
-    from airflow_provider_ernest.spark.run_watch import RunLimits
 
     return StepRun(
         handle=handle,
         step=SparkStep(
             name=request.name,
             machines=request.machines,
-            conf={**handle.spark_conf(), **request.conf, **_sizing(request)},
+            conf={**handle.spark_conf(), **request.conf, **request.sized_conf()},
             application_args=request.application_args,
             options=request.options,
             staging_uri=request.staging_uri,
         ),
         clients=aws_clients(handle.aws_conn_id, handle.region),
         directory=request.directory,
-        limits=RunLimits(wait_seconds=request.wait_seconds, run_seconds=request.run_seconds),
+        limits=request.limits,
         log=log,
     )
-
-
-# ---------------------------------------------------------------------------
-# What a sample run needs before it is submitted: its machines, and its sample in a folder of its own.
-
-
-def sample_cluster(document: Any, *, machines: int) -> ClusterHandle | None:
-    """The cluster to run on, seen to have the machines; None where there is only a connection.
-
-    Args:
-        document: `ClusterHandle` document; nothing where there is none.
-        machines: that the run needs.
-
-    Raises:
-        InvalidParameterError: the cluster has fewer.
-        ClusterLostError: it has lost some, or does not answer.
-    """
-    from airflow_provider_ernest.clusters.base import ClusterHandle
-    from airflow_provider_ernest.exceptions import InvalidParameterError
-    from airflow_provider_ernest.spark.run_watch import require_workers
-
-    if not document:
-        return None
-    handle = ClusterHandle.from_dict(document)
-    if machines > len(handle.machines):
-        raise InvalidParameterError(
-            "machines",
-            machines,
-            f"is more than cluster {handle.name} has ({len(handle.machines)})",
-            remedy="Lower max_machines of the design, or start a larger cluster.",
-        )
-    if handle.web_url is not None:
-        # Before a sample is staged, while there is nothing to wait for.
-        require_workers(handle.web_url, machines)
-    return handle
-
-
-@contextmanager
-def staged_sample(
-    experiment: Experiment,
-    input_path: str,
-    *,
-    folder: Path,
-    method: str,
-    header: bool,
-    minimum_files: int,
-    seed: int,
-) -> Iterator[Sample]:
-    """The sample of an experiment, for as long as it is run.
-
-    Only this user may read it; links to files of the input are for all, as far as these files themselves are,
-    since machines may run as another user.
-
-    Args:
-        experiment: how much to take.
-        input_path: the production input.
-        folder: of this task, for a folder of this attempt. What an attempt that was killed has left in it is
-            deleted before, and this attempt's after.
-        method: see `spark.sampling`.
-        header: the input's files begin with a header line.
-        minimum_files: so many files at least, that all machines have some.
-        seed: the same one takes the same samples.
-    """
-    from airflow_provider_ernest.owned_folders import make_owned
-    from airflow_provider_ernest.spark.sampling import take_sample
-
-    shutil.rmtree(folder, ignore_errors=True)
-    staged = make_owned(folder)
-    if method == "files":
-        staged.chmod(0o755)
-    try:
-        yield take_sample(
-            experiment,
-            input_path,
-            method=method,
-            header=header,
-            minimum_files=minimum_files,
-            seed=f"{seed}/{experiment.index}",
-            staging=staged,
-        )
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
-        # Not what a retry has put there meanwhile, where this attempt was only taken for dead.
-        with suppress(OSError):
-            folder.rmdir()
-
-
-# ---------------------------------------------------------------------------
-# The record of a sample run: kept as soon as it was observed, whatever becomes of the training.
-
-
-def keep_observation(
-    observation: Observation,
-    *,
-    job: str | None,
-    store: str | None,
-    artifact_sha256: str | None,
-    conditions: Any,
-    log: Any,
-) -> None:
-    """Save an observation, see `record_in_time`: what hinders it is a warning, for the run is paid for.
-
-    Args:
-        observation: what was observed.
-        job: the job's name in the store; None to keep it nowhere.
-        store: root of the model store; None for the configured one.
-        artifact_sha256: hash of the application that ran.
-        conditions: what, beside it, the run depended on, by type of machine.
-        log: the logger that the warning goes to.
-    """
-    from airflow_provider_ernest.documents import ObservationRecord, new_id
-    from airflow_provider_ernest.operators.find_model import told_conditions
-    from airflow_provider_ernest.operators.recording import record_in_time
-    from airflow_provider_ernest.store.store import ModelStore
-    from airflow_provider_ernest.store_location import store_root
-
-    if job is None:
-        return
-
-    def save() -> None:
-        now = datetime.now(UTC)
-        ModelStore(store_root(store)).save_observation(
-            ObservationRecord(
-                id=new_id(now),
-                at=now.isoformat(),
-                job=job,
-                instance_type=observation.instance_type,
-                origin=observation.origin,
-                observation=observation,
-                artifact_sha256=artifact_sha256,
-                conditions=told_conditions(conditions, observation.instance_type),
-            )
-        )
-
-    record_in_time(save, what="The observation", log=log)

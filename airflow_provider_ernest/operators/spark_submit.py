@@ -17,7 +17,7 @@ from airflow_provider_ernest.links.spark_history import SparkHistoryLink
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.spark.sizing import SIZES, event_log_conf, refuse_sizes
 from airflow_provider_ernest.spark.submit import ErnestSubmitHook
-from airflow_provider_ernest.stated import NOTHING, optional_document
+from airflow_provider_ernest.stated import NOTHING, optional_document, optional_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,27 +118,20 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             self._record(ended_at, context)
 
     def _record(self, ended_at: float, context: Context) -> None:
-        from airflow_provider_ernest.operators.production_record import (
-            Recording,
-            record_production,
-            timed_here,
-        )
+        from airflow_provider_ernest.operators.production_record import Recording, timed_here
 
-        production = record_production(
-            lambda decision: timed_here(self._submitted, decision, ended_at=ended_at, log=self.log),
-            recording=Recording(
-                decision=self.decision,
-                application=self.application,
-                submit_options=self._submit_options(),
-                cluster=self.cluster,
-                store=self.store,
-                learn=self.learn,
-                on_stale=self.on_stale,
-                profile=self.profile,
-            ),
+        production = Recording(
+            decision=self.decision,
+            application=self.application,
+            submit_options=self._submit_options(),
+            cluster=self.cluster,
+            store=optional_text(self.store),
+            learn=self.learn,
+            on_stale=self.on_stale,
+            profile=self.profile,
             context=context,
             log=self.log,
-        )
+        ).record(lambda decision: timed_here(self._submitted, decision, ended_at=ended_at, log=self.log))
         self.tells_lineage(*([production] if production else ()))
 
     def _execute_on_cluster(self, context: Context) -> None:
@@ -167,7 +160,6 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
             super().on_kill()
 
     def _get_hook(self) -> SparkSubmitHook:
-
         document = optional_document("cluster", self.cluster)
         hook = self._hook_to(document) if document else super()._get_hook()
         # The hook submits next; what it began earlier is not this run.
@@ -207,10 +199,6 @@ class ErnestSparkSubmitOperator(TellsLineage, SparkSubmitOperator):
         # The stock operator keeps each under its name or, if it is no template field, behind an underscore.
         kept = {name: name if name in self.template_fields else f"_{name}" for name in names}
         return {name: getattr(self, at) for name, at in kept.items() if hasattr(self, at)}
-
-
-# ---------------------------------------------------------------------------
-# A production run as its task sees it: when it was submitted, and where its event log lies.
 
 
 WAITING_PROPERTIES = ("spark.yarn.submit.waitAppCompletion", "spark.kubernetes.submission.waitAppCompletion")
@@ -272,16 +260,8 @@ def event_log_folder(conf: Mapping[Any, Any]) -> Path | None:
     return path if path.is_absolute() else None
 
 
-# ---------------------------------------------------------------------------
-# Spark's properties for a driver that runs beside its task, on whichever cluster.
-
-
 def driver_properties(handle: ClusterHandle, conf: Mapping[str, str]) -> dict[str, str]:
     """What an application needs on a cluster and its driver on this host, and the user's own, which win.
-
-    Args:
-        handle: the cluster.
-        conf: the user's.
 
     Raises:
         ClusterLostError: there is no way to the master.
@@ -293,10 +273,6 @@ def driver_properties(handle: ClusterHandle, conf: Mapping[str, str]) -> dict[st
     return given if handle.kind == LOCAL else {**given, **driver_conf(handle.master_url, conf=given)}
 
 
-# ---------------------------------------------------------------------------
-# How a production run is submitted to a cluster of this package.
-
-
 STANDALONE = (LOCAL, EC2)
 """Kinds of clusters whose master is Spark's own and whose drivers run beside their tasks."""
 
@@ -305,16 +281,8 @@ class ProductionHook(ErnestSubmitHook):
     """`ErnestSubmitHook` as the stock operator calls it: by `submit`."""
 
     def submit(self, application: str = "", **kwargs: Any) -> str | None:
-        """Submit, wait, and end with the task; see `ErnestSubmitHook.run`.
-
-        Args:
-            application: path of the JAR or .py file.
-            kwargs: how the process is started; `run` gives them, the operator does not.
-
-        Returns:
-            The driver's id where it runs on the cluster.
-        """
-        if kwargs:
+        """Submit, wait, and end with the task; returns the driver's id where it runs on the cluster."""
+        if kwargs:  # how the process is started: `run` calls this again with them, the operator does not
             super().submit(application, **kwargs)
         else:
             self.run(application)
@@ -341,11 +309,6 @@ def production_conf(handle: ClusterHandle, conf: Mapping[Any, Any], *, event_log
 
 def check_fits(handle: ClusterHandle, conf: Mapping[str, str], *, deploy_mode: str | None) -> None:
     """Refuse a run that would wait, or quietly get less than it was sized for.
-
-    Args:
-        handle: the cluster.
-        conf: of the run.
-        deploy_mode: as the user has set it.
 
     Raises:
         InvalidParameterError: it cannot run as it should.

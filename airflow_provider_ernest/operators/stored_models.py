@@ -27,8 +27,6 @@ holds for the job again."""
 MOST_SECONDS = 120.0
 """So long the store may take to answer before a training is made without it."""
 
-NO_MODEL = "There is no model yet."
-
 
 @dataclass(frozen=True, kw_only=True)
 class Found:
@@ -47,14 +45,7 @@ class Found:
 
 @dataclass(frozen=True, kw_only=True)
 class Run:
-    """The run at hand.
-
-    Attributes:
-        job: the job's name in the store.
-        artifact_sha256: of the application as it is now; None where it cannot be taken.
-        policy: how long models are good for.
-        origin: the task instance that asks.
-    """
+    """The run at hand: of which job, by which code, and how long models are good for there."""
 
     job: str
     artifact_sha256: str | None
@@ -65,14 +56,7 @@ class Run:
 def find_stored(
     store: ModelStore, run: Run, *, conditions: Mapping[str, RunConditions], log: Any
 ) -> dict[str, Found]:
-    """Look for models; whatever hinders that is a warning, and a training.
-
-    Args:
-        store: the model store.
-        run: what is asked for.
-        conditions: by type of machine.
-        log: the logger that the warning goes to.
-    """
+    """Look for models, by type of machine; whatever hinders that is a warning, and a training."""
 
     def find() -> dict[str, Found]:
         of_job = store.catalogue.entries(run.job)
@@ -85,7 +69,12 @@ def find_stored(
         return in_time(find, most_seconds=MOST_SECONDS)
     except (StoreError, TimeoutError) as error:
         log.warning("No stored model is looked at: %s", error)
-        return _none(conditions, f"The model store cannot be read: {error}")
+        return none_found(conditions, f"The model store cannot be read: {error}")
+
+
+def none_found(types: Iterable[str], reason: str) -> dict[str, Found]:
+    """No model for any of the types of machines, and why."""
+    return {name: Found(model=None, verdict=Verdict(is_reused=False, reason=reason)) for name in types}
 
 
 def _find(
@@ -111,8 +100,17 @@ def _find(
             return Found(model=model, verdict=verdict)
         newest = newest or (model, verdict)
     if newest is None:
-        return Found(model=None, verdict=Verdict(is_reused=False, reason=NO_MODEL))
-    return Found(model=None, verdict=newest[1], mark=_mark(run, *newest, of_job))
+        return Found(model=None, verdict=Verdict(is_reused=False, reason="There is no model yet."))
+    model, verdict = newest
+    mark = new_mark(
+        entry_of(model),
+        of_job,
+        cause=verdict.cause,
+        reason=verdict.reason,
+        artifact_sha256=run.artifact_sha256,
+        origin=run.origin,
+    )
+    return Found(model=None, verdict=verdict, mark=mark)
 
 
 def _candidates(
@@ -139,31 +137,3 @@ def _candidates(
             yield store.load(run.job, instance_type, entry.id)
         except StoreError:  # such as one that was removed meanwhile
             continue
-
-
-def _mark(run: Run, model: Model, verdict: Verdict, of_job: Sequence[CatalogueEntry]) -> ModelMark | None:
-    """The mark of a lineage that was fresh until now; None where it is marked already, or not for good."""
-    return new_mark(
-        entry_of(model),
-        of_job,
-        cause=verdict.cause,
-        reason=verdict.reason,
-        artifact_sha256=run.artifact_sha256,
-        origin=run.origin,
-    )
-
-
-def not_asked(types: Iterable[str], *, is_forced: bool) -> dict[str, Found]:
-    """What there is where a training is wanted in any case.
-
-    Args:
-        types: of machines.
-        is_forced: this run asked for it; else all runs train.
-    """
-    return _none(
-        types, "This run was asked to train." if is_forced else "Each run trains: models are not reused."
-    )
-
-
-def _none(types: Iterable[str], reason: str) -> dict[str, Found]:
-    return {name: Found(model=None, verdict=Verdict(is_reused=False, reason=reason)) for name in types}

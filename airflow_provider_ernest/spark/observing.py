@@ -36,8 +36,8 @@ def observe(
     submitted_at: float,
     waited_seconds: float,
     origin: Origin | None = None,
-) -> Observation:
-    """Read from a run's event log what it really did.
+) -> tuple[Observation, EventLog]:
+    """Read from a run's event log what it really did; with the log, which nobody need read again.
 
     Args:
         experiment: what was to be run.
@@ -61,7 +61,7 @@ def observe(
     log = read_run(event_log)
     require_all_kept(log)
     startup_seconds = registered_at(log, experiment.machines) - submitted_at - waited_seconds
-    return Observation(
+    observation = Observation(
         index=experiment.index,
         machines=experiment.machines,
         scale=sample.scale,
@@ -76,6 +76,7 @@ def observe(
         metrics=run_metrics(log),
         origin=origin,
     )
+    return observation, log
 
 
 def logged_application(directory: Path) -> str | None:

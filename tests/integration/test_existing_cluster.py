@@ -13,7 +13,7 @@ from airflow_provider_ernest.documents import Experiment, Observation
 from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.settings import ConnectedCluster
+from airflow_provider_ernest.settings import ConnectedCluster, SampledInput, SparkJob
 from airflow_provider_ernest.spark.master import read_state
 from tests.integration.conftest import secret_of
 
@@ -62,11 +62,11 @@ def test_a_standalone_cluster_is_used_through_its_connection(
     run = SampleRunOperator(
         task_id="run",
         experiment=Experiment(index=0, machines=2, scale=0.25, partitions=6).to_dict(),
-        application=str(APPLICATION),
-        application_args=["{{ sample.input }}"],
-        input_path=str(input_files),
+        job=SparkJob(
+            name="count", application=str(APPLICATION), application_args=["{{ sample.input }}"], conf=CONF
+        ),
+        input=SampledInput(path=str(input_files)),
         cluster=handle.to_dict(),
-        conf=CONF,
     )
     observation = Observation.from_dict(run.execute(context))
 

@@ -70,15 +70,15 @@ def sample_run(
     **changes: Any,
 ) -> SampleRunOperator:
     experiment = Experiment(index=index, machines=machines, scale=scale, partitions=round(24 * scale))
-    fields = {
+    job = {
+        "name": "count",
         "application": str(APPLICATION),
         "application_args": ["{{ sample.input }}", *arguments],
-        "input_path": str(input_path),
-        "cluster": cluster.to_dict(),
         "conf": CONF,
-        **changes,
     }
-    return SampleRunOperator(task_id="sample_run", experiment=experiment.to_dict(), **fields)
+    job |= {name: changes.pop(name) for name in ("application", "conf", "submit_options") if name in changes}
+    fields = {"input": {"path": str(input_path)}, "cluster": cluster.to_dict(), **changes}
+    return SampleRunOperator(task_id="sample_run", experiment=experiment.to_dict(), job=job, **fields)
 
 
 def observe(operator: SampleRunOperator, map_index: int = 0) -> Observation:
@@ -191,7 +191,7 @@ def test_more_machines_than_the_cluster_has_fail_without_retry(cluster, input_fi
     ("changes", "named"),
     [
         ({"application": "/no/such/job.jar"}, "/no/such/job.jar"),
-        ({"input_path": "/no/such/input"}, "/no/such/input"),
+        ({"input": {"path": "/no/such/input"}}, "/no/such/input"),
         ({"submit_options": {"num_executor": 2}}, "num_executor"),
         (
             {"cluster": None, "spark_conn_id": "nowhere", "cores_per_machine": 1},
@@ -217,10 +217,9 @@ SampleRunOperator(task_id="sample_run", **json.loads(sys.argv[1])).execute({"ti"
 @pytest.mark.parametrize("held_up", ["--hold-task-seconds=600", "--hold-driver-seconds=600"])
 def test_a_sigkilled_task_takes_its_spark_application_with_it(cluster, input_files, held_up, airflow_home):
     operator = sample_run(cluster, input_files, held_up)
-    fields = {
-        name: getattr(operator, name)
-        for name in ("experiment", "application", "application_args", "input_path", "cluster", "conf")
-    }
+    fields = {name: getattr(operator, name) for name in ("experiment", "input", "cluster")}
+    unrendered = {"application_args": operator.application_args, "conf": operator.conf}
+    fields["job"] = {**operator.job, **unrendered}
     root = Path(__file__).parents[2]
     task = subprocess.Popen([sys.executable, "-c", RUN_IN_A_PROCESS, json.dumps(fields), str(root)])
     try:

@@ -14,6 +14,7 @@ from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.operators.sample_run import staged_sample
 from airflow_provider_ernest.owned_folders import FOREIGN_SECONDS, make_owned, runtime_folder, sweep
+from airflow_provider_ernest.settings import SampledInput
 from airflow_provider_ernest.spark.submit import SecretFile
 
 SECRET = "4d" * 32
@@ -24,12 +25,14 @@ import signal, sys
 from pathlib import Path
 from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.operators.sample_run import staged_sample
+from airflow_provider_ernest.settings import SampledInput
 from airflow_provider_ernest.spark.submit import SecretFile
 home, method = Path(sys.argv[1]), sys.argv[2]
 secret = SecretFile(sys.argv[3])
 with staged_sample(
-    Experiment(index=0, machines=1, scale=0.5, partitions=2), str(home / "input"), method=method,
-    folder=home / "d" / "r" / "t", header=False, minimum_files=1, seed=0,
+    Experiment(index=0, machines=1, scale=0.5, partitions=2),
+    SampledInput(path=str(home / "input"), sampling=method),
+    folder=home / "d" / "r" / "t", minimum_files=1,
 ) as sample:
     print(secret.path, sample.input, sep="\\n", flush=True)
     signal.pause()
@@ -66,12 +69,9 @@ def staged(home: Path, method: str):
     """A sample of the same task."""
     return staged_sample(
         Experiment(index=0, machines=1, scale=0.5, partitions=2),
-        str(home / "input"),
+        SampledInput(path=str(home / "input"), sampling=method),
         folder=home / "d" / "r" / "t",
-        method=method,
-        header=False,
         minimum_files=1,
-        seed=0,
     )
 
 

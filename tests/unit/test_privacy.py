@@ -19,6 +19,7 @@ from airflow_provider_ernest.operators.bottleneck_report import BottleneckReport
 from airflow_provider_ernest.operators.find_model import FindModelOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.settings import Reuse, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store.stored_documents import SHELVES
 from airflow_provider_ernest.store_location import store_root
@@ -218,6 +219,14 @@ class Chain:
             (self.data / f"part-{number}.csv").write_text(f"name,age\n{PLANTED}-row,7\n")
         self.job = folder / "job.py"
         self.job.write_text(f"TOKEN = '{PLANTED}-code'\n")
+        self.spark_job = SparkJob(
+            name="enrich",
+            application=str(self.job),
+            application_args=ARGUMENTS,
+            conf=CONF,
+            submit_options=OPTIONS,
+        )
+        self.input = SampledInput(path=str(self.data), header=True)
 
     def run(self, operator: Any) -> Any:
         returned = operator.execute(self._context)
@@ -230,19 +239,11 @@ class Chain:
             self.leaks.add(f"lineage of {operator.task_id}")
         return returned
 
-    def find(self, **changes: Any) -> dict[str, Any]:
-        given = {"job": "enrich", "application": str(self.job), "input_path": str(self.data), **changes}
+    def find(self) -> dict[str, Any]:
         types = [{"instance_type": "local", "spark": "4.2.0", "training_tasks": [], "cluster_tasks": []}]
         self.run(
             FindModelOperator(
-                task_id="find_model",
-                types=types,
-                conf=CONF,
-                application_args=ARGUMENTS,
-                submit_options=OPTIONS,
-                header=True,
-                reuse={},
-                **given,
+                task_id="find_model", job=self.spark_job, input=self.input, types=types, reuse=Reuse()
             )
         )
         return dict(self._context["ti"].pushed)
@@ -253,14 +254,10 @@ class Chain:
             operator = SampleRunOperator(
                 task_id="sample_run",
                 experiment=Experiment(index=9, machines=2, scale=0.5, partitions=2).to_dict(),
-                application=str(self.job),
-                application_args=ARGUMENTS,
-                input_path=str(self.data),
-                header=True,
+                job=self.spark_job,
+                input=self.input,
                 spark_conn_id="lake",
                 cores_per_machine=1,
-                conf=CONF,
-                job="enrich",
                 artifact_sha256=found["artifact_sha256"],
                 conditions=found["conditions"],
             )
@@ -270,17 +267,19 @@ class Chain:
         operator = FitModelOperator(
             task_id="fit",
             observations=runs,
-            job="enrich",
-            application=CODE,
-            input_path=LAKE,
+            job=SparkJob(name="enrich", application=CODE),
+            input=SampledInput(path=LAKE),
+            goal=SizingGoal(objective="cheapest", max_machines=8, on_inadequate="warn"),
             instance_type="local",
             artifact_sha256=found["artifact_sha256"],
-            on_inadequate="warn",
         )
         return self.run(operator)
 
     def report(self, runs: list[dict[str, Any]], model: dict[str, Any]) -> dict[str, Any] | None:
-        operator = BottleneckReportOperator(task_id="report", observations=runs, job="enrich", model=model)
+        goal = SizingGoal(objective="cheapest", max_machines=16)
+        operator = BottleneckReportOperator(
+            task_id="report", observations=runs, job=self.spark_job, goal=goal, model=model
+        )
         return self.run(operator)
 
     def choose(self, model: dict[str, Any]) -> None:

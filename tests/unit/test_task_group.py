@@ -133,14 +133,14 @@ def test_the_design_is_for_the_machines_that_production_may_have():
     goal = SizingGoal(deadline_seconds=60, price_per_hour=1, min_machines=2, max_machines=32, scale="1.5")
     design = sized(goal=goal, cluster=LocalClusterSpec(machines=32)).task_dict["ernest.design"]
 
-    assert (design.target_min_machines, design.target_max_machines, design.target_scale) == (2, 32, "1.5")
+    assert [design.goal[name] for name in ("min_machines", "max_machines", "scale")] == [2, 32, "1.5"]
 
 
 def test_design_and_model_are_of_the_same_method_and_terms():
     model = ModelSettings(
         method="relative",
-        terms=["1", "scale/machines"],
-        extension_terms=["scale"],
+        terms=("1", "scale/machines"),
+        extension_terms=("scale",),
         extend_above_percent=5,
     )
     bounds = DesignBounds(
@@ -154,9 +154,8 @@ def test_design_and_model_are_of_the_same_method_and_terms():
     design, fit = tasks["ernest.design"], tasks["ernest.fit_model"]
 
     for task in (design, fit):
-        assert (task.method, task.terms, task.extension_terms) == ("relative", model.terms, ["scale"])
-    assert (design.criterion, design.budget_share) == ("D", 0.05)
-    assert fit.extend_above_percent == 5
+        assert settings_of(ModelSettings, task.model, "model") == model
+    assert settings_of(DesignBounds, design.bounds, "bounds") == bounds
 
 
 EC2 = EC2ClusterSpec(
@@ -209,7 +208,8 @@ def test_the_decision_is_kept_where_the_model_is_and_handed_on():
     )
 
     assert production.upstream_task_ids == {"ernest.choose_config"}
-    assert (choose.store, choose.job) == (fit.store, fit.job) == ("s3://models", "enrich")
+    assert choose.store == fit.store == "s3://models"
+    assert choose.job["name"] == fit.job["name"] == "enrich"
 
 
 @pytest.mark.parametrize(
@@ -375,7 +375,7 @@ def test_all_of_the_goal_reaches_the_decision():
     assert settings_of(SizingGoal, choose.goal, "goal", is_rendered=False) == replace(
         goal, untrained_types=(untrained,)
     )
-    assert design.target_allowed_machines == (2, 4)
+    assert design.goal["allowed_machines"] == [2, 4]
     assert choose.trigger_rule == "none_failed_min_one_success", "without a model nothing is most probable"
 
 

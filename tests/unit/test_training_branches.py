@@ -222,7 +222,7 @@ def test_the_design_knows_what_is_billed_while_a_run_is_on_and_how_long_producti
     design = dag.task_dict["ernest.design"]
 
     assert design.billed_machines == billed
-    assert design.target_deadline_seconds == "{{ params.deadline }}"
+    assert design.goal["deadline_seconds"] == "{{ params.deadline }}"
 
 
 def test_the_dearest_of_several_clusters_is_billed():

@@ -18,7 +18,7 @@ from airflow_provider_ernest.operators import sample_run
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import RUN_NAME
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ JOB = "synthetic job"
 INSTANCE_TYPE = "m5.large"
 PRICE_PER_HOUR = 0.096
 STARTUP_SECONDS = 0.5
+CLICKS = SampledInput(path=__file__, partitions=1000)
+GOAL = SizingGoal(max_machines=16, deadline_seconds="{{ params.deadline_seconds }}")
 
 
 def run(machines: int, scale: float, *, work_seconds: float, noise: float) -> float:
@@ -116,19 +118,16 @@ with DAG(
     with TaskGroup("ernest"):
         design = ExperimentDesignOperator(
             task_id="design",
-            max_machines=4,
+            bounds=DesignBounds(max_machines=4, min_scale=0.004, max_scale=0.02, max_runs=7),
+            input=CLICKS,
+            goal=GOAL,
             cores_per_machine=1,
-            min_scale=0.004,
-            max_scale=0.02,
-            partitions=1000,
-            target_max_machines=16,
-            max_runs=7,
         )
         cluster = EC2ClusterOperator(task_id="create_cluster")
         runs = SampleRunOperator.partial(
             task_id="sample_run",
-            application=__file__,
-            input_path="/data/clicks",
+            job=SparkJob(name=JOB, application=__file__),
+            input=CLICKS,
             cluster=cluster.output,
             map_index_template=RUN_NAME,
         ).expand(experiment=design.output)
@@ -137,16 +136,15 @@ with DAG(
             observations=runs.output,
             design=XComArg(design, key="design"),
             cluster=cluster.output,
-            job=JOB,
-            application=__file__,
-            input_path="/data/clicks",
+            job=SparkJob(name=JOB, application=__file__),
+            input=CLICKS,
             trigger_rule="all_done_min_one_success",
         )
         choose = ChooseConfigOperator(
             task_id="choose_config",
             model=fit.output,
             cluster=cluster.output,
-            goal=SizingGoal(max_machines=16, deadline_seconds="{{ params.deadline_seconds }}"),
+            goal=GOAL,
         )
 
     @task

@@ -17,7 +17,7 @@ from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.operators.terminate_cluster import ReapClustersOperator, TerminateClusterOperator
-from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings import SampledInput, SizingGoal, SparkJob
 
 FIELDS = {one.name for one in fields(EC2ClusterSpec)}
 CLUSTER = json.loads(os.environ["ERNEST_TEST_EC2_CLUSTER"])
@@ -56,11 +56,14 @@ def sample_run(
     return SampleRunOperator(
         task_id=task_id,
         experiment=Experiment(index=machines, machines=machines, scale=0.5, partitions=4).to_dict(),
-        application=APPLICATION,
-        application_args=["{{ sample.input }}", f"--hold-task-seconds={hold}"],
-        input_path=INPUT,
+        job=SparkJob(
+            name="held",
+            application=APPLICATION,
+            application_args=["{{ sample.input }}", f"--hold-task-seconds={hold}"],
+            conf=CONF,
+        ),
+        input=SampledInput(path=INPUT),
         cluster=setup.output,
-        conf=CONF,
         **arguments,
     )
 

@@ -75,7 +75,7 @@ def test_sample_runs_on_several_types_write_to_different_places(name):
     places = set()
     for run in runs:
         ti = SimpleNamespace(map_index=0, task_id=run.task_id)
-        rendered = dag.get_template_env().from_string(" ".join(run.partial_kwargs["application_args"]))
+        rendered = dag.get_template_env().from_string(" ".join(run.partial_kwargs["job"]["application_args"]))
         places.add(rendered.render(ti=ti, sample=SimpleNamespace(input="input")))
     assert len(places) == len(runs) > 0
 

@@ -50,7 +50,7 @@ def write(directory: Path, *events: dict[str, Any]) -> Path:
 
 
 def observed(directory: Path):
-    return observe(
+    observation, _ = observe(
         Experiment(index=0, machines=2, scale=0.1, partitions=4),
         Sample(input="in", scale=0.1, machines=2, partitions=4),
         directory,
@@ -58,6 +58,7 @@ def observed(directory: Path):
         submitted_at=90.0,
         waited_seconds=0.0,
     )
+    return observation
 
 
 @pytest.mark.parametrize("replaced", [[], [added(3)]], ids=["not replaced", "replaced"])

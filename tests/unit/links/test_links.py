@@ -12,7 +12,7 @@ from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.settings import SizingGoal
+from airflow_provider_ernest.settings import SampledInput, SizingGoal, SparkJob
 
 TI = SimpleNamespace(dag_id="nightly", run_id="run 1", task_id="run", map_index=2)
 TAB = "dags/nightly/runs/run%201/tasks/run/mapped/2/plugin/ernest-task"
@@ -22,12 +22,9 @@ TAB = "dags/nightly/runs/run%201/tasks/run/mapped/2/plugin/ernest-task"
 def dag(monkeypatch: pytest.MonkeyPatch) -> DAG:
     monkeypatch.setenv("AIRFLOW__API__BASE_URL", "")
     with DAG("nightly", schedule=None) as dag:
-        run = SampleRunOperator.partial(task_id="sample", application="job.py", input_path="/in").expand(
-            experiment=[{}]
-        )
-        fit = FitModelOperator(
-            task_id="fit", observations=run.output, job="job", application="job.py", input_path="/in"
-        )
+        stated = {"job": SparkJob(name="job", application="job.py"), "input": SampledInput(path="/in")}
+        run = SampleRunOperator.partial(task_id="sample", **stated).expand(experiment=[{}])
+        fit = FitModelOperator(task_id="fit", observations=run.output, **stated)
         ChooseConfigOperator(
             task_id="choose", model=fit.output, goal=SizingGoal(max_machines=2, objective="cheapest")
         )

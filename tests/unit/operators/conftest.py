@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from airflow.sdk import DAG
 
-from airflow_provider_ernest.documents import Observation, RunConditions
+from airflow_provider_ernest.documents import Experiment, Observation, RunConditions
 from airflow_provider_ernest.operators import locations
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.prediction.training import train
+from tests.unit.operators.stated import sampled, spark_job
 from tests.unit.operators.submissions import SECRET, Submissions
 
 # One job whose time is known: 2 s fixed, 120 s of work that spreads, 1.5 s for each machine.
@@ -53,6 +56,30 @@ def submissions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Submissions:
     monkeypatch.setenv("PATH", f"{tmp_path}/bin{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setattr(locations, "cluster_secret", lambda handle: SECRET if handle.authenticates else None)
     return made
+
+
+@pytest.fixture
+def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyPatch):
+    """Makes a run on two machines of a cluster that is known by a connection; it may be stated otherwise."""
+    monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "spark://lake:7077"}')
+    folder = tmp_path / "input"
+    folder.mkdir()
+    for number in range(4):
+        (folder / f"part-{number}").write_text("a\n")
+    (tmp_path / "job.py").touch()
+
+    def make(**fields: Any) -> SampleRunOperator:
+        stated = {
+            "experiment": Experiment(index=2, machines=2, scale=0.5, partitions=2).to_dict(),
+            "job": spark_job(tmp_path / "job.py"),
+            "input": sampled(folder),
+            "spark_conn_id": "lake",
+            "cores_per_machine": 1,
+        }
+        with DAG("nightly", schedule=None):
+            return SampleRunOperator(task_id="sample_run", **{**stated, **fields})
+
+    return make
 
 
 @pytest.fixture

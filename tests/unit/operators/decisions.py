@@ -11,21 +11,23 @@ from airflow_provider_ernest.settings import BillingTerms, SizingGoal
 from airflow_provider_ernest.stated import as_template
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
+from tests.unit.operators.stated import rendered, spark_job
 
 GOAL_FIELDS = {one.name for one in fields(SizingGoal)}
 
 
-def choose_operator(model, **changes) -> ChooseConfigOperator:
+def choose_operator(model, *, job=None, conf=None, iterations=None, **changes) -> ChooseConfigOperator:
     """As Airflow hands it over for execution: what changes of the goal was a template, and is rendered."""
     stated = {"price_per_hour": 0.35, "max_machines": 8, "deadline_seconds": 60}
-    rendered = {name: changes.pop(name) for name in GOAL_FIELDS & {*changes}}
+    goal = {name: changes.pop(name) for name in GOAL_FIELDS & {*changes}}
+    if job or conf:
+        changes["job"] = spark_job(name=job or "enrich", conf=conf or {})
     operator = ChooseConfigOperator(task_id="choose", model=model, goal=SizingGoal(**stated), **changes)
     plain = {
         name: as_template(BillingTerms, value, name) if isinstance(value, BillingTerms) else value
-        for name, value in rendered.items()
+        for name, value in goal.items()
     }
-    operator.goal = {**operator.goal, **plain}
-    return operator
+    return rendered(operator, goal=plain, job={} if iterations is None else {"iterations": iterations})
 
 
 def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:

@@ -11,7 +11,9 @@ from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, BottleneckRepo
 from airflow_provider_ernest.operators import bottleneck_report
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
+from tests.unit.operators.stated import rendered, spark_job
 from tests.unit.run_profiles import network_bound
 
 
@@ -38,10 +40,16 @@ def store(tmp_path) -> ModelStore:
     return ModelStore(tmp_path / "store")
 
 
-def report(context, store, runs, **changes) -> dict[str, Any] | None:
-    arguments = {"observations": runs, "job": "enrich", "max_machines": 6, "store": str(store.root)}
-    operator = BottleneckReportOperator(task_id="bottleneck_report", **{**arguments, **changes})
-    return operator.execute(context)
+def report(context, store, runs, *, goal=None, job=None, **fields) -> dict[str, Any] | None:
+    operator = BottleneckReportOperator(
+        task_id="bottleneck_report",
+        observations=runs,
+        job=spark_job(),
+        goal=SizingGoal(objective="cheapest", max_machines=6),
+        store=str(store.root),
+        **fields,
+    )
+    return rendered(operator, goal=goal, job=job).execute(context)
 
 
 def test_it_goes_by_the_run_that_is_most_like_production(context, store, runs):
@@ -75,7 +83,7 @@ def test_the_replay_stands_beside_the_model_for_each_size_that_production_may_ha
     model = train(observations, job="enrich", instance_type="local")
 
     told = BottleneckReport.from_dict(
-        report(context, store, runs, model=json.dumps(model.to_dict()), min_machines=2)
+        report(context, store, runs, model=json.dumps(model.to_dict()), goal={"min_machines": 2})
     )
 
     assert told.model_id == model.id
@@ -116,12 +124,17 @@ def test_without_runs_it_says_so_and_succeeds(context, store, given, capsys):
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"model": "{"}, {"max_machines": "many"}, {"observations": [{"schema": 99}]}, {"scale": "NaN"}],
+    [
+        {"model": "{"},
+        {"goal": {"max_machines": "many"}},
+        {"runs": [{"schema": 99}]},
+        {"goal": {"scale": "NaN"}},
+    ],
 )
 def test_what_cannot_be_read_is_a_warning_and_never_a_failure(context, store, runs, wrong, capsys):
     store.save_profile(record("app-6"))
 
-    assert report(context, store, runs, **wrong) is None
+    assert report(context, store, **{"runs": runs, **wrong}) is None
     assert "There is no report of bottlenecks" in capsys.readouterr().out
 
 
@@ -143,7 +156,7 @@ def test_a_store_that_cannot_be_written_costs_the_record_only(context, store, ru
     def full(self: ModelStore, report: BottleneckReport) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(ModelStore, "save_bottlenecks", full)
+    monkeypatch.setattr(ModelStore, "save_any", full)
 
     assert report(context, store, runs) is not None
     assert "No space left" in capsys.readouterr().out
@@ -152,7 +165,9 @@ def test_a_store_that_cannot_be_written_costs_the_record_only(context, store, ru
 def test_other_iterations_of_runs_that_told_none_are_not_foretold(context, store, runs):
     store.save_profile(record("app-6"))
 
-    told = BottleneckReport.from_dict(report(context, store, runs, iterations=100))
+    told = BottleneckReport.from_dict(
+        report(context, store, runs, job={"iterations": "100", "sample_iterations": 5})
+    )
 
     assert told.replay is not None
     assert not told.replay.sizes

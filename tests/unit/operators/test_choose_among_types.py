@@ -12,7 +12,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.operators.fit_model import training_cluster
+from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import UntrainedType
 from airflow_provider_ernest.store.store import ModelStore

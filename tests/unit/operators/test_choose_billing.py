@@ -4,7 +4,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.operators.fit_model import training_cluster
+from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import BillingTerms
 from tests.unit.operators.decisions import choose_operator, cluster

@@ -144,7 +144,7 @@ def test_what_looks_like_a_secret_is_in_nothing_that_airflow_keeps_of_these_task
 )
 def test_production_that_would_not_run_as_decided_is_warned_of(make, submitted, expected):
     dag = dag_of(make, **submitted)
-    warnings = submission_warnings(dag.get_task("ernest.choose_config"))
+    warnings = submission_warnings(dag.tasks, choose="ernest.choose_config", conf=CONF)
 
     assert len(warnings) == len(expected)
     for warning, pattern in zip(warnings, expected, strict=True):

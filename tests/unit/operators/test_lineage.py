@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from airflow.providers.apache.spark.operators import spark_submit
 from airflow.providers.common.compat.openlineage.utils import spark
-from airflow.sdk import DAG, BaseOperator
+from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.lineage import TellsLineage, with_lineage
-from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from tests.unit.model.sample_records import a_decision, a_model
 from tests.unit.operators.submissions import events, handle, production
 
@@ -71,22 +69,10 @@ def test_what_the_stock_operator_tells_is_kept():
     assert ("db", "table") in [(each.namespace, each.name) for each in told.inputs]
 
 
-def test_a_sample_run_tells_what_it_read_and_how_it_went(tmp_path, submissions, context, monkeypatch):
-    monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "spark://lake:7077"}')
-    (tmp_path / "input").mkdir()
-    for number in range(4):
-        (tmp_path / "input" / f"part-{number}").write_text("a\n")
-    (tmp_path / "job.py").touch()
-    with DAG("nightly", schedule=None):
-        operator = SampleRunOperator(
-            task_id="sample_run",
-            experiment=Experiment(index=2, machines=2, scale=0.5, partitions=2).to_dict(),
-            application=str(tmp_path / "job.py"),
-            application_args=["{{ sample.input }}"],
-            input_path=str(tmp_path / "input"),
-            spark_conn_id="lake",
-            cores_per_machine=1,
-        )
+def test_a_sample_run_tells_what_it_read_and_how_it_went(
+    tmp_path, submissions, context, sample_run, monkeypatch
+):
+    operator = sample_run()
     inject(monkeypatch, parent_job=True)
     submissions.writes_log("app-7", events("app-7", machines=2))
 

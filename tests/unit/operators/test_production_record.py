@@ -301,7 +301,7 @@ def test_a_decision_that_left_no_record_is_a_warning(submissions, context, ti, c
 def test_a_store_that_does_not_answer_holds_up_no_run(submissions, context, ti, capsys, monkeypatch):
     answer = Event()
     monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
-    monkeypatch.setattr(ModelStore, "save_production", lambda self, run: answer.wait(60))
+    monkeypatch.setattr(ModelStore, "save_any", lambda self, run: answer.wait(60))
 
     production(cluster=handle(), decision=decided()).execute(context)
 
@@ -325,8 +325,8 @@ def test_decision_and_store_are_templates():
 def test_the_model_has_learned_before_the_profile_takes_its_time(submissions, context, monkeypatch):
     """A large one goes on beside what comes after it, which would be slower for that."""
     done: list[str] = []
-    monkeypatch.setattr(production_record, "follow_up", lambda *run, **told: done.append("learned"))
-    monkeypatch.setattr(production_record, "keep_profile", lambda where, **told: done.append("profiled"))
+    monkeypatch.setattr(production_record, "keep_marks", lambda *_, **__: done.append("learned"))
+    monkeypatch.setattr(production_record, "keep_profile", lambda *_, **__: done.append("profiled"))
     submissions.writes_log("app-7", events("app-7", machines=4))
 
     production(cluster=handle(), decision=decided()).execute(context)

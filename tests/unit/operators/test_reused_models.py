@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
 from airflow_provider_ernest.documents import Model, new_id
 from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
-from airflow_provider_ernest.operators.fit_model import remembered_handle, training_cluster
+from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.operators.decisions import choose_operator
 

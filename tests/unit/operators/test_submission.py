@@ -5,27 +5,20 @@ from __future__ import annotations
 import json
 import logging
 import sys
-from pathlib import Path
 from typing import Any
 
 import boto3
 import pytest
-from airflow.providers.common.compat.sdk import AirflowFailException
 from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
 from airflow_provider_ernest.clusters.emr.steps import StepRun
 from airflow_provider_ernest.clusters.local import ClusterDirectory
-from airflow_provider_ernest.documents import Experiment
 from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.operators import locations, sample_run
-from airflow_provider_ernest.operators.sample_run import (
-    DriverSubmission,
-    RunRequest,
-    SampleRunOperator,
-    submission,
-)
+from airflow_provider_ernest.operators import locations
+from airflow_provider_ernest.operators.sample_run import DriverSubmission, RunRequest, submission
+from airflow_provider_ernest.spark.run_watch import RunLimits
 
 LOG = logging.getLogger("test")
 
@@ -51,11 +44,12 @@ def request_for(tmp_path):
     def make(**changes: Any) -> RunRequest:
         fields = {
             "name": "ernest-sample-3",
+            "application": "job.py",
             "application_args": ["a b"],
             "machines": 2,
             "cores_per_machine": 2,
             "directory": tmp_path,
-            "wait_seconds": 60.0,
+            "limits": RunLimits(wait_seconds=60.0),
             "conf": {"spark.sql.shuffle.partitions": "8"},
             **changes,
         }
@@ -208,55 +202,3 @@ def test_a_run_on_emr_is_a_step_of_its_job_flow(request_for, emr):
     assert isinstance(submitted, StepRun)
     with pytest.raises(ClusterLostError, match=r"needs 2 machines; job flow j-\w+ has 1"):
         submitted.run("s3://code/job.py")
-
-
-@pytest.mark.parametrize(
-    ("changes", "named"),
-    [
-        ({"input_path": "/data/in"}, r"input_path='/data/in' is a local path"),
-        ({"sampling": "first_rows"}, r"sampling='first_rows' copies rows to a folder of the Airflow worker"),
-    ],
-)
-def test_a_sample_that_emr_cannot_read_is_refused(context, changes, named, tmp_path):
-    operator = SampleRunOperator(
-        task_id="run",
-        experiment=Experiment(index=0, machines=2, scale=0.1, partitions=2).to_dict(),
-        application="s3://code/job.py",
-        application_args=["{{ sample.input }}"],
-        cluster=handle("emr").to_dict(),
-        **{"input_path": "s3://data/in", **changes},
-    )
-    with pytest.raises(AirflowFailException, match=named):
-        operator.execute(context)
-
-
-def test_a_killed_task_ends_its_run_whichever_way_it_went(monkeypatch, context, tmp_path):
-    class Endless:
-        waited_seconds = 0.0
-        ended = False
-
-        def run(self, application: str) -> None:
-            operator.on_kill()
-            assert self.ended
-            raise ClusterLostError("ended")
-
-        def end(self) -> None:
-            self.ended = True
-
-    monkeypatch.setattr(sample_run, "submission", lambda *_, **__: Endless())
-    folder = tmp_path / "in"
-    folder.mkdir()
-    for number in range(4):
-        Path(folder, f"part-{number}").write_text("x\n")
-    application = tmp_path / "job.py"
-    application.touch()
-    operator = SampleRunOperator(
-        task_id="run",
-        experiment=Experiment(index=0, machines=2, scale=0.5, partitions=2).to_dict(),
-        application=str(application),
-        application_args=["{{ sample.input }}"],
-        input_path=str(folder),
-        cluster=handle("local").to_dict(),
-    )
-    with pytest.raises(ClusterLostError, match="ended"):
-        operator.execute(context)

@@ -1,5 +1,5 @@
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
-from airflow_provider_ernest.operators.fit_model import training_cluster
+from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
 
 

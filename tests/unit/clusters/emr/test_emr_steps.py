@@ -145,7 +145,7 @@ def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, s3, run, handl
     running.run(APPLICATION)
 
     assert running.waited_seconds == 7
-    observation = observe(
+    observation, _ = observe(
         Experiment(index=0, machines=2, scale=0.1, partitions=8),
         Sample(input="s3://data/in put", scale=0.1, machines=2, partitions=8),
         tmp_path,

@@ -1,0 +1,65 @@
+"""What a model keeps of the cluster that its runs were made on: that ends, and with it what knew of it."""
+
+from __future__ import annotations
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.documents import TrainedMachine, TrainingCluster
+
+
+def training_cluster(handle: ClusterHandle) -> TrainingCluster:
+    """The machines that a cluster kept, those that it culled and its master, with what is known of each."""
+    culled = [_trained(one.machine, culled_because=one.reason or "not needed") for one in handle.culled]
+    master = [_trained(handle.master, is_master=True)] if handle.master else []
+    return TrainingCluster(
+        kind=handle.kind,
+        name=handle.name,
+        instance_type=handle.instance_type,
+        cores_per_machine=handle.cores_per_machine,
+        price_per_hour=handle.price_per_hour,
+        machines=(*map(_trained, handle.machines), *culled, *master),
+        memory_megabytes_per_machine=min((one.memory_megabytes for one in handle.machines), default=None),
+    )
+
+
+def _trained(machine: Machine, *, culled_because: str = "", is_master: bool = False) -> TrainedMachine:
+    bandwidth = machine.bandwidth
+    return TrainedMachine(
+        host=machine.host,
+        instance_id=machine.instance_id,
+        memory_gigabytes_per_second=bandwidth.memory_gigabytes_per_second if bandwidth else None,
+        network_gigabytes_per_second=bandwidth.network_gigabytes_per_second if bandwidth else None,
+        score=bandwidth.score if bandwidth else None,
+        culled_because=culled_because,
+        price_per_hour=machine.price_per_hour,
+        is_master=is_master,
+    )
+
+
+def remembered_handle(cluster: TrainingCluster) -> ClusterHandle | None:
+    """What can still be said of a cluster that has ended: its machines' number, shape and price.
+
+    Returns:
+        None where the memory of its machines is not known.
+    """
+    memory = cluster.memory_megabytes_per_machine
+    if memory is None or not cluster.kept_machines:
+        return None
+
+    def machine(of: TrainedMachine) -> Machine:
+        return Machine(
+            worker_id="",
+            host="",
+            cores=cluster.cores_per_machine,
+            memory_megabytes=memory,
+            price_per_hour=of.price_per_hour,
+        )
+
+    return ClusterHandle(
+        kind=cluster.kind,
+        name=cluster.name,
+        master_url="",
+        machines=tuple(map(machine, cluster.kept_machines)),
+        instance_type=cluster.instance_type,
+        cores_per_machine=cluster.cores_per_machine,
+        master=next((machine(each) for each in cluster.machines if each.is_master), None),
+    )

@@ -1,0 +1,104 @@
+"""The sizing steps chained by hand, without the task group, so that tasks of your own may stand between them.
+
+The job, its input and what production must keep to are stated once, and given to the operators whole. It is
+the job of ``example_ernest_local``, on a local cluster that the sample runs and production share.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from airflow.sdk import DAG, Param, task
+
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
+from airflow_provider_ernest.operators.experiment_design import ExperimentDesignOperator
+from airflow_provider_ernest.operators.fit_model import FitModelOperator
+from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
+from airflow_provider_ernest.operators.sample_run import SampleRunOperator
+from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
+from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
+
+JOBS = Path(__file__).parent / "jobs"
+DATA = Path(os.environ.get("ERNEST_EXAMPLE_DATA", "~/ernest-example")).expanduser()
+
+with DAG(
+    "example_ernest_operators",
+    schedule=None,
+    doc_md=__doc__,
+    tags=["ernest", "example"],
+    params={"deadline_seconds": Param(90, type="number", description="The production run must end within.")},
+) as dag:
+
+    @task
+    def prepare_input() -> None:
+        """Write the flights as one file for each partition."""
+        import runpy
+
+        runpy.run_path(str(JOBS / "prepare_flights.py"))["prepare"](DATA, files=336)
+
+    # [START ernest]
+    job = SparkJob(
+        name="enrich_flights",
+        application=str(JOBS / "enrich_flights.py"),
+        application_args=[
+            "{{ sample.input }}",
+            f"{DATA}/samples/{{{{ ti.map_index }}}}",
+            "--weather-csv",
+            f"{DATA}/weather.csv",
+        ],
+        conf={"spark.ui.enabled": "false"},
+    )
+    flights = SampledInput(path=f"{DATA}/flights")
+    goal = SizingGoal(
+        deadline_seconds="{{ params.deadline_seconds }}",
+        price_per_hour=0.35,
+        max_machines=4,
+        on_inadequate="warn",
+    )
+
+    design = ExperimentDesignOperator(
+        task_id="design",
+        bounds=DesignBounds(max_machines=4, max_runs=7),
+        input=flights,
+        goal=goal,
+        cores_per_machine=1,
+    )
+    create = LocalClusterOperator(task_id="create_cluster", spec=LocalClusterSpec(machines=4), retries=2)
+    runs = SampleRunOperator.partial(
+        task_id="sample_run",
+        job=job,
+        input=flights,
+        cluster=create.output,
+        max_active_tis_per_dagrun=1,
+        retries=1,
+    ).expand(experiment=design.output)
+    fit = FitModelOperator(
+        task_id="fit_model",
+        job=job,
+        input=flights,
+        goal=goal,
+        observations=runs.output,
+        design=design.output["design"],
+        # As text: a task that goes on after failures must not come directly after a setup.
+        cluster="{{ ti.xcom_pull(task_ids='create_cluster') | tojson }}",
+        trigger_rule="all_done_min_one_success",
+    )
+    choose = ChooseConfigOperator(
+        task_id="choose_config", job=job, goal=goal, model=fit.output, cluster=create.output
+    )
+    production = ErnestSparkSubmitOperator(
+        task_id="production",
+        application=job.application,
+        application_args=[f"{DATA}/flights", f"{DATA}/report", "--weather-csv", f"{DATA}/weather.csv"],
+        conf=choose.job_conf(),
+        cluster=create.output,
+        decision=choose.output["record"],
+    )
+    terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
+    terminate.as_teardown(setups=create)
+    prepare_input() >> design >> create
+    production >> terminate
+    # [END ernest]
