@@ -82,7 +82,6 @@ def get_provider_info() -> dict[str, Any]:
                         "Samples while their run lasts; machines and Airflow workers must see it.", "staging"
                     ),
                     "clusters": _folder_option("State and logs of local clusters.", "clusters"),
-                    "prices": _folder_option("Prices of AWS that were asked for lately.", "prices"),
                     "deployment": {
                         "description": "Id of this deployment of Airflow in the names and tags of what it "
                         "starts at AWS: 1 to 40 letters, digits, '.', '_' and '-', another one for each "

@@ -114,7 +114,6 @@ def _prices(
             ec2=clients[region]("ec2"),
             pricing=lambda: pricing("pricing"),
             region=region,
-            cache_directory=None,
         )
         for name in {name for cluster in clusters for name in cluster.instance_types}:
             prices[region, name] = book.per_hour(name, ON_DEMAND)

@@ -160,13 +160,10 @@ class ClusterHandle(Document):
 
 
 class Cluster(Protocol):
-    """What a kind of cluster can do. Both verbs may be repeated."""
-
-    def start(self) -> ClusterHandle:
-        """Start the cluster and wait, bounded, until all of its machines are there."""
+    """A cluster that runs, or ran."""
 
     def terminate(self) -> str:
-        """End it; nothing to do is a success. Returns what was done, for the log."""
+        """End it. Repeatable: nothing to do is a success. Returns what was done, for the log."""
 
 
 def reopen(

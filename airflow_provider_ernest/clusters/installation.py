@@ -33,7 +33,15 @@ def find_java() -> Path:
     if not found or not os.access(found, os.X_OK):
         where = f"JAVA_HOME={home!r} has no program bin/java" if home else "There is no java on the PATH"
         raise MissingResourceError(f"{where}; Spark needs one.", remedy=_JAVA_REMEDY)
-    version = _java_version(found)
+    try:
+        answer = _run([found, "-version"])
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingResourceError(f"{found} does not run: {error}.", remedy=_JAVA_REMEDY) from error
+    version = answer.stderr.strip()
+    if answer.returncode != 0:
+        raise MissingResourceError(
+            f"{found} -version failed with exit code {answer.returncode}: {version!r}.", remedy=_JAVA_REMEDY
+        )
     major = re.search(r'version "(?:1\.)?(\d+)', version)
     if major is None or int(major[1]) < MIN_JAVA:
         raise MissingResourceError(
@@ -42,25 +50,19 @@ def find_java() -> Path:
     return Path(found)
 
 
-def _java_version(java: str) -> str:
-    try:
-        answer = subprocess.run(
-            [java, "-version"],
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            timeout=_JAVA_TIMEOUT_SECONDS,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise MissingResourceError(f"{java} does not run: {error}.", remedy=_JAVA_REMEDY) from error
-    if answer.returncode != 0:
-        raise MissingResourceError(
-            f"{java} -version failed with exit code {answer.returncode}: {answer.stderr.strip()!r}.",
-            remedy=_JAVA_REMEDY,
-        )
-    return answer.stderr.strip()
+def _run(
+    command: list[str], environment: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command,
+        env=None if environment is None else dict(environment),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        timeout=_JAVA_TIMEOUT_SECONDS,
+        check=False,
+    )
 
 
 def find_spark_home() -> Path:
@@ -73,27 +75,22 @@ def find_spark_home() -> Path:
     if package is None or not package.submodule_search_locations:
         raise MissingResourceError("The Python package pyspark is not installed.", remedy=_SPARK_REMEDY)
     home = Path(package.submodule_search_locations[0])
-    if not any(home.glob("jars/spark-core_*.jar")):
+    jar = next(home.glob("jars/spark-core_*.jar"), None)
+    if jar is None:
         raise MissingResourceError(
             f"{home} holds no JARs of Spark: pyspark-client is installed there without pyspark.",
             remedy=_SPARK_REMEDY,
         )
-    _warn_of_mixed_versions(home)
-    return home
-
-
-def _warn_of_mixed_versions(home: Path) -> None:
-    """Tell of JARs that the Python files beside them do not belong to."""
     stated = re.search(r"""__version__[^=]*=\s*["']([^"']+)""", (home / "version.py").read_text())
-    python_version = stated[1] if stated else "unknown"
-    if not any(home.glob(f"jars/spark-core_*-{python_version}.jar")):
-        jar = next(home.glob("jars/spark-core_*.jar")).name
+    version = stated[1] if stated else "unknown"
+    if not any(home.glob(f"jars/spark-core_*-{version}.jar")):
         log.warning(
             "Spark's Python files are of version %s, its JARs of another (%s): pyspark and pyspark-client, "
             "which the spark provider brings, hold the same files. Install both in one version.",
-            python_version,
-            jar,
+            version,
+            jar.name,
         )
+    return home
 
 
 def scala_version(spark_home: Path) -> str:
@@ -120,22 +117,15 @@ def daemon_command(java: Path, spark_home: Path, environment: Mapping[str, str])
     if launcher is None:
         raise ClusterStartError(f"{spark_home} holds no spark-launcher JAR.", remedy=_SPARK_REMEDY)
     daemon_class = "org.apache.spark.deploy.worker.Worker"
+    command = [str(java), "-cp", str(launcher), "org.apache.spark.launcher.Main", daemon_class]
     try:
-        answer = subprocess.run(
-            [str(java), "-cp", str(launcher), "org.apache.spark.launcher.Main", daemon_class],
-            env=dict(environment),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=_JAVA_TIMEOUT_SECONDS,
-            check=True,
-        )
+        answer = _run(command, environment)
+        answer.check_returncode()
     except (OSError, subprocess.SubprocessError) as error:
         output = getattr(error, "stderr", None) or ""
         raise ClusterStartError(f"Spark's launcher failed: {error} {output}".rstrip()) from error
     # Its answer begins with an empty line; a NUL ends each argument.
-    command = [argument.strip("\n") for argument in answer.stdout.split("\0")]
-    command = [argument for argument in command if argument]
-    if not command or command[-1] != daemon_class:
+    arguments = [argument for each in answer.stdout.split("\0") if (argument := each.strip("\n"))]
+    if not arguments or arguments[-1] != daemon_class:
         raise ClusterStartError(f"Spark's launcher gave no command of a daemon: {answer.stdout!r}.")
-    return command[:-1]
+    return arguments[:-1]

@@ -43,7 +43,7 @@ class ReapReport:
             "machines": self.machines,
             "clusters": {region: [c.to_dict() for c in found] for region, found in self.clusters.items()},
             "job_flows": {region: [c.to_dict() for c in found] for region, found in self.job_flows.items()},
-            "failures": {region: _told(errors) for region, errors in self.failures.items()},
+            "failures": {region: _joined(errors) for region, errors in self.failures.items()},
         }
 
     def lines(self) -> list[str]:
@@ -67,8 +67,8 @@ class ReapReport:
             ClusterError: machines in it may live on.
         """
         if self.failures:
-            told = "; ".join(f"{region}: {_told(errors)}" for region, errors in self.failures.items())
-            raise ClusterError(f"Overdue machines may live on. {told}")
+            joined = "; ".join(f"{region}: {_joined(errors)}" for region, errors in self.failures.items())
+            raise ClusterError(f"Overdue machines may live on. {joined}")
 
 
 def reap_regions(
@@ -88,46 +88,31 @@ def reap_regions(
         dry_run: only find out what would be ended.
         include_emr: job flows of EMR, too.
     """
-    # Secrets that killed tasks have left on this host; a host without such a folder has none.
+    from airflow_provider_ernest.clusters.ec2.reaping import reap
+    from airflow_provider_ernest.clusters.emr.cluster import reap_job_flows
+
+    # A host without such a folder has none.
     with contextlib.suppress(MissingResourceError):
         sweep(runtime_folder(), dry_run=dry_run)
     report = ReapReport(dry_run=dry_run)
     for region, client in clients.items():
         failures: dict[str, ErnestError] = {}
         try:
-            report.clusters[region] = _reap_ec2(region, client, deployment, grace_seconds, dry_run)
+            ec2 = _client_of("ec2", region, client)
+            report.clusters[region] = reap(
+                ec2, deployment=deployment, grace_seconds=grace_seconds, dry_run=dry_run
+            )
         except ErnestError as error:
             failures["EC2"] = error
-        if include_emr:
-            try:
-                report.job_flows[region] = _reap_emr(region, client, deployment, dry_run)
-            except ErnestError as error:
-                failures["EMR"] = error
+        try:
+            if include_emr:
+                emr = _client_of("emr", region, client)
+                report.job_flows[region] = list(reap_job_flows(emr, deployment=deployment, dry_run=dry_run))
+        except ErnestError as error:
+            failures["EMR"] = error
         if failures:
             report.failures[region] = failures
     return report
-
-
-def _reap_ec2(
-    region: str,
-    client: Callable[[str], Any],
-    deployment: str | None,
-    grace_seconds: float,
-    dry_run: bool,
-) -> list[TaggedCluster]:
-    from airflow_provider_ernest.clusters.ec2.reaping import reap
-
-    ec2 = _client_of("ec2", region, client)
-    return reap(ec2, deployment=deployment, grace_seconds=grace_seconds, dry_run=dry_run)
-
-
-def _reap_emr(
-    region: str, client: Callable[[str], Any], deployment: str | None, dry_run: bool
-) -> list[JobFlow]:
-    from airflow_provider_ernest.clusters.emr.cluster import reap_job_flows
-
-    emr = _client_of("emr", region, client)
-    return list(reap_job_flows(emr, deployment=deployment, dry_run=dry_run))
 
 
 def _client_of(service: str, region: str, client: Callable[[str], Any]) -> Any:
@@ -144,5 +129,5 @@ def _client_of(service: str, region: str, client: Callable[[str], Any]) -> Any:
         ) from error
 
 
-def _told(errors: Mapping[str, ErnestError]) -> str:
+def _joined(errors: Mapping[str, ErnestError]) -> str:
     return "; ".join(f"{service}: {error}" for service, error in errors.items())

@@ -15,7 +15,7 @@ from airflow_provider_ernest.clusters.ec2.identity import deployment_of
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterStartError, InvalidParameterError
 from airflow_provider_ernest.hooks.aws import aws_clients
-from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret, folder
+from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.stated import (
     as_template,
@@ -292,7 +292,7 @@ class EC2PreflightOperator(EC2ClusterOperator):
 
 
 def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | None) -> PriceBook:
-    """Prices of a client's region, remembered on this host.
+    """Prices of a client's region.
 
     Args:
         ec2: a boto3 client.
@@ -305,7 +305,6 @@ def price_book(ec2: Any, *, aws_conn_id: str | None, override_per_hour: float | 
         ec2=ec2,
         pricing=lambda: aws_clients(aws_conn_id, PRICING_REGION)("pricing"),
         region=ec2.meta.region_name,
-        cache_directory=folder("prices"),
         override_per_hour=override_per_hour,
     )
 

@@ -1,8 +1,7 @@
-"""Where things are kept: models, event logs, staged samples, the state of local clusters, prices.
+"""Where things are kept: models, event logs, staged samples, the state of local clusters.
 
 Each kind below AIRFLOW_HOME/ernest unless the section ``[ernest]`` of Airflow's configuration names
-another place for it: ``store``, ``event_logs``, ``staging``, ``clusters``,
-``prices``.
+another place for it: ``store``, ``event_logs``, ``staging``, ``clusters``.
 """
 
 from __future__ import annotations

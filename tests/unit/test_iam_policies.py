@@ -58,9 +58,7 @@ REPEATED = 9_000_000  # bytes: uploads of more than 8 MiB are cut into parts
 
 
 def a_start_with_probe_and_prices(bed: Bed) -> None:
-    prices = PriceBook(
-        ec2=bed.client(), pricing=bed.client("pricing"), region="us-east-1", cache_directory=None
-    )
+    prices = PriceBook(ec2=bed.client(), pricing=lambda: bed.client("pricing"), region="us-east-1")
     spec = bed.spec(instance_profile=bed.api.instance_profile, key_name="ours", volume_gigabytes=50)
     with owned_key_pair(bed):
         handle = bed.cluster(spec, prices=prices).start()
@@ -71,9 +69,7 @@ def a_start_with_probe_and_prices(bed: Bed) -> None:
 
 def spot_and_what_is_short_of_it_on_demand(bed: Bed) -> None:
     bed.api.set_capacity("m5.large", 1, market="spot")
-    prices = PriceBook(
-        ec2=bed.client(), pricing=bed.client("pricing"), region="us-east-1", cache_directory=None
-    )
+    prices = PriceBook(ec2=bed.client(), pricing=lambda: bed.client("pricing"), region="us-east-1")
     bed.cluster(bed.spec(spot=True, over_allocation=0), prices=prices).start()
     assert {machine.market for machine in bed.live("worker")} == {"spot", "on-demand"}
 

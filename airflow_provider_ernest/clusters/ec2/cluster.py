@@ -340,36 +340,17 @@ class RunningCluster:
 
     def __init__(self, handle: ClusterHandle, *, client: ClientMaker) -> None:
         _require_ours(handle)
-        self.handle = handle
+        self._handle = handle
         self._client = client
-
-    def start(self) -> ClusterHandle:
-        """It has been started already: see that its machines are there.
-
-        Raises:
-            ClusterLostError: some have ended.
-        """
-        found = of_cluster(self._client("ec2"), self.handle.name)
-        there = {instance.id for instance in found if instance.usable}
-        if not self._instance_ids <= there:
-            lost = ", ".join(sorted(self._instance_ids - there))
-            raise ClusterLostError(
-                f"Cluster {self.handle.name} has lost machines: {lost}.",
-                remedy="Start it again by the task that started it.",
-            )
-        return self.handle
 
     def terminate(self) -> str:
         """End all machines of the cluster; see `EC2Cluster.terminate`.
 
         What came through XCom is not believed: a machine is ended for its tag, not for its id in the handle.
         """
-        return terminate_cluster(self._client("ec2"), self.handle.name, awaited=self._instance_ids)
-
-    @property
-    def _instance_ids(self) -> set[str]:
-        machines = (*self.handle.machines, self.handle.master)
-        return {machine.instance_id for machine in machines if machine and machine.instance_id}
+        machines = (*self._handle.machines, self._handle.master)
+        ids = {machine.instance_id for machine in machines if machine and machine.instance_id}
+        return terminate_cluster(self._client("ec2"), self._handle.name, awaited=ids)
 
 
 def _require_ours(handle: ClusterHandle) -> None:

@@ -86,56 +86,6 @@ def find_clusters(
     return [_summary(name, instances, grace, limit) for name, instances in by_name.items()]
 
 
-def reap(
-    ec2: Any,
-    *,
-    deployment: str | None,
-    grace_seconds: float = GRACE_SECONDS,
-    unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
-    dry_run: bool = False,
-) -> list[TaggedCluster]:
-    """End the machines that are overdue. Each counts for itself: a grown cluster has several expiries.
-
-    A machine whose expiry tag cannot be read is reported at once, and ended when it is older than
-    `unreadable_limit_seconds`, by default the longest time to live that is allowed: before, its cluster may
-    be in use. Its own timer does not depend on the tag, and ends it when its time to live is over.
-
-    Needs the permissions ec2:DescribeInstances, ec2:TerminateInstances and, for protected machines,
-    ec2:ModifyInstanceAttribute.
-
-    Args:
-        ec2: a boto3 client.
-        deployment: whose clusters; None for those of all deployments.
-        grace_seconds: how long after its expiry a machine is overdue, by AWS's clock.
-        unreadable_limit_seconds: how long after its launch one is whose expiry tag cannot be read.
-        dry_run: only say what would be ended.
-
-    Returns:
-        The clusters that had overdue machines.
-
-    Raises:
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
-    """
-    clusters = find_clusters(
-        ec2,
-        deployment=deployment,
-        grace_seconds=grace_seconds,
-        unreadable_limit_seconds=unreadable_limit_seconds,
-    )
-    for cluster in clusters:
-        if cluster.unreadable:
-            ids = ", ".join(cluster.unreadable)
-            log.warning("Cluster %s has machines with an unreadable expiry tag: %s", cluster.name, ids)
-    overdue = [cluster for cluster in clusters if cluster.overdue]
-    for cluster in overdue:
-        verb = "Would end" if dry_run else "Ending"
-        ids = ", ".join(cluster.overdue)
-        log.info("%s %d overdue machines of cluster %s: %s", verb, len(cluster.overdue), cluster.name, ids)
-    if not dry_run:
-        end_machines(ec2, [instance_id for cluster in overdue for instance_id in cluster.overdue])
-    return overdue
-
-
 def _summary(name: str, instances: Sequence[Instance], grace: timedelta, limit: timedelta) -> TaggedCluster:
     tags = instances[0].tags
     expiries = [instance.expires_at for instance in instances if instance.expires_at is not None]
@@ -161,11 +111,44 @@ def _summary(name: str, instances: Sequence[Instance], grace: timedelta, limit: 
     )
 
 
-# ---------------------------------------------------------------------------
-# Clusters in lines of text, the same in task logs and on the command line.
+def reap(
+    ec2: Any,
+    *,
+    deployment: str | None,
+    grace_seconds: float = GRACE_SECONDS,
+    unreadable_limit_seconds: float = UNREADABLE_LIMIT_SECONDS,
+    dry_run: bool = False,
+) -> list[TaggedCluster]:
+    """End the machines that are overdue. Each counts for itself: a grown cluster has several expiries.
+
+    A machine whose expiry tag cannot be read is reported at once, and ended when it is older than
+    `unreadable_limit_seconds`, by default the longest time to live that is allowed: before, its cluster may
+    be in use. Its own timer does not depend on the tag, and ends it when its time to live is over.
+
+    Needs the permissions ec2:DescribeInstances, ec2:TerminateInstances and, for protected machines,
+    ec2:ModifyInstanceAttribute. Arguments and errors are those of `find_clusters`; a `dry_run` only says what
+    would be ended. Returns the clusters that had overdue machines.
+    """
+    clusters = find_clusters(
+        ec2,
+        deployment=deployment,
+        grace_seconds=grace_seconds,
+        unreadable_limit_seconds=unreadable_limit_seconds,
+    )
+    for cluster in clusters:
+        if cluster.unreadable:
+            ids = ", ".join(cluster.unreadable)
+            log.warning("Cluster %s has machines with an unreadable expiry tag: %s", cluster.name, ids)
+    overdue = [cluster for cluster in clusters if cluster.overdue]
+    for cluster in overdue:
+        verb = "Would end" if dry_run else "Ending"
+        ids = ", ".join(cluster.overdue)
+        log.info("%s %d overdue machines of cluster %s: %s", verb, len(cluster.overdue), cluster.name, ids)
+    if not dry_run:
+        end_machines(ec2, [instance_id for cluster in overdue for instance_id in cluster.overdue])
+    return overdue
 
 
-_HEADING = ("cluster", "region", "machines", "type", "age", "expires", "owner")
 _UNKNOWN = "?"
 
 
@@ -174,58 +157,51 @@ def cluster_table(
     *,
     prices_per_hour: Mapping[tuple[str, str], float | None] | None = None,
 ) -> list[str]:
-    """One line for each cluster: its machines that live, and whose it is.
+    """One line for each cluster, in task logs and on the command line: its machines, and whose it is.
 
     Args:
         found: the clusters by region.
         prices_per_hour: dollars for one machine, by region and instance type, to show what each cluster
             costs; the master is taken for a machine of the workers' type.
     """
-    rows = [
-        (
-            cluster.name,
-            region,
-            _machines(cluster),
-            " ".join(cluster.instance_types) or _UNKNOWN,
-            _span(_told_at(cluster) - datetime.fromisoformat(cluster.launched_at)),
-            _expiry(cluster),
-            f"{cluster.dag_id or _UNKNOWN} {cluster.task_id or _UNKNOWN} {cluster.run_id or _UNKNOWN}",
-            *([] if prices_per_hour is None else [_cost(cluster, region, prices_per_hour)]),
-        )
-        for region, clusters in found.items()
-        for cluster in clusters
-    ]
-    heading = _HEADING if prices_per_hour is None else (*_HEADING, "about $ per hour")
-    widths = [max(len(row[column]) for row in (heading, *rows)) for column in range(len(heading))]
-    return [
-        "  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip()
-        for row in (heading, *rows)
-    ]
+    rows: list[tuple[str, ...]] = [("cluster", "region", "machines", "type", "age", "expires", "owner")]
+    costs = ["about $ per hour"]
+    for region, clusters in found.items():
+        for cluster in clusters:
+            told_at = datetime.fromisoformat(cluster.told_at)
+            rows.append(
+                (
+                    cluster.name,
+                    region,
+                    _machines(cluster),
+                    " ".join(cluster.instance_types) or _UNKNOWN,
+                    _span(told_at - datetime.fromisoformat(cluster.launched_at)),
+                    _expiry(cluster, told_at),
+                    " ".join(each or _UNKNOWN for each in (cluster.dag_id, cluster.task_id, cluster.run_id)),
+                )
+            )
+            costs.append(_cost(cluster, region, prices_per_hour or {}))
+    table = rows if prices_per_hour is None else [(*row, cost) for row, cost in zip(rows, costs, strict=True)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in table]
 
 
 def _machines(cluster: TaggedCluster) -> str:
-    others = {state: count for state, count in cluster.states.items() if state != "running"}
-    told = "".join(f", {count} {state}" for state, count in sorted(others.items()))
-    return f"{cluster.states.get('running', 0)} running{told}"
+    others = sorted((state, count) for state, count in cluster.states.items() if state != "running")
+    return f"{cluster.states.get('running', 0)} running" + "".join(f", {n} {state}" for state, n in others)
 
 
-def _told_at(cluster: TaggedCluster) -> datetime:
-    return datetime.fromisoformat(cluster.told_at)
-
-
-def _expiry(cluster: TaggedCluster) -> str:
+def _expiry(cluster: TaggedCluster, told_at: datetime) -> str:
     if cluster.earliest_expiry is None:
         return "its tag cannot be read"
-    left = datetime.fromisoformat(cluster.earliest_expiry) - _told_at(cluster)
+    left = datetime.fromisoformat(cluster.earliest_expiry) - told_at
     return f"in {_span(left)}" if left > timedelta() else f"{_span(-left)} ago"
 
 
-def _cost(
-    cluster: TaggedCluster, region: str, prices_per_hour: Mapping[tuple[str, str], float | None]
-) -> str:
-    prices = [prices_per_hour.get((region, name)) for name in cluster.instance_types]
-    known = [price for price in prices if price is not None]
-    if not known or len(known) < len(prices):
+def _cost(cluster: TaggedCluster, region: str, prices: Mapping[tuple[str, str], float | None]) -> str:
+    of_types = [prices.get((region, name)) for name in cluster.instance_types]
+    known = [price for price in of_types if price is not None]
+    if not known or len(known) < len(of_types):
         return _UNKNOWN
     return f"{len(cluster.instance_ids) * sum(known) / len(known):.2f}"
 

@@ -47,10 +47,7 @@ def new_secret() -> str:
 
 
 def secret_of(user_data: str) -> str:
-    """The secret in the user-data of a machine.
-
-    Args:
-        user_data: as DescribeInstanceAttribute returns it, after base64 decoding.
+    """The secret in the user-data of a machine, as DescribeInstanceAttribute returns it, base64 decoded.
 
     Raises:
         ClusterError: there is none.
@@ -87,18 +84,9 @@ def worker_user_data(
     cores: int,
     memory_megabytes: int,
 ) -> str:
-    """The user-data of the workers' machines; the same for the same arguments.
+    """The user-data of the workers' machines; as that of the master, with what each offers to executors.
 
-    Args:
-        spec: of the cluster.
-        secret: from `new_secret`; that of the master.
-        expires_at: with time zone; told on the console.
-        master_host: private address of the master's machine.
-        cores: that each worker offers to executors.
-        memory_megabytes: that each worker offers to executors.
-
-    Raises:
-        InvalidParameterError: it is larger than AWS allows, or `expires_at` has no time zone.
+    `master_host` is the private address of the master's machine.
     """
     memory = f"{memory_megabytes}m"
     return _render(spec, secret, expires_at, master_host=master_host, cores=cores, memory=memory)
@@ -116,13 +104,14 @@ def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str
     # `finalize` sees the value of every expression: none can be forgotten to be quoted.
     environment = Environment(
         autoescape=False,  # noqa: S701 - the output is a shell script, quoted for the shell
-        finalize=_quoted,
+        finalize=lambda value: shlex.quote(str(value)),
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
     template = environment.from_string(files(__package__).joinpath("user_data.sh.j2").read_text("utf-8"))
+    digest = spec.spark_distribution_sha512
     script = template.render(
         secret=secret,
         expires_at=expires_at.isoformat(timespec="seconds"),
@@ -130,31 +119,20 @@ def _render(spec: EC2ClusterSpec, secret: str, expires_at: datetime, **role: str
         min_java=MIN_JAVA,
         master_port=MASTER_PORT,
         web_port=WEB_PORT,
-        **_parameters(spec),
+        time_to_live_minutes=math.ceil(spec.time_to_live_seconds / 60),
+        timer_seconds=math.ceil(spec.time_to_live_seconds) + TIMER_DELAY_SECONDS,
+        start_timeout_seconds=math.ceil(spec.start_timeout_seconds),
+        setup_script=base64.b64encode(spec.setup_script.encode()).decode(),
+        java_home=spec.java_home,
+        python=spec.python,
+        spark_user=spec.spark_user,
+        spark_is_path=spec.spark_distribution.startswith("/"),
+        spark_distribution=spec.spark_distribution,
+        spark_sha512=None if digest is None else digest.lower(),
+        network_encryption=spec.network_encryption,
         **role,
     )
     return _require_size(script, spec.setup_script)
-
-
-def _parameters(spec: EC2ClusterSpec) -> dict[str, str | int | bool | None]:
-    digest = spec.spark_distribution_sha512
-    return {
-        "time_to_live_minutes": math.ceil(spec.time_to_live_seconds / 60),
-        "timer_seconds": math.ceil(spec.time_to_live_seconds) + TIMER_DELAY_SECONDS,
-        "start_timeout_seconds": math.ceil(spec.start_timeout_seconds),
-        "setup_script": base64.b64encode(spec.setup_script.encode()).decode(),
-        "java_home": spec.java_home,
-        "python": spec.python,
-        "spark_user": spec.spark_user,
-        "spark_is_path": spec.spark_distribution.startswith("/"),
-        "spark_distribution": spec.spark_distribution,
-        "spark_sha512": None if digest is None else digest.lower(),
-        "network_encryption": spec.network_encryption,
-    }
-
-
-def _quoted(value: object) -> str:
-    return shlex.quote(str(value))
 
 
 def _require_size(script: str, setup_script: str) -> str:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, reopen
-from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster, cluster_secret
+from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
@@ -274,15 +274,6 @@ def test_termination_ends_all_tries_and_says_so(bed):
     assert "ended 4 machines" in said
     assert not bed.live()
     assert "nothing to do" in reopen(handle, client=bed.client).terminate()
-
-
-def test_a_reopened_cluster_is_started_as_long_as_its_machines_are_there(bed):
-    handle = bed.cluster().start()
-    opened = RunningCluster(handle, client=bed.client)
-    assert opened.start() == handle
-    bed.api.set_state(handle.machines[0].instance_id, "terminated")
-    with pytest.raises(ClusterLostError, match=handle.machines[0].instance_id):
-        opened.start()
 
 
 def test_a_handle_of_ec2_cannot_be_reopened_without_aws(bed):

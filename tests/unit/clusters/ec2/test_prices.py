@@ -1,7 +1,5 @@
 import json
 import logging
-import subprocess
-import sys
 from datetime import UTC, datetime, timedelta
 
 import boto3
@@ -14,7 +12,6 @@ from airflow_provider_ernest.clusters.ec2.prices import PRICING_REGION, PriceBoo
 from airflow_provider_ernest.clusters.ec2.requests import ON_DEMAND, SPOT
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
-DAY = 24 * 3600
 NOW = datetime(2026, 5, 1, 12, tzinfo=UTC)
 
 
@@ -45,19 +42,6 @@ def _client(service, region):
     )
 
 
-class Clock:
-    def __init__(self):
-        self.seconds = NOW.timestamp()
-
-    def __call__(self):
-        return self.seconds
-
-
-@pytest.fixture
-def clock():
-    return Clock()
-
-
 @pytest.fixture
 def price_list():
     answers = Answers(_client("pricing", PRICING_REGION), "GetProducts")
@@ -73,16 +57,14 @@ def spot_prices():
 
 
 @pytest.fixture
-def open_book(price_list, spot_prices, clock, tmp_path):
-    """Opens a price book as another process of the host would."""
+def open_book(price_list, spot_prices):
+    """Opens a price book as a task does."""
 
     def open_one(**changes):
         arguments = {
             "ec2": spot_prices.client,
             "pricing": lambda: price_list.client,
             "region": "eu-west-1",
-            "cache_directory": tmp_path / "prices",
-            "now": clock,
         }
         return PriceBook(**(arguments | changes))
 
@@ -200,46 +182,19 @@ def test_the_plain_instance_is_found_among_other_products(open_book, price_list)
     assert len(price_list.requests) == 2
 
 
-def test_a_fresh_price_is_not_asked_for_again(open_book, price_list, spot_prices, clock):
+def test_aws_is_asked_once(open_book, price_list, spot_prices):
     book = open_book()
-    for market in (ON_DEMAND, SPOT):
-        first = book.per_hour("m5.large", market)
-        clock.seconds += 599
-        assert book.per_hour("m5.large", market) == first
-        assert open_book().per_hour("m5.large", market) == first
-        clock.seconds -= 599
+    assert [book.per_hour("m5.large", ON_DEMAND) for _ in range(3)] == [0.107] * 3
+    assert [book.per_hour("m5.large", SPOT, "eu-west-1a") for _ in range(3)] == [0.031] * 3
     assert (len(price_list.requests), len(spot_prices.requests)) == (1, 1)
 
 
-def test_no_client_is_made_while_the_price_is_fresh(open_book):
-    open_book().per_hour("m5.large", ON_DEMAND)
-    book = open_book(pricing=lambda: pytest.fail("a client was made"))
-    assert book.per_hour("m5.large", ON_DEMAND) == 0.107
-
-
-def test_without_a_directory_the_book_itself_remembers(open_book, price_list):
-    book = open_book(cache_directory=None)
-    assert [book.per_hour("m5.large", ON_DEMAND) for _ in range(3)] == [0.107] * 3
-    assert len(price_list.requests) == 1
-
-
-def test_an_on_demand_price_is_asked_for_again_after_seven_days(open_book, price_list, clock):
+def test_types_and_markets_are_kept_apart(open_book, price_list):
     book = open_book()
     book.per_hour("m5.large", ON_DEMAND)
-    price_list.pages = [{"PriceList": [product(dollars="0.099")]}]
-    clock.seconds += 7 * DAY - 1
-    assert book.per_hour("m5.large", ON_DEMAND) == 0.107
-    clock.seconds += 1
-    assert book.per_hour("m5.large", ON_DEMAND) == 0.099
-    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.099
-
-
-def test_a_spot_price_is_asked_for_again_after_ten_minutes(open_book, spot_prices, clock):
-    book = open_book()
-    book.per_hour("m5.large", SPOT)
-    spot_prices.pages = [{"SpotPriceHistory": [spot("eu-west-1a", "0.5")]}]
-    clock.seconds += 600
-    assert book.per_hour("m5.large", SPOT) == 0.5
+    book.per_hour("m5.xlarge", ON_DEMAND)
+    assert len(price_list.requests) == 2
+    assert book.per_hour("m5.large", SPOT, "eu-west-1a") == 0.031
 
 
 def test_the_spot_price_of_a_zone_is_the_newest_one(open_book, spot_prices):
@@ -311,7 +266,7 @@ def test_a_missing_permission_is_told_once_for_a_type(
 
 
 @pytest.mark.parametrize("error", ["unreachable", "AccessDeniedException"])
-def test_other_types_are_not_asked_for_where_none_can_be_had(open_book, price_list, clock, caplog, error):
+def test_other_types_are_not_asked_for_where_none_can_be_had(open_book, price_list, caplog, error):
     price_list.error = error
     book = open_book()
     assert [book.per_hour(name, ON_DEMAND) for name in ("m5.large", "m5.xlarge", "r5.large")] == [None] * 3
@@ -325,36 +280,6 @@ def test_a_refused_type_does_not_keep_others_from_being_asked_for(open_book, pri
     assert book.per_hour("m5 large", ON_DEMAND) is None
     price_list.error = None
     assert book.per_hour("m5.large", ON_DEMAND) == 0.107
-
-
-def test_a_permission_granted_meanwhile_is_found_without_a_restart(open_book, price_list, clock):
-    price_list.error = "AccessDeniedException"
-    book = open_book()
-    assert book.per_hour("m5.large", ON_DEMAND) is None
-    price_list.error = None
-    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
-    clock.seconds += 600
-    assert book.per_hour("m5.large", ON_DEMAND) == 0.107
-
-
-@pytest.mark.parametrize("error", ["unreachable", "ThrottlingException", "AccessDeniedException"])
-def test_an_old_on_demand_price_is_better_than_none(open_book, price_list, clock, caplog, error):
-    open_book().per_hour("m5.large", ON_DEMAND)
-    price_list.error = error
-    clock.seconds += 100 * DAY
-    book = open_book()
-    assert [book.per_hour("m5.large", ON_DEMAND) for _ in range(5)] == [0.107] * 5
-    (told,) = _warnings(caplog)
-    assert "m5.large" in told
-    assert "2026-05-01" in told
-    assert len(price_list.requests) == 2
-
-
-def test_an_old_spot_price_is_worse_than_none(open_book, spot_prices, clock):
-    open_book().per_hour("m5.large", SPOT)
-    spot_prices.error = "unreachable"
-    clock.seconds += 3600
-    assert open_book().per_hour("m5.large", SPOT) is None
 
 
 @pytest.mark.parametrize("region", ["cn-north-1", "us-gov-west-1"])
@@ -381,117 +306,6 @@ def test_a_misspelt_market_is_refused(open_book):
 @mock_aws
 def test_spot_prices_of_a_simulated_region():
     ec2 = boto3.client("ec2", region_name="us-east-1")
-    book = PriceBook(ec2=ec2, pricing=lambda: None, region="us-east-1", cache_directory=None)
+    book = PriceBook(ec2=ec2, pricing=lambda: None, region="us-east-1")
     assert book.per_hour("m5.large", SPOT, "us-east-1a") == 0.00001
     assert book.per_hour("m5.large", SPOT) == pytest.approx(0.00001)
-
-
-# What is kept on disk
-
-
-def only_file(folder):
-    (file,) = folder.iterdir()
-    return file
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        "",
-        "{half",
-        "\x00\x00",
-        "[]",
-        "null",
-        json.dumps({"time": 1000}),
-        json.dumps({"time": None, "dollars_per_hour": {"": 1}}),
-        json.dumps({"time": 1000, "dollars_per_hour": {}}),
-        json.dumps({"time": 1000, "dollars_per_hour": {"": -1}}),
-        json.dumps({"time": 1000, "dollars_per_hour": {"": float("nan")}}),
-        json.dumps({"time": 1000, "dollars_per_hour": [1]}),
-    ],
-)
-def test_a_damaged_file_costs_one_request(open_book, price_list, tmp_path, caplog, content):
-    open_book().per_hour("m5.large", ON_DEMAND)
-    file = only_file(tmp_path / "prices")
-    file.write_text(content)
-    assert [open_book().per_hour("m5.large", ON_DEMAND) for _ in range(2)] == [0.107] * 2
-    assert len(price_list.requests) == 2
-    assert str(file) in caplog.text
-
-
-def test_types_markets_and_regions_are_kept_apart(open_book, price_list, spot_prices):
-    open_book().per_hour("m5.large", ON_DEMAND)
-    open_book(region="eu-west-2").per_hour("m5.large", ON_DEMAND)
-    open_book().per_hour("m5.xlarge", ON_DEMAND)
-    assert len(price_list.requests) == 3
-    assert open_book().per_hour("m5.large", SPOT, "eu-west-1a") == 0.031
-
-
-def test_what_another_process_has_asked_meanwhile_is_found(open_book, price_list, clock):
-    own = open_book()
-    own.per_hour("m5.large", ON_DEMAND)
-    clock.seconds += 7 * DAY
-    price_list.pages = [{"PriceList": [product(dollars="0.099")]}]
-    open_book().per_hour("m5.large", ON_DEMAND)
-    assert own.per_hour("m5.large", ON_DEMAND) == 0.099
-    assert len(price_list.requests) == 2
-
-
-def test_prices_from_the_future_do_not_count(open_book, price_list, clock):
-    clock.seconds += DAY
-    open_book().per_hour("m5.large", ON_DEMAND)
-    clock.seconds -= DAY
-    open_book().per_hour("m5.large", ON_DEMAND)
-    assert len(price_list.requests) == 2
-
-
-def test_no_name_leads_out_of_the_directory(open_book, tmp_path):
-    open_book(region="../us-east-1").per_hour("../../../m5.large", SPOT)
-    files = [path for path in tmp_path.rglob("*") if path.is_file()]
-    assert [file.parent for file in files] == [tmp_path / "prices"]
-
-
-def test_a_directory_that_cannot_be_made_only_costs_the_cache(open_book, tmp_path, caplog):
-    (tmp_path / "file").write_text("")
-    book = open_book(cache_directory=tmp_path / "file" / "prices")
-    assert [book.per_hour("m5.large", ON_DEMAND) for _ in range(2)] == [0.107] * 2
-    assert "cannot be kept" in caplog.text
-
-
-def test_a_write_that_fails_leaves_the_old_prices_and_no_litter(open_book, tmp_path, clock, monkeypatch):
-    open_book().per_hour("m5.large", ON_DEMAND)
-    before = only_file(tmp_path / "prices").read_text()
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    clock.seconds += 7 * DAY
-    monkeypatch.setattr("pathlib.Path.replace", full)
-    assert open_book().per_hour("m5.large", ON_DEMAND) == 0.107
-    assert only_file(tmp_path / "prices").read_text() == before
-
-
-WRITER = """
-import sys
-from pathlib import Path
-from airflow_provider_ernest.clusters.ec2.prices import _PriceCache, _Prices
-directory, number = Path(sys.argv[1]), int(sys.argv[2])
-zones = {f"zone-{i}": float(number) for i in range(200)}
-for time in range(1, 101):
-    cache = _PriceCache(directory, "us-east-1")
-    cache.put("m5.large", "spot", _Prices(time=time, by_zone=zones))
-    cache.put(f"m{number}.large", "spot", _Prices(time=time, by_zone=zones))
-    read = _PriceCache(directory, "us-east-1").get("m5.large", "spot", since=0)
-    assert len(read.by_zone) == 200 and len(set(read.by_zone.values())) == 1
-"""
-
-
-def test_processes_that_write_at_once_see_whole_files_and_lose_nothing(tmp_path):
-    writers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), str(number)]) for number in (1, 2, 3)
-    ]
-    assert [writer.wait(timeout=120) for writer in writers] == [0, 0, 0]
-    kept = [json.loads(file.read_text())["dollars_per_hour"] for file in tmp_path.glob("*.json")]
-    assert len(kept) == 4
-    assert {price for zones in kept for price in zones.values()} == {1.0, 2.0, 3.0}
-    assert not list(tmp_path.glob(".*.partial"))
