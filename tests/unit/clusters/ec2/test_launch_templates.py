@@ -23,12 +23,6 @@ def make_spec(**changes):
     )
 
 
-@pytest.mark.parametrize("spot", [{"MarketType": "spot"}, {"SpotOptions": {"MaxPrice": "1"}}])
-def test_a_market_is_refused(spot):
-    with pytest.raises(InvalidParameterError, match=r"launch_template='mine' has InstanceMarketOptions"):
-        check_template("mine", {"InstanceMarketOptions": spot})
-
-
 @pytest.mark.parametrize("groups", [{"SecurityGroupIds": ["sg-1"]}, {"SecurityGroups": ["ours"]}])
 def test_groups_of_the_machine_beside_interfaces_are_refused(groups):
     check_template("mine", groups)

@@ -3,7 +3,6 @@ from dataclasses import replace
 import boto3
 import pytest
 from botocore.validate import ParamValidator
-from moto import mock_aws
 
 from airflow_provider_ernest.clusters.ec2.preflight import Image, Plan
 from airflow_provider_ernest.clusters.ec2.requests import (
@@ -228,30 +227,3 @@ def test_equal_specifications_make_equal_requests(request_of):
     first = request_of(market=SPOT, tags={"a": "1", "b": "2"}, volume_gigabytes=9)
     second = request_of(market=SPOT, tags={"b": "2", "a": "1"}, volume_gigabytes=9)
     assert repr(first) == repr(second)
-
-
-def test_the_machines_come_up_as_described():
-    with mock_aws():
-        ec2 = boto3.client("ec2", region_name="us-east-1")
-        subnet = ec2.describe_subnets()["Subnets"][0]["SubnetId"]
-        group = ec2.describe_security_groups()["SecurityGroups"][0]["GroupId"]
-        image = ec2.register_image(Name="spark", RootDeviceName="/dev/xvda")["ImageId"]
-        request = run_instances_request(
-            # AWS takes the size from the image where none is given, moto does not.
-            make_spec(image=image, subnets=(subnet,), security_groups=(group,), volume_gigabytes=8),
-            plan_of(image=Image(id=image, root_device="/dev/sda1", architecture=""), root_device="/dev/sda1"),
-            place=Place(instance_type="m5.large", subnet=subnet, market=ON_DEMAND),
-            minimum=2,
-            maximum=2,
-            user_data="#!/bin/bash\n",
-            tags=TAGS,
-        )
-        instances = ec2.run_instances(**request)["Instances"]
-        assert len(instances) == 2
-        for instance in instances:
-            assert (instance["SubnetId"], instance["InstanceType"]) == (subnet, "m5.large")
-            assert {tag["Key"]: tag["Value"] for tag in instance["Tags"]} == TAGS
-            behaviour = ec2.describe_instance_attribute(
-                InstanceId=instance["InstanceId"], Attribute="instanceInitiatedShutdownBehavior"
-            )
-            assert behaviour["InstanceInitiatedShutdownBehavior"]["Value"] == "terminate"

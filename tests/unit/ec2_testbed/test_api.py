@@ -1,0 +1,237 @@
+"""What the endpoint must do as AWS does, since the tests of clusters on EC2 take it for AWS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from botocore.config import Config
+from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
+
+from tests.ec2_testbed import EC2Api
+from tests.unit.ec2_testbed.conftest import client_that_tries
+
+Launch = Callable[..., list[str]]
+SPOT = {"MarketType": "spot"}
+
+
+# Launches
+
+
+def test_a_token_launches_once_and_is_of_one_request(launch: Launch, ec2: Any, api: EC2Api) -> None:
+    first = launch(2, ClientToken="token")
+    assert launch(2, ClientToken="token") == first
+    assert [one.instance_id for one in api.live_instances()] == first
+    with pytest.raises(ClientError, match=r"IdempotentParameterMismatch"):
+        launch(3, ClientToken="token")
+    ec2.terminate_instances(InstanceIds=first)
+    assert launch(2, ClientToken="token") == first, "also after their end"
+    assert api.live_instances() == []
+
+
+def test_a_refused_launch_leaves_its_token_free(launch: Launch, api: EC2Api) -> None:
+    api.set_capacity("m5.large", 0)
+    with pytest.raises(ClientError):
+        launch(ClientToken="token")
+    api.set_capacity("m5.large", 1)
+    assert len(launch(ClientToken="token")) == 1
+
+
+def test_as_many_as_there_are(launch: Launch, ec2: Any, api: EC2Api) -> None:
+    api.set_capacity("m5.large", 5)
+    machines = launch(4, 6)
+    assert len(machines) == 5
+    with pytest.raises(ClientError, match=r"InsufficientInstanceCapacity.*m5.large"):
+        launch(1, 2)
+    assert len(launch(3, InstanceType="m5.xlarge")) == 3
+    ec2.terminate_instances(InstanceIds=machines[:2])
+    assert len(launch(1, 3)) == 2
+
+
+def test_a_market_or_a_zone_alone_may_be_short(launch: Launch, api: EC2Api) -> None:
+    api.set_capacity("m5.large", 1, market="spot")
+    assert len(launch(1, 3, InstanceMarketOptions=SPOT)) == 1
+    with pytest.raises(ClientError, match=r"no Spot capacity"):
+        launch(InstanceMarketOptions=SPOT)
+    api.set_capacity("m5.large", 0, zone="us-east-1a")
+    with pytest.raises(ClientError, match=r"us-east-1a"):
+        launch()
+    launch(SubnetId=api.subnet_ids[1])
+    assert [(one.market, one.zone[-1]) for one in api.instances()] == [("spot", "a"), ("on-demand", "b")]
+
+
+@pytest.mark.parametrize(
+    ("request_", "code"),
+    [
+        ({"ImageId": "ami-0000000000000dead"}, r"InvalidAMIID"),
+        ({"InstanceType": "m5.gigantic"}, r"InvalidInstanceType|InvalidParameterValue"),
+        ({"SubnetId": "subnet-0dead"}, r"InvalidSubnetID.NotFound"),
+        ({"SecurityGroupIds": ["sg-0dead"]}, r"InvalidGroup.NotFound|InvalidSecurityGroup"),
+        ({"IamInstanceProfile": {"Name": "unknown"}}, r"NoSuchEntity|InvalidParameterValue"),
+        ({"UserData": "#" * 16385}, r"limited to 16384 bytes"),
+        ({"InstanceMarketOptions": {**SPOT, "SpotOptions": {"MaxPrice": "0.001"}}}, r"SpotMaxPriceTooLow"),
+        ({"DryRun": True}, r"DryRunOperation"),
+    ],
+)
+def test_what_aws_would_refuse_is_refused(
+    launch: Launch, api: EC2Api, request_: dict[str, Any], code: str
+) -> None:
+    with pytest.raises(ClientError, match=code):
+        launch(**request_)
+    assert api.instances() == []
+
+
+def test_each_machine_has_profile_and_volume_as_asked(launch: Launch, ec2: Any, api: EC2Api) -> None:
+    tags = [{"ResourceType": kind, "Tags": [{"Key": "k", "Value": "v"}]} for kind in ("instance", "volume")]
+    machines = launch(
+        3,
+        IamInstanceProfile={"Name": api.instance_profile},
+        BlockDeviceMappings=[{"DeviceName": "/dev/sda1", "Ebs": {"Encrypted": True, "VolumeType": "gp3"}}],
+        TagSpecifications=tags,
+    )
+    found = ec2.describe_instances(InstanceIds=machines)["Reservations"][0]["Instances"]
+    assert all(one["IamInstanceProfile"]["Arn"].endswith(api.instance_profile) for one in found)
+    volumes = ec2.describe_volumes(Filters=[{"Name": "tag:k", "Values": ["v"]}])["Volumes"]
+    assert [volume["Encrypted"] for volume in volumes] == [True] * 3
+    ec2.terminate_instances(InstanceIds=machines)
+    assert ec2.describe_volumes(Filters=[{"Name": "tag:k", "Values": ["v"]}])["Volumes"] == []
+
+
+def test_a_launch_template_says_what_the_request_leaves_out(ec2: Any, api: EC2Api) -> None:
+    data = {"InstanceType": "c5.xlarge", "ImageId": api.image_id}
+    ec2.create_launch_template(LaunchTemplateName="workers", LaunchTemplateData=data)
+    api.set_capacity("c5.xlarge", 1)
+    found = ec2.run_instances(
+        LaunchTemplate={"LaunchTemplateName": "workers"},
+        SubnetId=api.subnet_ids[0],
+        MinCount=1,
+        MaxCount=2,
+    )["Instances"]
+    assert [(one["InstanceType"], one["ImageId"]) for one in found] == [("c5.xlarge", api.image_id)]
+
+
+def test_only_spot_machines_are_taken_back(launch: Launch, ec2: Any, api: EC2Api) -> None:
+    [machine], [on_demand] = launch(InstanceMarketOptions=SPOT), launch()
+    api.interrupt_spot(machine)
+    [found] = ec2.describe_instances(InstanceIds=[machine])["Reservations"][0]["Instances"]
+    assert found["State"]["Name"] == "terminated"
+    assert found["StateReason"]["Code"] == "Server.SpotInstanceTermination"
+    with pytest.raises(ValueError, match=r"no spot instance"):
+        api.interrupt_spot(on_demand)
+
+
+def test_managed_machines_pass_through_their_states() -> None:
+    with EC2Api(managed=True) as api:
+        ec2 = api.client()
+        [machine] = ec2.run_instances(
+            SubnetId=api.subnet_ids[0],
+            ImageId=api.image_id,
+            InstanceType="m5.large",
+            MinCount=1,
+            MaxCount=1,
+        )["Instances"]
+        assert machine["State"]["Name"] == "pending"
+        instance_id = machine["InstanceId"]
+        api.set_state(instance_id, "running")
+        for _ in range(2):
+            ec2.terminate_instances(InstanceIds=[instance_id])
+        assert [one.state for one in api.instances()] == ["shutting-down"]
+        api.set_state(instance_id, "terminated")
+        assert api.instances()[0].private_address is None
+
+
+# Faults
+
+
+@pytest.mark.parametrize(
+    ("fault", "raised", "launched"),
+    [
+        ({"code": "RequestLimitExceeded", "status": 503}, ClientError, 0),
+        ({"when": "after"}, ClientError, 1),
+        ({"when": "drop"}, ConnectionClosedError, 1),
+        ({"when": "hang", "seconds": 1}, ReadTimeoutError, 1),
+    ],
+)
+def test_a_fault_has_the_effect_that_it_is_to_have(
+    launch: Launch, api: EC2Api, fault: dict[str, Any], raised: type[Exception], launched: int
+) -> None:
+    config = Config(read_timeout=0.3, retries={"total_max_attempts": 1, "mode": "standard"})
+    api.fail("RunInstances", **fault)
+    with pytest.raises(raised):
+        launch(client=api.client("ec2", config=config))
+    assert len(api.live_instances()) == launched
+    assert launch()
+
+
+def test_a_lost_answer_and_a_retry_launch_once(launch: Launch, api: EC2Api) -> None:
+    api.fail("RunInstances", when="drop", times=2)
+    machines = launch(2, client=client_that_tries(api, 3))
+    assert [one.instance_id for one in api.instances()] == machines
+    assert [call.outcome for call in api.calls("RunInstances")] == ["ok"] * 3
+
+
+def test_faults_hit_after_those_to_skip(ec2: Any, api: EC2Api) -> None:
+    api.fail("DescribeInstances", skip=1, code="Unavailable")
+    ec2.describe_instances()
+    with pytest.raises(ClientError, match=r"Unavailable"):
+        ec2.describe_instances()
+    ec2.describe_instances()
+    with pytest.raises(ValueError, match=r"sometimes"):
+        api.fail("RunInstances", when="sometimes")
+
+
+def test_calls_are_recorded_with_what_became_of_them(ec2: Any, api: EC2Api) -> None:
+    with pytest.raises(ClientError):
+        ec2.describe_instances(InstanceIds=["i-0123"])
+    api.client("sts").get_caller_identity()
+    (call,) = api.calls(service="ec2")
+    assert (call.action, call.outcome) == ("DescribeInstances", "InvalidInstanceID.NotFound")
+    assert call.parameters == {"InstanceId.1": "i-0123"}
+    assert api.actions() == {"ec2:DescribeInstances", "sts:GetCallerIdentity"}
+
+
+# Descriptions
+
+
+def test_pages_hold_instances(launch: Launch, ec2: Any, api: EC2Api) -> None:
+    machines = [*launch(12), *launch(1), *launch(4)]
+    pages = list(ec2.get_paginator("describe_instances").paginate(PaginationConfig={"PageSize": 5}))
+    found = [
+        [one["InstanceId"] for part in page["Reservations"] for one in part["Instances"]] for page in pages
+    ]
+    assert [len(ids) for ids in found] == [5, 5, 5, 2]
+    assert [one for ids in found for one in ids] == machines
+    api.set_page_size(5)
+    assert len(ec2.describe_instances()["Reservations"][0]["Instances"]) == 5, "who does not ask for pages"
+
+
+def test_pages_miss_nothing_when_states_change_between_them(launch: Launch, ec2: Any) -> None:
+    machines = launch(8)
+    live = [{"Name": "instance-state-name", "Values": ["running"]}]
+    first = ec2.describe_instances(Filters=live, MaxResults=5)
+    ec2.terminate_instances(InstanceIds=machines[:5])
+    second = ec2.describe_instances(Filters=live, MaxResults=5, NextToken=first["NextToken"])
+    assert [one["InstanceId"] for one in second["Reservations"][0]["Instances"]] == machines[5:]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "count"),
+    [
+        ("client-token", "token", 2),
+        ("client-token", "tok", 0),
+        ("tag:role", "w?rker", 2),
+        ("tag:role", "w*", 2),
+        ("tag-key", "role", 2),
+        ("instance-lifecycle", "spot", 1),
+        ("instance-type", "m5.large", 3),
+    ],
+)
+def test_filters(launch: Launch, ec2: Any, name: str, value: str, count: int) -> None:
+    tags = [{"ResourceType": "instance", "Tags": [{"Key": "role", "Value": "worker"}]}]
+    launch(2, ClientToken="token", TagSpecifications=tags)
+    launch(InstanceMarketOptions=SPOT)
+    reservations = ec2.describe_instances(Filters=[{"Name": name, "Values": [value]}])["Reservations"]
+    assert sum(len(one["Instances"]) for one in reservations) == count
+    with pytest.raises(ClientError, match=r"The filter 'tags:role' is invalid"):
+        ec2.describe_instances(Filters=[{"Name": "tags:role", "Values": ["x"]}])
