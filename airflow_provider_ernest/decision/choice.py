@@ -190,7 +190,7 @@ def _of_offer(offer: Offer, goal: Goal | None, scale: float, iterations: int | N
     probabilities: list[float | None] = [None] * len(counts)
     if goal is not None and goal.has_limits:
         limits = np.array([goal.limit_seconds(offer.billing, count) for count in counts])
-        probabilities = forecast.probability_within(np.maximum(0.0, limits - startup)).tolist()
+        probabilities = forecast.probability_within(limits - startup).tolist()
     alternatives = []
     for position, count in enumerate(counts):
         seconds, probability = float(forecast.seconds[position]) + startup, probabilities[position]

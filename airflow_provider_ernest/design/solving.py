@@ -273,8 +273,7 @@ class _Exchange:
         allowed = np.asarray((new_costs <= limits.highest_cost) & room, dtype=np.bool_)
         allowed[:, 0] &= counts.sum() < limits.max_runs
         for column, position in enumerate(present, start=1):
-            if counts[position] == 1:
-                fewer = counts.copy()
-                fewer[position] = 0
-                allowed[:, column] &= completing(self._problem.required_rows, self._required(fewer))
+            fewer = counts.copy()
+            fewer[position] -= 1
+            allowed[:, column] &= completing(self._problem.required_rows, self._required(fewer))
         return allowed

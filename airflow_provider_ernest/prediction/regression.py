@@ -372,7 +372,7 @@ class Widening:
 
         Args:
             seconds: predictions, shape (n,).
-            limits: seconds of at least 0, infinity among them, shape (n,).
+            limits: seconds, infinity among them, shape (n,); none is kept that is not above 0.
             narrow: gives the probability of runs to take no longer than its argument by the narrow intervals.
         """
         # A limit of 0 is never kept; the tiniest number stands for it, as its logarithm is finite.

@@ -98,17 +98,6 @@ def test_types_whose_rates_do_not_meet_are_not_compared():
     assert same_cost(offers) == ()
 
 
-def test_types_with_one_common_rate():
-    offers = [
-        offer("m5.large", 0.1, work=4000.0, machines=[4]),
-        offer("c5.large", 0.2, work=900.0, machines=[2]),
-    ]
-
-    (row,) = same_cost(offers)
-
-    assert of_row(row) == {"m5.large": 4, "c5.large": 2}
-
-
 @pytest.mark.parametrize(("rate", "named"), [(0.05, "pays for no allowed number"), (-1.0, "finite number")])
 def test_rates_that_cannot_be(rate, named):
     with pytest.raises(InvalidParameterError, match=named):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates, times_made
+from airflow_provider_ernest.design.candidates import enumerate_candidates, times_made
 from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from tests.examples import observe
 
@@ -92,11 +92,6 @@ def test_an_input_of_too_few_partitions_is_named():
 def test_no_whole_partition_between_the_scales():
     with pytest.raises(DesignError, match=r"Raise max_scale to 0\.0666667 or more"):
         enumerate_candidates(max_machines=2, min_scale=0.04, max_scale=0.06, partitions=30)
-
-
-def test_columns_that_do_not_belong_together_are_refused():
-    with pytest.raises(InvalidParameterError, match="lengths"):
-        Candidates(machines=np.array([1, 2]), scale=np.array([0.1]), partitions=np.array([1, 2]))
 
 
 def test_runs_made_are_told_by_what_they_nearly_read():

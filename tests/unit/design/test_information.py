@@ -1,12 +1,8 @@
 """The information matrix and the criterion that designs minimise."""
 
-import math
-
 import numpy as np
-import pytest
 
-from airflow_provider_ernest.design.criteria import a_criterion, information_matrix, normalised
-from airflow_provider_ernest.prediction.terms import ERNEST, basis
+from airflow_provider_ernest.design.criteria import information_matrix, normalised
 
 
 def test_information_adds_up_over_repetitions_and_observed_runs():
@@ -19,21 +15,6 @@ def test_information_adds_up_over_repetitions_and_observed_runs():
         2 * np.outer(rows[0], rows[0]) + np.outer(rows[1], rows[1]) + np.outer(observed[0], observed[0])
     )
     np.testing.assert_allclose(information, expected)
-
-
-def test_the_criterion_is_the_trace_of_the_inverse():
-    generator = np.random.default_rng(0)
-    for _ in range(20):
-        rows = generator.random((8, 4))
-        information = rows.T @ rows
-        assert a_criterion(information) == pytest.approx(np.trace(np.linalg.inv(information)), rel=1e-6)
-
-
-def test_a_singular_matrix_is_infinitely_bad():
-    rows = basis(ERNEST, machines=[1, 4, 1, 4, 4], scale=[0.1, 0.1, 0.2, 0.2, 0.3])
-
-    assert a_criterion(rows.T @ rows) == math.inf
-    assert a_criterion(np.zeros((3, 3))) == math.inf
 
 
 def test_the_unit_of_a_term_does_not_matter_once_normalised():

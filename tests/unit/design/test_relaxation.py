@@ -96,3 +96,23 @@ def test_runs_that_the_budget_cannot_pay_for_get_no_weight():
     assert not tight[unaffordable].any()
     assert loose[unaffordable].any()
     assert problem.value(tight) > problem.value(loose)
+
+
+@pytest.mark.parametrize(
+    ("outcome", "told"),
+    [
+        (cp.error.SolverError("out of memory"), "The solver failed: out of memory"),
+        ("infeasible", "infeasible"),
+    ],
+)
+def test_a_solver_that_gives_up_is_an_error_of_the_design(monkeypatch, outcome, told):
+    def solve(problem, **_):
+        if isinstance(outcome, Exception):
+            raise outcome
+        problem._status = outcome
+
+    monkeypatch.setattr(cp.Problem, "solve", solve)
+    problem, budget = small_problem(), 20.0
+
+    with pytest.raises(DesignError, match=f"{told}.*Raise the budget, or widen the bounds"):
+        optimal_weights(problem, plain_bounds(problem.costs, budget=budget))

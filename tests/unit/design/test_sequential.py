@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.costs import MachineSeconds, ProductionShare, relative_time
+from airflow_provider_ernest.design.costs import MachineSeconds, relative_time
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.sequential import Proposal, propose_next
 from airflow_provider_ernest.documents import Observation
@@ -89,22 +89,6 @@ def test_the_width_is_not_asked_of_runs_that_no_model_can_be_fitted_to():
     assert asked == [6, 7]
 
 
-def test_nor_of_runs_that_do_not_vary():
-    """Seven runs on four machines: however narrow it is called, another number of machines comes next."""
-    observed = observe(machines=[4] * 7, scale=[0.01, 0.02, 0.03, 0.04, 0.05, 0.06, 0.07], seconds=[9.0] * 7)
-
-    proposal = propose_next(
-        candidates=CANDIDATES,
-        targets=TARGETS,
-        observed=observed,
-        budget=1e9,
-        cost=COST,
-        relative_width=lambda observed: 0.01,
-    )
-
-    assert proposal.experiment.machines != 4
-
-
 def test_stops_when_the_budget_is_used_up():
     observed, proposal = sample(budget=250.0)
 
@@ -115,19 +99,6 @@ def test_stops_when_the_budget_is_used_up():
     assert spent > 200
     # Runs take what they take: the last one may pass the budget by what was misjudged of it.
     assert spent < 250 * 1.2
-
-
-def test_a_budget_as_a_share_of_production():
-    proposal = propose_next(
-        candidates=CANDIDATES,
-        targets=TARGETS,
-        observed=[],
-        budget=ProductionShare(share=0.1, machines=64),
-        cost=COST,
-    )
-
-    assert proposal.budget == pytest.approx(0.1 * (650 + 64 * 4))
-    assert proposal.experiment.cost <= proposal.budget
 
 
 def test_stops_at_the_bound_on_the_runs():
@@ -154,17 +125,6 @@ def test_says_so_when_the_rest_does_not_pay_for_what_is_missing():
 
     assert proposal.experiment is None
     assert "does not allow the runs that are missing" in proposal.reason
-
-
-def test_says_so_when_too_few_runs_are_left_to_tell():
-    observed = observe(machines=[4, 4, 4], scale=[0.1, 0.1, 0.1], seconds=[70.0, 70.0, 70.0])
-
-    proposal = propose_next(
-        candidates=CANDIDATES, targets=TARGETS, observed=observed, budget=1e9, cost=COST, max_runs=4
-    )
-
-    assert proposal.experiment is None
-    assert "(3 runs are missing, and 1 can be made.)" in proposal.reason
 
 
 def test_no_run_is_proposed_twice_unless_allowed():

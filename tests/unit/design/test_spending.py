@@ -91,8 +91,3 @@ def test_the_users_dollars_are_the_unit_beside_long_production_too():
     options = {"full_seconds_on_one_machine": 12_000.0, "price_per_hour": 0.36}
 
     assert {each.cost.unit for each in spending(cost="dollars", options=options).allowances()} == {"dollars"}
-
-
-def test_a_share_of_nothing_that_is_known():
-    with pytest.raises(InvalidParameterError, match=r"budget_share=0.1 says nothing.*state a deadline"):
-        spending(share=0.1, production=None).allowances()

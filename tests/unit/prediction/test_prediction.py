@@ -60,14 +60,6 @@ def test_seconds_for_many_configurations_at_once():
     np.testing.assert_allclose(seconds, seconds_of("regression", machines=[4, 45, 64], scale=1.0), rtol=1e-6)
 
 
-def test_one_configuration_at_many_scales():
-    model = model_of("pca")
-
-    seconds = predict_seconds(model, machines=8, scale=[0.5, 1.0, 2.0])
-
-    np.testing.assert_allclose(seconds, 6.86 + 0.02 * 8 + 208.44 / 8 * np.array([0.5, 1, 2]), rtol=1e-6)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_every_method_predicts_about_the_truth_and_says_within_what(method):
     model = model_of("regression", method=method)
@@ -102,15 +94,6 @@ def test_a_model_is_fitted_once_however_often_it_is_asked(method):
 # --- Iterations
 
 
-def test_all_but_the_fixed_work_iterates():
-    model = model_of("regression", iterations=2)
-    few = contributions(model, machines=32)
-    many = contributions(model, machines=32, iterations=40)
-
-    assert many.pop("1") == pytest.approx(few.pop("1"))
-    assert many == pytest.approx({name: 20 * seconds for name, seconds in few.items()})
-
-
 @pytest.mark.parametrize(("method", "within"), [("relative", 1e-6), ("averaging", 0.03)])
 def test_the_fixed_part_counts_once_and_the_rest_once_for_each_iteration(method, within):
     machines, scale = np.array([1, 2, 4, 8, 16, 1, 8]), np.array([0.1] * 5 + [0.02] * 2)
@@ -122,15 +105,6 @@ def test_the_fixed_part_counts_once_and_the_rest_once_for_each_iteration(method,
     np.testing.assert_allclose(seconds, [30 + 10, 30 + 20, 30 + 400], rtol=within)
     low, high = predict_interval(model, machines=4, level=0.8, iterations=40)
     assert low[0] < 430 < high[0] < 860
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_without_a_number_of_iterations_it_is_the_trained_one(method):
-    model = model_of("regression", method=method, iterations=2)
-
-    assert predict_seconds(model, machines=32) == pytest.approx(
-        predict_seconds(model, machines=32, iterations=2)
-    )
 
 
 def test_iterations_asked_of_a_model_that_knows_none():
@@ -173,12 +147,6 @@ def test_a_cap_that_no_run_has_reached_is_foreseen_and_told(method):
     np.testing.assert_allclose(seconds, [30, 30, 30], rtol=0.05)
     assert "64 tasks can run at once" in extrapolation(model, machines=64)
     assert extrapolation(model, machines=16) == ""
-
-
-def test_without_a_word_of_spark_the_same_runs_promise_more():
-    model = model_with(lambda run: None)
-
-    assert predict_seconds(model, machines=64, scale=1.0)[0] < 15
 
 
 # --- Intervals

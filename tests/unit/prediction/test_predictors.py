@@ -3,12 +3,11 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predictors import check_method, default_terms, new_predictor
 from airflow_provider_ernest.prediction.regression import ErnestRegression
-from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST, OPTEX
+from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST
 from airflow_provider_ernest.settings import METHODS
 
 MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
@@ -28,48 +27,12 @@ def test_the_methods_are_what_their_names_say():
 
 
 @pytest.mark.parametrize("method", METHODS)
-def test_every_method_fits_predicts_and_explains(method):
-    predictor = new_predictor(method)
-    asked = {"machines": [4, 32], "scale": 1.0, "iteration_ratio": 2.0}
-
-    assert predictor.fit(**RUNS) is predictor
-    assert predictor.coefficients_.shape == (len(default_terms(method)),)
-    seconds = predictor.predict(**asked)
-    np.testing.assert_allclose(seconds, [10 + 100, 10 + 12.5], rtol=0.05)
-    low, high = predictor.interval(**asked, level=0.8)
-    assert np.all((low < seconds) & (seconds < high))
-    np.testing.assert_allclose(predictor.contributions(**asked).sum(axis=1), seconds)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_every_method_takes_the_workers_that_share_the_work(method):
-    workers = np.minimum(MACHINES, 4)
-    seconds = 10.0 + 200.0 * SCALE / workers
-
-    predictor = new_predictor(method, terms=("1", "scale/machines"), prior=AveragingPrior(driver_share=0.0))
-    predictor.fit(machines=MACHINES, scale=SCALE, seconds=seconds, workers=workers)
-
-    assert predictor.predict(machines=64, scale=1.0, workers=4) == pytest.approx([60.0], rel=0.03)
-
-
-@pytest.mark.parametrize("method", METHODS)
 def test_every_method_makes_something_of_too_few_runs_for_cross_validation(method):
     few = {name: column[:2] for name, column in RUNS.items()}
 
     predictor = new_predictor(method).fit_undetermined(**few)
 
     np.testing.assert_allclose(predictor.predict(machines=[2, 4], scale=0.1), few["seconds"], rtol=0.1)
-
-
-@pytest.mark.parametrize("method", METHODS)
-def test_the_terms_may_be_chosen(method):
-    assert new_predictor(method, terms=list(OPTEX)).terms == OPTEX
-
-
-def test_a_prior_is_for_the_averaging():
-    prior = AveragingPrior(driver_share=0.2)
-
-    assert new_predictor("averaging", prior=prior).prior == prior
 
 
 @pytest.mark.parametrize("method", ["", "best", "Averaging", None])

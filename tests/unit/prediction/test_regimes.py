@@ -10,7 +10,7 @@ import pytest
 
 from airflow_provider_ernest.documents import Observation, RunMetrics
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.prediction.regimes import WIDEST, effective_machines, fit_growth, foresee
+from airflow_provider_ernest.prediction.regimes import WIDEST, effective_machines, foresee
 
 GB = 1_000_000_000
 SLOTS = 4
@@ -46,16 +46,6 @@ def run(
         dominant_stage_tasks=tasks,
     )
     return Observation(index=0, machines=machines, scale=scale, seconds=10.0, metrics=metrics)
-
-
-def test_observations_without_metrics_foresee_nothing():
-    bare = [dataclasses.replace(run(m, s, tasks=1, wanted=GB), metrics=None) for m, s in SAMPLES]
-
-    forecast = foresee(bare, machines=64, scale=1.0)
-
-    assert forecast.effective_machines == 64
-    assert (forecast.cache_share, forecast.spills, forecast.warnings) == (None, None, ())
-    assert (forecast.widening, forecast.least_log_spread) == (1.0, 0.0)
 
 
 def test_metrics_of_an_earlier_version_foresee_nothing():
@@ -98,17 +88,6 @@ def test_names_the_machine_count_at_which_the_cache_breaks(fixed: float):
             assert not any("would hold it" in warning for warning in forecast.warnings)
 
 
-def test_the_further_the_cache_is_from_fitting_the_less_is_known():
-    runs = [run(m, s, wanted=12 * GB * s) for m, s in SAMPLES]
-    forecasts = [foresee(runs, machines=machines) for machines in (5, 3, 1)]
-
-    spreads = [forecast.least_log_spread for forecast in forecasts]
-    assert spreads == sorted(spreads)
-    assert spreads[-1] > spreads[0] > 0
-    widenings = [forecast.widening for forecast in forecasts]
-    assert widenings == sorted(widenings)
-
-
 def test_tells_when_the_target_holds_what_the_samples_could_not():
     """Samples on few machines overflow; the production run on many does not."""
     runs = [run(1, s, wanted=60 * GB * s) for s in (0.05, 0.075, 0.1)]
@@ -118,17 +97,6 @@ def test_tells_when_the_target_holds_what_the_samples_could_not():
     assert forecast.cache_share == 1.0
     assert forecast.widening > 1
     assert "faster than predicted" in forecast.warnings[0]
-
-
-def test_samples_that_have_seen_the_targets_regime_are_no_change():
-    """Half of the cache fits in the runs and at the target: the model has learnt what that costs."""
-    runs = [run(m, m / 8, wanted=32 * GB * m / 8) for m in (1, 2, 4)]
-
-    forecast = foresee(runs, machines=8, scale=1.0)
-
-    assert forecast.cache_share == pytest.approx(0.5)
-    assert forecast.warnings == ()
-    assert (forecast.widening, forecast.least_log_spread) == (1.0, 0.0)
 
 
 def test_memory_is_as_large_as_an_overflowing_run_could_fill_it():
@@ -152,10 +120,6 @@ def test_a_cache_that_execution_may_displace_is_tight():
     assert safe.warnings == ()
 
 
-def test_a_job_that_caches_nothing_has_no_share():
-    assert foresee([run(m, s, wanted=0) for m, s in SAMPLES], machines=2).cache_share is None
-
-
 def test_names_the_machine_count_beyond_which_tasks_run_short():
     """32 shuffle partitions whatever the input: 8 machines of 4 slots use them up."""
     runs = [run(m, s, tasks=32) for m, s in SAMPLES]
@@ -177,13 +141,6 @@ def test_tasks_that_grow_with_the_input_do_not_run_short():
     assert forecast.effective_machines == pytest.approx(40)
     assert forecast.warnings == ()
     assert foresee(runs, machines=40, scale=0.1).effective_machines == pytest.approx(16)
-
-
-def test_tasks_that_grow_with_the_machines_never_run_short():
-    """As where Spark's default parallelism, the cores of all machines, sets their number."""
-    runs = [run(m, s, tasks=SLOTS * m) for m, s in SAMPLES]
-
-    assert foresee(runs, machines=50).effective_machines == pytest.approx(50)
 
 
 def test_no_limit_is_foreseen_from_one_share_of_the_input():
@@ -218,17 +175,6 @@ def test_effective_machines_lie_between_even_and_uneven_tasks():
 
     assert 33 / 2 / SLOTS < effective < 8
     assert "last of 2 rounds" in foresee(runs, machines=8).warnings[0]
-
-
-def test_effective_machines_straighten_a_capped_job():
-    """The run time of a capped job is proportional to scale over effective, not over real, machines."""
-    runs = [run(m, s, tasks=16) for m, s in SAMPLES]
-    machines = np.array([1.0, 2.0, 4.0, 8.0, 16.0])
-    truth = 100.0 / np.minimum(machines * SLOTS, 16)
-
-    effective = effective_machines(runs, machines=machines, scale=1.0)
-
-    assert truth * effective == pytest.approx(np.full(5, 100.0 / SLOTS))
 
 
 def test_spilling_is_foreseen_by_the_input_of_a_task():
@@ -276,15 +222,3 @@ def test_several_changes_widen_together_up_to_a_bound():
 def test_impossible_targets_are_refused(machines: int, scale: float):
     with pytest.raises(InvalidParameterError, match="machines" if machines < 1 else "scale"):
         foresee([], machines=machines, scale=scale)
-
-
-def test_growth_finds_the_coefficients_of_exact_figures():
-    machines, scale = (np.array(column, dtype=np.float64) for column in zip(*SAMPLES, strict=True))
-
-    growth = fit_growth(
-        ("1", "scale", "machines"), machines=machines, scale=scale, values=3 + 500 * scale + 2 * machines
-    )
-
-    assert growth.coefficients == pytest.approx([3, 500, 2])
-    assert growth.at(machines=10.0, scale=1.0) == pytest.approx([523])
-    assert fit_growth(("1", "scale"), machines=machines, scale=np.full(5, 0.1), values=machines) is None

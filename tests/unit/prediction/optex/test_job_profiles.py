@@ -4,10 +4,8 @@ from dataclasses import astuple
 
 import pytest
 
-from airflow_provider_ernest.documents import ProfileRecord
-from airflow_provider_ernest.exceptions import InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import TooFewObservationsError
 from airflow_provider_ernest.prediction.optex import (
-    CategoryProfile,
     JobProfile,
     at_scale,
     category_profiles,
@@ -18,7 +16,6 @@ from airflow_provider_ernest.prediction.optex import (
     scaled_to_run,
 )
 from airflow_provider_ernest.run_profile import MLLIB, SQL, PhaseSeconds
-from airflow_provider_ernest.store.store import ModelStore
 from tests.examples import profile_record, run_profile
 
 MEASURED = {
@@ -95,14 +92,6 @@ def test_an_input_of_the_profile_s_own_size_changes_nothing():
 
     assert at_scale(profile, 0.5) == profile
     assert predicted_phases(profile, machines=2, scale=0.5) == phases(profile, machines=2, scale=0.5)
-
-
-@pytest.mark.parametrize("scale", [0.0, -1.0, float("nan")])
-def test_no_input_is_as_large_as_that(scale):
-    profile = job_profile([run_profile(machines=2, scale=1.0, phases=seconds(5, 5, 1, 80, 10))])
-
-    with pytest.raises(InvalidParameterError, match="scale"):
-        at_scale(profile, scale)
 
 
 def test_no_run_gives_no_profile():
@@ -189,37 +178,3 @@ def test_a_run_shorter_than_the_representative_s_start_is_scaled_as_a_whole():
     profile = scaled_to_run(category, seconds=20.0, machines=2)
 
     assert astuple(phases(profile, machines=2)) == pytest.approx((8.0, 2.0, 0.0, 10.0, 0.0))
-
-
-def test_a_representative_that_only_starts_is_scaled_as_a_whole():
-    (category,) = category_profiles([record(of=(40, 10, 0, 0, 0))])
-
-    profile = scaled_to_run(category, seconds=100.0, machines=2)
-
-    assert astuple(phases(profile, machines=2)) == pytest.approx((80.0, 20.0, 0.0, 0.0, 0.0))
-
-
-@pytest.mark.parametrize("fields", [{"seconds": 0.0}, {"seconds": float("nan")}, {"machines": 0}])
-def test_no_run_is_like_that(fields):
-    (category,) = category_profiles([record()])
-
-    with pytest.raises(InvalidParameterError, match=next(iter(fields))):
-        scaled_to_run(category, **{"seconds": 10.0, "machines": 2, **fields})
-
-
-def test_a_category_s_profile_survives_storage():
-    (category,) = category_profiles([record("a"), record("b", of=(1, 2, 3, 4, 5))])
-
-    assert CategoryProfile.from_dict(category.to_dict()) == category
-
-
-def test_what_the_store_has_of_profiled_runs_makes_the_profiles(tmp_path):
-    store = ModelStore(tmp_path)
-    kept = [record("a", number=0), record("a", number=1), record("b", number=2, category=MLLIB)]
-    for each in kept:
-        store.save_profile(each)
-
-    found = category_profiles([each for each in store.all_documents() if isinstance(each, ProfileRecord)])
-
-    assert found == category_profiles(kept)
-    assert [each.category for each in found] == [MLLIB, SQL]
