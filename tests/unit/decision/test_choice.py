@@ -9,13 +9,14 @@ from airflow_provider_ernest.decision.choice import choose as choose_of
 from airflow_provider_ernest.decision.choice import choose_among, consider, decide_on, most_probable
 from airflow_provider_ernest.decision.goals import Goal as AnyGoal
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Alternative, Billing, Decision, RunMetrics
+from airflow_provider_ernest.documents import Alternative, Billing, Decision
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, InvalidParameterError
 from airflow_provider_ernest.prediction import terms
 from airflow_provider_ernest.prediction.predict import predict_interval
 from airflow_provider_ernest.prediction.terms import Term, basis, register
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import METHODS
+from tests import examples
 from tests.examples import observe
 
 HOUR = 3600.0
@@ -540,18 +541,11 @@ def test_machines_that_were_left_out_for_their_memory_are_not_the_best_within_re
 
 def caching_metrics(run, *, gibibytes_at_full_scale, gibibytes_per_machine):
     wanted = int(gibibytes_at_full_scale * run.scale * 2**30)
-    return RunMetrics(
-        tasks=100,
+    return examples.metrics(
         slots=run.machines,
-        executor_run_seconds=1.0,
-        garbage_collection_seconds=0.0,
-        input_bytes=wanted,
-        shuffle_read_bytes=0,
-        spilled_bytes=0,
         storage_memory_bytes=gibibytes_per_machine * 2**30 * run.machines,
         cache_wanted_bytes=wanted,
         cached_bytes=wanted,
-        cached_on_disk_bytes=0,
     )
 
 

@@ -12,8 +12,9 @@ from airflow_provider_ernest.decision.choice import choose
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.mixed import mixed_alternatives, mixed_billing, mixed_job
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Billing, Configuration, RunMetrics
+from airflow_provider_ernest.documents import Billing, Configuration
 from airflow_provider_ernest.prediction.training import train
+from tests import examples
 from tests.examples import observe
 
 FIXED, SHARING = 20.0, 0.4
@@ -297,18 +298,11 @@ def test_of_trainings_that_cost_different_sums_a_mix_bears_the_dearest(dearer):
 
 def test_machines_that_cannot_hold_the_data_are_marked():
     gigabyte = 1_000_000_000
-    metrics = RunMetrics(
-        tasks=100,
+    metrics = examples.metrics(
         slots=8,
-        executor_run_seconds=100.0,
-        garbage_collection_seconds=1.0,
-        input_bytes=gigabyte,
-        shuffle_read_bytes=0,
-        spilled_bytes=0,
         storage_memory_bytes=4 * gigabyte,
         cache_wanted_bytes=30 * gigabyte,
         cached_bytes=3 * gigabyte,
-        cached_on_disk_bytes=0,
     )
     offers = [
         replace(offer, model=model_of(offer.type_name, metrics=metrics))

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior, RunMetrics
+from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.predict import (
     contributions,
@@ -17,20 +17,13 @@ from airflow_provider_ernest.prediction.predict import (
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import METHODS
 from benchmarks.table1 import seconds_of
+from tests import examples
 from tests.examples import observe
 
 MACHINES = [2, 4, 8, 16, 2, 16]
 SCALE = [0.1, 0.1, 0.1, 0.1, 0.02, 0.05]
 GB = 1_000_000_000
-METRICS = RunMetrics(
-    tasks=100,
-    slots=4,
-    executor_run_seconds=10.0,
-    garbage_collection_seconds=0.0,
-    input_bytes=1,
-    shuffle_read_bytes=0,
-    spilled_bytes=0,
-)
+METRICS = examples.metrics()
 
 
 def model_of(job, *, method="relative", **fields):

@@ -8,9 +8,10 @@ import math
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import Observation, RunMetrics
+from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.regimes import WIDEST, effective_machines, foresee
+from tests import examples
 
 GB = 1_000_000_000
 SLOTS = 4
@@ -30,34 +31,20 @@ def run(
 ) -> Observation:
     """A run as Spark would report it: what is wanted is cached as far as there is room."""
     storage = STORAGE * machines
-    metrics = RunMetrics(
-        tasks=100,
+    metrics = examples.metrics(
         slots=SLOTS * machines,
-        executor_run_seconds=10.0,
-        garbage_collection_seconds=0.0,
-        input_bytes=1,
-        shuffle_read_bytes=0,
         spilled_bytes=spilled,
         peak_execution_memory_bytes=execution,
         storage_memory_bytes=storage,
         cache_wanted_bytes=None if wanted is None else round(wanted),
         cached_bytes=None if wanted is None else round(min(wanted, storage)),
-        cached_on_disk_bytes=None if wanted is None else 0,
         dominant_stage_tasks=tasks,
     )
     return Observation(index=0, machines=machines, scale=scale, seconds=10.0, metrics=metrics)
 
 
 def test_metrics_of_an_earlier_version_foresee_nothing():
-    old = RunMetrics(
-        tasks=1,
-        slots=4,
-        executor_run_seconds=1.0,
-        garbage_collection_seconds=0.0,
-        input_bytes=1,
-        shuffle_read_bytes=0,
-        spilled_bytes=0,
-    )
+    old = examples.metrics()
     runs = [Observation(index=0, machines=m, scale=s, seconds=1.0, metrics=old) for m, s in SAMPLES]
 
     forecast = foresee(runs, machines=64)

@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import RunMetrics
 from airflow_provider_ernest.exceptions import TooFewObservationsError
 from airflow_provider_ernest.prediction.regression import ErnestRegression
 from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import leave_one_out, undetermined_folds
 from benchmarks.table1 import seconds_of
+from tests import examples
 from tests.examples import observe
 
 MACHINES = [1, 2, 4, 8, 16, 1, 4, 16]
@@ -71,14 +71,7 @@ def test_repetitions_are_left_out_together_and_do_not_predict_each_other():
 
 def test_machines_without_tasks_do_not_count_in_the_folds_either():
     """16 tasks on 4 slots a machine: beyond 4 machines nothing becomes faster, and that is known."""
-    metrics = RunMetrics(
-        tasks=16,
-        slots=4,
-        executor_run_seconds=1.0,
-        garbage_collection_seconds=0.0,
-        input_bytes=1,
-        shuffle_read_bytes=0,
-        spilled_bytes=0,
+    metrics = examples.metrics(
         dominant_stage_tasks=16,
     )
     machines, scale = [1, 2, 4, 8, 16, 8], [0.1, 0.1, 0.1, 0.1, 0.1, 0.05]

@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior, RunMetrics
+from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.terms import DICTIONARY
+from tests import examples
 from tests.examples import observe
 
 from .jobs import MACHINES, PLAIN, SCALE, runs_of, seconds_of
@@ -112,14 +113,7 @@ def test_without_jobs_the_prior_stays_as_it_is(jobs):
 
 def test_machines_without_tasks_are_not_taken_for_a_driver():
     """16 tasks on 4 slots a machine: from 4 machines on the work is spread over 4, the driver elsewhere."""
-    metrics = RunMetrics(
-        tasks=16,
-        slots=4,
-        executor_run_seconds=1.0,
-        garbage_collection_seconds=0.0,
-        input_bytes=1,
-        shuffle_read_bytes=0,
-        spilled_bytes=0,
+    metrics = examples.metrics(
         dominant_stage_tasks=16,
     )
     jobs = []
