@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import timedelta
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import TaskGroup, XComArg
@@ -40,181 +41,23 @@ if TYPE_CHECKING:
 
     from airflow_provider_ernest.operators.choose_config import JobConf
 
-
-# ---------------------------------------------------------------------------
-# Which tasks check, start and resize a cluster, by the type of its specification.
-
-
 ClusterSpec = LocalClusterSpec | EC2ClusterSpec | EmrClusterSpec | ConnectedCluster
 """The kinds of clusters that a task group can start, or find."""
 
-CLUSTER_KINDS = (LocalClusterSpec, EC2ClusterSpec, EmrClusterSpec, ConnectedCluster)
+OPERATORS: Mapping[type, tuple[str, str]] = {
+    LocalClusterSpec: ("local_cluster", "LocalClusterOperator"),
+    EC2ClusterSpec: ("ec2_cluster", "EC2ClusterOperator"),
+    EmrClusterSpec: ("emr_cluster", "EmrClusterOperator"),
+    ConnectedCluster: ("existing_cluster", "ExistingClusterOperator"),
+}
+"""Module and name of what starts them, imported where they are used: DAG files pay for no other kind."""
 
 CHECK_OPTIONS = ("aws_conn_id", "region_name")
 """Options of a cluster on EC2 that its check and its resize have, too."""
 
-
-def check_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator | None:
-    """The task that checks a specification before anything costs money; None where there is nothing to ask.
-
-    Args:
-        cluster: the specification.
-        options: further arguments of the operator that starts the cluster.
-    """
-    if not isinstance(cluster, EC2ClusterSpec):
-        return None
-    from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
-
-    return EC2PreflightOperator(task_id="check_cluster", spec=cluster, **_shared(options))
-
-
-def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id: str | None) -> BaseOperator:
-    """The task that starts a cluster.
-
-    Args:
-        cluster: the specification.
-        options: further arguments of its operator.
-        spark_conn_id: Airflow connection at whose address a local cluster listens.
-
-    Raises:
-        InvalidParameterError: such a cluster cannot listen where a connection says.
-    """
-    if isinstance(cluster, LocalClusterSpec):
-        from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
-
-        return LocalClusterOperator(
-            task_id="create_cluster", spec=cluster, spark_conn_id=spark_conn_id, **options
-        )
-    if spark_conn_id is not None:
-        raise InvalidParameterError(
-            "spark_conn_id",
-            spark_conn_id,
-            f"has no meaning for a cluster of {type(cluster).__name__}, whose address is not known before",
-            remedy="Run production by ErnestSparkSubmitOperator(cluster=group.cluster).",
-        )
-    if isinstance(cluster, EC2ClusterSpec):
-        from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
-
-        return EC2ClusterOperator(task_id="create_cluster", spec=cluster, **options)
-    if isinstance(cluster, EmrClusterSpec):
-        from airflow_provider_ernest.operators.emr_cluster import EmrClusterOperator
-
-        return EmrClusterOperator(task_id="create_cluster", spec=cluster, **options)
-    from airflow_provider_ernest.operators.existing_cluster import ExistingClusterOperator
-
-    return ExistingClusterOperator(task_id="create_cluster", spec=cluster, **options)
-
-
-def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any, size: Any) -> BaseOperator:
-    """The task that gives a running cluster another size.
-
-    Args:
-        cluster: the specification.
-        options: further arguments of the operator that started the cluster.
-        handle: the cluster's handle, the output of that operator.
-        size: machines that it shall have.
-
-    Raises:
-        InvalidParameterError: such clusters keep their size.
-    """
-    if not isinstance(cluster, EC2ClusterSpec):
-        raise InvalidParameterError(
-            "resize_for_production", True, f"is impossible for a cluster of {type(cluster).__name__}"
-        )
-    from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
-
-    return EC2ClusterOperator(
-        task_id="resize_cluster", spec=cluster, cluster=handle, size=size, **_shared(options)
-    )
-
-
-def type_name(cluster: ClusterSpec) -> str:
-    """The name of its type of machine, under which models are stored."""
-    if isinstance(cluster, ConnectedCluster):
-        return cluster.instance_type or cluster.spark_conn_id
-    return cluster.instance_type
-
-
-def spark_release(cluster: ClusterSpec) -> str | None:
-    """What tells the Spark that it runs, as `FindModelOperator` takes it; None where nothing does."""
-    if isinstance(cluster, LocalClusterSpec):
-        return "installed"
-    if isinstance(cluster, EC2ClusterSpec):
-        distribution = cluster.spark_distribution.rpartition("/")[2]
-        return f"{distribution} on {cluster.image}" if cluster.image else distribution
-    return cluster.release_label if isinstance(cluster, EmrClusterSpec) else None
-
-
-def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
-    """The cores of each machine, or what they are read from at run time.
-
-    Raises:
-        InvalidParameterError: nothing tells them.
-    """
-    if cluster.cores_per_machine is not None:
-        return cluster.cores_per_machine
-    if check is None:
-        raise InvalidParameterError(
-            "cores_per_machine",
-            None,
-            f"must be told of {type(cluster).__name__}, since runs are designed before the cluster starts",
-        )
-    return XComArg(check, key="cores_per_machine")
-
-
-def planned(cluster: ClusterSpec) -> PlannedCluster:
-    """What is known beforehand of a cluster."""
-    return PlannedCluster(
-        instance_type=type_name(cluster),
-        machines=certain_machines(cluster),
-        # AWS tells the prices of EC2's machines; those of EMR include its own share.
-        has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
-        is_emr=isinstance(cluster, EmrClusterSpec),
-        limits_production=isinstance(cluster, LocalClusterSpec),
-    )
-
-
-def certain_machines(cluster: ClusterSpec) -> int:
-    """How many machines the cluster has at least, if it starts at all.
-
-    Raises:
-        InvalidParameterError: only the running DAG will know.
-    """
-    machines = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
-    if machines is None or is_template(machines):
-        raise InvalidParameterError(
-            "machines",
-            machines,
-            f"must be known of {type(cluster).__name__}, since runs are designed before the cluster starts",
-        )
-    return count("machines", machines)
-
-
-def billed_machines(clusters: Sequence[ClusterSpec], parallel_runs: int) -> float | None:
-    """The machines that are paid for while a sample run is on, however few it uses; None for its own.
-
-    Args:
-        clusters: that the runs are made on; one that somebody else starts is there anyway.
-        parallel_runs: that share the cluster.
-    """
-    started = [cluster.machines for cluster in clusters if not isinstance(cluster, ConnectedCluster)]
-    return max(started) / parallel_runs if started else None
-
-
-def _fields(cluster: EC2ClusterSpec) -> dict[str, Any]:
-    return {one.name: getattr(cluster, one.name) for one in fields(cluster)}
-
-
-def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: options[name] for name in CHECK_OPTIONS if name in options}
-
-
-# ---------------------------------------------------------------------------
-# The training on one type of machine: its cluster, the sample runs on it, and the model of them.
-
-
 RETRY_DELAY = timedelta(seconds=15)
 """Airflow's five minutes would be paid for: the cluster waits meanwhile."""
+
 CREATE_RETRIES = {"retries": 2, "retry_delay": RETRY_DELAY}
 """An attempt that was killed has left machines, and no teardown runs after a setup that failed: only another
 attempt takes them over, or ends them."""
@@ -226,6 +69,234 @@ RUN_NAME = (
     "{{ task.experiment['machines'] }} machine{{ '' if task.experiment['machines'] == 1 else 's' }}, "
     "{{ '%.2f' | format(task.experiment['scale'] * 100) }} %"
 )
+
+ONE_TYPE_ONLY = (
+    "Start production's own cluster by EC2ClusterOperator(spec=EC2ClusterSpec("
+    "machines=group.config['machines'], instance_type=group.config['instance_type'], ...))."
+)
+
+MACHINE_SETTINGS = (
+    "memory_megabytes_per_machine",
+    "cpu_share",
+    "type_of_master",
+    "launch_template",
+    "launch_template_version",
+    "setup_script",
+    "java_home",
+    "python",
+    "network_encryption",
+    "volume_gigabytes",
+    "volume_type",
+    "ebs_gigabytes",
+    "ebs_volume_type",
+    "security_configuration",
+    "configurations",
+    "bootstrap_actions",
+)
+"""Of the specifications of all kinds of clusters: what may change how long a run takes on one machine."""
+
+REUSE = Reuse()
+
+
+class ErnestTaskGroup(TaskGroup):
+    """Design, cluster, sample runs, model, decision: everything ahead of the production task.
+
+    First of all a stored model is looked for that holds for the job as it is now; where there is one, the
+    training is skipped, and the decision is made by it. See `FindModelOperator`.
+
+    .. code-block:: python
+
+        ernest = ErnestTaskGroup(job=..., input=..., bounds=..., cluster=..., goal=...)
+        production = SparkSubmitOperator(..., conf=ernest.job_conf())
+        ernest >> production  # production runs elsewhere
+        ernest >> production >> ernest.teardown  # production runs on the same cluster
+
+    On the same cluster, an `ErnestSparkSubmitOperator` finds it by ``cluster=ernest.cluster``; anywhere, it
+    records what production took beside what was predicted by ``decision=ernest.decision``. A cluster on EC2
+    is checked first of all: what cannot be had is found out before anything costs money.
+
+    Over several types of machines, each is trained on a cluster of its own, and the decision is for the best
+    of all. A type whose training fails leaves the others. The clusters end with the training; production gets
+    one of its own:
+
+    .. code-block:: python
+
+        ernest = ErnestTaskGroup(cluster=[EC2ClusterSpec(...), EC2ClusterSpec(...)], ...)
+        create = EC2ClusterOperator(
+            spec=EC2ClusterSpec(
+                machines=ernest.config["machines"], instance_type=ernest.config["instance_type"], ...
+            )
+        )
+
+    Args:
+        job: the application to size.
+        input: the production input and how to sample it.
+        bounds: what the sample runs may be.
+        cluster: the cluster to start for the sample runs: a `LocalClusterSpec`, an
+            `EC2ClusterSpec` or an `EmrClusterSpec`; or a `ConnectedCluster` that is there already. A list of
+            them, one for each type of machine, to choose among several types.
+        goal: what the production run must keep to.
+        model: how the model is made of the observations; None for the most accurate way known.
+        spark_conn_id: Airflow connection at whose address the cluster listens, for a stock operator that
+            runs production on the same local cluster; None where there is none.
+        cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
+            region_name and deferrable; a list of them for several clusters that take different ones.
+        types_in_parallel: train several types at the same time. None to do so unless one of their clusters is
+            local, whose runs would disturb the others.
+        resize_for_production: give the cluster the chosen number of machines when the decision is made, so
+            that production uses the machines that are paid for already. Only on EC2.
+        parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
+            of their own, more of them shorten the training.
+        run_timeout_seconds: how long a sample run may take once it has its machines.
+        run_retries: how often a failed sample run is tried again.
+        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
+        store: root of the model store; None for ``[ernest] store``.
+        reuse: how long a stored model is good for; None to train in each run.
+        on_stale: callables or Airflow notifiers, called where a model no longer holds for the job.
+        report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
+            `BottleneckReportOperator`. Nothing waits for it.
+        group_id: name of the group.
+        group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
+
+    Attributes:
+        config: the decision's XComs: ``config["machines"]``, ``["instance_type"]``,
+            ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`. Of Spark's properties they have
+            those alone that size the run; with those of `job` they are ``job_conf()``.
+        decision: the record of the decision, for an `ErnestSparkSubmitOperator`: a template that renders to
+            JSON text, or to ``null`` where the decision left no record. Then nothing is recorded, and a
+            warning says so. As any template it makes no task wait: `config`, or ``ernest >> production``,
+            puts production behind the decision.
+        cluster: the handle of the cluster that production may run on, resized where that was asked for; None
+            with several types.
+        teardown: the task that ends the cluster; a list of them with several types.
+
+    Raises:
+        InvalidParameterError: what cannot be, when the DAG file is parsed.
+    """
+
+    def __init__(
+        self,
+        *,
+        job: SparkJob,
+        input: SampledInput,  # noqa: A002 - the word that fits
+        bounds: DesignBounds,
+        cluster: ClusterSpec | Sequence[ClusterSpec],
+        goal: SizingGoal,
+        model: ModelSettings | None = None,
+        spark_conn_id: str | None = None,
+        cluster_options: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
+        types_in_parallel: bool | None = None,
+        resize_for_production: bool = False,
+        parallel_runs: int = 1,
+        run_timeout_seconds: float | None = None,
+        run_retries: int = 1,
+        staging_uri: str | None = None,
+        store: str | None = None,
+        reuse: Reuse | None = REUSE,
+        on_stale: Any = (),
+        report_bottlenecks: bool = True,
+        group_id: str = "ernest",
+        **group_options: Any,
+    ) -> None:
+        super().__init__(group_id=group_id, **group_options)
+        clusters = _listed(cluster)
+        require_type("reuse", reuse or REUSE, Reuse)
+        flag("resize_for_production", resize_for_production)
+        training = Training(
+            job=job,
+            input=input,
+            bounds=bounds,
+            goal=goal,
+            model=model or ModelSettings(),
+            parallel_runs=parallel_runs,
+            run_timeout_seconds=run_timeout_seconds,
+            run_retries=run_retries,
+            staging_uri=staging_uri,
+            store=store,
+            reports_bottlenecks=report_bottlenecks,
+            found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
+        )
+        training.check(clusters)
+        options = options_of_each(cluster_options, clusters)
+        is_one = len(clusters) == 1
+        with self:
+            if is_one:
+                branches = [
+                    training_branch(
+                        clusters[0],
+                        training,
+                        options=options[0],
+                        spark_conn_id=spark_conn_id,
+                        serves_production=True,
+                    )
+                ]
+            else:
+                refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
+                branches = training_branches(
+                    clusters, training, options=options, in_parallel=types_in_parallel
+                )
+            find = find_task(training, branches, reuse=reuse, on_stale=on_stale)
+            choose = choose_task(training, branches, begins_with=[find.task_id])
+            find >> choose
+            self.cluster: Any = None
+            self.teardown: Any = [branch.terminate for branch in branches]
+            if is_one:
+                # Where the cluster is production's, too, the decision needs its handle, with or without runs.
+                branches[0].create >> _empty("cluster_ready") >> choose
+                self.cluster, self.teardown = branches[0].create.output, branches[0].terminate
+            if resize_for_production:
+                resize = resize_task(
+                    clusters[0], options[0], handle=self.cluster, size=XComArg(choose, key="machines")
+                )
+                choose >> resize >> self.teardown
+                self.cluster = resize.output
+        self.config: Any = choose.output
+        self._choose = choose
+        # Not as an XComArg, which fails the task where there is no such XCom: nobody runs without a size, but
+        # anybody may run without a record.
+        self.decision: Any = _json_of(choose.task_id, "record")
+
+    def job_conf(self, key: str = "spark_conf") -> JobConf:
+        """The job's own Spark properties and, over them, those decided on; see `ChooseConfigOperator`.
+
+        Args:
+            key: "spark_conf", or "yarn_conf" or "kubernetes_conf".
+
+        Raises:
+            InvalidParameterError: another key.
+        """
+        return self._choose.job_conf(key)
+
+
+def _listed(cluster: Any) -> list[Any]:
+    clusters = list(cluster) if isinstance(cluster, list | tuple) else [cluster]
+    if not clusters:
+        raise InvalidParameterError("cluster", cluster, "is empty", remedy="Name at least one.")
+    for each in clusters:
+        require_type("cluster", each, *OPERATORS)
+        if isinstance(each, EC2ClusterSpec):
+            each.require_literal()
+    return clusters
+
+
+def _empty(task_id: str, **fields: Any) -> BaseOperator:
+    from airflow.providers.standard.operators.empty import EmptyOperator
+
+    return EmptyOperator(task_id=task_id, **fields)
+
+
+def _json_of(task_id: str, key: str = "return_value") -> str:
+    """What a task has pushed, as a template of JSON text.
+
+    Not as an XComArg, which would put the tasks that read it directly behind that task: Airflow forbids that
+    behind a setup to tasks that may go on after failures.
+    """
+    return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') | tojson }}}}"
+
+
+def _text_of(task_id: str, key: str) -> str:
+    """The same as a template of plain text, which is empty where there is none."""
+    return f"{{{{ ti.xcom_pull(task_ids='{task_id}', key='{key}') or '' }}}}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,13 +320,40 @@ class Training:
     reports_bottlenecks: bool = True
     found_by: str = "find_model"
 
-    def found(self, key: str) -> str:
-        """What the task that looked for stored models has pushed, as a template of JSON text."""
-        return f"{{{{ ti.xcom_pull(task_ids='{self.found_by}', key='{key}') | tojson }}}}"
+    def check(self, clusters: Sequence[ClusterSpec]) -> None:
+        """Refuse what the tasks could not be built of, and what does not fit together.
 
-    def found_text(self, key: str) -> str:
-        """The same as a template of plain text."""
-        return f"{{{{ ti.xcom_pull(task_ids='{self.found_by}', key='{key}') or '' }}}}"
+        Raises:
+            InvalidParameterError: a value that cannot work.
+        """
+        kinds = {
+            "job": SparkJob,
+            "input": SampledInput,
+            "bounds": DesignBounds,
+            "goal": SizingGoal,
+            "model": ModelSettings,
+        }
+        for name, kind in kinds.items():
+            require_type(name, getattr(self, name), kind)
+        flag("report_bottlenecks", self.reports_bottlenecks)
+        count("parallel_runs", self.parallel_runs)
+        if whole_number("run_retries", self.run_retries) < 0:
+            raise InvalidParameterError("run_retries", self.run_retries, "is not a number of at least 0")
+        # Before a cluster is paid for: the sample runs would refuse them.
+        refuse_sizes(self.job.submit_options, within="submit_options")
+        Settings(
+            job=self.job,
+            input=self.input,
+            bounds=self.bounds,
+            goal=self.goal,
+            model=self.model,
+            clusters=[planned(each) for each in clusters],
+            staging_uri=self.staging_uri,
+            run_timeout_seconds=self.run_timeout_seconds,
+        )
+
+
+# The training on one type of machine: its cluster, the sample runs on it, and the model of them.
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,44 +361,55 @@ class TrainingBranch:
     """The tasks of one type of machine.
 
     Attributes:
-        instance_type: its name.
-        create: starts the cluster, a setup.
-        fit: fits the model.
-        terminate: ends the cluster, the teardown.
-        cores: of a machine, or a template that renders to them or to nothing.
         cluster: that it is trained on.
         serves_production: production may have that cluster, too.
         check: checks the cluster's specification; None where there is nothing to ask.
         design: designs the sample runs, maybe for several types.
+        create: starts the cluster, a setup.
+        fit: fits the model.
+        terminate: ends the cluster, the teardown.
         training_tasks: ids of those that a stored model makes needless.
-        cluster_tasks: ids of those that check, start and end the cluster.
     """
 
-    instance_type: str
-    create: BaseOperator
-    fit: FitModelOperator
-    terminate: TerminateClusterOperator
-    cores: Any
     cluster: ClusterSpec
     serves_production: bool
     check: BaseOperator | None
     design: ExperimentDesignOperator
+    create: BaseOperator
+    fit: FitModelOperator
+    terminate: TerminateClusterOperator
     training_tasks: tuple[str, ...]
-    cluster_tasks: tuple[str, ...]
 
     @property
-    def handle(self) -> str:
-        """The cluster's handle as a template of JSON text.
-
-        Not as an XComArg, which would put the tasks that read it directly after the setup: Airflow forbids
-        that to tasks that may go on after failures.
-        """
-        return _handle(self.create)
+    def instance_type(self) -> str:
+        """The name of its type of machine."""
+        return type_name(self.cluster)
 
     @property
-    def failure(self) -> str:
-        """Why there is no model, as a template that renders to nothing where there is one."""
-        return f"{{{{ ti.xcom_pull(task_ids='{self.fit.task_id}', key='failure') or '' }}}}"
+    def cores(self) -> Any:
+        """Of a machine, or a template that renders to them, or to nothing where the check has failed."""
+        if self.cluster.cores_per_machine is not None or self.check is None:
+            return self.cluster.cores_per_machine
+        return f"{{{{ ti.xcom_pull(task_ids='{self.check.task_id}', key='cores_per_machine') }}}}"
+
+    def for_find_model(self) -> Mapping[str, Any]:
+        """What `FindModelOperator` wants to know of a type."""
+        cluster = self.cluster
+        return {
+            "instance_type": self.instance_type,
+            "spark": spark_release(cluster),
+            "cores_per_machine": cluster.cores_per_machine,
+            "settings": {
+                f"the cluster's {name}": getattr(cluster, name)
+                for name in MACHINE_SETTINGS
+                if getattr(cluster, name, None) not in (None, "", False, ())
+            },
+            "training_tasks": list(self.training_tasks),
+            "cluster_tasks": list(_ids([self.check, self.create, self.terminate])),
+            "teardown": self.terminate.task_id,
+            # One that is there anyway costs nothing, and tells how large it is today.
+            "keeps_cluster": self.serves_production and isinstance(cluster, ConnectedCluster),
+        }
 
 
 def training_branch(
@@ -331,7 +440,9 @@ def training_branch(
     rule = {"trigger_rule": WITHOUT_DESIGN} if serves_production else {}
     create = create_task(cluster, {**CREATE_RETRIES, **rule, **options}, spark_conn_id)
     runs = _sample_runs(training, own_design.output, create.output)
-    fit = _fit_task(training, runs.output, design=XComArg(own_design, key="design"), cluster=_handle(create))
+    fit = _fit_task(
+        training, runs.output, design=XComArg(own_design, key="design"), cluster=_json_of(create.task_id)
+    )
     terminate = TerminateClusterOperator(task_id="terminate_cluster", cluster=create.output)
     terminate.as_teardown(setups=create)
     report = _report_task(training, runs.output, fit) if training.reports_bottlenecks else None
@@ -344,17 +455,14 @@ def training_branch(
         if design is None:  # one that is shared is not held up by the check of one type
             check >> own_design
     return TrainingBranch(
-        instance_type=type_name(cluster),
-        create=create,
-        fit=fit,
-        terminate=terminate,
-        cores=_cores(cluster, check),
         cluster=cluster,
         serves_production=serves_production,
         check=check,
         design=own_design,
+        create=create,
+        fit=fit,
+        terminate=terminate,
         training_tasks=_ids([None if design else own_design, runs, fit, report]),
-        cluster_tasks=_ids([check, create, terminate]),
     )
 
 
@@ -391,8 +499,8 @@ def _sample_runs(training: Training, experiments: XComArg, cluster: XComArg) -> 
         run_timeout_seconds=training.run_timeout_seconds,
         profile=training.reports_bottlenecks,
         store=training.store,
-        artifact_sha256=training.found_text("artifact_sha256"),
-        conditions=training.found("conditions"),
+        artifact_sha256=_text_of(training.found_by, "artifact_sha256"),
+        conditions=_json_of(training.found_by, "conditions"),
         retries=training.run_retries,
         retry_delay=RETRY_DELAY,
         max_active_tis_per_dagrun=training.parallel_runs,
@@ -413,8 +521,8 @@ def _fit_task(
         design=design,
         cluster=cluster,
         store=training.store,
-        artifact_sha256=training.found_text("artifact_sha256"),
-        conditions=training.found("conditions"),
+        artifact_sha256=_text_of(training.found_by, "artifact_sha256"),
+        conditions=_json_of(training.found_by, "conditions"),
         # The runs that succeeded may suffice; without a design there is nothing to fit.
         trigger_rule="all_done_min_one_success",
     )
@@ -429,7 +537,7 @@ def _report_task(
         job=training.job,
         goal=training.goal,
         # As text, so that a training without a model is reported on, too.
-        model=f"{{{{ ti.xcom_pull(task_ids='{fit.task_id}') | tojson }}}}",
+        model=_json_of(fit.task_id),
         store=training.store,
     )
     fit >> report
@@ -443,25 +551,7 @@ def _ids(tasks: Iterable[Any]) -> tuple[str, ...]:
     return tuple(task.task_id for task in tasks if task is not None)
 
 
-def _handle(create: BaseOperator) -> str:
-    return f"{{{{ ti.xcom_pull(task_ids='{create.task_id}') | tojson }}}}"
-
-
-def _cores(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
-    """As `cores_per_machine`, and no XComArg, which fails the task where the check has failed."""
-    if cluster.cores_per_machine is not None or check is None:
-        return cluster.cores_per_machine
-    return f"{{{{ ti.xcom_pull(task_ids='{check.task_id}', key='cores_per_machine') }}}}"
-
-
-# ---------------------------------------------------------------------------
 # The trainings on several types of machines, side by side or one after the other.
-
-
-ONE_TYPE_ONLY = (
-    "Start production's own cluster by EC2ClusterOperator(spec=EC2ClusterSpec("
-    "machines=group.config['machines'], instance_type=group.config['instance_type'], ...))."
-)
 
 
 def training_branches(
@@ -497,10 +587,8 @@ def training_branches(
 
 def _follow(branch: TrainingBranch, before: TrainingBranch) -> None:
     """Start a cluster only when the one before is ended, however its training went."""
-    from airflow.providers.standard.operators.empty import EmptyOperator
-
     # A task between them, for the rule is not one for a setup: it must not start after a failed design.
-    ended = EmptyOperator(task_id="type_before_ended", trigger_rule="all_done")
+    ended = _empty("type_before_ended", trigger_rule="all_done")
     before.terminate >> ended >> branch.create
 
 
@@ -574,29 +662,7 @@ def _group_names(clusters: Sequence[ClusterSpec]) -> list[str]:
     return names
 
 
-# ---------------------------------------------------------------------------
-# The task that looks for stored models, ahead of the trainings that they would make needless.
-
-
-MACHINE_SETTINGS = (
-    "memory_megabytes_per_machine",
-    "cpu_share",
-    "type_of_master",
-    "launch_template",
-    "launch_template_version",
-    "setup_script",
-    "java_home",
-    "python",
-    "network_encryption",
-    "volume_gigabytes",
-    "volume_type",
-    "ebs_gigabytes",
-    "ebs_volume_type",
-    "security_configuration",
-    "configurations",
-    "bootstrap_actions",
-)
-"""Of the specifications of all kinds of clusters: what may change how long a run takes on one machine."""
+# The tasks ahead of the trainings and behind them.
 
 
 def find_task(
@@ -615,7 +681,7 @@ def find_task(
         task_id="find_model",
         job=training.job,
         input=training.input,
-        types=[_type(branch) for branch in branches],
+        types=[branch.for_find_model() for branch in branches],
         # The design of several types is needless where all of them have a model.
         shared_tasks=sorted(shared) if len(shared) < len(branches) else (),
         model=training.model,
@@ -635,274 +701,157 @@ def find_task(
     return find
 
 
-def _type(branch: TrainingBranch) -> Mapping[str, Any]:
-    cluster = branch.cluster
-    return {
-        "instance_type": branch.instance_type,
-        "spark": spark_release(cluster),
-        "cores_per_machine": cluster.cores_per_machine,
-        "settings": {
-            f"the cluster's {name}": getattr(cluster, name)
-            for name in MACHINE_SETTINGS
-            if getattr(cluster, name, None) not in (None, "", False, ())
-        },
-        "training_tasks": list(branch.training_tasks),
-        "cluster_tasks": list(branch.cluster_tasks),
-        "teardown": branch.terminate.task_id,
-        # One that is there anyway costs nothing, and tells how large it is today.
-        "keeps_cluster": branch.serves_production and isinstance(cluster, ConnectedCluster),
-    }
-
-
-# ---------------------------------------------------------------------------
-
-
-REUSE = Reuse()
-
-
-class ErnestTaskGroup(TaskGroup):
-    """Design, cluster, sample runs, model, decision: everything ahead of the production task.
-
-    First of all a stored model is looked for that speaks for the job as it is now; where there is one, the
-    training is skipped, and the decision is made by it. See `FindModelOperator`.
-
-    .. code-block:: python
-
-        ernest = ErnestTaskGroup(job=..., input=..., bounds=..., cluster=..., goal=...)
-        production = SparkSubmitOperator(..., conf=ernest.job_conf())
-        ernest >> production  # production runs elsewhere
-        ernest >> production >> ernest.teardown  # production runs on the same cluster
-
-    On the same cluster, an `ErnestSparkSubmitOperator` finds it by ``cluster=ernest.cluster``; anywhere, it
-    records what production took beside what was predicted by ``decision=ernest.decision``. A cluster on EC2
-    is checked first of all: what cannot be had is found out before anything costs money.
-
-    Over several types of machines, each is trained on a cluster of its own, and the decision is for the best
-    of all. A type whose training fails leaves the others. The clusters end with the training; production gets
-    one of its own:
-
-    .. code-block:: python
-
-        ernest = ErnestTaskGroup(cluster=[EC2ClusterSpec(...), EC2ClusterSpec(...)], ...)
-        create = EC2ClusterOperator(
-            spec=EC2ClusterSpec(
-                machines=ernest.config["machines"], instance_type=ernest.config["instance_type"], ...
-            )
-        )
-
-    Args:
-        job: the application to size.
-        input: the production input and how to sample it.
-        bounds: what the sample runs may be.
-        cluster: the cluster to start for the sample runs: a `LocalClusterSpec`, an
-            `EC2ClusterSpec` or an `EmrClusterSpec`; or a `ConnectedCluster` that is there already. A list of
-            them, one for each type of machine, to choose among several types.
-        goal: what the production run must keep to.
-        model: how the model is made of the observations; None for the most accurate way known.
-        spark_conn_id: Airflow connection at whose address the cluster listens, for a stock operator that
-            runs production on the same local cluster; None where there is none.
-        cluster_options: further arguments of the operator that starts the cluster, such as aws_conn_id,
-            region_name and deferrable; a list of them for several clusters that take different ones.
-        types_in_parallel: train several types at the same time. None to do so unless one of their clusters is
-            local, whose runs would disturb the others.
-        resize_for_production: give the cluster the chosen number of machines when the decision is made, so
-            that production uses the machines that are paid for already. Only on EC2.
-        parallel_runs: sample runs at the same time. On one machine each disturbs the others; on machines
-            of their own, more of them shorten the training.
-        run_timeout_seconds: how long a sample run may take once it has its machines.
-        run_retries: how often a failed sample run is tried again.
-        staging_uri: s3:// folder that a local application is uploaded to, for EMR.
-        store: root of the model store; None for ``[ernest] store``.
-        reuse: how long a stored model is good for; None to train in each run.
-        on_stale: callables or Airflow notifiers, called where a model no longer speaks for the job.
-        report_bottlenecks: profile the sample runs, and report why the job takes as long as it does; see
-            `BottleneckReportOperator`. Nothing waits for it.
-        group_id: name of the group.
-        group_options: further arguments of Airflow's TaskGroup, such as tooltip or default_args.
-
-    Attributes:
-        config: the decision's XComs: ``config["machines"]``, ``["instance_type"]``,
-            ``["predicted_seconds"]`` and more, see `ChooseConfigOperator`. Of Spark's properties they have
-            those alone that size the run; with those of `job` they are ``job_conf()``.
-        decision: the record of the decision, for an `ErnestSparkSubmitOperator`: a template that renders to
-            JSON text, or to ``null`` where the decision left no record. Then nothing is recorded, and a
-            warning says so. As any template it makes no task wait: `config`, or ``ernest >> production``,
-            puts production behind the decision.
-        cluster: the handle of the cluster that production may run on, resized where that was asked for; None
-            with several types.
-        teardown: the task that ends the cluster; a list of them with several types.
-
-    Raises:
-        InvalidParameterError: what cannot be, when the DAG file is parsed.
-    """
-
-    def __init__(
-        self,
-        *,
-        job: SparkJob,
-        input: SampledInput,  # noqa: A002 - the word that fits
-        bounds: DesignBounds,
-        cluster: ClusterSpec | Sequence[ClusterSpec],
-        goal: SizingGoal,
-        model: ModelSettings | None = None,
-        spark_conn_id: str | None = None,
-        cluster_options: Mapping[str, Any] | Sequence[Mapping[str, Any]] | None = None,
-        types_in_parallel: bool | None = None,
-        resize_for_production: bool = False,
-        parallel_runs: int = 1,
-        run_timeout_seconds: float | None = None,
-        run_retries: int = 1,
-        staging_uri: str | None = None,
-        store: str | None = None,
-        reuse: Reuse | None = REUSE,
-        on_stale: Any = (),
-        report_bottlenecks: bool = True,
-        group_id: str = "ernest",
-        **group_options: Any,
-    ) -> None:
-        super().__init__(group_id=group_id, **group_options)
-        clusters = _listed(cluster)
-        _check_arguments(
-            types={
-                "job": (job, SparkJob),
-                "input": (input, SampledInput),
-                "bounds": (bounds, DesignBounds),
-                "goal": (goal, SizingGoal),
-                "model": (model or ModelSettings(), ModelSettings),
-                "reuse": (reuse or REUSE, Reuse),
-            },
-            clusters=clusters,
-            flags={"resize_for_production": resize_for_production, "report_bottlenecks": report_bottlenecks},
-            parallel_runs=parallel_runs,
-            run_retries=run_retries,
-        )
-        # Before a cluster is paid for: the sample runs would refuse them.
-        refuse_sizes(job.submit_options, within="submit_options")
-        training = Training(
-            job=job,
-            input=input,
-            bounds=bounds,
-            goal=goal,
-            model=model or ModelSettings(),
-            parallel_runs=parallel_runs,
-            run_timeout_seconds=run_timeout_seconds,
-            run_retries=run_retries,
-            staging_uri=staging_uri,
-            store=store,
-            reports_bottlenecks=report_bottlenecks,
-            found_by=str(self.child_id("find_model")),  # type: ignore[no-untyped-call]
-        )
-        Settings(
-            job=job,
-            input=input,
-            bounds=bounds,
-            goal=goal,
-            model=training.model,
-            clusters=[planned(each) for each in clusters],
-            staging_uri=staging_uri,
-            run_timeout_seconds=run_timeout_seconds,
-        )
-        options = options_of_each(cluster_options, clusters)
-        from airflow.providers.standard.operators.empty import EmptyOperator
-
-        with self:
-            if len(clusters) == 1:
-                branches = [
-                    training_branch(
-                        clusters[0],
-                        training,
-                        options=options[0],
-                        spark_conn_id=spark_conn_id,
-                        serves_production=True,
-                    )
-                ]
-            else:
-                refuse_for_several(clusters, resize=resize_for_production, spark_conn_id=spark_conn_id)
-                branches = training_branches(
-                    clusters, training, options=options, in_parallel=types_in_parallel
-                )
-            find = find_task(training, branches, reuse=reuse, on_stale=on_stale)
-            choose = _choose(training, branches, begins_with=[find.task_id])
-            find >> choose
-            self.cluster: Any = None
-            self.teardown: Any = [branch.terminate for branch in branches]
-            if len(clusters) == 1:
-                # Where the cluster is production's, too, the decision needs its handle, with or without runs.
-                branches[0].create >> EmptyOperator(task_id="cluster_ready") >> choose
-                self.cluster, self.teardown = branches[0].create.output, branches[0].terminate
-            if resize_for_production:
-                resize = resize_task(
-                    clusters[0], options[0], handle=self.cluster, size=XComArg(choose, key="machines")
-                )
-                choose >> resize >> self.teardown
-                self.cluster = resize.output
-        self.config: Any = choose.output
-        self._choose = choose
-        # Not as an XComArg, which fails the task where there is no such XCom: nobody runs without a size, but
-        # anybody may run without a record.
-        self.decision: Any = f"{{{{ ti.xcom_pull(task_ids='{choose.task_id}', key='record') | tojson }}}}"
-
-    def job_conf(self, key: str = "spark_conf") -> JobConf:
-        """The job's own Spark properties and, over them, those decided on; see `ChooseConfigOperator`.
-
-        Args:
-            key: "spark_conf", or "yarn_conf" or "kubernetes_conf".
-
-        Raises:
-            InvalidParameterError: another key.
-        """
-        return self._choose.job_conf(key)
-
-
-def _listed(cluster: Any) -> list[Any]:
-    clusters = list(cluster) if isinstance(cluster, list | tuple) else [cluster]
-    if not clusters:
-        raise InvalidParameterError("cluster", cluster, "is empty", remedy="Name at least one.")
-    return clusters
-
-
-def _check_arguments(
-    *,
-    types: Mapping[str, tuple[Any, type]],
-    clusters: Sequence[Any],
-    flags: Mapping[str, Any],
-    parallel_runs: Any,
-    run_retries: Any,
-) -> None:
-    """Refuse what the tasks could not be built of."""
-    for name, (value, kind) in types.items():
-        require_type(name, value, kind)
-    for each in clusters:
-        require_type("cluster", each, *CLUSTER_KINDS)
-        if isinstance(each, EC2ClusterSpec):
-            each.require_literal()
-    for name, value in flags.items():
-        flag(name, value)
-    count("parallel_runs", parallel_runs)
-    if whole_number("run_retries", run_retries) < 0:
-        raise InvalidParameterError("run_retries", run_retries, "is not a number of at least 0")
-
-
-def _choose(
+def choose_task(
     training: Training, branches: Sequence[TrainingBranch], *, begins_with: Sequence[str]
 ) -> ChooseConfigOperator:
+    """The task that decides, behind the trainings."""
     goal = training.goal
     is_one = len(branches) == 1
-    models, handles = [branch.fit.output for branch in branches], [branch.handle for branch in branches]
+    models = [branch.fit.output for branch in branches]
+    handles = [_json_of(branch.create.task_id) for branch in branches]
     # Only a stated fallback may go on after a failed training, or what is left of several.
     goes_on = not is_one or (goal.fallback_machines is not None and goal.reaction != FAIL)
     return ChooseConfigOperator(
         task_id="choose_config",
         model=models[0] if is_one else models,
         cluster=handles[0] if is_one else handles,
-        training_failure={branch.instance_type: branch.failure for branch in branches},
+        training_failure={
+            branch.instance_type: _text_of(branch.fit.task_id, "failure") for branch in branches
+        },
         training_begins_with=begins_with if goes_on else (),
-        stored_models=training.found("models"),
-        input_growth=training.found("growth"),
-        reuse_reasons=training.found("reasons"),
+        stored_models=_json_of(training.found_by, "models"),
+        input_growth=_json_of(training.found_by, "growth"),
+        reuse_reasons=_json_of(training.found_by, "reasons"),
         cores_per_machine={branch.instance_type: branch.cores for branch in branches},
         goal=goal,
         job=training.job,
         store=training.store,
         trigger_rule="all_done" if goes_on else WITHOUT_DESIGN,
     )
+
+
+# What the kinds of clusters differ in.
+
+
+def check_task(cluster: ClusterSpec, options: Mapping[str, Any]) -> BaseOperator | None:
+    """The task that checks a specification before anything costs money; None where nothing can be asked."""
+    if not isinstance(cluster, EC2ClusterSpec):
+        return None
+    from airflow_provider_ernest.operators.ec2_cluster import EC2PreflightOperator
+
+    return EC2PreflightOperator(task_id="check_cluster", spec=cluster, **_shared(options))
+
+
+def create_task(cluster: ClusterSpec, options: Mapping[str, Any], spark_conn_id: str | None) -> BaseOperator:
+    """The task that starts a cluster, a local one at the address of a connection.
+
+    Raises:
+        InvalidParameterError: such a cluster cannot listen where a connection says.
+    """
+    if isinstance(cluster, LocalClusterSpec):
+        options = {"spark_conn_id": spark_conn_id, **options}
+    elif spark_conn_id is not None:
+        raise InvalidParameterError(
+            "spark_conn_id",
+            spark_conn_id,
+            f"has no meaning for a cluster of {type(cluster).__name__}, whose address is not known before",
+            remedy="Run production by ErnestSparkSubmitOperator(cluster=group.cluster).",
+        )
+    module, name = OPERATORS[type(cluster)]
+    operator = getattr(import_module(f"airflow_provider_ernest.operators.{module}"), name)
+    create: BaseOperator = operator(task_id="create_cluster", spec=cluster, **options)
+    return create
+
+
+def resize_task(cluster: ClusterSpec, options: Mapping[str, Any], *, handle: Any, size: Any) -> BaseOperator:
+    """The task that gives a running cluster another size.
+
+    Raises:
+        InvalidParameterError: such clusters keep their size.
+    """
+    if not isinstance(cluster, EC2ClusterSpec):
+        raise InvalidParameterError(
+            "resize_for_production", True, f"is impossible for a cluster of {type(cluster).__name__}"
+        )
+    from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
+
+    return EC2ClusterOperator(
+        task_id="resize_cluster", spec=cluster, cluster=handle, size=size, **_shared(options)
+    )
+
+
+def _shared(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in CHECK_OPTIONS if name in options}
+
+
+def type_name(cluster: ClusterSpec) -> str:
+    """The name of its type of machine, under which models are stored."""
+    if isinstance(cluster, ConnectedCluster):
+        return cluster.instance_type or cluster.spark_conn_id
+    return cluster.instance_type
+
+
+def spark_release(cluster: ClusterSpec) -> str | None:
+    """What tells the Spark that it runs, as `FindModelOperator` takes it; None where nothing does."""
+    if isinstance(cluster, LocalClusterSpec):
+        return "installed"
+    if isinstance(cluster, EC2ClusterSpec):
+        distribution = cluster.spark_distribution.rpartition("/")[2]
+        return f"{distribution} on {cluster.image}" if cluster.image else distribution
+    return cluster.release_label if isinstance(cluster, EmrClusterSpec) else None
+
+
+def cores_per_machine(cluster: ClusterSpec, check: BaseOperator | None) -> Any:
+    """The cores of each machine, or what they are read from at run time.
+
+    Raises:
+        InvalidParameterError: nothing tells them.
+    """
+    if cluster.cores_per_machine is not None:
+        return cluster.cores_per_machine
+    if check is None:
+        raise InvalidParameterError(
+            "cores_per_machine",
+            None,
+            f"must be told of {type(cluster).__name__}, since runs are designed before the cluster starts",
+        )
+    return XComArg(check, key="cores_per_machine")
+
+
+def planned(cluster: ClusterSpec) -> PlannedCluster:
+    """What is known beforehand of a cluster."""
+    return PlannedCluster(
+        instance_type=type_name(cluster),
+        machines=certain_machines(cluster),
+        # AWS tells the prices of EC2's machines; those of EMR include its own share.
+        has_price=isinstance(cluster, EC2ClusterSpec) or getattr(cluster, "price_per_hour", None) is not None,
+        is_emr=isinstance(cluster, EmrClusterSpec),
+        limits_production=isinstance(cluster, LocalClusterSpec),
+    )
+
+
+def certain_machines(cluster: ClusterSpec) -> int:
+    """How many machines the cluster has at least, if it starts at all.
+
+    Raises:
+        InvalidParameterError: only the running DAG will know.
+    """
+    machines = cluster.smallest_machines if isinstance(cluster, EC2ClusterSpec) else cluster.machines
+    if machines is None or is_template(machines):
+        raise InvalidParameterError(
+            "machines",
+            machines,
+            f"must be known of {type(cluster).__name__}, since runs are designed before the cluster starts",
+        )
+    return count("machines", machines)
+
+
+def billed_machines(clusters: Sequence[ClusterSpec], parallel_runs: int) -> float | None:
+    """The machines that are paid for while a sample run is on, however few it uses; None for its own.
+
+    Args:
+        clusters: that the runs are made on; one that somebody else starts is there anyway.
+        parallel_runs: that share the cluster.
+    """
+    started = [cluster.machines for cluster in clusters if not isinstance(cluster, ConnectedCluster)]
+    return max(started) / parallel_runs if started else None
