@@ -1,10 +1,16 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from tests.unit.clusters.master_page import Page, served_page
 
 
 @pytest.fixture
-def cluster_handle(tmp_path):
+def cluster_handle(tmp_path: Path) -> ClusterHandle:
     return ClusterHandle(
         kind="local",
         name="a cluster",
@@ -16,3 +22,10 @@ def cluster_handle(tmp_path):
         expires_at="2026-01-01T00:00:00+00:00",
         directory=str(tmp_path / "cluster"),
     )
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A standalone master's page."""
+    with served_page() as page:
+        yield page

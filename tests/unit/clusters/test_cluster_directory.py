@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from airflow_provider_ernest.clusters.local import ClusterDirectory, ClusterState, KeeperOrder, tail
+from airflow_provider_ernest.clusters.local import ClusterDirectory, ClusterState, tail
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
 from airflow_provider_ernest.processes import ProcessIdentity
@@ -32,7 +32,7 @@ def state(cluster_handle):
     )
 
 
-def test_the_state_survives_the_file(directory, state):
+def test_the_state_survives_the_file_and_goes_with_the_cluster(directory, state):
     directory.write_state(state)
     assert directory.read_state() == state
     directory.clear(reason="worker-2 died")
@@ -41,36 +41,14 @@ def test_the_state_survives_the_file(directory, state):
     assert directory.read_reason() == "worker-2 died"
 
 
-def test_the_order_survives_the_file(directory):
-    order = KeeperOrder(
-        name="c",
-        spec=LocalClusterSpec(machines=1),
-        java="/usr/bin/java",
-        spark_home="/opt/spark",
-        starter=ProcessIdentity.of(os.getpid()),
+@pytest.mark.parametrize("damage", ["", '{"keeper": {"pi', "newer"])
+def test_a_torn_or_newer_state_file_is_no_cluster_and_no_crash(directory, state, damage, caplog):
+    directory.state_file.write_text(
+        json.dumps(state.to_dict() | {"schema": 99}) if damage == "newer" else damage
     )
-    directory.write_order(order)
-    assert directory.read_order() == order
-
-
-@pytest.mark.parametrize("share_of_the_file", [0.0, 0.3, 0.99])
-def test_a_torn_state_file_is_no_cluster_and_no_crash(directory, state, share_of_the_file, caplog):
-    directory.write_state(state)
-    text = directory.state_file.read_text()
-    directory.state_file.write_text(text[: int(len(text) * share_of_the_file)])
     with caplog.at_level(logging.WARNING):
         assert directory.read_state() is None
     assert str(directory.state_file) in caplog.text
-
-
-def test_a_state_file_of_a_newer_version_is_no_cluster_and_no_crash(directory, state):
-    directory.state_file.write_text(json.dumps(state.to_dict() | {"schema": 99}))
-    assert directory.read_state() is None
-
-
-def test_a_reader_never_sees_half_a_state(directory, state):
-    directory.write_state(state)
-    assert [file.name for file in directory.path.iterdir() if "state" in file.name] == ["state.json"]
 
 
 def test_only_one_keeper_can_hold_the_directory(directory):
@@ -80,7 +58,12 @@ def test_only_one_keeper_can_hold_the_directory(directory):
         pass
 
 
-def test_the_scratch_files_go_and_the_executors_logs_stay(directory):
+def test_secret_and_scratch_files_go_and_the_executors_logs_stay(directory):
+    directory.write_secret("0f" * 32, defaults="")
+    assert [file.stat().st_mode & 0o777 for file in (directory.client_file, directory.defaults_file)] == [
+        0o600,
+        0o600,
+    ]
     executor = directory.work / "2" / "app-1" / "0"
     executor.mkdir(parents=True)
     (executor / "stderr").write_text("why it failed")
@@ -88,16 +71,15 @@ def test_the_scratch_files_go_and_the_executors_logs_stay(directory):
     (executor / "job.jar").write_text("large")
     directory.clear()
     directory.clear()
+    assert directory.read_secret() is None
+    assert not directory.defaults_file.exists()
     assert not directory.scratch.exists()
     kept = [file for file in (directory.logs / "executors").rglob("*") if file.is_file()]
     assert [file.read_text() for file in kept] == ["why it failed"]
 
 
-def test_the_directory_belongs_to_the_user_alone(directory):
+def test_the_directory_belongs_to_the_user_alone_and_one_that_cannot_be_made_is_named(directory, tmp_path):
     assert directory.path.stat().st_mode & 0o077 == 0
-
-
-def test_a_directory_that_cannot_be_made_is_named(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ClusterError, match="file/cluster"):
         ClusterDirectory(tmp_path / "file" / "cluster").create()
@@ -106,13 +88,8 @@ def test_a_directory_that_cannot_be_made_is_named(tmp_path):
 def test_the_tail_of_a_log_names_its_file(tmp_path):
     log_file = tmp_path / "master.log"
     assert "cannot be read" in tail(log_file)
-    log_file.write_text("")
-    assert "is empty" in tail(log_file)
     log_file.write_text("first\nsecond\nthird\n")
-    text = tail(log_file, lines=2)
-    assert text.endswith("second\nthird")
-    assert str(log_file) in text
-    assert "first" not in text
+    assert tail(log_file, lines=2) == f"{log_file} ends with:\nsecond\nthird"
 
 
 HOLDER = """

@@ -1,12 +1,11 @@
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.exceptions import ClusterError, InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
+from airflow_provider_ernest.stated import settings_of
 
 
 @pytest.mark.parametrize(
@@ -41,26 +40,16 @@ def test_a_value_that_cannot_work_is_refused_by_its_name(field, value):
     assert error.value.parameter == field
 
 
-def test_the_specification_survives_json():
-    spec = LocalClusterSpec(machines=3, cpu_share=0.5, idle_limit_seconds=7)
-    assert LocalClusterSpec.from_dict(spec.to_dict()) == spec
-
-
-def test_a_bad_value_in_a_document_is_named_too():
-    with pytest.raises(InvalidDocumentError, match="machines=0"):
-        LocalClusterSpec.from_dict({"machines": 0})
-
-
-def test_a_dag_file_that_imports_the_cluster_loads_nothing_heavy():
-    heavy = ["psutil", "pyspark", "py4j", "numpy", "airflow", "urllib.request"]
-    code = (
-        "import sys, airflow_provider_ernest.clusters.local_spec;"
-        f"print([name for name in {heavy} if name in sys.modules])"
+def test_templates_are_checked_when_they_are_rendered():
+    text = "{{ params.x }}"
+    LocalClusterSpec(
+        **dict.fromkeys(("machines", "cores_per_machine", "cpu_share", "idle_limit_seconds"), text)
     )
-    answer = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True
-    )
-    assert answer.stdout.strip() == "[]"
+    assert settings_of(LocalClusterSpec, {"machines": "3", "cpu_share": "0.5"}, "spec").cpu_share == 0.5
+    with pytest.raises(InvalidParameterError, match=r"machines=255 is not a whole number from 1 to 254"):
+        settings_of(LocalClusterSpec, {"machines": "255"}, "spec")
+    with pytest.raises(InvalidParameterError, match=r"machines=.*is still a template"):
+        settings_of(LocalClusterSpec, {"machines": text}, "spec")
 
 
 @pytest.mark.parametrize("name", ["manual__2026-01-01T00:00:00", "a,b", "all*"])
@@ -75,7 +64,11 @@ def test_terminating_what_never_ran_is_a_success(tmp_path):
     assert "nothing to do" in cluster.terminate()
 
 
-def test_a_handle_of_another_kind_is_refused(cluster_handle, tmp_path):
+def test_a_handle_leads_back_to_its_cluster(cluster_handle, tmp_path):
+    cluster = LocalCluster.from_handle(cluster_handle, below=tmp_path)
+    assert cluster.name == cluster_handle.name
+    assert str(cluster.directory) == cluster_handle.directory
+    assert cluster.spec.machines == len(cluster_handle.machines)
     with pytest.raises(ClusterError, match="kind 'ec2'"):
         LocalCluster.from_handle(replace(cluster_handle, kind="ec2"), below=tmp_path)
 
@@ -111,10 +104,3 @@ def test_a_directory_of_another_user_is_refused(cluster_handle, tmp_path, monkey
     monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(InvalidParameterError, match="belongs to another user"):
         LocalCluster.from_handle(cluster_handle, below=tmp_path)
-
-
-def test_a_handle_leads_back_to_its_cluster(cluster_handle, tmp_path):
-    cluster = LocalCluster.from_handle(cluster_handle, below=tmp_path)
-    assert cluster.name == cluster_handle.name
-    assert str(cluster.directory) == cluster_handle.directory
-    assert cluster.spec.machines == len(cluster_handle.machines)

@@ -104,15 +104,6 @@ def test_a_namesake_ends_with_it(emr, clients):
     assert states(emr) == ["TERMINATED", "TERMINATED"]
 
 
-def test_job_flows_of_other_tasks_are_left_alone(emr, clients):
-    other = cluster(clients, task_id="other").start()
-    handle = cluster(clients).start()
-
-    RunningJobFlow(handle, client=clients).terminate()
-
-    assert emr.describe_cluster(ClusterId=other.name)["Cluster"]["Status"]["State"] == "WAITING"
-
-
 def test_a_retry_takes_over_what_its_earlier_try_has_started(emr, clients):
     first = cluster(clients).start()
     second = cluster(clients, try_number=2).start()
@@ -122,22 +113,29 @@ def test_a_retry_takes_over_what_its_earlier_try_has_started(emr, clients):
     assert states(emr) == ["WAITING"]
 
 
-def test_a_retry_ends_what_is_no_longer_wanted(emr, clients):
+@pytest.mark.parametrize("wanted", [{"machines": 2}, {}])
+def test_a_retry_ends_what_is_no_longer_wanted_or_has_little_time_left(emr, clients, wanted):
     first = cluster(clients).start()
-    second = cluster(clients, specification(machines=2), try_number=2).start()
+    if not wanted:
+        soon = (datetime.now(UTC) + timedelta(minutes=10)).isoformat()
+        emr.add_tags(ResourceId=first.name, Tags=[{"Key": "ernest:expires-at", "Value": soon}])
+    second = cluster(clients, specification(**wanted), try_number=2).start()
 
     assert second.name != first.name
-    assert len(second.machines) == 2
+    assert len(second.machines) == wanted.get("machines", 3)
     assert states(emr) == ["TERMINATED", "WAITING"]
 
 
-def test_a_job_flow_with_little_time_left_is_not_taken_over(emr, clients):
-    first = cluster(clients).start()
-    soon = (datetime.now(UTC) + timedelta(minutes=10)).isoformat()
-    emr.add_tags(ResourceId=first.name, Tags=[{"Key": "ernest:expires-at", "Value": soon}])
+@pytest.mark.parametrize("other", [{"task_id": "other"}, {"deployment": "theirs"}])
+def test_job_flows_of_other_tasks_and_deployments_are_left_alone(emr, clients, other):
+    """Though DAG, run and task bear the same names."""
+    handle = cluster(clients).start()
+    owner = replace(identity(try_number=2), **other)
+    theirs = EmrCluster(specification(), owner, client=clients, poll_seconds=0.0).start()
 
-    assert cluster(clients, try_number=2).start().name != first.name
-    assert states(emr) == ["TERMINATED", "WAITING"]
+    RunningJobFlow(handle, client=clients).terminate()
+
+    assert emr.describe_cluster(ClusterId=theirs.name)["Cluster"]["Status"]["State"] == "WAITING"
 
 
 def test_a_lost_answer_leaves_nothing_alive(emr, clients):
@@ -163,29 +161,17 @@ def test_a_repeated_request_leaves_one_alive(emr, clients):
     assert emr.describe_cluster(ClusterId=handle.name)["Cluster"]["Status"]["State"] == "WAITING"
 
 
-def test_a_kill_while_the_request_is_under_way_leaves_nothing_alive(emr, clients):
-    """The task's handler runs when EMR does not list the job flow yet."""
+@pytest.mark.parametrize("call", ["run_job_flow", "describe_cluster"])
+def test_a_kill_while_it_starts_leaves_nothing_alive(emr, clients, call):
+    """The task's handler may run when EMR does not list the job flow yet."""
     started = cluster(clients)
 
     def killed_meanwhile(**request):
         started.abandon()
-        return emr._client.run_job_flow(**request)
+        return getattr(emr._client, call)(**request)
 
-    emr.answers["run_job_flow"] = [killed_meanwhile]
-    with pytest.raises(ClusterStartError, match="was ended while it started"):
-        started.start()
-    assert states(emr) == ["TERMINATED"]
-
-
-def test_a_kill_while_it_boots_ends_it(emr, clients):
-    started = cluster(clients)
-
-    def killed_meanwhile(**_):
-        started.abandon()
-        return job_flow("STARTING")
-
-    emr.answers["describe_cluster"] = [killed_meanwhile]
-    with pytest.raises(ClusterStartError, match="was ended while it started"):
+    emr.answers[call] = [killed_meanwhile]
+    with pytest.raises(ClusterStartError, match=r"ended (while it started|before it was ready)"):
         started.start()
     assert states(emr) == ["TERMINATED"]
 
@@ -293,15 +279,18 @@ def test_a_job_flow_of_another_region_is_no_success(clients):
         RunningJobFlow(handle, client=clients).terminate()
 
 
-def test_another_kind_of_handle_is_refused(cluster_handle, clients):
-    with pytest.raises(ClusterError, match="'local' is no job flow of EMR"):
-        RunningJobFlow(cluster_handle, client=clients)
-
-
-@pytest.mark.parametrize("forged", ["j-1/../x", "", "ernest-ours-0123456789abcdef0123"])
-def test_a_handle_that_names_no_job_flow_is_refused(cluster_handle, clients, forged):
-    with pytest.raises(InvalidParameterError, match=r"^cluster='.*is no id of a job flow.*unchanged"):
-        RunningJobFlow(replace(cluster_handle, kind="emr", name=forged), client=clients)
+@pytest.mark.parametrize(
+    ("forged", "error", "named"),
+    [
+        ({"kind": "local"}, ClusterError, "'local' is no job flow of EMR"),
+        ({"name": "j-1/../x"}, InvalidParameterError, r"^cluster='.*is no id of a job flow.*unchanged"),
+        ({"name": ""}, InvalidParameterError, r"^cluster='.*is no id of a job flow.*unchanged"),
+        ({"name": "ernest-ours-0123456789abcdef0123"}, InvalidParameterError, "is no id of a job flow"),
+    ],
+)
+def test_a_handle_of_no_job_flow_is_refused(cluster_handle, clients, forged, error, named):
+    with pytest.raises(error, match=named):
+        RunningJobFlow(replace(cluster_handle, **{"kind": "emr", "name": "j-1", **forged}), client=clients)
 
 
 def test_a_foreign_job_flow_that_a_handle_names_is_left_alone(emr, clients):
@@ -314,16 +303,6 @@ def test_a_foreign_job_flow_that_a_handle_names_is_left_alone(emr, clients):
         with pytest.raises(InvalidParameterError, match=f"{foreign}.*is no job flow that this package"):
             reopen(replace(handle, name=foreign), client=clients).terminate()
     assert states(emr) == ["WAITING"] * 3
-
-
-def test_two_deployments_do_not_share_job_flows(emr, clients):
-    """Though DAG, run and task bear the same names."""
-    ours = cluster(clients).start()
-    who = replace(identity(try_number=2), deployment="theirs")
-    starting = EmrCluster(specification(), who, client=clients, poll_seconds=0.0)
-    theirs = starting.start()
-    reopen(ours, client=clients).terminate()
-    assert emr.describe_cluster(ClusterId=theirs.name)["Cluster"]["Status"]["State"] == "WAITING"
 
 
 def test_a_kill_is_quick_even_when_aws_is_silent(emr, clients, monkeypatch):

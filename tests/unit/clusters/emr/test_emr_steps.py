@@ -72,7 +72,7 @@ def completed(waited_seconds: float = 0.0) -> dict[str, Any]:
     return step("COMPLETED", Timeline={"CreationDateTime": SUBMITTED, "StartDateTime": begun})
 
 
-def event_log(*hosts: str, extra: tuple[dict[str, Any], ...] = ()) -> bytes:
+def event_log(*hosts: str) -> bytes:
     """What Spark on YARN writes of a run of 40 s."""
     executors = [
         {
@@ -92,7 +92,6 @@ def event_log(*hosts: str, extra: tuple[dict[str, Any], ...] = ()) -> bytes:
             "Timestamp": 1_767_225_610_000,
         },
         *executors,
-        *extra,
         {"Event": "SparkListenerApplicationEnd", "Timestamp": 1_767_225_660_000},
     ]
     return "".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events).encode()
@@ -160,27 +159,6 @@ def test_a_step_is_observed_from_the_event_log_that_it_wrote(emr, s3, run, handl
     assert Path(observation.event_log).parent == tmp_path
     assert running.end() == [], "nothing is left to cancel"
     assert arguments(emr)[-3:] == [APPLICATION, "--input", "s3://data/in put"]
-
-
-def test_a_machine_lost_on_the_way_is_seen_on_yarn_too(emr, s3, run, tmp_path):
-    lost = {
-        "Event": "SparkListenerExecutorRemoved",
-        "Timestamp": 1_767_225_640_000,
-        "Executor ID": "2",
-        "Removed Reason": "Container released on a *lost* node",
-    }
-    body = event_log("10.0.0.1", "10.0.0.2", extra=(lost,))
-    emr.answers["describe_step"] = [writes(s3, emr, body, completed())]
-    run().run(APPLICATION)
-    with pytest.raises(SampleRunError, match=r"lost executor 2 on machine 10\.0\.0\.2 \(Container released"):
-        observe(
-            Experiment(index=0, machines=2, scale=0.1, partitions=8),
-            Sample(input="s3://data/in", scale=0.1, machines=2, partitions=8),
-            tmp_path,
-            instance_type="m5.xlarge",
-            submitted_at=0.0,
-            waited_seconds=0.0,
-        )
 
 
 def test_what_is_submitted(emr, s3, run, handle):
@@ -315,27 +293,21 @@ def test_a_retry_cancels_what_its_killed_predecessor_left_behind(emr, s3, run, t
 
 
 @pytest.mark.parametrize(
-    ("name", "owner"),
+    ("name", "owner", "state"),
     [
-        ("ernest-sample-1", {}),
-        ("ernest-sample-0", {"task": "ernest.sample_run-1"}),
-        ("ernest-sample-0", {"task": "other.sample_run-0"}),
-        ("ernest-sample-0", {"dag_run": "elsewhen"}),
+        ("ernest-sample-1", {}, "RUNNING"),
+        ("ernest-sample-0", {"task": "ernest.sample_run-1"}, "RUNNING"),
+        ("ernest-sample-0", {"task": "other.sample_run-0"}, "RUNNING"),
+        ("ernest-sample-0", {"dag_run": "elsewhen"}, "RUNNING"),
+        ("ernest-sample-0", {}, "COMPLETED"),
     ],
 )
-def test_a_retry_leaves_the_steps_of_others_alone(emr, s3, run, tmp_path, name, owner):
-    leave_behind(emr, run(directory=attempt(tmp_path, number=1, **owner), name=name))
-    emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
-
-    run(directory=attempt(tmp_path, number=2)).run(APPLICATION)
-
-    assert cancelled(emr) == []
-
-
-def test_only_steps_that_have_not_ended_are_cancelled(emr, s3, run, handle, tmp_path):
-    leave_behind(emr, run(directory=attempt(tmp_path, number=1)))
+def test_a_retry_leaves_the_steps_of_others_and_what_has_ended_alone(
+    emr, s3, run, handle, tmp_path, name, owner, state
+):
+    leave_behind(emr, run(directory=attempt(tmp_path / "first", number=1, **owner), name=name))
     for one in emr_backends[DEFAULT_ACCOUNT_ID][REGION].clusters[handle.name].steps:
-        one.state = "COMPLETED"
+        one.state = state
     emr.answers["describe_step"] = [writes(s3, emr, event_log("a", "b"), completed())]
 
     run(directory=attempt(tmp_path, number=2)).run(APPLICATION)
@@ -390,6 +362,7 @@ def test_a_failed_step_tells_why_and_where_its_log_is(emr, run):
         run().run(APPLICATION)
 
 
+@pytest.mark.parametrize("cancelling", [{}, throttled("CancelSteps")])
 @pytest.mark.parametrize(
     ("state", "limits", "named"),
     [
@@ -397,38 +370,29 @@ def test_a_failed_step_tells_why_and_where_its_log_is(emr, run):
         ("PENDING", RunLimits(wait_seconds=0), r"did not begin within 0 s.*one step at a time"),
     ],
 )
-def test_a_step_that_passes_a_limit_is_cancelled(emr, run, state, limits, named):
+def test_a_step_that_passes_a_limit_is_cancelled_and_the_reason_told(
+    emr, run, state, limits, named, cancelling
+):
+    emr.answers["cancel_steps"] = [cancelling]
     emr.answers["describe_step"] = [step(state)] * 99
     with pytest.raises(SampleRunError, match=named):
         run(limits=limits).run(APPLICATION)
     assert len(cancelled(emr)) == 1
 
 
-def test_a_killed_task_cancels_its_step(emr, run):
+@pytest.mark.parametrize("call", ["describe_step", "add_job_flow_steps"])
+def test_a_killed_task_cancels_its_step(emr, run, call):
     running = run()
 
-    def killed(**_: Any) -> dict[str, Any]:
+    def killed(**request: Any) -> dict[str, Any]:
         running.end()
-        return step("RUNNING")
+        return getattr(emr._client, call)(**request)
 
-    emr.answers["describe_step"] = [step("RUNNING"), killed]
+    emr.answers[call] = [killed]
     with pytest.raises(SampleRunError, match="its task was killed"):
         running.run(APPLICATION)
     assert len(cancelled(emr)) == 1
     assert emr.called("cancel_steps")[0]["StepCancellationOption"] == "SEND_INTERRUPT"
-
-
-def test_a_task_killed_while_the_step_is_added_cancels_it(emr, run):
-    running = run()
-
-    def killed(**request: Any) -> dict[str, Any]:
-        assert running.end() == []
-        return emr._client.add_job_flow_steps(**request)
-
-    emr.answers["add_job_flow_steps"] = [killed]
-    with pytest.raises(SampleRunError, match="its task was killed"):
-        running.run(APPLICATION)
-    assert len(cancelled(emr)) == 1
 
 
 def test_a_kill_wakes_the_waiting_task(emr, handle, clients, tmp_path):
@@ -456,13 +420,6 @@ def test_a_kill_wakes_the_waiting_task(emr, handle, clients, tmp_path):
     killer.join()
 
 
-def test_that_a_step_cannot_be_cancelled_does_not_hide_why_it_was_ended(emr, run):
-    emr.answers["cancel_steps"] = [throttled("CancelSteps")]
-    emr.answers["describe_step"] = [step("RUNNING")] * 9
-    with pytest.raises(SampleRunError, match="run_timeout_seconds=0"):
-        run(limits=RunLimits(wait_seconds=600, run_seconds=0)).run(APPLICATION)
-
-
 def test_a_job_flow_that_ends_under_a_step_is_lost(emr, run):
     reason = {"Code": "INSTANCE_FAILURE", "Message": "a spot instance was taken back"}
     emr.answers["describe_step"] = [step("RUNNING"), step("CANCELLED")]
@@ -474,24 +431,28 @@ def test_a_job_flow_that_ends_under_a_step_is_lost(emr, run):
         run().run(APPLICATION)
 
 
-def test_a_job_flow_that_has_ended_takes_no_step(emr, run, handle):
+def ended(emr: Any, handle: ClusterHandle) -> None:
     emr.terminate_job_flows(JobFlowIds=[handle.name])
-    with pytest.raises(ClusterLostError, match=rf"{handle.name} takes no steps, it is TERMINATED"):
-        run().run(APPLICATION)
-    assert emr.called("add_job_flow_steps") == []
 
 
-def test_too_few_machines_fail_at_once(emr, run):
-    with pytest.raises(ClusterLostError, match=r"needs 4 machines; job flow j-\w+ has 3"):
-        run(machines=4).run(APPLICATION)
-    assert emr.called("add_job_flow_steps") == []
-
-
-def test_an_expired_job_flow_takes_no_step(emr, run, handle):
+def expired(emr: Any, handle: ClusterHandle) -> None:
     gone = (datetime.now(UTC) - timedelta(seconds=1)).isoformat()
     emr.add_tags(ResourceId=handle.name, Tags=[{"Key": "ernest:expires-at", "Value": gone}])
-    with pytest.raises(ClusterLostError, match=r"time to live of job flow .* is over"):
-        run().run(APPLICATION)
+
+
+@pytest.mark.parametrize(
+    ("lose", "machines", "named"),
+    [
+        (ended, 2, r"j-\w+ takes no steps, it is TERMINATED"),
+        (expired, 2, r"time to live of job flow .* is over"),
+        (lambda *_: None, 4, r"needs 4 machines; job flow j-\w+ has 3"),
+    ],
+)
+def test_a_job_flow_that_cannot_take_the_run_gets_no_step(emr, run, handle, lose, machines, named):
+    lose(emr, handle)
+    with pytest.raises(ClusterLostError, match=named):
+        run(machines=machines).run(APPLICATION)
+    assert emr.called("add_job_flow_steps") == []
 
 
 def test_a_step_that_writes_no_event_log_is_no_spark_application(emr, run):
