@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import logging
 from pathlib import Path
-from types import SimpleNamespace
 
 import fsspec
 import pytest
@@ -52,11 +50,6 @@ def test_what_only_the_machines_can_read_has_no_hash_and_that_is_said(applicatio
     assert application in warning.getMessage()
     assert "will not be noticed" in warning.getMessage()
     assert reason in warning.getMessage()
-
-
-def test_a_file_of_the_machines_is_not_taken_for_the_one_that_the_worker_has(tmp_path):
-    (tmp_path / "job.py").write_text("of the worker")
-    assert hash_where_readable(f"local://{tmp_path}/job.py", log=LOG) is None
 
 
 def test_that_a_library_behind_a_scheme_fails_in_its_own_way_costs_no_run(monkeypatch):
@@ -135,12 +128,3 @@ def test_of_a_dependency_that_the_machines_have_the_address_counts(tmp_path, cap
     assert taken("local:/opt/lib-1.jar") == taken("local:/opt/lib-1.jar") is not None
     assert len({taken(), taken("local:/opt/lib-1.jar"), taken("local:/opt/lib-2.jar")}) == 3
     assert "local:/opt/lib-1.jar" in caplog.text
-
-
-def test_s3_is_read_by_whatever_means_are_given(caplog):
-    other = io.BytesIO(b"abc")
-    found = hash_where_readable(
-        "s3://code/job.jar", log=LOG, open_s3=lambda _: SimpleNamespace(open=lambda: other)
-    )
-    assert found == hashlib.sha256(b"abc").hexdigest()
-    assert caplog.records == []

@@ -54,15 +54,18 @@ def test_a_link_is_the_file_that_it_leads_to(tmp_path: Path):
     assert content_of(str(link)) == b"v2.jar"
 
 
-@pytest.mark.parametrize("path", ["{tmp}/absent.jar", "memory://absent.jar"])
-def test_what_is_not_there_is_said_to_be_absent(path, tmp_path):
-    with pytest.raises(FileNotFoundError):
+@pytest.mark.parametrize(
+    ("path", "error"),
+    [
+        ("{tmp}/absent.jar", FileNotFoundError),
+        ("memory://absent.jar", FileNotFoundError),
+        ("{tmp}", IsADirectoryError),
+        ("unheard-of://job.jar", MissingResourceError),
+    ],
+)
+def test_what_is_no_file_is_said_to_be_none(path, error, tmp_path):
+    with pytest.raises(error):
         file_at(path.format(tmp=tmp_path)).probe()
-
-
-def test_a_folder_is_no_file(tmp_path):
-    with pytest.raises(IsADirectoryError, match=r"no file"):
-        file_at(str(tmp_path)).probe()
 
 
 def test_any_file_system_of_fsspec_is_asked():
@@ -102,16 +105,12 @@ def test_by_http_the_headers_are_asked_for_and_the_content_comes_in_one_answer()
         assert served.requests.count("GET") == 1
 
 
-def test_a_server_that_refuses_head_is_asked_otherwise():
+def test_a_server_may_refuse_to_tell_of_a_file():
     with served_file(b"content") as served:
         served.has_head = False
         assert "etag" in file_at(served.url).probe()
-
-
-def test_a_server_that_tells_nothing_is_one_whose_files_must_be_read():
-    with served_file(b"content") as served:
         served.has_etag = False
-        assert file_at(served.url).probe() == ""
+        assert file_at(served.url).probe() == "", "such files must be read"
 
 
 def test_an_absent_page_is_absence_and_anything_else_is_trouble():
@@ -126,11 +125,6 @@ def test_an_absent_page_is_absence_and_anything_else_is_trouble():
         url = served.url
     with pytest.raises(ConnectionError):
         file_at(url).probe()
-
-
-def test_a_scheme_that_nothing_reads_is_an_error():
-    with pytest.raises(MissingResourceError, match=r"unheard-of"):
-        file_at("unheard-of://job.jar")
 
 
 @pytest.mark.usefixtures("without_s3fs")

@@ -162,10 +162,6 @@ def test_a_file_that_is_gone_is_missing_until_it_settles_again(watching, jar, cl
     assert settle(watch, clock).sha256 == sha256(b"second")
 
 
-def test_a_file_that_was_never_there_is_missing(watching, tmp_path):
-    assert watching(tmp_path / "absent.jar").look().state == MISSING
-
-
 def test_a_storage_that_cannot_be_asked_is_trouble_that_passes(watching, tmp_path, clock):
     place = tmp_path / "job.jar"
     place.mkdir()
@@ -181,16 +177,6 @@ def test_a_storage_that_cannot_be_asked_is_trouble_that_passes(watching, tmp_pat
 def test_an_address_that_nothing_reads_is_an_error(watching):
     with pytest.raises(MissingResourceError, match=r"unheard-of"):
         watching("unheard-of://job.jar").look()
-
-
-def test_what_an_earlier_watch_knew_need_not_be_read_again(watching, jar, clock, opened):
-    first = watching(jar)
-    before = settle(first, clock)
-    again = watching(jar)
-    again.remember(first.known)
-    look = again.look()
-    assert (look.sha256, look.is_new) == (before.sha256, False)
-    assert opened == ["job.jar"]
 
 
 def test_of_a_file_of_the_machines_the_address_counts(watching, jar, clock):

@@ -38,11 +38,6 @@ def measured(host: str, memory: float, network: float = 1.0, seed: int = 0) -> M
     )
 
 
-def test_equal_machines_score_about_1():
-    scores = [each.score for each in rate(measured(f"10.0.0.{i}", 20.0) for i in range(20)).values()]
-    assert all(0.9 <= score <= 1.1 for score in scores)
-
-
 @pytest.mark.parametrize(("memory", "network"), [(14.0, 1.0), (20.0, 0.7), (14.0, 0.8)])
 @pytest.mark.parametrize("seed", range(5))
 def test_one_slow_machine_scores_lowest(memory, network, seed):
@@ -81,17 +76,15 @@ def test_a_slow_partner_does_not_blame_an_innocent_machine():
     assert scores["c"].score == pytest.approx(0.1)
 
 
-def test_a_machine_that_only_sends_slowly_is_slow():
+@pytest.mark.parametrize(
+    ("sent", "network", "score"),
+    [((0.5,), 0.5, 0.5), ((1.0,), 1.0, 1.0), ((0.0,), 0.0, 0.0), ((), None, 1.0)],
+)
+def test_network_counts_by_its_worse_direction_where_there_is_one(sent, network, score):
     machines = [Measurement(host=name, memory_windows=(1.0,), sent=(1.0,), received=(1.0,)) for name in "ab"]
-    scores = rate([*machines, Measurement(host="c", memory_windows=(1.0,), sent=(0.5,), received=(1.0,))])
-    assert scores["c"].network_gigabytes_per_second == 0.5
-    assert scores["c"].score == 0.5
-
-
-def test_a_single_machine_has_no_network():
-    (only,) = rate([Measurement(host="a", memory_windows=(12.0,))]).values()
-    assert only.network_gigabytes_per_second is None
-    assert only.score == 1.0
+    odd = Measurement(host="c", memory_windows=(1.0,), sent=sent, received=(1.0,) if sent else ())
+    rated = rate([*machines, odd])["c"]
+    assert (rated.network_gigabytes_per_second, rated.score) == (network, score)
 
 
 def test_a_network_that_lets_nothing_through_breaks_nothing():
@@ -148,10 +141,22 @@ def test_each_machine_measures_memory_and_exchanges_with_its_partners(count):
     assert all(rate > 0 for result in results for rate in result["memory_windows"] + result["received"])
 
 
-def test_each_machine_has_a_partner_in_every_shift_and_never_itself():
-    assert shifts_of(1) == []
-    assert shifts_of(2) == [1]
-    assert shifts_of(8) == [1, 4, 7]
+@pytest.mark.parametrize("how", ["ends", "hangs"])
+def test_a_machine_that_ends_or_hangs_fails_the_others_in_time(how):
+    others_done = threading.Event()
+
+    def act(group: Group) -> Any:
+        if group.rank == 2:
+            others_done.wait(30 if how == "hangs" else 0)
+            return how
+        try:
+            return measure_machine(BRIEF, group)
+        finally:
+            others_done.set()
+
+    results = Machines(3).run(act, timeout_seconds=1.0 if how == "hangs" else 20.0)
+    assert results[2] == how
+    assert all(isinstance(results[rank], OSError) for rank in (0, 1))
 
 
 def test_foreigners_are_turned_away():
@@ -177,34 +182,6 @@ def test_foreigners_are_turned_away():
     assert machines.run(act) == [b"hello", b""]
 
 
-def test_a_machine_that_ends_early_fails_the_others_in_time():
-    def act(group: Group) -> Any:
-        if group.rank == 1:
-            return "gone"
-        return measure_machine(BRIEF, group)
-
-    results = Machines(3).run(act)
-    assert results[1] == "gone"
-    assert all(isinstance(results[rank], OSError) for rank in (0, 2))
-
-
-def test_a_machine_that_hangs_fails_the_others_in_time():
-    hangs = threading.Event()
-
-    def act(group: Group) -> Any:
-        if group.rank == 2:
-            hangs.wait(30)
-            return "hung"
-        try:
-            return measure_machine(BRIEF, group)
-        finally:
-            hangs.set()
-
-    results = Machines(3).run(act, timeout_seconds=1.0)
-    assert results[2] == "hung"
-    assert all(isinstance(results[rank], OSError) for rank in (0, 1))
-
-
 def process(folder: Path, pid: int, parent: int, *words: str) -> None:
     (folder / str(pid)).mkdir()
     (folder / str(pid) / "cmdline").write_bytes("\0".join([*words, ""]).encode())
@@ -218,13 +195,8 @@ def test_the_host_is_what_the_executor_was_told(tmp_path, monkeypatch):
         tmp_path, 20, 10, "java", "Backend", "--executor-id", "0", "--hostname", "10.0.0.7", "--cores", "4"
     )
     assert host_of_executor(tmp_path) == "10.0.0.7"
-
-
-def test_the_host_is_unknown_where_no_executor_is_found(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.getpid", lambda: 30)
-    process(tmp_path, 30, 1, "python3")
+    (tmp_path / "20" / "cmdline").write_text("java")
     assert host_of_executor(tmp_path) is None
-    assert host_of_executor(tmp_path / "nowhere") is None
 
 
 @pytest.mark.parametrize(
@@ -252,14 +224,3 @@ def test_what_a_machine_sent_is_what_its_partner_received(monkeypatch):
     ]
     sent = {machine["host"]: machine["sent"] for machine in with_sent(measured)}
     assert sent == {"h0": [1.2, 2.1], "h1": [2.2, 0.1], "h2": [0.2, 1.1]}
-
-
-def test_the_reason_of_a_failure_is_the_error_on_the_machine():
-    from airflow_provider_ernest.spark.bandwidth_probe import reason_of
-
-    wrapped = Exception(
-        "An error occurred while calling o1.collect.\n: org.apache.spark.SparkException: Job aborted\n"
-        'Traceback (most recent call last):\n  File "x.py", line 1\nTimeoutError: it is silent\n\tat org'
-    )
-    assert reason_of(wrapped) == "TimeoutError: it is silent"
-    assert reason_of(ValueError("odd")) == "ValueError: odd"

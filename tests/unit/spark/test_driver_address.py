@@ -5,28 +5,18 @@ import sys
 import pytest
 
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.submit import driver_conf, local_address
+from airflow_provider_ernest.spark.submit import driver_conf
 
 MASTER = "spark://127.0.0.1:7077"
 
 
-def test_the_driver_is_reached_at_the_address_of_the_route_to_the_master():
-    assert driver_conf(MASTER) == {
+@pytest.mark.parametrize("master", [MASTER, "spark://127.0.0.1:7077,10.255.0.1:7077"])
+def test_the_driver_is_reached_at_the_address_of_the_route_to_the_first_master(master):
+    assert driver_conf(master) == {
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.pyspark.driver.python": sys.executable,
     }
-
-
-def test_of_several_masters_the_first_counts():
-    assert local_address("spark://127.0.0.1:7077,10.255.0.1:7077") == "127.0.0.1"
-
-
-def test_an_address_of_ipv6_is_read():
-    try:
-        assert local_address("spark://[::1]:7077") == "::1"
-    except ClusterLostError:
-        pytest.skip("this host has no IPv6")
 
 
 def test_what_is_set_is_left_alone():

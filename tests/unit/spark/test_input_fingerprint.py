@@ -38,11 +38,6 @@ def test_a_folder_is_told_by_its_files(tmp_path, caplog):
     assert caplog.messages == []
 
 
-def test_partitions_that_are_stated_win(tmp_path):
-    (tmp_path / "data.csv").write_bytes(TABLE)
-    assert fingerprint(tmp_path / "data.csv", partitions=64).partitions == 64
-
-
 @pytest.mark.parametrize(
     ("suffix", "compress"),
     [("gz", gzip.compress), ("bz2", bz2.compress), ("deflate", zlib.compress)],
@@ -53,16 +48,6 @@ def test_compressed_text_is_read(tmp_path, suffix, compress):
     found = fingerprint(tmp_path)
 
     assert (found.format, found.columns) == (f"csv.{suffix}", 3)
-
-
-def test_no_more_is_decompressed_than_is_looked_at(tmp_path, monkeypatch):
-    seen = []
-    monkeypatch.setattr(module, "columns_of_text", lambda text, **_: seen.append(len(text)))
-    for name, compress in {"a.gz": gzip.compress, "b.bz2": bz2.compress}.items():
-        (tmp_path / name).write_bytes(compress(b"1,2\n" * 5_000_000))
-        fingerprint(tmp_path / name)
-
-    assert seen == [module.BEGINNING_BYTES] * 2
 
 
 def test_only_the_beginning_of_a_large_file_is_read(tmp_path, monkeypatch):
@@ -87,15 +72,12 @@ def test_the_format_is_that_of_most_bytes(tmp_path):
     found = fingerprint(tmp_path)
 
     assert (found.format, found.columns, found.partitions) == ("csv", 3, 3)
+    assert fingerprint(tmp_path, partitions=64).partitions == 64, "what is stated wins"
 
-
-def test_numbers_at_the_end_of_names_are_no_formats(tmp_path):
-    for number in range(3):
-        (tmp_path / f"part.{number:04d}").write_bytes(TABLE)
-
-    found = fingerprint(tmp_path)
-
-    assert (found.format, found.columns) == (None, 3)
+    numbered = tmp_path / "numbered"
+    numbered.mkdir()
+    (numbered / "part.0001").write_bytes(TABLE)
+    assert (fingerprint(numbered).format, fingerprint(numbered).columns) == (None, 3)
 
 
 @pytest.mark.parametrize("kind", ["parquet", "orc"])
@@ -115,14 +97,23 @@ def test_columnar_files_tell_their_columns_where_pyarrow_is_there(tmp_path, kind
     assert (found.columns, found.format, found.partitions) == (None, kind, 1)
 
 
-def test_an_input_elsewhere_is_read_through_its_file_system():
-    disk = fsspec.filesystem("memory")
-    disk.pipe({"/lake/part-0.csv": TABLE, "/lake/part-1.csv": TABLE})
-    try:
-        assert fingerprint("memory://lake").columns == 3
-        assert fingerprint("memory://lake/part-0.csv").partitions == 1
-    finally:
-        disk.rm("/lake", recursive=True)
+def test_little_is_read_of_many_or_of_much(tmp_path, monkeypatch):
+    """Two files that would fill the memory, and hundreds beside them."""
+    for number in range(300):
+        (tmp_path / f"part-{number:05d}.csv").write_bytes(b"1,2\n")
+    for name, compress in {"a.csv.gz": gzip.compress, "b.csv.bz2": bz2.compress}.items():
+        (tmp_path / name).write_bytes(compress(b"1,2\n" * 5_000_000))
+    seen = []
+    real = module.columns_of_text
+    monkeypatch.setattr(
+        module, "columns_of_text", lambda text, **how: seen.append(len(text)) or real(text, **how)
+    )
+
+    assert fingerprint(tmp_path / "a.csv.gz").columns == 2
+    assert fingerprint(tmp_path / "b.csv.bz2").columns == 2
+    assert seen == [module.BEGINNING_BYTES] * 2
+    assert fingerprint(tmp_path).partitions == 302
+    assert len(seen) <= 2 + module.FILES
 
 
 @pytest.mark.parametrize("path", ["/no/such/folder", "nowhere://bucket/data", "memory://empty"])
@@ -155,18 +146,3 @@ def test_errors_of_libraries_are_told_without_their_words(tmp_path, monkeypatch,
 
     assert fingerprint(tmp_path) == InputFingerprint()
     assert caplog.messages == ["The shape of the input cannot be told: PermissionError"]
-
-
-def test_thousands_of_files_are_listed_and_three_are_opened(tmp_path, monkeypatch):
-    for number in range(5_000):
-        (tmp_path / f"part-{number:05d}.csv").write_bytes(b"1,2\n")
-    opened = []
-    real = module._file_columns
-    monkeypatch.setattr(
-        module, "_file_columns", lambda *given, **named: opened.append(given[1]) or real(*given, **named)
-    )
-
-    assert fingerprint(tmp_path) == InputFingerprint(
-        partitions=5_000, total_bytes=20_000, columns=2, format="csv"
-    )
-    assert len(opened) == 3

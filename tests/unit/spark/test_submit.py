@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, SampleRunError
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SecretFile, replaced_properties
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SecretFile
 
 SECRET = "s3cr3t-of-the-cluster"
 
@@ -66,8 +66,13 @@ def properties(seen: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "how", [{"secret": SECRET}, {"conf": {"spark.authenticate.secret": SECRET}}], ids=["secret", "conf"]
 )
-def test_the_secret_is_handed_over_in_a_private_file_that_is_removed(seen, temporary, capfd, how):
+def test_the_secret_is_handed_over_in_a_private_file_that_is_removed(
+    seen, temporary, capfd, monkeypatch, how
+):
+    masked: list[str] = []
+    monkeypatch.setattr("airflow.sdk.log.mask_secret", masked.append)
     hook(**how).run("job.py")
+    assert masked == [SECRET]
     log = "".join(capfd.readouterr())
     assert properties(seen) == {"spark.authenticate": "true", "spark.authenticate.secret": SECRET}
     assert "arguments: --master spark://127.0.0.1:7077" in log
@@ -75,13 +80,6 @@ def test_the_secret_is_handed_over_in_a_private_file_that_is_removed(seen, tempo
     assert SECRET not in log
     assert SECRET not in seen.with_name("seen.conf.arguments").read_text()
     assert not list(temporary.glob("*/*"))
-
-
-def test_airflow_is_told_to_mask_the_secret(seen, temporary, monkeypatch):
-    masked = []
-    monkeypatch.setattr("airflow.sdk.log.mask_secret", masked.append)
-    hook(secret=SECRET).run("job.py")
-    assert masked == [SECRET]
 
 
 @pytest.mark.parametrize("seen", [1], indirect=True)
@@ -106,11 +104,6 @@ def test_the_file_is_removed_when_the_task_is_killed(seen, temporary, monkeypatc
     monkeypatch.setattr(submission, "submit", killed)
     with pytest.raises(KeyboardInterrupt):
         submission.run("job.py")
-
-
-def test_without_a_secret_spark_reads_what_it_always_reads(seen, temporary):
-    hook().run("job.py")
-    assert "--properties-file" not in seen.with_name("seen.conf.arguments").read_text()
 
 
 def test_what_was_ended_before_is_not_submitted(seen):
@@ -150,6 +143,20 @@ def test_the_users_own_properties_are_carried_over(seen, temporary, tmp_path):
     assert found["spark.mine"] == "1"
     assert found["spark.authenticate.secret"] == SECRET
     assert own.read_text().startswith("spark.authenticate.secret other"), "the user's file is untouched"
+    with pytest.raises(MissingResourceError, match=r"properties_file='/no/such\.conf' cannot be read"):
+        hook(secret=SECRET, options={"properties_file": "/no/such.conf"}).run("job.py")
+
+    hook().run("job.py")
+    assert "--properties-file" not in seen.with_name("seen.conf.arguments").read_text()
+
+
+def test_of_an_installation_by_pip_the_packages_own_defaults_count(seen, temporary):
+    """Its spark-submit lies beside find_spark_home.py, and conf of the folder above is not Spark's."""
+    (seen.parent / "bin" / "find_spark_home.py").touch()
+    (seen.parent / "conf").mkdir()
+    (seen.parent / "conf" / "spark-defaults.conf").write_text("spark.not.read 1\n")
+    hook(secret=SECRET).run("job.py")
+    assert "spark.not.read" not in seen.read_text()
 
 
 @pytest.mark.parametrize("where", ["SPARK_CONF_DIR", "SPARK_HOME", "env_vars", "beside"])
@@ -164,21 +171,6 @@ def test_spark_defaults_are_carried_over(seen, temporary, tmp_path, monkeypatch,
         monkeypatch.setenv(where, str(folder if where == "SPARK_CONF_DIR" else tmp_path))
     hook(secret=SECRET, options=options).run("job.py")
     assert properties(seen)["spark.default"] == "kept"
-
-
-def test_of_an_installation_by_pip_the_packages_own_defaults_count(tmp_path):
-    (tmp_path / "find_spark_home.py").touch()
-    program = tmp_path / "spark-submit"
-    program.touch(mode=0o755)
-    (tmp_path.parent / "conf").mkdir(exist_ok=True)
-    (tmp_path.parent / "conf" / "spark-defaults.conf").write_text("spark.not.read 1\n")
-    found = replaced_properties(None, spark_submit="spark-submit", environment={"PATH": str(tmp_path)})
-    assert b"spark.not.read" not in found
-
-
-def test_a_missing_file_of_properties_is_told():
-    with pytest.raises(MissingResourceError, match=r"properties_file='/no/such\.conf' cannot be read"):
-        replaced_properties("/no/such.conf", spark_submit="spark-submit", environment={})
 
 
 @pytest.mark.parametrize("secret", ["", " padded", "padded ", "two\nlines"])
