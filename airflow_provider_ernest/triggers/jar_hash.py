@@ -424,7 +424,7 @@ class KnownHashes:
     """
 
     def __init__(self, root: Any, paths: Sequence[str]) -> None:
-        self._folder = root / FOLDER / "looks" / _digest_of(*paths)
+        self._file = root / FOLDER / "looks" / f"{_digest_of(*paths)}.json"
         self._has_warned = False
 
     def recall(self, watch: ArtifactWatch) -> None:
@@ -434,20 +434,18 @@ class KnownHashes:
 
     def keep(self, watch: ArtifactWatch, look: Look) -> None:
         """Keep what a watch has found. Where that is not possible, a warning says so, once."""
-        from airflow_provider_ernest.documents import new_id
-        from airflow_provider_ernest.store.files import create_whole, store_errors
+        from airflow_provider_ernest.store.files import replace_whole, store_errors
 
-        document = {
+        found = {
             "sha256": look.sha256,
             "contents": {_digest_of(path): content for path, content in look.hashes.items()},
             "probes": watch.known,
         }
         try:
-            with store_errors(f"The hashes of the application cannot be kept in {self._folder}"):
-                self._folder.mkdir(parents=True, exist_ok=True)
-                create_whole(self._folder / f"{new_id(datetime.now(UTC))}.json", json.dumps(document))
-                for path in self._paths()[:-KEPT]:
-                    path.unlink(missing_ok=True)
+            with store_errors(f"The hashes of the application cannot be kept in {self._file}"):
+                self._file.parent.mkdir(parents=True, exist_ok=True)
+                # Of two processes at once one goes missing: its files are read once more.
+                replace_whole(self._file, json.dumps([*self._looks(), found][-KEPT:]))
         except StoreError as error:
             if not self._has_warned:
                 log.warning("%s Its files will be read more often.", error)
@@ -471,35 +469,19 @@ class KnownHashes:
         return None
 
     def _looks(self) -> list[dict[str, Any]]:
-        from airflow_provider_ernest.store.files import store_errors
+        from airflow_provider_ernest.store.files import decode_json, store_errors
 
         try:
-            with store_errors(f"The hashes in {self._folder} cannot be read"):
-                paths = self._paths()[-KEPT:]
+            with store_errors(f"The hashes in {self._file} cannot be read"):
+                found = decode_json(self._file.read_text(encoding="utf-8")) if self._file.exists() else []
         except StoreError as error:
             log.info("%s", error)
             return []
-        looks = map(_read_look, paths)
-        return [look for look in looks if look is not None]
-
-    def _paths(self) -> list[Any]:
-        from airflow_provider_ernest.store.files import files
-
-        return sorted(files(self._folder), key=lambda path: str(path.name))
+        return [look for look in found if _is_look(look)] if isinstance(found, list) else []
 
 
-def _read_look(path: Any) -> dict[str, Any] | None:
-    """The look in a file, None where there is none: another process may have deleted it just now."""
-    from airflow_provider_ernest.store.files import decode_json, store_errors
-
-    try:
-        with store_errors(f"The hashes in {path} cannot be read"):
-            document = decode_json(path.read_text(encoding="utf-8"))
-    except StoreError as error:
-        log.info("%s", error)
-        return None
-    tables = [document.get(name) for name in ("probes", "contents")] if isinstance(document, dict) else [None]
-    return document if all(isinstance(table, dict) for table in tables) else None
+def _is_look(look: Any) -> bool:
+    return isinstance(look, dict) and all(isinstance(look.get(name), dict) for name in ("probes", "contents"))
 
 
 def _digest_of(*parts: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -56,30 +57,37 @@ def test_which_files_changed_since_is_told_of_hashes_that_were_seen(root, jar):
     assert KnownHashes(root, [str(jar)]).changed("any", {str(jar): "x"}) == [str(jar)], "there is but one"
 
 
+def kept_in(root: Any) -> Any:
+    (kept,) = (path for path in (root / FOLDER).rglob("*") if path.is_file())
+    return kept
+
+
 def test_only_the_last_looks_are_kept(root, jar):
     known = KnownHashes(root, [str(jar)])
     watch = watching(jar)
     for number in range(KEPT + 3):
         deploy(jar, b"%d" % number)
         known.keep(watch, looked(watch))
-    kept = [path for path in (root / FOLDER).rglob("*") if path.is_file()]
-    assert len(kept) == KEPT
+    assert len(json.loads(kept_in(root).read_text())) == KEPT
     again = watching(jar)
     known.recall(again)
     assert again.look().state == SETTLED
 
 
-def test_what_cannot_be_read_is_left_out(tmp_path, jar):
+@pytest.mark.parametrize("text", ["{", "{}", '[1, {"probes": 1}]', "\xff"])
+def test_what_cannot_be_read_is_left_out_and_replaced(tmp_path, jar, text):
     known = KnownHashes(tmp_path, [str(jar)])
     watch = watching(jar)
-    known.keep(watch, looked(watch))
-    (kept,) = (path for path in (tmp_path / FOLDER).rglob("*") if path.is_file())
-    for text in ("{", "[]", '{"probes": 1}', "\xff"):
-        (kept.parent / f"9{kept.name}").write_text(text, encoding="latin-1")
-        again = watching(jar)
-        known.recall(again)
-        assert again.look().state == SETTLED
-        assert known.changed("unknown", {"a": "1", "b": "2"}) is None
+    look = looked(watch)
+    known.keep(watch, look)
+    kept_in(tmp_path).write_text(text, encoding="latin-1")
+    known.recall(watching(jar))
+    assert known.changed("unknown", {"a": "1", "b": "2"}) is None
+
+    known.keep(watch, look)
+    again = watching(jar)
+    known.recall(again)
+    assert again.look().state == SETTLED
 
 
 def test_a_store_that_cannot_be_written_is_said_once(tmp_path, jar, caplog):
