@@ -57,7 +57,6 @@ from airflow_provider_ernest.views.prediction_request import (
     in_bounds,
     machines_in_bounds,
 )
-from airflow_provider_ernest.views.run import fallback_of
 from airflow_provider_ernest.views.sample_runs import (
     ApplicationLink,
     ModelledRun,
@@ -65,6 +64,7 @@ from airflow_provider_ernest.views.sample_runs import (
     modelled_runs,
     no_link,
 )
+from airflow_provider_ernest.views.step_words import fallback_of
 from airflow_provider_ernest.views.view import view_of
 
 

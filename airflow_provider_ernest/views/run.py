@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,28 +9,19 @@ from urllib.parse import quote
 
 from airflow_provider_ernest.documents import (
     BilledCost,
-    BottleneckReport,
     Configuration,
-    Decision,
     Experiment,
     ModelMark,
     ProductionRun,
-    TwoOpinions,
 )
 from airflow_provider_ernest.views import dag_run
 from airflow_provider_ernest.views.dag_run import (
     FAILED,
-    RUNNING,
-    SKIPPED,
     SUCCESS,
-    Documents,
     Group,
-    ModelName,
     RunRecord,
     Step,
-    StoredOfRun,
     TaskRow,
-    documents_of,
     groups_of,
 )
 from airflow_provider_ernest.views.run_costs import (
@@ -45,6 +35,7 @@ from airflow_provider_ernest.views.run_costs import (
     together,
     training_of,
 )
+from airflow_provider_ernest.views.run_documents import Documents, ModelName, StoredOfRun, documents_of
 from airflow_provider_ernest.views.sample_runs import (
     ApplicationLink,
     SampleRun,
@@ -52,8 +43,8 @@ from airflow_provider_ernest.views.sample_runs import (
     no_link,
     sample_run,
 )
+from airflow_provider_ernest.views.step_words import disagreement_of, fallback_of, says
 from airflow_provider_ernest.views.view import view_of
-from airflow_provider_ernest.words import dollars, duration, machines, percent, probability
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,232 +62,6 @@ class RunBottlenecks:
     machines: int
     scale: float
     disagreement: str
-
-
-def disagreement_of(report: BottleneckReport) -> str:
-    """Where replay and model say different things, as a sentence; empty where they do not."""
-    sizes = [each for each in (report.replay.disagreements if report.replay else ()) if _is_sound(each)]
-    if not sizes:
-        return ""
-    worst = max(sizes, key=_distance)
-    others = f", and on {len(sizes) - 1} other numbers of machines" if len(sizes) > 1 else ""
-    return (
-        f"The replay disagrees with the model: {duration(worst.replayed_seconds)} on "
-        f"{machines(worst.machines)}, where the model says {duration(_by_model(worst))}{others}."
-    )
-
-
-def _by_model(size: TwoOpinions) -> float:
-    return size.model_seconds or 0.0
-
-
-def _is_sound(size: TwoOpinions) -> bool:
-    """Whether both can be told: documents of others may hold any numbers."""
-    return all(math.isfinite(each) and each > 0 for each in (size.replayed_seconds, _by_model(size)))
-
-
-def _distance(size: TwoOpinions) -> float:
-    return abs(math.log(size.replayed_seconds / _by_model(size)))
-
-
-STATED, MOST_PROBABLE = "stated", "most_probable"
-
-
-def fallback_of(decision: Decision) -> str | None:
-    """The stated configuration, or the most probable one by the models; None where it is no fallback."""
-    if decision.fallback_reason is None:
-        return None
-    # What a model foresees has a probability; what a user states has none.
-    return STATED if decision.probability is None else MOST_PROBABLE
-
-
-STATES = {
-    FAILED: "It failed; its log says why.",
-    "upstream_failed": "It was not run, since a task before it failed.",
-    SKIPPED: "It was skipped.",
-    "removed": "It is not in the DAG any more.",
-    RUNNING: "It is running.",
-    "deferred": "It waits without taking a worker's slot.",
-    "up_for_retry": "An attempt failed; it will be tried again.",
-    "up_for_reschedule": "It will look again.",
-    "restarting": "It is being started again.",
-    "queued": "It waits for a worker.",
-    "scheduled": "It waits for a free slot.",
-}
-WITHOUT_RESULT = (FAILED, "upstream_failed", SKIPPED)
-FALLBACKS = {STATED: "the stated configuration", MOST_PROBABLE: "the most probable configuration"}
-
-NOT_YET = "It has not begun."
-NOT_KEPT = "It succeeded; what came of it cannot be read here."
-UNTELLABLE = "It succeeded; what came of it cannot be told."
-NOT_NEEDED = "Not needed: a stored model is reused."
-NEEDED_FOR_TRAINING = (
-    dag_run.PREFLIGHT,
-    dag_run.DESIGN,
-    dag_run.CLUSTER,
-    dag_run.SAMPLE_RUN,
-    dag_run.FIT,
-    dag_run.BOTTLENECKS,
-    dag_run.TERMINATE,
-)
-NOT_NEEDED_FOR_CHOICE = "The model and the decision do without it."
-"""Behind why there is no report: its task must not look like a training that failed."""
-
-
-def says(step: Step, documents: Documents) -> str:
-    """What came of a step, as a sentence or two."""
-    task = step.task
-    if task.state == SKIPPED and documents.is_reused and step.kind in NEEDED_FOR_TRAINING:
-        return NOT_NEEDED
-    if task.state != SUCCESS:
-        words = STATES.get(task.state or "", NOT_YET)
-        without = step.kind == dag_run.BOTTLENECKS and task.state in WITHOUT_RESULT
-        return f"{words} {NOT_NEEDED_FOR_CHOICE}" if without else words
-    try:
-        told = _RESULTS[step.kind](task, documents)
-    except (ValueError, ArithmeticError):  # documents of others may hold any numbers
-        told = UNTELLABLE
-    return f"{told} It took {task.try_number} attempts." if task.try_number > 1 else told
-
-
-def _find(_task: TaskRow, documents: Documents) -> str:
-    reuse = documents.reuse
-    if reuse is None or not (reuse.reasons or reuse.reason):
-        return NOT_KEPT
-    if len(reuse.reasons) > 1:
-        return " ".join(f"{name}: {reason}" for name, reason in reuse.reasons.items())
-    return reuse.reason if reuse.is_reused else f"{reuse.reason} So one is trained."
-
-
-def _preflight(_task: TaskRow, _documents: Documents) -> str:
-    return "What the cluster is to be made of exists, fits and may be had."
-
-
-def _design_sentence(_task: TaskRow, documents: Documents) -> str:
-    design = documents.design
-    if design is None:
-        return NOT_KEPT
-    return (
-        f"{_runs(len(design.experiments))} of {design.candidates} candidates, "
-        f"efficiency {percent(design.efficiency)}."
-    )
-
-
-def _cluster_sentence(_task: TaskRow, documents: Documents) -> str:
-    cluster = documents.cluster
-    if cluster is None:
-        return NOT_KEPT
-    culled = f"; {machines(len(cluster.culled))} ended as too slow or too many" if cluster.culled else ""
-    return f"{machines(len(cluster.machines))} of type {cluster.instance_type}{culled}."
-
-
-def _sample_run(task: TaskRow, documents: Documents) -> str:
-    run = documents.observations.get(task.map_index)
-    if run is None:
-        return NOT_KEPT
-    waited = f", after {duration(run.waited_seconds)} of waiting for machines" if run.waited_seconds else ""
-    return (
-        f"{machines(run.machines)}, {percent(run.scale)} of the input: {duration(run.seconds)} and a "
-        f"start-up of {duration(run.startup_seconds)}{waited}."
-    )
-
-
-def _fit(_task: TaskRow, documents: Documents) -> str:
-    model = documents.model
-    if model is None:
-        return NOT_KEPT
-    validation = model.validation
-    return (
-        f"Error of {percent(validation.median_error_percent / 100)} (median) and "
-        f"{percent(validation.max_error_percent / 100)} (largest) over {_runs(len(model.observations))}."
-    )
-
-
-def _bottlenecks(_task: TaskRow, documents: Documents) -> str:
-    report = documents.bottlenecks
-    if report is None:
-        return "It succeeded, and nothing could be told of the runs; its log says why."
-    return f"{report.headline.rstrip('.')}. {disagreement_of(report)}".strip()
-
-
-def _choose(_task: TaskRow, documents: Documents) -> str:
-    decision = documents.decision
-    if decision is None:
-        return NOT_KEPT
-    chosen = _chosen_machines(decision)
-    sure = (
-        f" It keeps the goal with a probability of {probability(decision.probability)}."
-        if decision.probability is not None
-        else ""
-    )
-    if decision.fallback_reason:
-        kind = FALLBACKS[fallback_of(decision) or STATED]
-        return f"Fallback: {kind}, {chosen}. {decision.fallback_reason.rstrip('.')}.{sure}"
-    if decision.predicted_seconds is None:
-        return f"{chosen}."
-    cost = f" and {dollars(decision.predicted_cost)}" if decision.predicted_cost is not None else ""
-    return f"{chosen}: {duration(decision.predicted_seconds)}{cost} predicted.{sure}"
-
-
-def _chosen_machines(decision: Decision) -> str:
-    if decision.composition:
-        return " and ".join(
-            f"{machines(each.machines)} of type {each.instance_type}" for each in decision.composition
-        )
-    return f"{machines(decision.config.machines)} of type {decision.config.instance_type}"
-
-
-def _resize(_task: TaskRow, documents: Documents) -> str:
-    decision = documents.decision
-    if decision is None:
-        return "The cluster has the chosen size."
-    return f"The cluster has {_chosen_machines(decision)} now."
-
-
-def _production(task: TaskRow, documents: Documents) -> str:
-    taken = production_seconds(task, documents)
-    told = documents.prediction_of(task)
-    predicted = told.predicted_seconds if told else None
-    if taken is None:
-        return "It succeeded."
-    if predicted is None:
-        return f"It took {duration(taken)}."
-    return f"It took {duration(taken)}; {duration(predicted)} were predicted."
-
-
-def _record(task: TaskRow, documents: Documents) -> str:
-    recorded = documents.production_of(task)
-    if recorded is None:
-        return "It succeeded; no record of production is known. Its log says whether it made one."
-    if recorded.predicted_seconds is None:
-        return f"Recorded: {duration(recorded.seconds)}, of which nothing was predicted."
-    return f"Recorded: {duration(recorded.seconds)}; {duration(recorded.predicted_seconds)} were predicted."
-
-
-def _terminate(_task: TaskRow, documents: Documents) -> str:
-    if documents.cluster is not None and documents.cluster.kind == "existing":
-        return "Nothing was ended: the cluster is somebody else's."
-    return "The cluster is ended."
-
-
-def _runs(count: int) -> str:
-    return "1 run" if count == 1 else f"{count} runs"
-
-
-_RESULTS = {
-    dag_run.FIND: _find,
-    dag_run.PREFLIGHT: _preflight,
-    dag_run.DESIGN: _design_sentence,
-    dag_run.CLUSTER: _cluster_sentence,
-    dag_run.SAMPLE_RUN: _sample_run,
-    dag_run.FIT: _fit,
-    dag_run.BOTTLENECKS: _bottlenecks,
-    dag_run.CHOOSE: _choose,
-    dag_run.RESIZE: _resize,
-    dag_run.PRODUCTION: _production,
-    dag_run.RECORD: _record,
-    dag_run.TERMINATE: _terminate,
-}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from airflow_provider_ernest.documents import Decision
 from airflow_provider_ernest.views import dag_run
-from airflow_provider_ernest.views.dag_run import SUCCESS, Documents, Group, PaidMachine, TaskRow
+from airflow_provider_ernest.views.dag_run import SUCCESS, Group, TaskRow
+from airflow_provider_ernest.views.run_documents import Documents, PaidMachine
 
 HOUR = 3600.0
 

@@ -26,11 +26,10 @@ from airflow_provider_ernest.views.dag_run import (
     OPERATORS,
     PRODUCTION_RUN_KEY,
     RunRecord,
-    StoredOfRun,
     TaskRow,
-    stored_of,
 )
 from airflow_provider_ernest.views.run import run_page, task_page
+from airflow_provider_ernest.views.run_documents import StoredOfRun, stored_of
 from airflow_provider_ernest.web.access import AccessDep
 from airflow_provider_ernest.web.answers import JsonAnswer
 from airflow_provider_ernest.web.description import answers

@@ -11,8 +11,10 @@ import pytest
 
 from airflow_provider_ernest.documents import TwoOpinions
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, stored_of
-from airflow_provider_ernest.views.run import disagreement_of, run_page, task_page
+from airflow_provider_ernest.views.dag_run import RunRecord
+from airflow_provider_ernest.views.run import run_page, task_page
+from airflow_provider_ernest.views.run_documents import StoredOfRun, stored_of
+from airflow_provider_ernest.views.step_words import disagreement_of
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.views.bottleneck_examples import TASK, replay, report, reported_run, two_reports_run
 from tests.unit.views.reuse_examples import reused_run

@@ -11,8 +11,9 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.documents import BilledCost, Configuration
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
-from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, groups_of
+from airflow_provider_ernest.views.dag_run import RunRecord, groups_of
 from airflow_provider_ernest.views.run import run_page, task_page
+from airflow_provider_ernest.views.run_documents import StoredOfRun
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.views.run_examples import (
     JOB,

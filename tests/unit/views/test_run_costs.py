@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.documents import Billing
-from airflow_provider_ernest.views.dag_run import Documents, Group, RunRecord, documents_of, groups_of
+from airflow_provider_ernest.views.dag_run import Group, RunRecord, groups_of
 from airflow_provider_ernest.views.run_costs import share_of_production, training_of
+from airflow_provider_ernest.views.run_documents import Documents, documents_of
 from tests.unit.views.run_examples import NOON, NOW, PRICE, decision, example_run, never_run
 
 MACHINE_MINUTE = 0.2 / 60

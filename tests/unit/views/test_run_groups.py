@@ -2,8 +2,9 @@
 
 from typing import Any
 
-from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun
+from airflow_provider_ernest.views.dag_run import RunRecord
 from airflow_provider_ernest.views.run import run_page
+from airflow_provider_ernest.views.run_documents import StoredOfRun
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.views.run_examples import (
     NOW,

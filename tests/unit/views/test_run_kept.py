@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.documents import Origin, ProductionRun
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.dag_run import MOST_LOOKED_AT, made_by, stored_of
+from airflow_provider_ernest.views.run_documents import MOST_LOOKED_AT, made_by, stored_of
 from tests.unit.views.run_examples import (
     DAG_ID,
     JOB,

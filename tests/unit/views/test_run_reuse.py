@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.dag_run import RunRecord, StoredOfRun, stored_of
+from airflow_provider_ernest.views.dag_run import RunRecord
 from airflow_provider_ernest.views.run import run_page, task_page
+from airflow_provider_ernest.views.run_documents import StoredOfRun, stored_of
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.views.reuse_examples import (
     REUSED_ID,

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest.documents import ProductionRun
-from airflow_provider_ernest.views.dag_run import RunRecord, documents_of, groups_of
+from airflow_provider_ernest.views.dag_run import RunRecord, groups_of
 from airflow_provider_ernest.views.run import steps_of
+from airflow_provider_ernest.views.run_documents import documents_of
 from airflow_provider_ernest.web.answers import json_ready
 from tests.unit.views.run_examples import NOW, decision, example_run, observation, row, rows
 
