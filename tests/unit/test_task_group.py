@@ -241,6 +241,11 @@ def test_the_model_is_told_of_the_cluster_without_waiting_for_it_as_a_setup(fall
     assert "ernest.create_cluster" in fit.cluster, "which it asks for when it runs"
 
 
+def test_a_template_in_the_cluster_s_specification_is_refused_since_runs_are_planned_by_it():
+    with pytest.raises(InvalidParameterError, match=r"machines='\{\{ 3 \}\}' is a template"):
+        sized(cluster=replace(EC2, machines="{{ 3 }}"))
+
+
 @pytest.mark.parametrize("fallback_machines", [None, 2])
 def test_production_on_a_resized_cluster(fallback_machines):
     dag = ernest_dag(

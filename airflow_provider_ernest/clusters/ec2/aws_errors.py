@@ -161,12 +161,7 @@ def remedy_for(meaning: Meaning) -> str:
 
 
 def as_ours(error: BaseException, doing: str) -> ErnestError:
-    """The error of our own that says the same; whether another attempt can help is right in it.
-
-    Args:
-        error: of botocore.
-        doing: what was tried, as the rest of "AWS refused to ..." would say it.
-    """
+    """The error of our own that says the same; `doing` is the rest of "AWS refused to ..."."""
     meaning, code = meaning_of(error), code_of(error)
     message, remedy = f"AWS refused to {doing}: {said(error)}.", _REMEDIES[meaning]
     if (code or type(error).__name__) in _ABOUT_CREDENTIALS:
@@ -183,10 +178,7 @@ def as_ours(error: BaseException, doing: str) -> ErnestError:
 
 @contextlib.contextmanager
 def explained(doing: str) -> Iterator[None]:
-    """Turn what botocore raises into errors of our own.
-
-    Args:
-        doing: what is tried, as the rest of "AWS refused to ..." would say it.
+    """Turn what botocore raises into errors of our own; `doing` is the rest of "AWS refused to ...".
 
     Raises:
         ClusterError: throttled beyond botocore's retries, no answer, or no credentials for the moment;

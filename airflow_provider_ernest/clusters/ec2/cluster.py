@@ -142,9 +142,8 @@ class EC2Cluster(_Launches):
     def wait_until_ready(self, deadline: float | None = None) -> None:
         """Wait until all launched workers are alive. When the time is up, those that are must be enough.
 
-        Args:
-            deadline: of the clock `time.monotonic`; None for the specification's time from now on. One that
-                has passed makes this look once and decide.
+        The deadline is one of `time.monotonic`, None for the specification's time from now on. One that has
+        passed makes this look once and decide.
         """
         if deadline is None:
             deadline = time.monotonic() + self.spec.start_timeout_seconds
@@ -178,8 +177,7 @@ def _adopt_earlier(guard: AttemptGuard, spec: EC2ClusterSpec) -> tuple[list[Inst
     half of their time to live left; workers only together with the master that they were launched for. They
     are tagged as this attempt's, so that a late end of the earlier one spares them.
 
-    Returns:
-        The machines taken over, a master and its workers or nothing; and what time it is, by AWS's clock.
+    Returns the machines taken over, a master and its workers or nothing, and the time by AWS's clock.
     """
     found, now = _settled(guard, expected=1 + spec.launched_machines)
     digest, least_seconds = specification_digest(spec), _LEAST_SHARE_OF_LIFE * spec.time_to_live_seconds
@@ -267,14 +265,7 @@ class ClusterResize(_Launches):
         self._handle = handle
 
     def run(self) -> ClusterHandle:
-        """Resize it, and wait until it has the size.
-
-        Raises:
-            ClusterLostError: the cluster has no master any more.
-            InvalidParameterError, MissingResourceError: something cannot work.
-            ClusterStartError: AWS has not enough machines, or they did not come.
-            ClusterError: AWS does not answer.
-        """
+        """Resize it, and wait until it has the size; raises as `EC2Cluster`."""
         from airflow_provider_ernest.clusters.ec2.measuring import Assembler
 
         with self._guard.ending_on_failure():
@@ -329,10 +320,6 @@ def _resized(spec: EC2ClusterSpec, handle: ClusterHandle, size: int, *, probing:
 class RunningCluster:
     """A cluster on EC2 that is known by its handle alone, to whoever ends it in another process.
 
-    Args:
-        handle: of the cluster.
-        client: makes the boto3 clients.
-
     Raises:
         ClusterError: the handle is that of another kind of cluster.
         InvalidParameterError: its name is none that a cluster of this package has.
@@ -371,10 +358,6 @@ def cluster_secret(ec2: Any, cluster_name: str) -> str:
     """The secret of a running cluster. Do not log it, and keep it out of command lines.
 
     Needs the permissions ec2:DescribeInstances and ec2:DescribeInstanceAttribute.
-
-    Args:
-        ec2: a boto3 client.
-        cluster_name: `ClusterHandle.name`.
 
     Raises:
         ClusterLostError: the cluster has no master any more.

@@ -50,18 +50,7 @@ def terminate_cluster(
 ) -> str:
     """End all machines of a cluster, found by its tag, and see that they end. Repeatable.
 
-    Args:
-        ec2: a boto3 client.
-        cluster_name: value of the tag.
-        awaited: ids of machines that it had; see `end_until_gone`.
-        patience_seconds: how long that may take.
-
-    Returns:
-        What was done, for the log.
-
-    Raises:
-        ClusterError: some of them still live; names them and says when they end by themselves.
-        MissingResourceError: a permission is missing.
+    Arguments and errors are those of `end_until_gone`. Returns what was done, for the log.
     """
     began = time.monotonic()
     ended = end_until_gone(ec2, cluster_name, awaited=awaited, patience_seconds=patience_seconds)
@@ -96,11 +85,9 @@ def end_until_gone(
         settle_seconds: how long, from now on, machines may still appear; None to reckon with a launch right
             after that of the newest machine that AWS shows.
 
-    Returns:
-        The machines that were ended.
-
     Raises:
         ClusterError: some of them still live; names them and says when they end by themselves.
+        MissingResourceError: a permission is missing.
     """
     began = time.monotonic()
     ended: dict[str, Instance] = {}
@@ -159,18 +146,11 @@ def _still_alive(cluster_name: str, instances: Sequence[Instance]) -> ClusterErr
 def end_machines(ec2: Any, ids: Iterable[str], *, patience_seconds: float = PATIENCE_SECONDS) -> set[str]:
     """Tell AWS to terminate machines; does not wait until they have ended.
 
-    Machines that AWS does not know, or not yet, are passed over. Termination protection is taken away:
-    whoever asks for the end of a cluster means it. Throttling and lost answers are endured.
+    Those that AWS does not know, or not yet, are passed over, and their ids returned. Termination protection
+    is taken away: whoever asks for the end of a cluster means it. Throttling and lost answers are endured as
+    long as `patience_seconds` says; 0 is to try but once.
 
     Needs the permissions ec2:TerminateInstances and, for protected machines, ec2:ModifyInstanceAttribute.
-
-    Args:
-        ec2: a boto3 client.
-        ids: of the machines; none is allowed.
-        patience_seconds: how long to try again when AWS is busy; 0 to try but once.
-
-    Returns:
-        Ids of the machines that AWS does not know.
 
     Raises:
         ClusterError, MissingResourceError, InvalidParameterError: AWS did not take the request.
@@ -247,12 +227,7 @@ def from_signal_handler(work: Callable[[], None]) -> None:
 
 
 class AttemptGuard:
-    """Watches over one attempt to launch machines: where it fails or is killed, it ends what it launched.
-
-    Args:
-        attempt: whose machines it ends.
-        client: makes a boto3 client of a service.
-    """
+    """Watches over one attempt to launch machines: where it fails or is killed, it ends what it launched."""
 
     def __init__(self, attempt: Attempt, client: Callable[[str], Any]) -> None:
         self.attempt = attempt
@@ -287,11 +262,7 @@ class AttemptGuard:
         from_signal_handler(self._end_quickly)
 
     def check(self) -> None:
-        """Go no further once the attempt has been abandoned.
-
-        Raises:
-            ClusterStartError: it has been.
-        """
+        """Raise a ClusterStartError, to go no further, once the attempt has been abandoned."""
         if self._abandoned:
             raise ClusterStartError(
                 f"Launching for cluster {self.attempt.cluster_name} was abandoned, since its task was ended."
@@ -389,9 +360,6 @@ class AttemptGuard:
         """End machines that AWS has named when it launched them, but does not show yet.
 
         Nor may it know them yet where they are to be ended: they are asked for until it does.
-
-        Raises:
-            ClusterError: AWS has not come to know them.
         """
         deadline = time.monotonic() + patience_seconds
         unseen = self.known - self.shown

@@ -97,10 +97,8 @@ class Instance:
 def of_cluster(ec2: Any, cluster_name: str, *, states: Sequence[str] = LIVE_STATES) -> list[Instance]:
     """All machines that carry a cluster's tag, those launched first first. By ec2:DescribeInstances.
 
-    Args:
-        ec2: a boto3 client.
-        cluster_name: value of the tag.
-        states: of the machines; empty for all, ended ones included, which AWS forgets after about an hour.
+    They are in one of these states, or for empty `states` in any, ended ones included, which AWS forgets
+    after about an hour.
 
     Raises:
         InvalidParameterError: no cluster of this package bears such a name.
@@ -123,15 +121,8 @@ def told_of_cluster(
 def of_all_clusters(ec2: Any, *, deployment: str | None, states: Sequence[str]) -> list[Instance]:
     """All machines of the region and account that carry the tag of any cluster of this package.
 
-    Those of EMR's job flows are left out: they have the tag from EMR, which replaces what others end.
-
-    Args:
-        ec2: a boto3 client.
-        deployment: whose clusters; None for those of all deployments.
-        states: of the machines.
-
-    Raises:
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
+    Of one deployment, or of all for None. Those of EMR's job flows are left out: they have the tag from EMR,
+    which replaces what others end. Raises as `of_cluster`.
     """
     filters = [
         {"Name": "tag-key", "Values": [CLUSTER_TAG]},
@@ -180,11 +171,7 @@ def master_of(instances: Iterable[Instance]) -> Instance | None:
 
 
 def add_tags(ec2: Any, ids: Sequence[str], tags: Mapping[str, str]) -> None:
-    """Set tags of machines, by ec2:CreateTags.
-
-    Raises:
-        ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
-    """
+    """Set tags of machines, by ec2:CreateTags; raises as `of_cluster`."""
     pairs = [{"Key": key, "Value": value} for key, value in tags.items()]
     for first in range(0, len(ids), PAGE_SIZE):
         with explained("tag machines"):

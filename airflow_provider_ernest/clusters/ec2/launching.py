@@ -103,11 +103,7 @@ class Launcher:
         raise _exhausted("AWS has no machine for the master", refusals)
 
     def launch_workers(self, master: Instance, *, present: Sequence[Instance] = ()) -> None:
-        """Launch the workers that are missing, all of one type.
-
-        Args:
-            master: that they shall join.
-            present: workers that are there already.
+        """Launch the workers that are missing beside those `present`, all of one type, to join this master.
 
         Raises:
             ClusterStartError: fewer than the smallest acceptable number can be had of each type; with what
@@ -175,11 +171,7 @@ class Launcher:
     def _launch(self, role: str, user_data: str, place: Place, minimum: int, maximum: int) -> list[Instance]:
         """Launch machines in one place, as many as AWS has of `maximum`, at least `minimum`.
 
-        Raises:
-            PlaceRefusedError: AWS does not launch so many there; another place or number may do.
-            ClusterError: AWS is busy or silent, and shows no machines of this launch.
-            MissingResourceError: a permission is missing.
-            InvalidParameterError: AWS cannot accept the request.
+        Raises a PlaceRefusedError where another place or number may do; what it raises else is final.
         """
         from botocore.exceptions import BotoCoreError, ClientError
 

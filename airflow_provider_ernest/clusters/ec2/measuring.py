@@ -6,6 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from airflow_provider_ernest.clusters.base import EC2, ClusterHandle, CulledMachine, Machine
 from airflow_provider_ernest.clusters.ec2.ending import end_machines
@@ -32,12 +33,7 @@ _MASTER_SECONDS = 30.0
 
 @dataclass(frozen=True, kw_only=True)
 class Assembler:
-    """Makes a cluster of the machines that are alive.
-
-    Attributes:
-        watch: how the cluster is looked at, with its specification, whose `machines` remain.
-        scores: what was measured before, by address.
-    """
+    """Makes a cluster of the machines that are alive; `scores` were measured before, by address."""
 
     watch: Watch
     scores: Mapping[str, Bandwidth]
@@ -241,61 +237,34 @@ def choose_culled(
     if not 1 <= smallest <= keep:
         raise InvalidParameterError("smallest", smallest, f"is not from 1 to keep={keep}")
     judged = _judged(machines, floor)
-    stragglers = sum(verdict.is_straggler for verdict in judged)
+    stragglers = sum(one.is_straggler for one in judged)
     surplus = max(0, len(judged) - keep)
     culled = max(surplus, min(stragglers, len(judged) - smallest))
-    return [CulledMachine(machine=verdict.machine, reason=verdict.reason) for verdict in judged[:culled]]
+    return [CulledMachine(machine=one.machine, reason=one.reason) for one in judged[:culled]]
 
 
 def warnings_after(machines: Sequence[Machine], *, floor: float) -> tuple[str, ...]:
     """What to tell the user of stragglers, by this floor, among the machines that were kept."""
     return tuple(
-        f"{verdict.machine.host} remains though it is slow: {verdict.measured}, below the floor of "
-        f"{floor:g}. The others will wait for it, and the runs take longer than on ordinary machines."
-        for verdict in _judged(machines, floor)
-        if verdict.is_straggler
+        f"{one.machine.host} remains though it is slow: {one.measured}, below the floor of {floor:g}. "
+        "The others will wait for it, and the runs take longer than on ordinary machines."
+        for one in _judged(machines, floor)
+        if one.is_straggler
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Verdict:
-    """On one machine, of which `resource` is what holds it back most."""
+class _Verdict(NamedTuple):
+    """On one machine; what is to be ended first comes first in order."""
 
+    order: tuple[int, float, str, str, str]
     machine: Machine
-    floor: float
-    resource: str
-
-    @property
-    def score(self) -> float | None:
-        return None if self.machine.bandwidth is None else self.machine.bandwidth.score
-
-    @property
-    def is_straggler(self) -> bool:
-        return self.score is not None and self.score < self.floor
-
-    @property
-    def measured(self) -> str:
-        return f"{self.resource} {self.score:.2f} of the median"
-
-    @property
-    def reason(self) -> str:
-        if self.score is None:
-            return "not needed: its bandwidth was not measured"
-        if self.is_straggler:
-            return f"{self.measured}, below the floor of {self.floor:g}: a straggler"
-        return f"not needed: {self.measured}"
-
-    @property
-    def order(self) -> tuple[int, float, str, str, str]:
-        machine = self.machine
-        names = (machine.host, machine.worker_id, machine.instance_id or "")
-        if self.score is None:
-            return (1, 0.0, *names)
-        return (0 if self.is_straggler else 2, self.score, *names)
+    is_straggler: bool
+    measured: str
+    reason: str
 
 
 def _judged(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
-    """All machines against the median of all, the first to be ended first."""
+    """All machines against the median of all, each by the resource that holds it back most."""
     bandwidths = {str(index): one.bandwidth for index, one in enumerate(machines) if one.bandwidth}
     memory = relative_to_median({key: each.memory_gigabytes_per_second for key, each in bandwidths.items()})
     network = relative_to_median(
@@ -305,12 +274,22 @@ def _judged(machines: Sequence[Machine], floor: float) -> list[_Verdict]:
             if each.network_gigabytes_per_second is not None
         }
     )
-    verdicts = [
-        _Verdict(
-            machine=machine,
-            floor=floor,
-            resource="network" if key in network and network[key] < memory[key] else "memory",
+    verdicts = []
+    for index, machine in enumerate(machines):
+        key, names = str(index), (machine.host, machine.worker_id, machine.instance_id or "")
+        if key not in bandwidths:
+            reason = "not needed: its bandwidth was not measured"
+            verdicts.append(_Verdict((1, 0.0, *names), machine, False, "", reason))
+            continue
+        score = bandwidths[key].score
+        is_straggler = score < floor
+        resource = "network" if key in network and network[key] < memory[key] else "memory"
+        measured = f"{resource} {score:.2f} of the median"
+        reason = (
+            f"{measured}, below the floor of {floor:g}: a straggler"
+            if is_straggler
+            else f"not needed: {measured}"
         )
-        for key, machine in ((str(index), machine) for index, machine in enumerate(machines))
-    ]
-    return sorted(verdicts, key=lambda verdict: verdict.order)
+        order = (0 if is_straggler else 2, score, *names)
+        verdicts.append(_Verdict(order, machine, is_straggler, measured, reason))
+    return sorted(verdicts, key=lambda one: one.order)

@@ -96,12 +96,7 @@ def check_before_launch(spec: EC2ClusterSpec, *, ec2: Any, ssm: Callable[[], Any
 
     Needs the permissions ec2:DescribeInstanceTypes, ec2:DescribeImages, ec2:DescribeSubnets,
     ec2:DescribeSecurityGroups, and where used ec2:DescribeLaunchTemplateVersions, ec2:DescribeVpcs (without
-    subnets) and ssm:GetParameter.
-
-    Args:
-        spec: what shall be launched.
-        ec2: a boto3 client.
-        ssm: makes a boto3 client of Systems Manager; called for an image that an SSM parameter names.
+    subnets) and ssm:GetParameter. A client of Systems Manager is made for the latter only.
 
     Raises:
         InvalidParameterError: something does not exist, does not fit, or would be open to the world.
@@ -364,12 +359,7 @@ _NO_PARAMETER = ("ParameterNotFound", "ParameterVersionNotFound", "ValidationExc
 
 
 def resolve_image(image: str, *, ec2: Any, ssm: Callable[[], Any]) -> Image:
-    """Find an image that is there to be booted. A deprecated one is taken, with a warning.
-
-    Args:
-        image: AMI id, or the name of an SSM parameter that holds one ("/aws/service/...").
-        ec2: a boto3 client of the region where it shall be booted.
-        ssm: makes a boto3 client of Systems Manager; called for parameters only.
+    """Find an image, by its id or the SSM parameter that holds it. A deprecated one is taken, with a warning.
 
     Raises:
         MissingResourceError: there is no such parameter or image, it is not available, or a permission
@@ -453,10 +443,6 @@ _LEAST_EXECUTOR_MEGABYTES = 450
 
 def describe_instance_types(ec2: Any, names: Iterable[str]) -> dict[str, InstanceType]:
     """What AWS says of these types, in one request (of all pages) for up to 100 of them.
-
-    Args:
-        ec2: a boto3 client of the region where they shall run.
-        names: of the types; repeated ones are asked for once.
 
     Raises:
         InvalidParameterError: the region has no such type.

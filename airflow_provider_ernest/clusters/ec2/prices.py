@@ -157,13 +157,7 @@ _PLAIN_LINUX = {
 def on_demand_price(pricing: Any, instance_type: str, region: str) -> float | None:
     """Dollars for a plain Linux instance and hour in the public price list; None where it has none.
 
-    Args:
-        pricing: a boto3 client of the Pricing API.
-        instance_type: "m5.xlarge".
-        region: of the instance, not of the client.
-
-    Raises:
-        botocore.exceptions.ClientError, botocore.exceptions.BotoCoreError: AWS refuses or does not answer.
+    `region` is that of the instance, not of the client. Raises botocore's errors.
     """
     wanted = {"instanceType": instance_type, "regionCode": region, **_PLAIN_LINUX}
     pages = pricing.get_paginator("get_products").paginate(

@@ -102,14 +102,8 @@ def look(
 ) -> Readiness:
     """Look once at AWS and at the Spark master. The number of calls does not depend on that of the machines.
 
-    Blocks for some seconds at most: a trigger calls it in a thread.
-
-    Args:
-        ec2: a boto3 client.
-        cluster_name: value of the machines' tag.
-        spec: of the cluster.
-        read_master: reads the state of a Spark master.
-        overlooked: ids of machines that had ended before, and do not count as failures.
+    Blocks for some seconds at most: a trigger calls it in a thread. Machines whose ids are `overlooked` had
+    ended before, and do not count as failures.
 
     Raises:
         ClusterError, MissingResourceError: AWS does not answer, or a permission is missing.
@@ -220,11 +214,7 @@ def _failure(
 class Watch:
     """How a cluster is looked at while machines are launched into it.
 
-    Attributes:
-        spec: of the cluster.
-        guard: of the attempt.
-        means: of the attempt.
-        overlooked: ids of machines that had ended before the attempt began.
+    `overlooked` are ids of machines that had ended before the attempt began.
     """
 
     spec: EC2ClusterSpec

@@ -48,17 +48,8 @@ def run_instances_request(
 ) -> dict[str, Any]:
     """The keyword arguments of boto3's ``run_instances`` but for the token; the same for the same arguments.
 
-    Args:
-        spec: of the cluster.
-        plan: what AWS says of what it names.
-        place: where.
-        minimum: AWS launches none at all if it has fewer.
-        maximum: how many are wanted.
-        user_data: not encoded; boto3 does that.
-        tags: ours, which win over the user's.
-
-    Returns:
-        New dictionaries and lists throughout, in a fixed order.
+    At least `minimum` machines and at most `maximum`, in this place, with user-data that is not encoded yet.
+    Our tags win over the user's.
 
     Raises:
         InvalidParameterError: the volume is specified, and no root device is known to apply it to.
@@ -187,11 +178,7 @@ class TemplateNetwork:
 
 
 def check_template(name: str, template: Mapping[str, Any]) -> None:
-    """Refuse what a template cannot say for the machines of a cluster.
-
-    Args:
-        name: or id of the template.
-        template: its data; empty for none.
+    """Refuse data of a launch template that cannot be for the machines of a cluster.
 
     Raises:
         InvalidParameterError: it makes all machines spot instances, or AWS could not launch several.
@@ -221,12 +208,7 @@ def subnets_of(template: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def network_of(template: Mapping[str, Any], *, named_groups: Sequence[str]) -> TemplateNetwork:
-    """What a template says about the network.
-
-    Args:
-        template: its data.
-        named_groups: the ids of those security groups that it gives by name.
-    """
+    """What a template says about the network; `named_groups` are the ids of groups that it gives by name."""
     of_machine = tuple(dict.fromkeys([*template.get("SecurityGroupIds", ()), *named_groups]))
     if of_machine:
         return TemplateNetwork(

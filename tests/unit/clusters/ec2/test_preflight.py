@@ -39,6 +39,14 @@ def test_what_exists_and_fits_is_planned_without_any_launch(bed):
     assert not bed.api.instances()
 
 
+def test_a_worker_offers_what_its_type_has_unless_less_is_stated(bed):
+    plan = check(bed)
+    cores, memory = plan.offered(bed.spec(), "m5.large")
+    assert (cores, 6000 < memory < 7000) == (2, True), "of 8 GB"
+    stated = bed.spec(cores_per_machine=1, memory_megabytes_per_machine=512)
+    assert plan.offered(stated, "m5.large") == (1, 512)
+
+
 def test_an_image_may_be_named_by_a_parameter(bed):
     assert check(bed, image=bed.api.image_parameter).image.id == bed.api.image_id
 

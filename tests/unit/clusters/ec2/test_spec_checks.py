@@ -2,6 +2,7 @@ import pytest
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
+from airflow_provider_ernest.stated import settings_of
 
 GOOD = {
     "machines": 4,
@@ -205,3 +206,52 @@ def test_a_bad_value_in_a_document_is_named_too():
 def test_jobs_never_run_as_root():
     with pytest.raises(InvalidParameterError, match=r"spark_user='root'.*time to live.*created"):
         EC2ClusterSpec(**GOOD, spark_user="root")
+
+
+@pytest.mark.parametrize("field", sorted(FULL.keys() - {"setup_script"}))
+def test_what_a_template_will_say_is_checked_when_it_is_rendered(field):
+    spec = EC2ClusterSpec(**{**FULL, field: "{{ later }}"})
+    with pytest.raises(InvalidParameterError, match=rf"^{field}='{{{{ later }}}}' is a template"):
+        spec.require_literal()
+    with pytest.raises(InvalidParameterError, match=rf"^{field}=.*still a template"):
+        settings_of(EC2ClusterSpec, spec, "spec")
+
+
+@pytest.mark.parametrize(
+    "templates",
+    [
+        {"machines": "{{ m }}", "smallest_acceptable": 9},
+        {"time_to_live_seconds": "{{ s }}", "start_timeout_seconds": 9000},
+        {"time_to_live_seconds": 100, "probe_rounds": "{{ n }}"},
+        {"spark_distribution": "{{ address }}", "spark_distribution_sha512": SHA512},
+        {"tags": {"team": "{{ team }}"}, "subnets": ("{{ subnet }}",)},
+    ],
+)
+def test_fields_are_not_compared_with_what_is_not_known_yet(templates):
+    EC2ClusterSpec(**{**GOOD, **templates})
+
+
+def test_the_other_fields_are_checked_beside_a_template():
+    with pytest.raises(InvalidParameterError, match="spark_user='root'"):
+        EC2ClusterSpec(**{**GOOD, "machines": "{{ m }}", "spark_user": "root"})
+
+
+def test_the_braces_of_a_script_are_its_own():
+    EC2ClusterSpec(**GOOD, setup_script="docker ps --format '{{.ID}}'").require_literal()
+    with pytest.raises(InvalidParameterError, match="setup_script="):
+        EC2ClusterSpec(**GOOD, setup_script="{{ \0 }}")
+
+
+@pytest.mark.parametrize(
+    ("changes", "launched", "smallest"),
+    [
+        ({}, 5, 4),
+        ({"machines": 50}, 52, 50),
+        ({"over_allocation": 0}, 4, 4),
+        ({"probe_rounds": 0}, 4, 4),
+        ({"over_allocation": 1, "smallest_acceptable": 2}, 8, 2),
+    ],
+)
+def test_so_many_workers_are_launched_and_needed(changes, launched, smallest):
+    spec = EC2ClusterSpec(**{**GOOD, **changes})
+    assert (spec.launched_machines, spec.smallest_machines) == (launched, smallest)

@@ -381,22 +381,6 @@ def test_a_user_that_is_there_is_not_created(machine, make_spec):
     assert any(call.startswith("setpriv --reuid 50000 ") for call in machine.calls)
 
 
-def test_another_name_of_root_is_refused(machine, make_spec):
-    (machine.directory / "user").write_text("0\n")
-    console = machine.boot(master(make_spec(spark_user="toor")))
-    assert_ended(machine, console, "ernest: the user toor is root or cannot be looked up")
-
-
-def test_a_user_that_cannot_be_created_is_told(machine, make_spec):
-    console = machine.let("useradd-fails").boot(master(make_spec()))
-    assert_ended(machine, console, "ernest: the user ernest could not be created")
-
-
-def test_spark_is_never_run_as_root(machine, make_spec):
-    console = machine.without("setpriv").boot(master(make_spec()))
-    assert_ended(machine, console, "ernest: no setpriv found, without which Spark would run as root")
-
-
 def refuse(machine, *paths):
     """The user can run nothing of that; root can."""
     names = " | ".join(f"*{path}*" for path in paths)
@@ -556,39 +540,55 @@ def assert_ended(machine, console, reason):
     assert not machine.started
 
 
-@ROLES
-def test_a_machine_without_java_ends_at_once(machine, make_spec, render):
-    console = machine.without("java").boot(render(make_spec()))
-    assert_ended(machine, console, "ernest: no Java 17 or newer found as java")
+def old_java(version):
+    return lambda machine: machine.program(
+        machine.programs / "java", f"echo 'openjdk version \"{version}\"' >&2"
+    )
 
 
-@pytest.mark.parametrize("version", ["1.8.0_392", "11.0.21"])
-def test_an_old_java_is_none(machine, make_spec, version):
-    machine.program(machine.programs / "java", f"echo 'openjdk version \"{version}\"' >&2")
-    console = machine.boot(master(make_spec()))
-    assert_ended(machine, console, "ernest: no Java 17 or newer found as java")
-
-
-def test_java_is_looked_for_where_the_specification_says(machine, make_spec):
-    console = machine.boot(master(make_spec(java_home="/nowhere")))
-    assert_ended(machine, console, "ernest: no Java 17 or newer found as /nowhere/bin/java")
+NO_JAVA = "no Java 17 or newer found as java"
 
 
 @pytest.mark.parametrize(
-    ("missing", "reason"), [("python3", "no Python found as python3"), ("curl", "no curl found")]
+    ("prepare", "changes", "reason"),
+    [
+        (lambda machine: machine.without("java"), {}, NO_JAVA),
+        (old_java("1.8.0_392"), {}, NO_JAVA),
+        (old_java("11.0.21"), {}, NO_JAVA),
+        (None, {"java_home": "/nowhere"}, "no Java 17 or newer found as /nowhere/bin/java"),
+        (lambda machine: machine.without("python3"), {}, "no Python found as python3"),
+        (lambda machine: machine.without("curl"), {}, "no curl found"),
+        (None, {"spark_distribution": "/nowhere/spark"}, "no Spark found in /nowhere/spark"),
+        (
+            lambda machine: machine.without("aws"),
+            {"spark_distribution": "s3://bucket/spark.tgz"},
+            "no AWS CLI found to read Spark from S3",
+        ),
+        (
+            lambda machine: machine.program(machine.programs / "curl", "echo '<html>'"),
+            {},
+            "the metadata service tells no address of this machine",
+        ),
+        (lambda machine: machine.let("useradd-fails"), {}, "the user ernest could not be created"),
+        (
+            lambda machine: (machine.directory / "user").write_text("0\n"),
+            {"spark_user": "toor"},
+            "the user toor is root or cannot be looked up",
+        ),
+        (
+            lambda machine: machine.without("setpriv"),
+            {},
+            "no setpriv found, without which Spark would run as root",
+        ),
+    ],
 )
-def test_a_missing_program_is_named(machine, make_spec, missing, reason):
-    assert_ended(machine, machine.without(missing).boot(master(make_spec())), f"ernest: {reason}")
-
-
-def test_a_missing_spark_is_told(machine, make_spec):
-    console = machine.boot(master(make_spec(spark_distribution="/nowhere/spark")))
-    assert_ended(machine, console, "ernest: no Spark found in /nowhere/spark")
-
-
-def test_spark_from_s3_needs_the_aws_cli(machine, make_spec):
-    console = machine.without("aws").boot(master(make_spec(spark_distribution="s3://bucket/spark.tgz")))
-    assert_ended(machine, console, "ernest: no AWS CLI found to read Spark from S3")
+@ROLES
+def test_a_machine_that_cannot_run_spark_says_why_and_ends_at_once(
+    machine, make_spec, render, prepare, changes, reason
+):
+    if prepare:
+        prepare(machine)
+    assert_ended(machine, machine.boot(render(make_spec(**changes))), f"ernest: {reason}")
 
 
 def test_an_archive_that_cannot_be_fetched_is_tried_for_again(machine, make_spec):
@@ -615,12 +615,6 @@ def test_what_is_no_archive_is_told(machine, make_spec):
     spec = make_spec(spark_distribution="https://example.com/spark.tgz", spark_distribution_sha512=digest)
     console = machine.boot(master(spec))
     assert_ended(machine, console, "ernest: what was fetched is no .tgz of Spark")
-
-
-def test_a_machine_that_does_not_know_its_address_ends(machine, make_spec):
-    machine.program(machine.programs / "curl", "echo '<html>'")
-    console = machine.boot(master(make_spec()))
-    assert_ended(machine, console, "ernest: the metadata service tells no address of this machine")
 
 
 def test_the_setup_script_runs_first_and_shows_its_output(machine, make_spec):
