@@ -13,44 +13,6 @@ from dataclasses import dataclass, field
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.json_document import Document, positive
 
-# ---------------------------------------------------------------------------
-# The seconds of a run by OptEx's phases.
-
-
-@dataclass(frozen=True, kw_only=True)
-class PhaseSeconds(Document):
-    """The seconds that a run spends in each phase (OptEx, section 3).
-
-    Attributes:
-        initialisation_seconds: starting the application.
-        preparation_seconds: preparing the job, before its tasks start.
-        variable_sharing_seconds: sending broadcast variables to the machines.
-        computation_seconds: running tasks; the paper's execution phase.
-        communication_seconds: fetching and writing what tasks exchange.
-    """
-
-    initialisation_seconds: float
-    preparation_seconds: float
-    variable_sharing_seconds: float
-    computation_seconds: float
-    communication_seconds: float
-
-    def __post_init__(self) -> None:
-        """Refuse NaN and negative times."""
-        for name in self.__dataclass_fields__:
-            value = getattr(self, name)
-            if not math.isfinite(value) or value < 0:
-                raise InvalidParameterError(name, value, "is not a finite number of at least 0")
-
-    @property
-    def total_seconds(self) -> float:
-        """The run's time: phases do not overlap."""
-        return float(sum(getattr(self, name) for name in self.__dataclass_fields__))
-
-
-# ---------------------------------------------------------------------------
-
-
 CPU, NETWORK, DISK = "cpu", "network", "disk"
 """The resources of a machine."""
 
@@ -88,6 +50,37 @@ SQL, STREAMING, MLLIB, GRAPHX, CORE = "sql", "streaming", "mllib", "graphx", "co
 
 
 @dataclass(frozen=True, kw_only=True)
+class PhaseSeconds(Document):
+    """The seconds that a run spends in each phase (OptEx, section 3).
+
+    Attributes:
+        initialisation_seconds: starting the application.
+        preparation_seconds: preparing the job, before its tasks start.
+        variable_sharing_seconds: sending broadcast variables to the machines.
+        computation_seconds: running tasks; the paper's execution phase.
+        communication_seconds: fetching and writing what tasks exchange.
+    """
+
+    initialisation_seconds: float
+    preparation_seconds: float
+    variable_sharing_seconds: float
+    computation_seconds: float
+    communication_seconds: float
+
+    def __post_init__(self) -> None:
+        """Refuse NaN and negative times."""
+        for name in self.__dataclass_fields__:
+            value = getattr(self, name)
+            if not math.isfinite(value) or value < 0:
+                raise InvalidParameterError(name, value, "is not a finite number of at least 0")
+
+    @property
+    def total_seconds(self) -> float:
+        """The run's time: phases do not overlap."""
+        return float(sum(getattr(self, name) for name in self.__dataclass_fields__))
+
+
+@dataclass(frozen=True, kw_only=True)
 class ResourceLimit(Document):
     """How much faster a run could be at most if its tasks never waited for one thing (blocked time analysis).
 
@@ -108,69 +101,55 @@ class ResourceLimit(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class StageProfile(Document):
-    """One stage of a run.
-
-    Attributes:
-        stage_id: Spark's number of it.
-        attempt: 0 for the first.
-        name: Spark's name of it, such as "count at job.py:12"; shortened.
-        parents: stages that had to end before.
-        job_id: Spark's number of the job that it was run for first; -1 where that is not known.
-        tasks: that succeeded.
-        failed_tasks: that failed, were killed, or whose work another attempt did.
-        began_seconds: when its first task was launched.
-        ended_seconds: when it was completed.
-        task_seconds: summed over its tasks, from launch to end.
-        quantiles_seconds: of its tasks' seconds, evenly spaced from the shortest to the longest; first tasks
-            of executors count without their warm-up.
-        mean_seconds: of the same; 0 where that is not known (profiles of before there was this field).
-        warmup_seconds: that the first task of an executor takes longer.
-        reads_input: whether its tasks read the job's input, so that more input makes more tasks.
-        input_bytes: read from input, cached blocks included.
-        output_bytes: written as output.
-        shuffle_remote_bytes: fetched from other machines.
-        shuffle_local_bytes: fetched from the own machine.
-        shuffle_written_bytes: written for later stages.
-        spilled_bytes: written to disk for want of memory.
-        blocked_seconds: by what tasks were blocked on, summed over tasks; what they were not is left out.
-        unmeasured_seconds: that they spent on `UNMEASURED`, summed over tasks.
-        seconds_without: of the stage, replayed without the waiting for each; left out where that was little.
-        ideal_seconds: that each resource needs at least: its total use over its capacity (monotasks).
-        bottleneck: the resource whose ideal time is longest; empty where nothing is known.
-        stragglers: tasks that took over 1.5 times the stage's median.
-    """
+    """One stage of a run."""
 
     stage_id: int
-    name: str
-    tasks: int
-    began_seconds: float
+    name: str  # Spark's, such as "count at job.py:12"; shortened
+    tasks: int  # that succeeded
+    began_seconds: float  # when its first task was launched
     ended_seconds: float
-    task_seconds: float
+    task_seconds: float  # summed over its tasks, from launch to end
     attempt: int = 0
-    parents: tuple[int, ...] = ()
-    job_id: int = -1
-    failed_tasks: int = 0
+    parents: tuple[int, ...] = ()  # stages that had to end before
+    job_id: int = -1  # that it was run for first; -1 where that is not known
+    failed_tasks: int = 0  # that failed, were killed, or whose work another attempt did
+    # Of its tasks' seconds, evenly spaced from the shortest to the longest; first tasks of executors count
+    # without their warm-up, here and in the mean.
     quantiles_seconds: tuple[float, ...] = ()
-    mean_seconds: float = 0.0
-    warmup_seconds: float = 0.0
-    reads_input: bool = False
-    input_bytes: int = 0
+    mean_seconds: float = 0.0  # 0 where that is not known
+    warmup_seconds: float = 0.0  # that the first task of an executor takes longer
+    reads_input: bool = False  # whether its tasks read the job's input, so that more input makes more tasks
+    input_bytes: int = 0  # cached blocks included
     output_bytes: int = 0
-    shuffle_remote_bytes: int = 0
-    shuffle_local_bytes: int = 0
-    shuffle_written_bytes: int = 0
-    spilled_bytes: int = 0
-    blocked_seconds: dict[str, float] = field(default_factory=dict)
-    unmeasured_seconds: float = 0.0
+    shuffle_remote_bytes: int = 0  # fetched from other machines
+    shuffle_local_bytes: int = 0  # fetched from its own machine
+    shuffle_written_bytes: int = 0  # for later stages
+    spilled_bytes: int = 0  # written to disk for want of memory
+    blocked_seconds: dict[str, float] = field(
+        default_factory=dict
+    )  # by `BLOCKING`, summed over tasks; no zeros
+    unmeasured_seconds: float = 0.0  # that they spent on `UNMEASURED`, likewise
+    # Of the stage, replayed without the waiting for each; left out where that was little.
     seconds_without: dict[str, float] = field(default_factory=dict)
+    # That each resource needs at least: its total use over its capacity (monotasks).
     ideal_seconds: dict[str, float] = field(default_factory=dict)
-    bottleneck: str = ""
-    stragglers: int = 0
+    bottleneck: str = ""  # the resource whose ideal time is longest; empty where nothing is known
+    stragglers: int = 0  # tasks that took over 1.5 times the stage's median
 
     @property
     def seconds(self) -> float:
         """From its first task's launch to its end."""
         return self.ended_seconds - self.began_seconds
+
+    @property
+    def attempts(self) -> int:
+        """Of its tasks; at least 1."""
+        return max(1, self.tasks + self.failed_tasks)
+
+    @property
+    def read_bytes(self) -> int:
+        """From input and shuffle data."""
+        return self.input_bytes + self.shuffle_remote_bytes + self.shuffle_local_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -276,73 +255,39 @@ class Advice(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class RunProfile(Document):
-    """Where the time of one run went, and what would make it shorter.
-
-    Attributes:
-        application_id: Spark's id of it.
-        name: of the application, as its user named it.
-        event_log: where its event log lies, without credentials.
-        spark: Spark's version.
-        category: `SQL`, `STREAMING`, `MLLIB`, `GRAPHX` or `CORE`.
-        machines: distinct machines that worked.
-        slots: tasks that could run at once.
-        scale: the share of the target input that it read; 1.0 where nobody said.
-        iterations: of an iterative job.
-        seconds: clean time.
-        startup_seconds: from the application's start to the clean time's.
-        driver_seconds: of the clean time, that in which no task ran.
-        tasks: that succeeded.
-        failed_tasks: that failed or were killed.
-        phases: of OptEx; they add up to start-up and clean time.
-        bottleneck: the resource (`CPU`, `NETWORK`, `DISK`) or the waiting that it is bound by, or `DRIVER`.
-        headline: the same as a sentence, with its figure.
-        limits: what could be won at most, the most first.
-        unmeasured_seconds: that tasks spent on `UNMEASURED`, summed over tasks; no machine shortens them.
-        stages: that took longest, in the order in which they began.
-        stages_left_out: how many more there were.
-        left_out_seconds: their tasks' seconds.
-        stragglers: the worst of them.
-        straggler_causes: all of them by cause.
-        capacity: that the ideal times rest on.
-        ideal_seconds: of the whole run by resource.
-        what_ifs: on other machines.
-        replayed_seconds: clean time as the replay of the very same run gives it.
-        sizes: replayed on other numbers of machines.
-        advice: what to change.
-        warnings: what is not known, or not to be trusted.
-    """
+    """Where the time of one run went, and what would make it shorter."""
 
     application_id: str
-    machines: int
-    slots: int
-    seconds: float
-    replayed_seconds: float
-    phases: PhaseSeconds
-    name: str = ""
-    event_log: str | None = None
-    spark: str | None = None
-    category: str = CORE
-    scale: float = 1.0
-    iterations: int | None = None
-    startup_seconds: float = 0.0
-    driver_seconds: float = 0.0
-    tasks: int = 0
-    failed_tasks: int = 0
-    bottleneck: str = CPU
-    headline: str = ""
-    limits: tuple[ResourceLimit, ...] = ()
-    unmeasured_seconds: float = 0.0
-    stages: tuple[StageProfile, ...] = ()
-    stages_left_out: int = 0
-    left_out_seconds: float = 0.0
-    stragglers: tuple[Straggler, ...] = ()
-    straggler_causes: tuple[StragglerCause, ...] = ()
-    capacity: Capacity | None = None
-    ideal_seconds: dict[str, float] = field(default_factory=dict)
-    what_ifs: tuple[WhatIf, ...] = ()
-    sizes: tuple[ReplayedSize, ...] = ()
-    advice: tuple[Advice, ...] = ()
-    warnings: tuple[str, ...] = ()
+    machines: int  # distinct ones that worked
+    slots: int  # tasks that could run at once
+    seconds: float  # clean time
+    replayed_seconds: float  # the same as the replay of the very same run gives it
+    phases: PhaseSeconds  # which add up to start-up and clean time
+    name: str = ""  # of the application, as its user named it
+    event_log: str | None = None  # where it lies, without credentials
+    spark: str | None = None  # Spark's version
+    category: str = CORE  # or `SQL`, `STREAMING`, `MLLIB`, `GRAPHX`
+    scale: float = 1.0  # the share of the target input that it read; 1.0 where nobody said
+    iterations: int | None = None  # of an iterative job
+    startup_seconds: float = 0.0  # from the application's start to the clean time's
+    driver_seconds: float = 0.0  # of the clean time, that in which no task ran
+    tasks: int = 0  # that succeeded
+    failed_tasks: int = 0  # that failed or were killed
+    bottleneck: str = CPU  # the resource or the waiting that it is bound by, or `DRIVER`
+    headline: str = ""  # the same as a sentence, with its figure
+    limits: tuple[ResourceLimit, ...] = ()  # what could be won at most, the most first
+    unmeasured_seconds: float = 0.0  # that tasks spent on `UNMEASURED`, summed; no machine shortens them
+    stages: tuple[StageProfile, ...] = ()  # that took longest, in the order in which they began
+    stages_left_out: int = 0  # how many more there were
+    left_out_seconds: float = 0.0  # their tasks' seconds
+    stragglers: tuple[Straggler, ...] = ()  # the worst of them
+    straggler_causes: tuple[StragglerCause, ...] = ()  # all of them by cause
+    capacity: Capacity | None = None  # that the ideal times rest on
+    ideal_seconds: dict[str, float] = field(default_factory=dict)  # of the whole run by resource
+    what_ifs: tuple[WhatIf, ...] = ()  # on other machines
+    sizes: tuple[ReplayedSize, ...] = ()  # on other numbers of machines
+    advice: tuple[Advice, ...] = ()  # what to change
+    warnings: tuple[str, ...] = ()  # what is not known, or not to be trusted
 
     def __post_init__(self) -> None:
         """Refuse what is no run."""
@@ -350,5 +295,22 @@ class RunProfile(Document):
 
     @property
     def replay_error_percent(self) -> float:
-        """Signed error of the replay of the very same run: what cannot be replayed cannot be foretold."""
+        """Signed error of the replay of the very same run: what cannot be replayed cannot be predicted."""
         return 100.0 * (self.replayed_seconds - self.seconds) / self.seconds
+
+    @property
+    def task_seconds(self) -> float:
+        """Of all stages, summed over tasks."""
+        return sum(stage.task_seconds for stage in self.stages) + self.left_out_seconds
+
+    def limit(self, resource: str) -> ResourceLimit | None:
+        """What could be won without waiting for it; None where that is not known."""
+        return next((limit for limit in self.limits if limit.resource == resource), None)
+
+    def ran_alone(self, stage: StageProfile) -> bool:
+        """Whether no other stage could take the slots that this one left."""
+        return not any(
+            other.began_seconds < stage.ended_seconds and stage.began_seconds < other.ended_seconds
+            for other in self.stages
+            if other is not stage
+        )

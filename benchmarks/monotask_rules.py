@@ -1,7 +1,7 @@
 """By which rule does a stage's time follow its machines? Three rules beside real runs.
 
 Each predicts, from the event log of one run, another run of the same job whose network or disks were slower
-or faster: the rule of `spark.changed_tasks`, the thesis' ratio of the longest ideal times, and the waiting
+or faster: the rule of `what_if.changed_task_seconds`, the thesis' ratio of ideal times, and the waiting
 alone, scaled. All are replayed in the same way. The rates are those that the hosts were limited to. It reads
 the logs that another benchmark keeps:
 

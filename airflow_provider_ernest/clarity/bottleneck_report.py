@@ -12,7 +12,6 @@ from airflow_provider_ernest.decision.choice import consider
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import (
     SAMPLE,
-    Alternative,
     Billing,
     BottleneckReport,
     Model,
@@ -23,194 +22,32 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.run_profile import RunProfile
+from airflow_provider_ernest.words import counted
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Observation, Origin
     from airflow_provider_ernest.store.store import ModelStore
 
+_NEWER_PROFILES = 100
+"""So many more than a training has runs are looked through: other runs of the job may have come between."""
 
-# ---------------------------------------------------------------------------
-# What the replay of a job's sample runs says of production's machines, beside what the model says.
-
-
-NOT_PAID = Billing(price_per_hour=1.0)
+_NOT_PAID = Billing(price_per_hour=1.0)
 """Any price: only seconds are asked for."""
 
-MOST_SIZES = 48
+_MOST_SIZES = 48
 """Of more numbers of machines as many are replayed, closer together where they are few."""
 
-
-def replay_opinion(
-    profiles: Sequence[RunProfile],
-    model: Model | None,
-    *,
-    machines: Sequence[int],
-    scale: float = 1.0,
-    iterations: int | None = None,
-) -> ReplayOpinion:
-    """Replay at the scale of production, and hold it against the model.
-
-    Args:
-        profiles: of the job's runs, at least one.
-        model: that was fitted to them; None where there is none.
-        machines: numbers of machines, ascending.
-        scale: of production's input.
-        iterations: of production, for iterative jobs.
-    """
-    counts = thinned(machines)
-    silent = ReplayOpinion(scale=scale, iterations=iterations)
-    if iterations is not None and any(profile.iterations is None for profile in profiles):
-        return replace(
-            silent,
-            problem="The runs do not tell how many iterations they had, so "
-            f"{iterations} iterations cannot be replayed.",
-        )
-    try:
-        replayed = replay_scaled(
-            profiles,
-            machines=counts,
-            scale=scale,
-            cores_per_machine=max(profile.slots // profile.machines for profile in profiles),
-            iterations=iterations,
-        )
-        by_model = _by_model(model, counts, scale=scale, iterations=iterations)
-    except ErnestError as error:
-        return replace(silent, problem=error.message)
-    startup = model.startup_seconds if model else 0.0
-    return replace(
-        silent,
-        sizes=tuple(
-            _both(size.machines, size.seconds + startup, by_model.get(size.machines))
-            for size in replayed.sizes
-        ),
-        from_application_id=replayed.from_application_id,
-        from_scale=replayed.from_scale,
-        error_percent=replayed.error_percent,
-        problem=replayed.problem,
-    )
-
-
-def thinned(machines: Sequence[int]) -> list[int]:
-    """At most `MOST_SIZES` of them, the first and the last among them, each step a like factor."""
-    counts = sorted(set(machines))
-    if len(counts) <= MOST_SIZES:
-        return counts
-    first, last = counts[0], counts[-1]
-    wanted = [first * (last / first) ** (place / (MOST_SIZES - 1)) for place in range(MOST_SIZES)]
-    return sorted({min(counts, key=lambda count: abs(count - value)) for value in wanted})
-
-
-def _by_model(
-    model: Model | None, counts: Sequence[int], *, scale: float, iterations: int | None
-) -> dict[int, Alternative]:
-    if model is None:
-        return {}
-    offer = Offer(model=model, machines=counts, billing=NOT_PAID)
-    considered = consider(offer, scale=scale, iterations=iterations)
-    return {each.machines: each for each in considered}
-
-
-def _both(machines: int, replayed_seconds: float, by_model: Alternative | None) -> TwoOpinions:
-    if by_model is None:
-        return TwoOpinions(machines=machines, replayed_seconds=replayed_seconds)
-    return TwoOpinions(
-        machines=machines,
-        replayed_seconds=replayed_seconds,
-        model_seconds=by_model.seconds,
-        likely_seconds=by_model.likely_seconds,
-        nearly_certain_seconds=by_model.nearly_certain_seconds,
-    )
-
-
-# ---------------------------------------------------------------------------
-# A report of bottlenecks as lines of text.
-
-
-LEAST_PERCENT = 0.5
+_LEAST_PERCENT = 0.5
 """Less is not worth a line."""
 
-MOST_NAMED = 5
+_MOST_NAMED = 5
 """Of more numbers of machines the others are counted."""
 
-
-def bottleneck_table(report: BottleneckReport) -> list[str]:
-    """What binds the job, what could be won, and the two opinions side by side.
-
-    Args:
-        report: of a training.
-    """
-    lines = [report.headline]
-    lines += [
-        f"  without waiting for {limit.resource}: {limit.seconds_without:.1f} s, "
-        f"{limit.improvement_percent:.0f} % less at most"
-        for limit in report.limits
-        if limit.improvement_percent >= LEAST_PERCENT
-    ]
-    lines += [
-        f"  {_stragglers(cause.tasks)} ({cause.cause}): {cause.excess_seconds:.1f} s over the stage's median"
-        for cause in report.straggler_causes
-    ]
-    lines += [f"  {advice.text} ({advice.figure})" for advice in report.advice]
-    if report.replay is not None:
-        lines += _opinions(report.replay)
-    return lines
-
-
-def _stragglers(tasks: int) -> str:
-    return "1 straggler" if tasks == 1 else f"{tasks} stragglers"
-
-
-def disagreement(opinion: ReplayOpinion) -> str:
-    """Where the two opinions disagree, as a sentence; empty where they do not."""
-    apart = opinion.disagreements
-    if not apart:
-        return ""
-    worst = max(apart, key=_relative_distance)
-    low, high = worst.nearly_certain_seconds or (0.0, 0.0)
-    error = (
-        f" For the other sample runs the replay was wrong by {opinion.error_percent:.0f} % (median)."
-        if opinion.error_percent is not None
-        else ""
-    )
-    return (
-        f"The replay of the sample runs contradicts the model on {_counts(apart)}: on {worst.machines} it "
-        f"gives {worst.replayed_seconds:.1f} s, and the model is nearly certain (95 %) of {low:.1f} to "
-        f"{high:.1f} s.{error} One of them is wrong; watch the first production run."
-    )
-
-
-def _counts(sizes: Sequence[TwoOpinions]) -> str:
-    named = ", ".join(str(size.machines) for size in sizes[:MOST_NAMED])
-    left_out = len(sizes) - MOST_NAMED
-    return f"{named} and {left_out} more numbers of machines" if left_out > 0 else f"{named} machines"
-
-
-def _relative_distance(size: TwoOpinions) -> float:
-    if not size.model_seconds:
-        return 0.0
-    return abs(size.replayed_seconds - size.model_seconds) / size.model_seconds
-
-
-def _opinions(opinion: ReplayOpinion) -> list[str]:
-    if not opinion.sizes:
-        return [f"no second opinion: {opinion.problem}"] if opinion.problem else []
-    of = f"{100 * opinion.from_scale:.3g} %" if opinion.from_scale is not None else "one run"
-    lines = [f"second opinion by replay of the run on {of} of the input, at scale {opinion.scale:g}:"]
-    lines.append(f"{'machines':>10} {'model s':>10} {'nearly certain s':>20} {'replay s':>10}")
-    for size in opinion.sizes:
-        model = f"{size.model_seconds:.1f}" if size.model_seconds is not None else "-"
-        interval = size.nearly_certain_seconds
-        between = f"{interval[0]:.1f} .. {interval[1]:.1f}" if interval else "-"
-        remark = "  disagrees" if size.disagrees else ""
-        lines.append(f"{size.machines:>10} {model:>10} {between:>20} {size.replayed_seconds:>10.1f}{remark}")
-    return lines
-
-
-# ---------------------------------------------------------------------------
-
-
-NEWER_PROFILES = 100
-"""So many more than a training has runs are looked through: other runs of the job may have come between."""
+_OF_PROFILE = (
+    *("application_id", "scale", "machines", "category", "bottleneck", "headline"),
+    *("limits", "straggler_causes", "advice"),
+)
+"""What a report says of the run that it goes by."""
 
 
 def profiles_of(
@@ -223,10 +60,10 @@ def profiles_of(
     Raises:
         StoreError: the store cannot be read.
     """
-    wanted = {run.application_id: run for run in observations if run.application_id}
+    wanted = {run.application_id for run in observations if run.application_id}
     found: dict[str, ProfileRecord] = {}
     for instance_type in sorted({run.instance_type for run in observations}):
-        for record in store.profiles(job, instance_type, limit=len(observations) + NEWER_PROFILES):
+        for record in store.profiles(job, instance_type, limit=len(observations) + _NEWER_PROFILES):
             if record.purpose == SAMPLE and record.profile.application_id in wanted:
                 found[record.profile.application_id] = record
     return tuple(
@@ -258,7 +95,6 @@ def report_of(
         origin: the task instance that reports.
     """
     first = records[0]
-    profile = first.profile
     opinion = replay_opinion(
         [record.profile for record in records], model, machines=machines, scale=scale, iterations=iterations
     )
@@ -270,17 +106,138 @@ def report_of(
         job=first.job,
         instance_type=first.instance_type,
         profile_ids=tuple(record.id for record in records),
-        application_id=profile.application_id,
-        scale=profile.scale,
-        machines=profile.machines,
-        category=profile.category,
-        bottleneck=profile.bottleneck,
-        headline=profile.headline,
-        limits=profile.limits,
-        straggler_causes=profile.straggler_causes,
-        advice=profile.advice,
+        **{name: getattr(first.profile, name) for name in _OF_PROFILE},
         replay=opinion,
         model_id=model.id if model else None,
-        warnings=(*([apart] if apart else ()), *profile.warnings),
+        warnings=(*([apart] if apart else ()), *first.profile.warnings),
         origin=origin,
     )
+
+
+def replay_opinion(
+    profiles: Sequence[RunProfile],
+    model: Model | None,
+    *,
+    machines: Sequence[int],
+    scale: float = 1.0,
+    iterations: int | None = None,
+) -> ReplayOpinion:
+    """What the replay of a job's sample runs says of production's machines, beside what the model says.
+
+    Args:
+        profiles: of the job's runs, at least one.
+        model: that was fitted to them; None where there is none.
+        machines: numbers of machines, ascending.
+        scale: of production's input.
+        iterations: of production, for iterative jobs.
+    """
+    silent = ReplayOpinion(scale=scale, iterations=iterations)
+    if iterations is not None and any(profile.iterations is None for profile in profiles):
+        return replace(
+            silent,
+            problem="The runs do not tell how many iterations they had, so "
+            f"{iterations} iterations cannot be replayed.",
+        )
+    counts = _thinned(machines)
+    try:
+        replayed = replay_scaled(
+            profiles,
+            machines=counts,
+            scale=scale,
+            cores_per_machine=max(profile.slots // profile.machines for profile in profiles),
+            iterations=iterations,
+        )
+        if model is None:
+            return replayed
+        offer = Offer(model=model, machines=counts, billing=_NOT_PAID)
+        considered = consider(offer, scale=scale, iterations=iterations)
+    except ErnestError as error:
+        return replace(silent, problem=error.message)
+    by_model = {each.machines: each for each in considered}
+
+    def beside(size: TwoOpinions) -> TwoOpinions:
+        with_startup = replace(size, replayed_seconds=size.replayed_seconds + model.startup_seconds)
+        alternative = by_model.get(size.machines)
+        if alternative is None:
+            return with_startup
+        return replace(
+            with_startup,
+            model_seconds=alternative.seconds,
+            likely_seconds=alternative.likely_seconds,
+            nearly_certain_seconds=alternative.nearly_certain_seconds,
+        )
+
+    return replace(replayed, sizes=tuple(map(beside, replayed.sizes)))
+
+
+def _thinned(machines: Sequence[int]) -> list[int]:
+    """At most `_MOST_SIZES` of them, the first and the last among them, each step a like factor."""
+    counts = sorted(set(machines))
+    if len(counts) <= _MOST_SIZES:
+        return counts
+    first, last = counts[0], counts[-1]
+    wanted = [first * (last / first) ** (place / (_MOST_SIZES - 1)) for place in range(_MOST_SIZES)]
+    return sorted({min(counts, key=lambda count: abs(count - value)) for value in wanted})
+
+
+def disagreement(opinion: ReplayOpinion) -> str:
+    """Where the two opinions disagree, as a sentence; empty where they do not."""
+    apart = opinion.disagreements
+    if not apart:
+        return ""
+    worst = max(apart, key=_relative_distance)
+    low, high = worst.nearly_certain_seconds or (0.0, 0.0)
+    error = (
+        f" For the other sample runs the replay was wrong by {opinion.error_percent:.0f} % (median)."
+        if opinion.error_percent is not None
+        else ""
+    )
+    named = ", ".join(str(size.machines) for size in apart[:_MOST_NAMED])
+    left_out = len(apart) - _MOST_NAMED
+    counts = f"{named} and {left_out} more numbers of machines" if left_out > 0 else f"{named} machines"
+    return (
+        f"The replay of the sample runs contradicts the model on {counts}: on {worst.machines} it "
+        f"gives {worst.replayed_seconds:.1f} s, and the model is nearly certain (95 %) of {low:.1f} to "
+        f"{high:.1f} s.{error} One of them is wrong; watch the first production run."
+    )
+
+
+def _relative_distance(size: TwoOpinions) -> float:
+    if not size.model_seconds:
+        return 0.0
+    return abs(size.replayed_seconds - size.model_seconds) / size.model_seconds
+
+
+def bottleneck_table(report: BottleneckReport) -> list[str]:
+    """A report as lines of text: what binds the job, what could be won, and the two opinions side by side."""
+    return [
+        report.headline,
+        *(
+            f"  without waiting for {limit.resource}: {limit.seconds_without:.1f} s, "
+            f"{limit.improvement_percent:.0f} % less at most"
+            for limit in report.limits
+            if limit.improvement_percent >= _LEAST_PERCENT
+        ),
+        *(
+            f"  {counted(cause.tasks, 'straggler')} ({cause.cause}): {cause.excess_seconds:.1f} s over the "
+            "stage's median"
+            for cause in report.straggler_causes
+        ),
+        *(f"  {advice.text} ({advice.figure})" for advice in report.advice),
+        *(_opinions(report.replay) if report.replay is not None else ()),
+    ]
+
+
+def _opinions(opinion: ReplayOpinion) -> list[str]:
+    if not opinion.sizes:
+        return [f"no second opinion: {opinion.problem}"] if opinion.problem else []
+    of = f"{100 * opinion.from_scale:.3g} %" if opinion.from_scale is not None else "one run"
+    lines = [f"second opinion by replay of the run on {of} of the input, at scale {opinion.scale:g}:"]
+    lines.append(f"{'machines':>10} {'model s':>10} {'nearly certain s':>20} {'replay s':>10}")
+    for size in opinion.sizes:
+        model = f"{size.model_seconds:.1f}" if size.model_seconds is not None else "-"
+        interval = size.nearly_certain_seconds
+        between = f"{interval[0]:.1f} .. {interval[1]:.1f}" if interval else "-"
+        remark = "  disagrees" if size.disagrees else ""
+        lines.append(f"{size.machines:>10} {model:>10} {between:>20} {size.replayed_seconds:>10.1f}{remark}")
+    return lines

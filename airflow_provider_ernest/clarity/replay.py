@@ -1,4 +1,9 @@
-"""A run replayed from its event log: as it was, with other seconds of its tasks, or on other machines."""
+"""A run replayed from its event log: as it was, with other seconds of its tasks, or on other machines.
+
+Each stage's tasks are started in the order of the real run, each on the first free slot. So does Spark's own
+scheduler, and so do Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens. Of several stages the one
+of the earliest job comes first (FIFO), or that with the fewest tasks running (FAIR).
+"""
 
 from __future__ import annotations
 
@@ -9,30 +14,174 @@ import operator
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
-from airflow_provider_ernest import run_profile
-from airflow_provider_ernest.clarity.replay_plan import (
-    BEGIN,
-    Plan,
-    PlannedStage,
-    Unfolding,
-    medians,
-    most_at_once,
-    plan_of,
-    slot_share,
-    slots_by_executor,
-)
+from airflow_provider_ernest.clarity.replay_plan import BEGIN, Plan, PlannedStage, most_at_once, plan_of
 from airflow_provider_ernest.eventlog.tables import EventLog
-from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, TaskColumns
+from airflow_provider_ernest.eventlog.tasks import BoolColumn, FloatColumn, IntColumn, StageKey, TaskColumns
 from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.run_profile import ReplayedSize
 
-# ---------------------------------------------------------------------------
-# Tasks on slots: each stage's tasks are started in the order of the real run, each on the first free slot.
-#
-# So does Spark's own scheduler, and so do Ousterhout's simulation (NSDI 2015, section 2.4) and Sparklens. Of
-# several stages the one of the earliest job comes first (FIFO), or that with the fewest tasks running (FAIR).
+
+class ReplayedStage(NamedTuple):
+    """When an attempt of a stage began, with its first task, and ended; seconds of the clean time."""
+
+    began_seconds: float
+    ended_seconds: float
+
+    @property
+    def seconds(self) -> float:
+        """How long it took."""
+        return self.ended_seconds - self.began_seconds
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Replayed:
+    """A run as it would have been; in seconds from the clean time's begin.
+
+    Attributes:
+        plan: of the log.
+        began: when each task of the log was launched, of shape (tasks,).
+        finished: when it ended.
+        moments: the time of each moment of the plan.
+    """
+
+    plan: Plan
+    began: FloatColumn
+    finished: FloatColumn
+    moments: Sequence[float]
+
+    @property
+    def seconds(self) -> float:
+        """Its clean time, from when all machines are there to the application's end."""
+        return self.moments[self.plan.end]
+
+    @cached_property
+    def stages(self) -> Mapping[StageKey, ReplayedStage]:
+        """By Spark's number and the attempt."""
+        stages = {}
+        for stage in self.plan.stages:
+            began = self.began[stage.tasks]
+            submitted = self.moments[stage.submitted]
+            stages[stage.row.key] = ReplayedStage(
+                began_seconds=float(began.min()) if len(began) else submitted,
+                ended_seconds=self.moments[stage.ended],
+            )
+        return stages
+
+
+def replay(
+    log: EventLog,
+    *,
+    machines: int | None = None,
+    task_seconds: FloatColumn | None = None,
+    plan: Plan | None = None,
+    warm_up: WarmUp | None = None,
+) -> Replayed:
+    """Replay a run.
+
+    Without `machines` it has the executors that it had, when it had them. On another number each has as many
+    slots as the run's machines have in the middle, all are there from the beginning and none is lost; first
+    tasks are as many as there are slots then, and data comes from as many other machines as there are.
+
+    Args:
+        log: of the run.
+        machines: how many there shall be.
+        task_seconds: of each task of the log, in its order; as they were by default.
+        plan: of the same log, where it is known, so that it is made once.
+        warm_up: likewise; it counts on other numbers of machines alone.
+
+    Raises:
+        EventLogError: no task ended, so that there is nothing to replay.
+    """
+    tasks = log.task_columns
+    if not len(tasks):
+        raise EventLogError(
+            f"The event log of {log.application_id} tells of no task that ended.",
+            remedy="Wait until the application has run some, or give the log of another run.",
+        )
+    plan = plan or plan_of(log)
+    seconds = tasks.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
+    if machines is None or machines == len(log.machines):
+        # No warm-up is told apart: the run's own first tasks are first again.
+        durations = Durations(seconds=seconds, slot_seconds=seconds * _slot_share(tasks))
+        slots = _slots_of(log)
+    else:
+        warm_up = warm_up or warm_up_of(log, plan)
+        durations = _on_other_machines(log, plan, seconds, machines=machines, warm_up=warm_up)
+        slots = _equal_slots(log, machines)
+    is_fair = log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR"
+    return simulate(plan, durations, slots, is_fair=is_fair)
+
+
+def replay_sizes(
+    log: EventLog, machine_counts: Iterable[int], *, as_it_was: Replayed | None = None
+) -> tuple[ReplayedSize, ...]:
+    """Replay the run on each number of machines (as Sparklens does); each once, by ascending number.
+
+    Args:
+        log: of the run.
+        machine_counts: to replay it on.
+        as_it_was: the replay of the same log without any change, where it is at hand.
+
+    Raises:
+        EventLogError: no task ended, so that there is nothing to replay.
+    """
+    as_it_was = as_it_was or replay(log)
+    plan = as_it_was.plan
+    warm_up = warm_up_of(log, plan)
+    return tuple(
+        ReplayedSize(
+            machines=machines,
+            seconds=as_it_was.seconds
+            if machines == len(log.machines)
+            else replay(log, machines=machines, plan=plan, warm_up=warm_up).seconds,
+        )
+        for machines in sorted(set(machine_counts))
+    )
+
+
+def _slots_of(log: EventLog) -> list[Slot]:
+    """The slots of the run's own executors: one executor after another, each with one slot at a time.
+
+    An executor that went when no task was launched any more went with the application, whose end may come
+    later in a replay.
+    """
+    last_launch = float(log.task_columns.launched_at.max())
+    numbered = []
+    for executor in log.executors:
+        ends = executor.removed_at if executor.removed_at and executor.removed_at < last_launch else np.inf
+        slot = Slot(begins=executor.added_at - log.ready_at, ends=ends - log.ready_at)
+        # More slots than tasks change nothing, and a log may tell of any number of cores.
+        useful = min(log.slots_by_executor[executor.number], len(log.task_columns))
+        numbered += [(number, executor.number, slot) for number in range(useful)]
+    slots = [slot for _, _, slot in sorted(numbered, key=lambda entry: entry[:2])]
+    return slots or [Slot()] * most_at_once(log.task_columns)
+
+
+def _equal_slots(log: EventLog, machines: int) -> list[Slot]:
+    by_worker = list(log.slots_by_worker.values())
+    each = int(np.median(by_worker)) if by_worker else most_at_once(log.task_columns)
+    return [Slot()] * min(machines * max(1, each), max(1, len(log.task_columns)))
+
+
+def _slot_share(tasks: TaskColumns) -> FloatColumn:
+    """The share of each task's seconds that it took its slot for."""
+    held = tasks.freed_at - tasks.launched_at
+    return np.asarray((held / np.maximum(tasks.seconds, 1e-9)).clip(0.0, 1.0))
+
+
+def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
+    """The length of the union of intervals."""
+    if not len(began):
+        return 0.0
+    order = np.argsort(began, kind="stable")
+    began, finished = began[order], finished[order]
+    until = np.maximum.accumulate(finished)
+    covered_before = np.concatenate([[-np.inf], until[:-1]])
+    return float(np.maximum(0.0, until - np.maximum(began, covered_before)).sum())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,31 +208,14 @@ class Durations:
     warm_up_seconds: Sequence[float] = ()
 
 
-@dataclass(frozen=True, kw_only=True)
-class Simulated:
-    """When everything was; in seconds from the clean time's begin.
-
-    Attributes:
-        seconds: the run's end.
-        began: when each task of the log was launched, of shape (tasks,).
-        finished: when it ended.
-        moments: the time of each moment of the plan.
-    """
-
-    seconds: float
-    began: FloatColumn
-    finished: FloatColumn
-    moments: Sequence[float]
-
-
-def simulate(plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair: bool = False) -> Simulated:
-    """Replay the plan.
+def simulate(plan: Plan, durations: Durations, slots: Sequence[Slot], *, is_fair: bool = False) -> Replayed:
+    """Replay a plan.
 
     Args:
         plan: of the log.
         durations: of the log's tasks.
-        is_fair: whether Spark's scheduler was fair.
         slots: at least one; where all are lost before the work is done, the last stays.
+        is_fair: whether Spark's scheduler was fair.
     """
     return _Simulation(plan, durations, slots, is_fair=is_fair).run()
 
@@ -95,7 +227,7 @@ class _Stage:
         self, planned: PlannedStage, seconds: list[float], slot_seconds: list[float], warm_up: float
     ) -> None:
         self.planned = planned
-        self.priority = (planned.row.job_id, *planned.key)
+        self.priority = (planned.row.job_id, *planned.row.key)
         self.seconds = seconds
         self.slot_seconds = slot_seconds
         self.warm_up = warm_up
@@ -136,9 +268,14 @@ class _Simulation:
         self._now = -math.inf
         self._waiting: list[tuple[float, int]] = []
         self._ready: list[tuple[tuple[int, int, int], int]] = []
-        with_tasks = {place for place, stage in enumerate(self._stages) if stage.seconds}
-        self._of_moment = {plan.stages[place].submitted: place for place in with_tasks}
-        self._unfolding = Unfolding(plan.moments, held=(plan.stages[place].ended for place in with_tasks))
+        moments = plan.moments
+        self._at = list(moments.at)
+        self._missing = [len(waits_for) for waits_for in moments.after]
+        self._last = [-math.inf] * len(moments.at)
+        with_tasks = [place for place, stage in enumerate(self._stages) if stage.seconds]
+        self._stage_of_moment = {plan.stages[place].submitted: place for place in with_tasks}
+        # They end when their tasks have, whatever else they wait for.
+        self._ends_of_stages = {plan.stages[place].ended for place in with_tasks}
 
     def _stages_of(self, durations: Durations) -> Iterator[_Stage]:
         # Of thousands of small stages most of the time would else go into arrays of a few numbers.
@@ -151,7 +288,7 @@ class _Simulation:
             yield _Stage(planned, seconds[first:end], held[first:end], warm)
             first = end
 
-    def run(self) -> Simulated:
+    def run(self) -> Replayed:
         self._reach(BEGIN, 0.0)
         while self._waiting or self._ready:
             self._drop_lost_slot()
@@ -166,17 +303,25 @@ class _Simulation:
         began[self._places] = [at for stage in self._stages for at in stage.began]
         finished[self._places] = [each for stage in self._stages for each in stage.seconds]
         finished += began
-        at = self._unfolding.at
-        return Simulated(seconds=at[self._plan.end], began=began, finished=finished, moments=at)
+        return Replayed(plan=self._plan, began=began, finished=finished, moments=self._at)
 
     def _reach(self, moment: int, at: float) -> None:
-        """A moment has come: stages whose submission follows wait for their first task."""
-        for come in self._unfolding.reach(moment, at):
-            place = self._of_moment.get(come)
+        """A moment has come, and with it all that follow of it alone; submitted stages wait for slots."""
+        moments = self._plan.moments
+        self._at[moment] = at
+        come = [moment]
+        for each in come:
+            place = self._stage_of_moment.get(each)
             if place is not None:
                 stage = self._stages[place]
-                stage.begins = self._unfolding.at[come] + stage.planned.lag_seconds
+                stage.begins = self._at[each] + stage.planned.lag_seconds
                 heapq.heappush(self._waiting, (stage.begins, place))
+            for follower in moments.followers[each]:
+                self._missing[follower] -= 1
+                self._last[follower] = max(self._last[follower], self._at[each])
+                if not self._missing[follower] and follower not in self._ends_of_stages:
+                    self._at[follower] = self._last[follower] + moments.gap_seconds[follower]
+                    come.append(follower)
 
     def _drop_lost_slot(self) -> None:
         while len(self._free) > 1 and self._lost_at[self._free[0][1]] <= self._free[0][0]:
@@ -263,27 +408,23 @@ class _Simulation:
         stage.next = number + 1
 
 
-# ---------------------------------------------------------------------------
-# What the first task of a stage on a slot takes longer: other numbers of slots have other numbers of those.
-#
-# A first task loads classes, has its code compiled and its closure and data set described to it. Its excess
-# over the other tasks of its stage is told apart in a replay on other machines: each task keeps what is its
-# own, and each slot's first task of a stage takes the stage's excess.
-
-
 @dataclass(frozen=True, kw_only=True)
 class WarmUp:
-    """The first tasks of a log and what they took longer.
+    """What first tasks of a stage on a slot take longer: other numbers of slots have other numbers of those.
+
+    A first task loads classes, has its code compiled and its closure and data set described to it. In a
+    replay on other machines each task keeps what is its own, and each slot's first task of a stage takes the
+    stage's excess.
 
     Attributes:
         is_first: of each task of the log, whether it was the first of its stage on its slot.
         own_seconds: of each task, without its stage's excess where it was a first.
-        excess_seconds: of each stage of the plan.
+        excess_seconds: of each stage of the plan, shape (stages,).
     """
 
     is_first: BoolColumn
     own_seconds: FloatColumn
-    excess_seconds: tuple[float, ...]
+    excess_seconds: FloatColumn
 
 
 def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
@@ -293,8 +434,8 @@ def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
     others, only what its first tasks took longer to deserialise is known.
     """
     tasks = log.task_columns
-    stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
-    is_first = _first_tasks(tasks, stage, slots_by_executor(log))
+    stage, count = plan.stage_of_task, len(plan.stages)
+    is_first = _first_tasks(tasks, stage, log.slots_by_executor)
     first, others = np.flatnonzero(is_first), np.flatnonzero(~is_first)
     excess = medians(tasks.seconds[first], stage[first], count) - medians(
         tasks.seconds[others], stage[others], count
@@ -307,25 +448,11 @@ def warm_up_of(log: EventLog, plan: Plan) -> WarmUp:
     shortest[np.isinf(shortest)] = 0.0
     own = tasks.seconds.copy()
     own[first] = np.maximum(own[first] - excess[stage[first]], np.minimum(own[first], shortest[stage[first]]))
-    return WarmUp(is_first=is_first, own_seconds=own, excess_seconds=tuple(excess.tolist()))
-
-
-def _stage_of_task(plan: Plan, count: int) -> IntColumn:
-    """For each task of the log its stage's place in the plan."""
-    found = np.zeros(count, dtype=np.int64)
-    for place, stage in enumerate(plan.stages):
-        found[stage.tasks] = place
-    return found
+    return WarmUp(is_first=is_first, own_seconds=own, excess_seconds=excess)
 
 
 def _first_tasks(tasks: TaskColumns, stage: IntColumn, slots: Mapping[int, int]) -> BoolColumn:
-    """Which tasks were the first of their stage on a slot: launched before any of it ended on their executor.
-
-    Args:
-        tasks: of the log.
-        stage: of each a number for its stage.
-        slots: of each executor, by its number; one where it is not known.
-    """
+    """Which were the first of their stage on a slot: launched before any of it ended on their executor."""
     order = np.lexsort((tasks.task_id, tasks.launched_at, tasks.executor, stage))
     begins = np.ones(len(tasks), dtype=np.bool_)
     begins[1:] = (np.diff(stage[order]) != 0) | (np.diff(tasks.executor[order]) != 0)
@@ -339,194 +466,44 @@ def _first_tasks(tasks: TaskColumns, stage: IntColumn, slots: Mapping[int, int])
     return found
 
 
+def medians(values: FloatColumn | IntColumn, groups: IntColumn, count: int) -> FloatColumn:
+    """The median of each of many small groups at once.
+
+    Args:
+        values: of shape (n,).
+        groups: the group of each, from 0 to count - 1.
+        count: of groups.
+
+    Returns:
+        Shape (count,); NaN for a group without values.
+    """
+    order = np.lexsort((values, groups))
+    sorted_values = np.asarray(values, dtype=np.float64)[order]
+    begins = np.searchsorted(groups[order], np.arange(count), side="left")
+    sizes = np.bincount(groups, minlength=count)
+    low, high = begins + np.maximum(0, sizes - 1) // 2, begins + sizes // 2
+    found = np.full(count, np.nan)
+    some = sizes > 0
+    found[some] = (sorted_values[low[some]] + sorted_values[high[some]]) / 2.0
+    return found
+
+
 def remote_share_change(*, had: int, machines: int) -> float:
-    """How many times as much of all data lies on other machines; 1 where that is not known."""
+    """How many times as much of all data (of m machines, 1 - 1/m) is fetched from others; 1 if not known."""
     return (1.0 - 1.0 / machines) / (1.0 - 1.0 / had) if had > 1 else 1.0
 
 
-def separated(
-    log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int, warm_up: WarmUp | None = None
+def _on_other_machines(
+    log: EventLog, plan: Plan, seconds: FloatColumn, *, machines: int, warm_up: WarmUp
 ) -> Durations:
-    """The tasks' seconds for a replay on another number of machines.
-
-    Beside the warm-up, the waiting for fetched data changes with the share of it that lies on other machines:
-    of m machines, 1 - 1/m of all.
-
-    Args:
-        log: of the run.
-        plan: of the log.
-        seconds: of each task, as it was or as it would be without something.
-        machines: how many there shall be.
-        warm_up: of the log, where it is known.
-    """
-    tasks = log.task_columns
-    recorded = np.maximum(tasks.seconds, 1e-9)
-    change = seconds / recorded
-    found = warm_up or warm_up_of(log, plan)
+    """The tasks' seconds on another number of machines: their warm-up, and their waiting for fetched data."""
+    tasks, stage, count = log.task_columns, plan.stage_of_task, len(plan.stages)
+    change = seconds / np.maximum(tasks.seconds, 1e-9)
     remote = remote_share_change(had=len(log.machines), machines=machines)
-    waited = np.minimum(tasks.fetch_wait_seconds, found.own_seconds)
-    own = (found.own_seconds + waited * (remote - 1.0)) * change
-    first = np.flatnonzero(found.is_first)
-    stage, count = _stage_of_task(plan, len(tasks)), len(plan.stages)
+    waited = np.minimum(tasks.fetch_wait_seconds, warm_up.own_seconds)
+    own = (warm_up.own_seconds + waited * (remote - 1.0)) * change
+    first = np.flatnonzero(warm_up.is_first)
     changes = np.bincount(stage[first], weights=change[first], minlength=count)
     numbers = np.maximum(1, np.bincount(stage[first], minlength=count))
-    excess = np.array(found.excess_seconds) * changes / numbers
-    return Durations(seconds=own, slot_seconds=own * slot_share(tasks), warm_up_seconds=excess.tolist())
-
-
-# ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, kw_only=True)
-class ReplayedStage:
-    """When an attempt of a stage began, with its first task, and ended; seconds of the clean time."""
-
-    began_seconds: float
-    ended_seconds: float
-
-    @property
-    def seconds(self) -> float:
-        """How long it took."""
-        return self.ended_seconds - self.began_seconds
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Replayed:
-    """A run as it would have been; what is not asked for is not worked out."""
-
-    plan: Plan
-    simulated: Simulated
-
-    @property
-    def seconds(self) -> float:
-        """Its clean time, from when all machines are there to the application's end."""
-        return self.simulated.seconds
-
-    @cached_property
-    def driver_seconds(self) -> float:
-        """Of those, that in which no task ran."""
-        began, finished = self.simulated.began.clip(0.0), self.simulated.finished.clip(0.0)
-        return max(0.0, self.seconds - busy_seconds(began, finished))
-
-    @cached_property
-    def stages(self) -> Mapping[tuple[int, int], ReplayedStage]:
-        """By Spark's number and the attempt."""
-        stages = {}
-        for stage in self.plan.stages:
-            began = self.simulated.began[stage.tasks]
-            submitted = self.simulated.moments[stage.submitted]
-            stages[stage.key] = ReplayedStage(
-                began_seconds=float(began.min()) if len(began) else submitted,
-                ended_seconds=self.simulated.moments[stage.ended],
-            )
-        return stages
-
-
-def replay(
-    log: EventLog,
-    *,
-    machines: int | None = None,
-    task_seconds: FloatColumn | None = None,
-    plan: Plan | None = None,
-    warm_up: WarmUp | None = None,
-) -> Replayed:
-    """Replay a run.
-
-    Without `machines` it has the executors that it had, when it had them. On another number each has as many
-    slots as the run's machines have in the middle, all are there from the beginning and none is lost; first
-    tasks are as many as there are slots then, and data comes from as many other machines as there are.
-
-    Args:
-        log: of the run.
-        machines: how many there shall be.
-        task_seconds: of each task of the log, in its order; as they were by default.
-        plan: of the same log, where it is known, so that it is made once.
-        warm_up: likewise; it is asked for on other numbers of machines alone.
-
-    Raises:
-        EventLogError: no task ended, so that there is nothing to replay.
-    """
-    if not len(log.task_columns):
-        raise EventLogError(
-            f"The event log of {log.application_id} tells of no task that ended.",
-            remedy="Wait until the application has run some, or give the log of another run.",
-        )
-    plan = plan or plan_of(log)
-    seconds = log.task_columns.seconds if task_seconds is None else np.asarray(task_seconds, dtype=np.float64)
-    if machines is None or machines == len(log.machines):
-        durations, slots = _as_it_was(log, seconds), slots_of(log)
-    else:
-        durations = separated(log, plan, seconds, machines=machines, warm_up=warm_up)
-        slots = equal_slots(log, machines)
-    is_fair = log.properties.get("spark.scheduler.mode", "FIFO").upper() == "FAIR"
-    return Replayed(plan=plan, simulated=simulate(plan, durations, slots, is_fair=is_fair))
-
-
-def slots_of(log: EventLog) -> list[Slot]:
-    """The slots of the run's own executors: one executor after another, each with one slot at a time.
-
-    An executor that went when no task was launched any more went with the application, whose end may come
-    later in a replay.
-    """
-    last_launch = float(log.task_columns.launched_at.max())
-    numbered = []
-    slots_at = slots_by_executor(log)
-    for executor in log.executors:
-        ends = executor.removed_at if executor.removed_at and executor.removed_at < last_launch else np.inf
-        slot = Slot(begins=executor.added_at - log.ready_at, ends=ends - log.ready_at)
-        # More slots than tasks change nothing, and a log may tell of any number of cores.
-        useful = min(slots_at[executor.number], len(log.task_columns))
-        numbered += [(number, executor.number, slot) for number in range(useful)]
-    slots = [slot for _, _, slot in sorted(numbered, key=lambda entry: entry[:2])]
-    return slots or [Slot()] * most_at_once(log.task_columns)
-
-
-def equal_slots(log: EventLog, machines: int) -> list[Slot]:
-    """The slots of as many machines, each with as many as those of the run in the middle."""
-    by_worker = list(log.slots_by_worker.values())
-    each = int(np.median(by_worker)) if by_worker else most_at_once(log.task_columns)
-    return [Slot()] * min(machines * max(1, each), max(1, len(log.task_columns)))
-
-
-def _as_it_was(log: EventLog, seconds: FloatColumn) -> Durations:
-    """No warm-up is told apart: the run's own first tasks are first again."""
-    return Durations(seconds=seconds, slot_seconds=seconds * slot_share(log.task_columns))
-
-
-def busy_seconds(began: FloatColumn, finished: FloatColumn) -> float:
-    """The length of the union of intervals."""
-    if not len(began):
-        return 0.0
-    order = np.argsort(began, kind="stable")
-    began, finished = began[order], finished[order]
-    until = np.maximum.accumulate(finished)
-    covered_before = np.concatenate([[-np.inf], until[:-1]])
-    return float(np.maximum(0.0, until - np.maximum(began, covered_before)).sum())
-
-
-# ---------------------------------------------------------------------------
-# How long a run would have taken on other numbers of machines (as Sparklens does), warm-up told apart.
-
-
-def replay_sizes(
-    log: EventLog, machine_counts: Iterable[int], *, as_it_was: Replayed | None = None
-) -> tuple[run_profile.ReplayedSize, ...]:
-    """Replay the run on each number of machines; each number once, by ascending number.
-
-    Args:
-        log: of the run.
-        machine_counts: to replay it on.
-        as_it_was: the replay of the same log without any change, where it is at hand.
-
-    Raises:
-        EventLogError: no task ended, so that there is nothing to replay.
-    """
-    as_it_was = as_it_was or replay(log)
-    warm_up = warm_up_of(log, as_it_was.plan)
-    sizes = []
-    for machines in sorted(set(machine_counts)):
-        replayed = as_it_was
-        if machines != len(log.machines):
-            replayed = replay(log, machines=machines, plan=as_it_was.plan, warm_up=warm_up)
-        sizes.append(run_profile.ReplayedSize(machines=machines, seconds=replayed.seconds))
-    return tuple(sizes)
+    excess = warm_up.excess_seconds * changes / numbers
+    return Durations(seconds=own, slot_seconds=own * _slot_share(tasks), warm_up_seconds=excess.tolist())

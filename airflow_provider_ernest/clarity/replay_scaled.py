@@ -1,7 +1,7 @@
 """How long a job would take at another scale and on other machines, replayed from the profiles of its runs.
 
 A run that read most is replayed: its stages with as many tasks, of such a size, as all runs show them to have
-at that scale; what the driver took between them stays. How far that is off is told by replaying the
+at that scale; what the driver took between them stays. How far that is off is found by replaying the
 other runs from it, each without itself.
 """
 
@@ -13,26 +13,28 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.replay import (
     Durations,
-    Simulated,
+    Replayed,
     Slot,
     busy_seconds,
     remote_share_change,
     simulate,
 )
-from airflow_provider_ernest.clarity.replay_plan import JobSpan, Moments, Plan, PlannedStage, releases
+from airflow_provider_ernest.clarity.replay_plan import Moments, Plan, PlannedStage, releases
+from airflow_provider_ernest.documents import ReplayOpinion, TwoOpinions
 from airflow_provider_ernest.eventlog.tables import StageRow
 from airflow_provider_ernest.eventlog.tasks import FloatColumn, IntColumn
+from airflow_provider_ernest.run_profile import NETWORK, SCHEDULER, SERIALISATION, RunProfile, StageProfile
 
-# ---------------------------------------------------------------------------
-# How a stage grows with the input: in the number of its tasks, in the size of each, or not at all.
-#
-# It is learned from the same stage in runs of other scales. Of a single run it is taken that stages that read
-# the job's input get more tasks of the same size, and those that read shuffle data as many of a larger size
-# (``spark.sql.shuffle.partitions`` fixes their number); what reads neither does not grow.
+_LARGEST_CORRECTION = 1.25
+"""A stage whose own replay is further off did something else than run its tasks."""
 
+_MOST_TASKS = 20_000
+"""Of a stage, that are replayed one by one."""
+
+_LARGER_BY = 1.05
+"""Scales that differ by less tell nothing of growth."""
 
 _TRUST = 0.01
 """Weight of what is taken of a single run against one run: such guesses are ten times as far off as runs."""
@@ -40,10 +42,294 @@ _TRUST = 0.01
 _FEW_BYTES = 4096
 """A task that reads less, such as the last of an aggregation, does not take its time for them."""
 
-LARGER_BY = 1.05
-"""Scales that differ by less tell nothing of growth."""
+_GOLDEN_RATIO = (5**0.5 - 1) / 2
+"""Its multiples, modulo 1, fill the unit interval evenly and in no order."""
 
-_NOT_GROWING = (run_profile.SCHEDULER, run_profile.SERIALISATION)
+
+def replay_scaled(
+    profiles: Sequence[RunProfile],
+    *,
+    machines: Sequence[int],
+    scale: float,
+    cores_per_machine: int,
+    iterations: int | None = None,
+) -> ReplayOpinion:
+    """Replay a job at another scale; clean seconds, without the start-up.
+
+    Args:
+        profiles: of its runs; those at several scales show how its stages grow.
+        machines: numbers to replay it on.
+        scale: the share of the target input that it shall read.
+        cores_per_machine: tasks that a machine runs at once.
+        iterations: of an iterative job; as many as in the run by default.
+    """
+    opinion = ReplayOpinion(scale=scale, iterations=iterations)
+    known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
+    if not known:
+        return replace(opinion, problem="No run of the job has a profile that tells of its stages.")
+    source = _source_of(known)
+    others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
+    replays = _Source(source, others)
+    return replace(
+        opinion,
+        sizes=tuple(
+            TwoOpinions(
+                machines=count,
+                replayed_seconds=replays.seconds(
+                    scale=scale, machines=count, slots=count * cores_per_machine, iterations=iterations
+                ),
+            )
+            for count in sorted(set(machines))
+        ),
+        from_application_id=source.application_id,
+        from_scale=source.scale,
+        error_percent=_error_percent(source, others),
+    )
+
+
+def _source_of(profiles: Sequence[RunProfile]) -> RunProfile:
+    """The run that is replayed: of those that read most the one whose work is in the middle.
+
+    A run that other load or a cold cache made long would else stand for the job.
+    """
+    most = max(profile.scale for profile in profiles)
+    largest = [profile for profile in profiles if _LARGER_BY * profile.scale >= most]
+    return sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
+
+
+def _amount_of_work(profile: RunProfile) -> tuple[float, float, str]:
+    return profile.task_seconds + profile.driver_seconds, profile.scale, profile.application_id
+
+
+def _error_percent(source: RunProfile, others: Sequence[RunProfile]) -> float | None:
+    """How far the others are from what the source and the rest predict; the median of absolute errors."""
+    errors = []
+    for left_out in others:
+        rest = [profile for profile in others if profile is not left_out]
+        predicted = _Source(source, rest).seconds(
+            scale=left_out.scale,
+            machines=left_out.machines,
+            slots=left_out.slots,
+            iterations=left_out.iterations,
+        )
+        errors.append(100.0 * abs(predicted / left_out.seconds - 1.0))
+    return float(np.median(errors)) if errors else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class StageWork:
+    """What a stage has to do in a replay: so many tasks, each so many times as long as in the profile."""
+
+    tasks: int
+    times_seconds: float
+
+
+class _Source:
+    """The run that is replayed, and the replay of it as it was, which is made once."""
+
+    def __init__(self, profile: RunProfile, others: Sequence[RunProfile]) -> None:
+        self._profile = profile
+        self._matched = _MatchedStages(profile, others)
+        as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in profile.stages]
+        corrections = _corrections(profile, _replayed(profile, as_it_was, slots=profile.slots))
+        self._work = [
+            replace(work, times_seconds=correction)
+            for work, correction in zip(as_it_was, corrections, strict=True)
+        ]
+        corrected = _replayed(profile, self._work, slots=profile.slots)
+        self._busy_seconds = busy_seconds(corrected.began, corrected.finished)
+        self._left_out_seconds = _left_out_seconds(profile)
+
+    def seconds(self, *, scale: float, machines: int, slots: int, iterations: int | None) -> float:
+        """Clean seconds at another scale, on other machines."""
+        remote = remote_share_change(had=self._profile.machines, machines=machines)
+        work = []
+        for stage, each in zip(self._profile.stages, self._work, strict=True):
+            if stage.tasks:
+                each = self._grown(stage, each, scale=scale, slots=slots)
+                waiting = stage.blocked_seconds.get(NETWORK, 0.0) / max(stage.task_seconds, 1e-9)
+                each = replace(each, times_seconds=each.times_seconds * (1.0 + waiting * (remote - 1.0)))
+            work.append(each)
+        there = _replayed(self._profile, work, slots=slots)
+        if self._left_out_seconds > 0:
+            there = _replayed(self._profile, work, slots=slots, times_gaps=self._times_gaps(there))
+        return there.seconds + _more_iterations(self._profile, there, iterations)
+
+    def _grown(self, stage: StageProfile, work: StageWork, *, scale: float, slots: int) -> StageWork:
+        grown = growth(*self._matched.points(stage), scale=scale, slots=slots)
+        # So many tasks fill all slots so often that fewer and longer ones take as long.
+        tasks = min(grown.tasks, max(_MOST_TASKS, 100 * slots))
+        return StageWork(
+            tasks=tasks, times_seconds=work.times_seconds * grown.times_seconds * grown.tasks / tasks
+        )
+
+    def _times_gaps(self, there: Replayed) -> float:
+        """The stages that the profile leaves out change as the others do; the driver's time does not."""
+        busy = busy_seconds(there.began, there.finished)
+        change = busy / self._busy_seconds if self._busy_seconds > 0 else 1.0
+        driver = self._profile.driver_seconds
+        return (driver + self._left_out_seconds * change) / (driver + self._left_out_seconds)
+
+
+def _left_out_seconds(profile: RunProfile) -> float:
+    """How long the stages ran that the profile leaves out."""
+    if not profile.stages_left_out:
+        return 0.0
+    began = np.array([stage.began_seconds for stage in profile.stages]).clip(0.0)
+    ended = np.array([stage.ended_seconds for stage in profile.stages]).clip(0.0)
+    return max(0.0, profile.seconds - profile.driver_seconds - busy_seconds(began, ended))
+
+
+def _corrections(profile: RunProfile, as_it_was: Replayed) -> list[float]:
+    """What makes each stage that ran alone as long as it was: its tasks' order, and idle slots."""
+    began, ended = _spans(as_it_was)
+    found = []
+    for stage, seconds in zip(profile.stages, (ended - began).tolist(), strict=True):
+        ratio = stage.seconds / seconds if seconds > 0 and profile.ran_alone(stage) else 1.0
+        found.append(min(_LARGEST_CORRECTION, max(1.0 / _LARGEST_CORRECTION, ratio)))
+    return found
+
+
+def _spans(replayed: Replayed) -> tuple[FloatColumn, FloatColumn]:
+    """When each stage was submitted, and when it ended."""
+    at, stages = replayed.moments, replayed.plan.stages
+    return np.array([at[stage.submitted] for stage in stages]), np.array(
+        [at[stage.ended] for stage in stages]
+    )
+
+
+def _more_iterations(profile: RunProfile, there: Replayed, iterations: int | None) -> float:
+    """What other iterations take more, or less: stages that each repeats, and what passes before them."""
+    if iterations is None or not profile.iterations or iterations == profile.iterations:
+        return 0.0
+    kept = len(profile.stages) / (len(profile.stages) + profile.stages_left_out)
+    enough = max(2.0, kept * profile.iterations / 2.0)
+    names = [stage.name for stage in profile.stages]
+    _, ended = _spans(there)
+    until = np.concatenate([[0.0], np.maximum.accumulate(ended)[:-1]])
+    repeated = np.array([names.count(name) >= enough for name in names])
+    # From the end of what was before to its own.
+    each = np.maximum(0.0, ended - np.maximum(until, 0.0))
+    return float(each[repeated].sum()) * (iterations / profile.iterations - 1.0)
+
+
+def _replayed(
+    profile: RunProfile, work: Sequence[StageWork], *, slots: int, times_gaps: float = 1.0
+) -> Replayed:
+    """The profile's stages, replayed with other work on other slots.
+
+    A stage waits for its parents, and as jobs do (`releases`) for what had ended before it began. What lies
+    between is the driver's time, and that of stages which the profile leaves out: `times_gaps` as much of it.
+    """
+    moments, planned = Moments(), []
+    seconds: list[FloatColumn] = []
+    end_of: dict[int, int] = {}
+    ends: list[int] = []
+    waits = releases([(stage.began_seconds, stage.ended_seconds) for stage in profile.stages])
+    first = 0
+    for stage, waits_for, each in zip(profile.stages, waits, work, strict=True):
+        after = [ends[place] for place in waits_for]
+        after += [end_of[parent] for parent in stage.parents if parent in end_of]
+        submitted = moments.add(stage.began_seconds, after)
+        ended = end_of[stage.stage_id] = moments.add(stage.ended_seconds, [submitted])
+        ends.append(ended)
+        planned.append(_planned(stage, np.arange(first, first + each.tasks), submitted, ended))
+        seconds.append(_task_seconds(stage, each))
+        first += each.tasks
+    end = moments.add(profile.seconds, ends)
+    moments.gap_seconds = [gap * times_gaps for gap in moments.gap_seconds]
+    every = np.concatenate(seconds) if seconds else np.zeros(0)
+    warm_up = [stage.warmup_seconds for stage in profile.stages]
+    return simulate(
+        Plan(stages=tuple(planned), moments=moments, end=end),
+        Durations(seconds=every, slot_seconds=every, warm_up_seconds=warm_up),
+        [Slot()] * max(1, slots),
+    )
+
+
+def _planned(stage: StageProfile, tasks: IntColumn, submitted: int, ended: int) -> PlannedStage:
+    row = StageRow(
+        stage_id=stage.stage_id,
+        attempt=stage.attempt,
+        name=stage.name,
+        tasks=len(tasks),
+        parents=stage.parents,
+        job_id=stage.job_id,
+    )
+    holds_up = np.ones(len(tasks), dtype=np.bool_)
+    return PlannedStage(row=row, tasks=tasks, holds_up=holds_up, submitted=submitted, ended=ended)
+
+
+def _task_seconds(stage: StageProfile, work: StageWork) -> FloatColumn:
+    """As many tasks as there shall be, spread like the profile's and in no order."""
+    if not stage.quantiles_seconds:
+        return np.full(work.tasks, stage.task_seconds / stage.attempts * work.times_seconds)
+    sorted_seconds = _spread(stage, work.tasks)
+    order = np.argsort(np.arange(1, work.tasks + 1) * _GOLDEN_RATIO % 1.0, kind="stable")
+    return np.asarray(sorted_seconds[order] * work.times_seconds)
+
+
+def _spread(stage: StageProfile, tasks: int) -> FloatColumn:
+    """The seconds of so many tasks, ascending, with the profile's mean.
+
+    Between the last quantile but one and the longest task lies all that is rare: a straight line between the
+    two would make it common. So that line is bent as far as the mean asks for.
+    """
+    quantiles: FloatColumn = np.array(stage.quantiles_seconds)
+    if tasks == len(quantiles):
+        return quantiles
+    even = (np.arange(tasks) + 0.5) / max(1, tasks)
+    spread: FloatColumn = np.interp(even, np.linspace(0.0, 1.0, len(quantiles)), quantiles)
+    if stage.mean_seconds <= 0 or len(quantiles) < 2 or not tasks:
+        return spread
+    part = (even * (len(quantiles) - 1) - (len(quantiles) - 2)).clip(0.0)
+    usual, most = np.minimum(spread, quantiles[-2]), quantiles[-1] - quantiles[-2]
+    rare = part > 0
+    if most > 0 and rare.any():
+        share = (tasks * stage.mean_seconds - usual.sum()) / (rare.sum() * most)
+        spread = usual + most * rare * part ** (1.0 / min(1.0, max(1e-3, share)) - 1.0)
+    return np.asarray(spread * stage.mean_seconds / spread.mean())
+
+
+class _MatchedStages:
+    """Finds the stages of one run in others.
+
+    Stages have the names of the lines that asked for them, and several may have one name: the second of a
+    name is the second of that name in another run, if both have as many. If not (other numbers of iterations,
+    other plans of adaptive execution), all of the name that read the same kind of data are taken for alike.
+    """
+
+    def __init__(self, source: RunProfile, others: Sequence[RunProfile]) -> None:
+        self._others = [(run, _by_name(run.stages)) for run in others]
+        self._source = source
+        self._by_name = _by_name(source.stages)
+
+    def points(self, stage: StageProfile) -> tuple[StagePoint, list[StagePoint]]:
+        """What the source tells of one of its stages, and what each of the other runs that has it tells."""
+        found = [
+            StagePoint.of(alike, run)
+            for run, stages in self._others
+            if (alike := self._alike(stage, stages[stage.name]))
+        ]
+        return StagePoint.of([stage], self._source), found
+
+    def _alike(self, stage: StageProfile, candidates: list[StageProfile]) -> list[StageProfile]:
+        own = self._by_name[stage.name]
+        if len(own) == len(candidates):
+            return [candidates[own.index(stage)]]
+        return [other for other in candidates if _kind(other) == _kind(stage)]
+
+
+def _by_name(stages: Sequence[StageProfile]) -> defaultdict[str, list[StageProfile]]:
+    found: defaultdict[str, list[StageProfile]] = defaultdict(list)
+    for stage in stages:
+        if stage.tasks:
+            found[stage.name].append(stage)
+    return found
+
+
+def _kind(stage: StageProfile) -> tuple[bool, bool]:
+    return stage.reads_input, stage.read_bytes > stage.input_bytes
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,44 +354,41 @@ class StagePoint:
     fixed_seconds: float
     reads_input: bool
 
+    @classmethod
+    def of(cls, stages: Sequence[StageProfile], run: RunProfile) -> StagePoint:
+        """What one or several stages of a run, which are alike, tell."""
+        return cls(
+            scale=run.scale,
+            slots=run.slots,
+            tasks=float(np.mean([stage.tasks for stage in stages])),
+            read_bytes=float(np.mean([stage.read_bytes for stage in stages])),
+            mean_seconds=float(np.mean([_mean_seconds(stage) for stage in stages])),
+            fixed_seconds=float(np.mean([_fixed_seconds(stage) for stage in stages])),
+            reads_input=stages[0].reads_input,
+        )
 
-def point_of(stages: Sequence[run_profile.StageProfile], *, scale: float, slots: int) -> StagePoint:
-    """What one or several stages of a run, which are alike, tell."""
-    return StagePoint(
-        scale=scale,
-        slots=slots,
-        tasks=float(np.mean([stage.tasks for stage in stages])),
-        read_bytes=float(np.mean([_read_bytes(stage) for stage in stages])),
-        mean_seconds=float(np.mean([mean_task_seconds(stage) for stage in stages])),
-        fixed_seconds=float(np.mean([_fixed_seconds(stage) for stage in stages])),
-        reads_input=stages[0].reads_input,
-    )
 
-
-def mean_task_seconds(stage: run_profile.StageProfile) -> float:
+def _mean_seconds(stage: StageProfile) -> float:
     """Of its tasks, without warm-up."""
     if stage.mean_seconds > 0:
         return stage.mean_seconds
     if len(stage.quantiles_seconds) > 1:
         return float(np.trapezoid(stage.quantiles_seconds) / (len(stage.quantiles_seconds) - 1))
-    return stage.task_seconds / max(1, stage.tasks + stage.failed_tasks)
+    return stage.task_seconds / stage.attempts
 
 
-@dataclass(frozen=True, kw_only=True)
-class Growth:
-    """What becomes of a stage at another scale, by what it was in the run that is replayed.
-
-    Attributes:
-        tasks: how many it has then.
-        times_seconds: each of its tasks takes so many times as long.
-    """
-
-    tasks: int
-    times_seconds: float
+def _fixed_seconds(stage: StageProfile) -> float:
+    """Of a task, without what its warm-up explains of it."""
+    fixed = sum(stage.blocked_seconds.get(name, 0.0) for name in (SCHEDULER, SERIALISATION))
+    return min(_mean_seconds(stage), fixed / stage.attempts)
 
 
-def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, slots: int) -> Growth:
-    """The stage at another scale.
+def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, slots: int) -> StageWork:
+    """How a stage grows with the input: in the number of its tasks, in the size of each, or not at all.
+
+    The same stage in runs of other scales shows it. Of a single run it is taken that stages that read
+    the job's input get more tasks of the same size, and those that read shuffle data as many of a larger size
+    (``spark.sql.shuffle.partitions`` fixes their number); what reads neither does not grow.
 
     Args:
         source: the stage in the run that is replayed.
@@ -124,12 +407,12 @@ def growth(source: StagePoint, others: Sequence[StagePoint], *, scale: float, sl
     )
     # By what all runs tell: what other load did to the source's own tasks is no part of the job.
     becomes, was = fixed + per_data * data[0] / tasks, source.mean_seconds
-    return Growth(tasks=tasks, times_seconds=float(becomes / was) if was > 0 else 1.0)
+    return StageWork(tasks=tasks, times_seconds=float(becomes / was) if was > 0 else 1.0)
 
 
 def _tasks(points: Sequence[StagePoint], *, scale: float, slots: int) -> float:
     """How many tasks there are: as many as before, or more with the scale, or as many as there are slots."""
-    source, several = points[0], _is_of_several_scales(points)
+    source, several = points[0], _are_of_several_scales(points)
     counts = np.array([point.tasks for point in points])
     waves = counts / np.array([point.slots for point in points])
     scales = np.array([point.scale for point in points])
@@ -148,11 +431,11 @@ def _tasks(points: Sequence[StagePoint], *, scale: float, slots: int) -> float:
 def _data(points: Sequence[StagePoint], *, scale: float) -> list[float]:
     """What the stage reads at the scale that is asked for, and in each run, in the same unit."""
     read = np.array([point.read_bytes for point in points])
+    several = _are_of_several_scales(points)
     if (read > 0).all():
-        if _is_of_several_scales(points):
-            return [_scaled(points, read, scale=scale), *read.tolist()]
-        return [read[0] * scale / points[0].scale, *read.tolist()]
-    if _is_of_several_scales(points):
+        wanted = _scaled(points, read, scale=scale) if several else read[0] * scale / points[0].scale
+        return [wanted, *read.tolist()]
+    if several:
         return [scale, *(point.scale for point in points)]
     # What reads nothing in a single run: as many tasks as then take as long as then.
     return [1.0] + [1.0] * len(points)
@@ -166,12 +449,7 @@ def _scaled(points: Sequence[StagePoint], values: FloatColumn, *, scale: float) 
     return float(values[0] * (constant + slope * scale) / at_source) if at_source > 0 else float(values[0])
 
 
-def _line(
-    data: FloatColumn,
-    seconds: FloatColumn,
-    *,
-    fixed_seconds: float,
-) -> tuple[float, float]:
+def _line(data: FloatColumn, seconds: FloatColumn, *, fixed_seconds: float) -> tuple[float, float]:
     """Seconds of a task as a constant and so many per data that it reads; both at least 0.
 
     What is taken of a single run (all but `fixed_seconds` goes with the data) counts as much as a small part
@@ -183,10 +461,7 @@ def _line(
 
 
 def _non_negative_line(
-    x: FloatColumn,
-    y: FloatColumn,
-    prior: FloatColumn,
-    weight: float,
+    x: FloatColumn, y: FloatColumn, prior: FloatColumn, weight: float
 ) -> tuple[float, float]:
     """Least relative squares, drawn to a prior; the best of what has no negative coefficient."""
     scale_x = max(float(np.abs(x).max()), 1e-300)
@@ -206,398 +481,6 @@ def _non_negative_line(
     return float(best[0]), float(best[1] / scale_x)
 
 
-def _is_of_several_scales(points: Sequence[StagePoint]) -> bool:
+def _are_of_several_scales(points: Sequence[StagePoint]) -> bool:
     scales = [point.scale for point in points]
-    return max(scales) > LARGER_BY * min(scales)
-
-
-def _read_bytes(stage: run_profile.StageProfile) -> int:
-    return stage.input_bytes + stage.shuffle_remote_bytes + stage.shuffle_local_bytes
-
-
-def _fixed_seconds(stage: run_profile.StageProfile) -> float:
-    """Of a task, without what its warm-up explains of it."""
-    fixed = sum(stage.blocked_seconds.get(name, 0.0) for name in _NOT_GROWING)
-    return min(mean_task_seconds(stage), fixed / max(1, stage.tasks + stage.failed_tasks))
-
-
-# ---------------------------------------------------------------------------
-# The same stage in several runs of a job.
-
-
-Stages = list[run_profile.StageProfile]
-
-
-class MatchedStages:
-    """Finds the stages of one run in others.
-
-    Stages have the names of the lines that asked for them, and several may have one name: the second of a
-    name is the second of that name in another run, if both have as many. If not (other numbers of iterations,
-    other plans of adaptive execution), all of the name that read the same kind of data are taken for alike.
-    """
-
-    def __init__(self, source: run_profile.RunProfile, others: Sequence[run_profile.RunProfile]) -> None:
-        self._others = [(run, _by_name(run.stages)) for run in others]
-        self._source = source
-        self._by_name = _by_name(source.stages)
-
-    def points(self, stage: run_profile.StageProfile) -> tuple[StagePoint, list[StagePoint]]:
-        """What the source tells of one of its stages, and what each of the other runs that has it tells."""
-        of_source = point_of([stage], scale=self._source.scale, slots=self._source.slots)
-        found = []
-        for run, stages in self._others:
-            alike = self._alike(stage, stages[stage.name])
-            if alike:
-                found.append(point_of(alike, scale=run.scale, slots=run.slots))
-        return of_source, found
-
-    def _alike(self, stage: run_profile.StageProfile, candidates: Stages) -> Stages:
-        own = self._by_name[stage.name]
-        if len(own) == len(candidates):
-            return [candidates[own.index(stage)]]
-        return [other for other in candidates if _kind(other) == _kind(stage)]
-
-
-def _by_name(stages: Sequence[run_profile.StageProfile]) -> defaultdict[str, Stages]:
-    found: defaultdict[str, Stages] = defaultdict(list)
-    for stage in stages:
-        if stage.tasks:
-            found[stage.name].append(stage)
-    return found
-
-
-def _kind(stage: run_profile.StageProfile) -> tuple[bool, bool]:
-    return stage.reads_input, stage.shuffle_remote_bytes + stage.shuffle_local_bytes > 0
-
-
-# ---------------------------------------------------------------------------
-# The plan of a replay made of a run's profile, which tells of stages but not of single tasks.
-
-
-_GOLDEN_RATIO = (5**0.5 - 1) / 2
-"""Its multiples, modulo 1, fill the unit interval evenly and in no order."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class StageWork:
-    """A stage as it shall be replayed.
-
-    Attributes:
-        tasks: how many it has.
-        times_seconds: each takes so many times as long as in the profile.
-    """
-
-    tasks: int
-    times_seconds: float
-
-
-def plan_of_profile(
-    profile: run_profile.RunProfile, work: Sequence[StageWork], *, times_gaps: float = 1.0
-) -> tuple[Plan, Durations]:
-    """What waits for what, and how long each task takes.
-
-    A stage waits for its parents, and as jobs do (`job_order`) for what had ended before it began. What lies
-    between is the driver's time, and that of stages which the profile leaves out.
-
-    Args:
-        profile: of the run.
-        work: for each of its stages.
-        times_gaps: what lies between stages takes so many times as long.
-    """
-    moments, planned = Moments(), []
-    seconds: list[FloatColumn] = []
-    ends: dict[int, int] = {}
-    places: list[int] = []
-    spans = [
-        JobSpan(submitted_at=stage.began_seconds, completed_at=stage.ended_seconds)
-        for stage in profile.stages
-    ]
-    first = 0
-    for stage, waits_for, each in zip(profile.stages, releases(spans), work, strict=True):
-        after = [places[place] for place in waits_for]
-        after += [ends[parent] for parent in stage.parents if parent in ends]
-        submitted = moments.add(stage.began_seconds, after)
-        ended = moments.add(stage.ended_seconds, [submitted])
-        ends[stage.stage_id] = ended
-        places.append(ended)
-        planned.append(_planned(stage, np.arange(first, first + each.tasks), submitted, ended))
-        seconds.append(_task_seconds(stage, each))
-        first += each.tasks
-    end = moments.add(profile.seconds, places)
-    moments.gap_seconds = [gap * times_gaps for gap in moments.gap_seconds]
-    every = np.concatenate(seconds) if seconds else np.zeros(0)
-    warm_up = [stage.warmup_seconds for stage in profile.stages]
-    plan = Plan(stages=tuple(planned), moments=moments, end=end)
-    return plan, Durations(seconds=every, slot_seconds=every, warm_up_seconds=warm_up)
-
-
-def _planned(stage: run_profile.StageProfile, tasks: IntColumn, submitted: int, ended: int) -> PlannedStage:
-    return PlannedStage(
-        row=StageRow(
-            stage_id=stage.stage_id,
-            attempt=stage.attempt,
-            name=stage.name,
-            tasks=len(tasks),
-            parents=stage.parents,
-            job_id=stage.job_id,
-        ),
-        tasks=tasks,
-        holds_up=np.ones(len(tasks), dtype=np.bool_),
-        lag_seconds=0.0,
-        tail_seconds=0.0,
-        dispatch_seconds=0.0,
-        retries={},
-        copies={},
-        submitted=submitted,
-        ended=ended,
-    )
-
-
-def _task_seconds(stage: run_profile.StageProfile, work: StageWork) -> FloatColumn:
-    """As many tasks as there shall be, spread like the profile's and in no order."""
-    if not stage.quantiles_seconds:
-        mean = stage.task_seconds / max(1, stage.tasks + stage.failed_tasks)
-        return np.full(work.tasks, mean * work.times_seconds)
-    sorted_seconds = _spread(stage, work.tasks)
-    order = np.argsort(np.arange(1, work.tasks + 1) * _GOLDEN_RATIO % 1.0, kind="stable")
-    return np.asarray(sorted_seconds[order] * work.times_seconds)
-
-
-def _spread(stage: run_profile.StageProfile, tasks: int) -> FloatColumn:
-    """The seconds of so many tasks, ascending, with the profile's mean.
-
-    Between the last quantile but one and the longest task lies all that is rare: a straight line between the
-    two would make it common. So that line is bent as far as the mean asks for.
-    """
-    quantiles: FloatColumn = np.array(stage.quantiles_seconds)
-    if tasks == len(quantiles):
-        return quantiles
-    even = (np.arange(tasks) + 0.5) / max(1, tasks)
-    spread: FloatColumn = np.interp(even, np.linspace(0.0, 1.0, len(quantiles)), quantiles)
-    if stage.mean_seconds <= 0 or len(quantiles) < 2 or not tasks:
-        return spread
-    part = (even * (len(quantiles) - 1) - (len(quantiles) - 2)).clip(0.0)
-    usual, most = np.minimum(spread, quantiles[-2]), quantiles[-1] - quantiles[-2]
-    rare = part > 0
-    if most > 0 and rare.any():
-        share = (tasks * stage.mean_seconds - usual.sum()) / (rare.sum() * most)
-        spread = usual + most * rare * part ** (1.0 / min(1.0, max(1e-3, share)) - 1.0)
-    return np.asarray(spread * stage.mean_seconds / spread.mean())
-
-
-# ---------------------------------------------------------------------------
-
-
-_LARGEST_CORRECTION = 1.25
-"""A stage whose own replay is further off did something else than run its tasks."""
-
-_MOST_TASKS = 20_000
-"""Of a stage, that are replayed one by one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class ScaledReplay:
-    """The job at one scale on several numbers of machines.
-
-    Attributes:
-        sizes: clean seconds, by ascending number of machines; empty where nothing could be replayed.
-        from_application_id: the run that was replayed.
-        from_scale: the share of the input that it read.
-        error_percent: median absolute error of replaying the other runs; None where there is no other.
-        problem: why there are no sizes; empty where there are.
-    """
-
-    sizes: tuple[run_profile.ReplayedSize, ...] = ()
-    from_application_id: str | None = None
-    from_scale: float | None = None
-    error_percent: float | None = None
-    problem: str = ""
-
-
-def replay_scaled(
-    profiles: Sequence[run_profile.RunProfile],
-    *,
-    machines: Sequence[int],
-    scale: float,
-    cores_per_machine: int,
-    iterations: int | None = None,
-) -> ScaledReplay:
-    """Replay a job at another scale.
-
-    Args:
-        profiles: of its runs; at several scales it is learned from them how its stages grow.
-        machines: numbers to replay it on.
-        scale: the share of the target input that it shall read.
-        cores_per_machine: tasks that a machine runs at once.
-        iterations: of an iterative job; as many as in the run by default.
-    """
-    known = [profile for profile in profiles if any(stage.tasks for stage in profile.stages)]
-    if not known:
-        return ScaledReplay(problem="No run of the job has a profile that tells of its stages.")
-    source = _source_of(known)
-    others = sorted((profile for profile in known if profile is not source), key=_amount_of_work)
-    replays = _Source(source, others)
-    sizes = [
-        run_profile.ReplayedSize(
-            machines=count,
-            seconds=replays.replayed(
-                scale=scale, machines=count, slots=count * cores_per_machine, iterations=iterations
-            ),
-        )
-        for count in sorted(set(machines))
-    ]
-    return ScaledReplay(
-        sizes=tuple(sizes),
-        from_application_id=source.application_id,
-        from_scale=source.scale,
-        error_percent=_error_percent(source, others),
-    )
-
-
-def _source_of(profiles: Sequence[run_profile.RunProfile]) -> run_profile.RunProfile:
-    """The run that is replayed: of those that read most the one whose work is in the middle.
-
-    A run that other load or a cold cache made long would else stand for the job.
-    """
-    most = max(profile.scale for profile in profiles)
-    largest = [profile for profile in profiles if LARGER_BY * profile.scale >= most]
-    return sorted(largest, key=_amount_of_work)[(len(largest) - 1) // 2]
-
-
-def _amount_of_work(profile: run_profile.RunProfile) -> tuple[float, float, str]:
-    """By which runs are sorted: what the tasks and the driver took."""
-    work = sum(stage.task_seconds for stage in profile.stages) + profile.left_out_seconds
-    return work + profile.driver_seconds, profile.scale, profile.application_id
-
-
-def _error_percent(source: run_profile.RunProfile, others: Sequence[run_profile.RunProfile]) -> float | None:
-    """How far the others are from what the source and the rest foretell; the median of absolute errors."""
-    errors = []
-    for left_out in others:
-        rest = [profile for profile in others if profile is not left_out]
-        foretold = _Source(source, rest).replayed(
-            scale=left_out.scale,
-            machines=left_out.machines,
-            slots=left_out.slots,
-            iterations=left_out.iterations,
-        )
-        errors.append(100.0 * abs(foretold / left_out.seconds - 1.0))
-    return float(np.median(errors)) if errors else None
-
-
-class _Source:
-    """The run that is replayed, and the replay of it as it was, which is made once."""
-
-    def __init__(self, profile: run_profile.RunProfile, others: Sequence[run_profile.RunProfile]) -> None:
-        self._profile = profile
-        self._matched = MatchedStages(profile, others)
-        as_it_was = [StageWork(tasks=stage.tasks, times_seconds=1.0) for stage in profile.stages]
-        corrections = _Replay(profile, as_it_was, slots=profile.slots).corrections()
-        self._work = [
-            replace(work, times_seconds=correction)
-            for work, correction in zip(as_it_was, corrections, strict=True)
-        ]
-        self._busy_seconds = _Replay(profile, self._work, slots=profile.slots).busy_seconds
-        self._left_out_seconds = _left_out_seconds(profile)
-
-    def replayed(self, *, scale: float, machines: int, slots: int, iterations: int | None) -> float:
-        """Clean seconds at another scale, on other machines."""
-        remote = remote_share_change(had=self._profile.machines, machines=machines)
-        work = []
-        for stage, each in zip(self._profile.stages, self._work, strict=True):
-            if stage.tasks:
-                each = self._grown(stage, each, scale=scale, slots=slots)
-                waiting = stage.blocked_seconds.get(run_profile.NETWORK, 0.0) / max(stage.task_seconds, 1e-9)
-                each = replace(each, times_seconds=each.times_seconds * (1.0 + waiting * (remote - 1.0)))
-            work.append(each)
-        there = _Replay(self._profile, work, slots=slots)
-        if self._left_out_seconds > 0:
-            there = _Replay(self._profile, work, slots=slots, times_gaps=self._times_gaps(there))
-        return there.seconds + _more_iterations(self._profile, there, iterations)
-
-    def _grown(
-        self, stage: run_profile.StageProfile, work: StageWork, *, scale: float, slots: int
-    ) -> StageWork:
-        grown = growth(*self._matched.points(stage), scale=scale, slots=slots)
-        # So many tasks fill all slots so often that fewer and longer ones take as long.
-        tasks = min(grown.tasks, max(_MOST_TASKS, 100 * slots))
-        return StageWork(
-            tasks=tasks, times_seconds=work.times_seconds * grown.times_seconds * grown.tasks / tasks
-        )
-
-    def _times_gaps(self, there: _Replay) -> float:
-        """The stages that the profile leaves out change as the others do; the driver's time does not."""
-        change = there.busy_seconds / self._busy_seconds if self._busy_seconds > 0 else 1.0
-        driver = self._profile.driver_seconds
-        return (driver + self._left_out_seconds * change) / (driver + self._left_out_seconds)
-
-
-class _Replay:
-    """The profile's stages, replayed with other work on other slots."""
-
-    def __init__(
-        self,
-        profile: run_profile.RunProfile,
-        work: Sequence[StageWork],
-        *,
-        slots: int,
-        times_gaps: float = 1.0,
-    ) -> None:
-        self._profile = profile
-        self._plan, durations = plan_of_profile(profile, work, times_gaps=times_gaps)
-        self._simulated: Simulated = simulate(self._plan, durations, [Slot()] * max(1, slots))
-
-    @property
-    def seconds(self) -> float:
-        return self._simulated.seconds
-
-    @property
-    def busy_seconds(self) -> float:
-        """While a task ran."""
-        return busy_seconds(self._simulated.began, self._simulated.finished)
-
-    def spans(self) -> tuple[FloatColumn, FloatColumn]:
-        """When each stage was submitted, and when it ended."""
-        at = self._simulated.moments
-        began = np.array([at[stage.submitted] for stage in self._plan.stages])
-        return began, np.array([at[stage.ended] for stage in self._plan.stages])
-
-    def corrections(self) -> list[float]:
-        """What makes each stage that ran alone as long as it was: its tasks' order, and idle slots."""
-        began, ended = self.spans()
-        found = []
-        for stage, seconds in zip(self._profile.stages, (ended - began).tolist(), strict=True):
-            ratio = stage.seconds / seconds if seconds > 0 and self._ran_alone(stage) else 1.0
-            found.append(min(_LARGEST_CORRECTION, max(1.0 / _LARGEST_CORRECTION, ratio)))
-        return found
-
-    def _ran_alone(self, stage: run_profile.StageProfile) -> bool:
-        return not any(
-            other.began_seconds < stage.ended_seconds and stage.began_seconds < other.ended_seconds
-            for other in self._profile.stages
-            if other is not stage
-        )
-
-
-def _left_out_seconds(profile: run_profile.RunProfile) -> float:
-    """How long the stages ran that the profile leaves out."""
-    if not profile.stages_left_out:
-        return 0.0
-    began = np.array([stage.began_seconds for stage in profile.stages]).clip(0.0)
-    ended = np.array([stage.ended_seconds for stage in profile.stages]).clip(0.0)
-    return max(0.0, profile.seconds - profile.driver_seconds - busy_seconds(began, ended))
-
-
-def _more_iterations(profile: run_profile.RunProfile, there: _Replay, iterations: int | None) -> float:
-    """What other iterations take more, or less: stages that each repeats, and what passes before them."""
-    if iterations is None or not profile.iterations or iterations == profile.iterations:
-        return 0.0
-    kept = len(profile.stages) / (len(profile.stages) + profile.stages_left_out)
-    enough = max(2.0, kept * profile.iterations / 2.0)
-    names = [stage.name for stage in profile.stages]
-    _, ended = there.spans()
-    until = np.concatenate([[0.0], np.maximum.accumulate(ended)[:-1]])
-    repeated = np.array([names.count(name) >= enough for name in names])
-    # From the end of what was before to its own.
-    each = np.maximum(0.0, ended - np.maximum(until, 0.0))
-    return float(each[repeated].sum()) * (iterations / profile.iterations - 1.0)
+    return max(scales) > _LARGER_BY * min(scales)

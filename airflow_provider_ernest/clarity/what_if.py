@@ -1,14 +1,14 @@
 """How long a run would take on other machines.
 
-Its tasks, changed as `changed_tasks` says, are replayed: stages, slots and the time of the driver keep their
-order, and the ratio of that replay to one of the run as it was scales the time measured.
+Its tasks, changed as `changed_task_seconds` says, are replayed: stages, slots and the time of the driver keep
+their order, and the ratio of that replay to one of the run as it was scales the time measured.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,8 +28,8 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.run_profile import DISK, NETWORK, PYTHON_WORKER, UNMEASURED, Capacity, WhatIf
 from airflow_provider_ernest.words import counted
 
-# ---------------------------------------------------------------------------
-# What other machines a run is imagined on, as factors and as words.
+_TELLING_SHARE = 0.05
+"""Of the tasks' time: less in Python workers changes no answer so much that it must be told."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,20 +70,21 @@ class Change:
         """The change in words, such as "half the network, 8 cores a machine"."""
         if self.name:
             return self.name
-        parts = [
-            f"{_times(factor)}{thing}"
-            for factor, thing in (
-                (self.cpu, "the speed of a core"),
-                (self.network, "the network"),
-                (self.disk, "the disks"),
-            )
-            if factor != 1.0
-        ]
+        factors = {
+            "the speed of a core": self.cpu,
+            "the network": self.network,
+            "the disks": self.disk,
+        }
+        parts = [f"{_times(factor)}{thing}" for thing, factor in factors.items() if factor != 1.0]
         if self.cores is not None:
             parts.append(f"{counted(self.cores, 'core')} a machine")
         if self.machines is not None:
             parts.append(counted(self.machines, "machine"))
         return ", ".join(parts) or "the same machines"
+
+
+def _times(factor: float) -> str:
+    return {2.0: "twice ", 0.5: "half "}.get(factor, f"{factor:g} times ")
 
 
 def to_machines(
@@ -118,24 +119,131 @@ def _ratio(new: float | None, old: float | None) -> float:
     return new / old if new and old else 1.0
 
 
-def _times(factor: float) -> str:
-    named = {2.0: "twice ", 0.5: "half "}
-    return named.get(factor, f"{factor:g} times ")
+def what_if(log: EventLog, capacity: Capacity, change: Change) -> WhatIf:
+    """The run on other machines; see `what_ifs`."""
+    return what_ifs(log, capacity, [change])[0]
 
 
-# ---------------------------------------------------------------------------
-# How long each task of a run would take on other machines, by what it used and waited for.
-#
-# The thesis scales a stage's measured time by the ratio of its longest ideal times, new over old: its
-# monotasks overlap their use of one resource with that of the others. Spark's tasks do so less well, and much
-# of their time is no use of a resource. So here a stage's time on other networks or disks is
-#
-# its time  x  longer of (bytes' new ideal time, the rest)  /  longer of (bytes' ideal time, the rest)
-#
-# where the rest is all of its tasks' time in which they did not wait for these bytes; and it is no longer
-# than the rest and the bytes' new time one after the other. `docs/clarity.md` has both rules beside real
-# runs. Where no capacity is known, so that there is no ideal time, the time that tasks waited is scaled: less
-# is then foretold of slower machines than may come. Waiting that no resource explains stays what it was.
+def what_ifs(
+    log: EventLog,
+    capacity: Capacity,
+    changes: Iterable[Change] | None = None,
+    *,
+    use: ResourceUse | None = None,
+    as_it_was: Replayed | None = None,
+) -> tuple[WhatIf, ...]:
+    """The run on several kinds of other machines.
+
+    Args:
+        log: the run.
+        capacity: of one of its machines.
+        changes: what is different; what is worth asking of any run where None.
+        use: of the run, where it is at hand.
+        as_it_was: its replay without any change, likewise.
+
+    Raises:
+        EventLogError: no task ended.
+    """
+    run = _Run(log, capacity, use or resource_use(log), as_it_was or replay(log))
+    asked = _worth_asking(log, capacity) if changes is None else changes
+    return tuple(run.imagined(change) for change in asked)
+
+
+def _worth_asking(log: EventLog, capacity: Capacity) -> list[Change]:
+    """More and faster cores, other networks and disks where it used them."""
+    changes = [Change(cpu=2.0), Change(cores=2 * capacity.cores, name="twice the cores a machine")]
+    if log.task_columns.shuffle_remote_bytes.any():
+        changes += [Change(network=2.0), Change(network=0.5)]
+    if disk_bytes(log.task_columns).any():
+        changes.append(Change(disk=2.0))
+    return changes
+
+
+class _Run:
+    """A run, replayed as it was."""
+
+    def __init__(self, log: EventLog, capacity: Capacity, use: ResourceUse, as_it_was: Replayed) -> None:
+        self._log = log
+        self._capacity = capacity
+        self._use = use
+        self._as_it_was = as_it_was
+
+    def imagined(self, change: Change) -> WhatIf:
+        """The same with other tasks and slots."""
+        log = self._log if change.cores is None else _with_cores(self._log, change.cores)
+        seconds = changed_task_seconds(self._log, self._capacity, change, self._use)
+        new = replay(log, machines=change.machines, task_seconds=seconds, plan=self._as_it_was.plan).seconds
+        ratio = new / self._as_it_was.seconds if self._as_it_was.seconds > 0 else 1.0
+        doubts = [*self._doubts_of_cores(change), *self._doubts_of_rates(change)]
+        return WhatIf(
+            change=f"{change.words} ({'; '.join(doubts)})" if doubts else change.words,
+            seconds=max(0.0, self._log.clean_seconds) * ratio,
+            change_percent=100.0 * (ratio - 1.0),
+        )
+
+    def _doubts_of_cores(self, change: Change) -> Iterator[str]:
+        """A Python worker that waits for a service does so on any core."""
+        in_python = float(self._use.parts[PYTHON_WORKER].sum())
+        if (
+            change.cpu != 1.0
+            and in_python >= _TELLING_SHARE * float(self._log.task_columns.seconds.sum()) > 0
+        ):
+            bound = "at best" if change.cpu > 1.0 else "at worst"
+            yield f"{bound}: Python workers may wait rather than compute"
+
+    def _doubts_of_rates(self, change: Change) -> Iterator[str]:
+        """It is a lower bound where tasks may have used what they did not wait for."""
+        slower = (
+            (change.network, self._capacity.network_gigabytes_per_second, "the network's"),
+            (change.disk, self._capacity.disk_gigabytes_per_second, "the disks'"),
+        )
+        unknown = [thing for factor, rate, thing in slower if factor < 1 and rate is None]
+        if unknown:
+            yield f"at least: {' and '.join(unknown)} rate is not known"
+
+
+def _with_cores(log: EventLog, cores: int) -> EventLog:
+    """The run as if each machine had other cores, of which its executors have the shares that they had."""
+
+    def changed(executor: ExecutorRow) -> ExecutorRow:
+        slots = executor.cores // log.task_cores
+        share = slots / log.slots_by_worker[executor.worker] if slots else 1.0
+        return dataclasses.replace(executor, cores=max(1, round(cores * share)) * log.task_cores)
+
+    return dataclasses.replace(log, executors=tuple(map(changed, log.executors)))
+
+
+def changed_task_seconds(
+    log: EventLog, capacity: Capacity, change: Change, use: ResourceUse | None = None
+) -> FloatColumn:
+    """The seconds that each task would take on other machines by what it used and waited for, shape (tasks,).
+
+    The thesis scales a stage's measured time by the ratio of its longest ideal times, new over old: its
+    monotasks overlap their use of one resource with that of the others. Spark's tasks do so less well, and
+    much of their time is no use of a resource. So here a stage's time on other networks or disks is
+
+        its time  x  longer of (bytes' new ideal time, the rest)  /  longer of (bytes' ideal time, the rest)
+
+    where the rest is all of its tasks' time in which they did not wait for these bytes; and it is no longer
+    than the rest and the bytes' new time one after the other. `docs/clarity.md` has both rules beside real
+    runs. Where no capacity is known, so that there is no ideal time, the time that tasks waited is scaled:
+    less is then predicted of slower machines than may come. Waiting that no resource explains stays.
+
+    On another number of machines a task has the same share of its machine's network and disks; what then
+    comes from other machines is for the replay.
+    """
+    use = use or resource_use(log)
+    parallelism = use.parallelism
+    if change.cores is not None:
+        slots = max(1, len(log.machines)) * change.cores
+        parallelism = np.minimum(use.summed(np.ones(len(log.task_columns))), slots)
+    total: FloatColumn = np.maximum(0.0, log.task_columns.seconds)
+    computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))
+    seconds = total - (computing - computing / change.cpu)
+    for each in _all_moving(log, capacity, change, use):
+        rest = seconds - each.waited
+        seconds = rest + _new_waiting(each, use, use.summed(total), use.summed(rest), parallelism)
+    return seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,7 +256,7 @@ class _Moving:
         needed: the stage's ideal seconds; NaN where not known.
         ratio: how many times as long they will need.
         is_full: whether tasks that wait for a resource of unknown capacity wait for their turn. A network
-            that is full shows in what they achieve (see `capacities`), full disks do not.
+            that is full shows in what they achieve (see `achieved_capacity`), full disks do not.
     """
 
     waited: FloatColumn
@@ -158,46 +266,21 @@ class _Moving:
     is_full: bool
 
 
-def changed_task_seconds(
-    log: EventLog, capacity: Capacity, change: Change, use: ResourceUse | None = None
-) -> FloatColumn:
-    """The seconds that each task would take, shape (tasks,); see the module.
-
-    On another number of machines a task has the same share of its machine's network and disks; what then
-    comes from other machines is for the replay.
-    """
-    use = use or resource_use(log)
-    parallelism = use.parallelism
-    if change.cores is not None:
-        slots = max(1, len(log.machines)) * change.cores
-        parallelism = np.minimum(use.summed(np.ones(len(log.task_columns))), slots)
-    moving = _all_moving(log, capacity, change, use)
-    total: FloatColumn = np.maximum(0.0, log.task_columns.seconds)
-    computing = sum((use.parts[part] for part in COMPUTING), np.zeros(len(total)))
-    sooner = computing - computing / change.cpu
-    seconds = total - sooner
-    for each in moving:
-        rest = seconds - each.waited
-        seconds = rest + _new_waiting(each, use, use.summed(total), use.summed(rest), parallelism)
-    return seconds
-
-
 def _all_moving(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse) -> tuple[_Moving, ...]:
     """What the tasks move by network and by disk."""
-    ideal = ideal_times(log, capacity, use)
-    network = _Moving(
-        waited=use.parts[NETWORK],
-        byte_count=log.task_columns.shuffle_remote_bytes,
-        needed=ideal.moved[NETWORK],
-        ratio=1.0 / change.network,
-        is_full=False,
-    )
+    moved = ideal_times(log, capacity, use).moved
     return (
-        network,
         _Moving(
-            waited=use.parts[DISK] + _waiting_for_input(log, use, ideal.moved[DISK]),
+            waited=use.parts[NETWORK],
+            byte_count=log.task_columns.shuffle_remote_bytes,
+            needed=moved[NETWORK],
+            ratio=1.0 / change.network,
+            is_full=False,
+        ),
+        _Moving(
+            waited=use.parts[DISK] + _waiting_for_input(log, use, moved[DISK]),
             byte_count=disk_bytes(log.task_columns),
-            needed=ideal.moved[DISK],
+            needed=moved[DISK],
             ratio=1.0 / change.disk,
             is_full=True,
         ),
@@ -209,14 +292,13 @@ def _waiting_for_input(log: EventLog, use: ResourceUse, needed: FloatColumn) -> 
 
     Spark does not measure the time of reading.
     """
-    reads = use.summed(log.task_columns.input_bytes) > 0
+    input_bytes = log.task_columns.input_bytes
     written = use.summed(use.parts[DISK]) / use.parallelism
-    unmeasured = np.where(log.task_columns.input_bytes > 0, use.parts[UNMEASURED], 0.0)
+    unmeasured = np.where(input_bytes > 0, use.parts[UNMEASURED], 0.0)
     of_stage = use.summed(unmeasured) / use.parallelism
-    explained = np.where(reads & np.isfinite(needed), np.maximum(0.0, needed - written), 0.0)
-    share = np.divide(
-        np.minimum(explained, of_stage), of_stage, out=np.zeros_like(of_stage), where=of_stage > 0
-    )
+    explains = (use.summed(input_bytes) > 0) & np.isfinite(needed)
+    explained = np.where(explains, np.maximum(0.0, needed - written), 0.0)
+    share = _quotient(np.minimum(explained, of_stage), of_stage, default=0.0)
     waiting: FloatColumn = unmeasured * share[use.stage_of]
     return waiting
 
@@ -245,9 +327,10 @@ def _new_waiting(
     turns = parallelism / use.parallelism if moving.is_full else 1.0
     new = np.where(known, by_capacity, waited * moving.ratio * turns)
     more = np.maximum(0.0, new - waited)
-    kept = np.divide(np.minimum(new, waited), waited, out=np.ones_like(waited), where=waited > 0)
+    kept = _quotient(np.minimum(new, waited), waited, default=1.0)
     has_bytes = use.summed(moving.byte_count)[use.stage_of] > 0
-    share = _share_of_stage(np.where(has_bytes, moving.byte_count, moving.waited), use)
+    column = np.where(has_bytes, moving.byte_count, moving.waited)
+    share = _quotient(column, use.summed(column)[use.stage_of], default=0.0)
     seconds: FloatColumn = moving.waited * kept[use.stage_of] + share * more[use.stage_of]
     return seconds
 
@@ -265,138 +348,12 @@ def _stage_waiting(
     """
     # Faster or more cores are done sooner, and wait for the bytes then.
     waits = np.maximum(waited, needed - rest)
-    longest, new_longest = np.maximum(rest, needed), np.maximum(rest, needed * ratio)
-    growth = np.divide(new_longest, longest, out=np.ones_like(longest), where=longest > 0)
+    growth = _quotient(np.maximum(rest, needed * ratio), np.maximum(rest, needed), default=1.0)
     one_by_one = ratio * np.maximum(needed, waits)
     waiting: FloatColumn = np.clip((rest + waits) * growth - rest, 0.0, one_by_one)
     return waiting
 
 
-def _share_of_stage(column: FloatColumn, use: ResourceUse) -> FloatColumn:
-    """Each task's part of what its stage has of something, shape (tasks,); 0 where it has none."""
-    of_stage = use.summed(column)[use.stage_of]
-    return np.divide(column, of_stage, out=np.zeros_like(of_stage), where=of_stage > 0)
-
-
-# ---------------------------------------------------------------------------
-
-
-TELLING_SHARE = 0.05
-"""Of the tasks' time: less in Python workers changes no answer so much that it must be told."""
-
-
-def what_if(log: EventLog, capacity: Capacity, change: Change, use: ResourceUse | None = None) -> WhatIf:
-    """The run on other machines.
-
-    Args:
-        log: the run.
-        capacity: of one of its machines.
-        change: what is different.
-        use: of the run, where it is at hand.
-
-    Raises:
-        EventLogError: no task ended.
-    """
-    return what_ifs(log, capacity, [change], use)[0]
-
-
-def what_ifs(
-    log: EventLog,
-    capacity: Capacity,
-    changes: Iterable[Change],
-    use: ResourceUse | None = None,
-    *,
-    as_it_was: Replayed | None = None,
-) -> tuple[WhatIf, ...]:
-    """The same for several changes; the run as it was is replayed once, unless it is at hand.
-
-    Raises:
-        EventLogError: no task ended.
-    """
-    run = _Run(log, capacity, use or resource_use(log), as_it_was or replay(log))
-    return tuple(run.imagined(change) for change in changes)
-
-
-def default_what_ifs(
-    log: EventLog,
-    capacity: Capacity,
-    others: Mapping[str, Capacity] | None = None,
-    use: ResourceUse | None = None,
-    as_it_was: Replayed | None = None,
-) -> tuple[WhatIf, ...]:
-    """What is worth asking of any run: other networks and disks where it used them, more and faster cores.
-
-    Args:
-        log: the run.
-        capacity: of one of its machines.
-        others: further machines by name, such as instance types, of stated capacities.
-        use: of the run, where it is at hand.
-        as_it_was: its replay without any change, likewise.
-
-    Raises:
-        EventLogError: no task ended.
-    """
-    changes = [Change(cpu=2.0), Change(cores=2 * capacity.cores, name="twice the cores a machine")]
-    if log.task_columns.shuffle_remote_bytes.any():
-        changes += [Change(network=2.0), Change(network=0.5)]
-    if disk_bytes(log.task_columns).any():
-        changes.append(Change(disk=2.0))
-    changes += [to_machines(capacity, other, name=name) for name, other in (others or {}).items()]
-    return what_ifs(log, capacity, changes, use, as_it_was=as_it_was)
-
-
-class _Run:
-    """A run, replayed as it was."""
-
-    def __init__(self, log: EventLog, capacity: Capacity, use: ResourceUse, as_it_was: Replayed) -> None:
-        self._log = log
-        self._capacity = capacity
-        self._use = use
-        self._plan = as_it_was.plan
-        self._replayed = as_it_was.seconds
-
-    def imagined(self, change: Change) -> WhatIf:
-        """The same with other tasks and slots."""
-        log = self._log if change.cores is None else _with_cores(self._log, change.cores)
-        seconds = changed_task_seconds(self._log, self._capacity, change, self._use)
-        new = replay(log, machines=change.machines, task_seconds=seconds, plan=self._plan).seconds
-        ratio = new / self._replayed if self._replayed > 0 else 1.0
-        return WhatIf(
-            change=self._words(change),
-            seconds=max(0.0, self._log.ended_at - self._log.ready_at) * ratio,
-            change_percent=100.0 * (ratio - 1.0),
-        )
-
-    def _words(self, change: Change) -> str:
-        """The change, and which way it may be off."""
-        doubts = [*self._doubts_of_cores(change), *self._doubts_of_rates(change)]
-        return f"{change.words} ({'; '.join(doubts)})" if doubts else change.words
-
-    def _doubts_of_cores(self, change: Change) -> Iterator[str]:
-        """A Python worker that waits for a service does so on any core."""
-        in_python = float(self._use.parts[PYTHON_WORKER].sum())
-        if change.cpu != 1.0 and in_python >= TELLING_SHARE * float(self._log.task_columns.seconds.sum()) > 0:
-            bound = "at best" if change.cpu > 1.0 else "at worst"
-            yield f"{bound}: Python workers may wait rather than compute"
-
-    def _doubts_of_rates(self, change: Change) -> Iterator[str]:
-        """It is a lower bound where tasks may have used what they did not wait for."""
-        slower = (
-            (change.network, self._capacity.network_gigabytes_per_second, "the network's"),
-            (change.disk, self._capacity.disk_gigabytes_per_second, "the disks'"),
-        )
-        unknown = [thing for factor, rate, thing in slower if factor < 1 and rate is None]
-        if unknown:
-            yield f"at least: {' and '.join(unknown)} rate is not known"
-
-
-def _with_cores(log: EventLog, cores: int) -> EventLog:
-    """The run as if each machine had other cores, of which its executors have the shares that they had."""
-    slots_by_worker = log.slots_by_worker
-
-    def changed(executor: ExecutorRow) -> ExecutorRow:
-        slots = executor.cores // log.task_cores
-        share = slots / slots_by_worker[executor.worker] if slots else 1.0
-        return dataclasses.replace(executor, cores=max(1, round(cores * share)) * log.task_cores)
-
-    return dataclasses.replace(log, executors=tuple(map(changed, log.executors)))
+def _quotient(part: FloatColumn, whole: FloatColumn, *, default: float) -> FloatColumn:
+    """One over the other; the default where the other is 0."""
+    return np.divide(part, whole, out=np.full_like(whole, default), where=whole > 0)

@@ -44,10 +44,10 @@ from airflow_provider_ernest.eventlog.tables import (
     ExecutorRow,
     JobRow,
     SqlExecutionRow,
-    StageKey,
     StageRow,
     whole_number,
 )
+from airflow_provider_ernest.eventlog.tasks import StageKey
 from airflow_provider_ernest.privacy import names_a_secret, without_credentials
 
 _STREAMING = ("sql.streaming.queryId", "streaming.sql.batchId", "spark.streaming.internal.batchTime")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from airflow_provider_ernest.eventlog.tasks import TaskColumns
+from airflow_provider_ernest.eventlog.tasks import StageKey, TaskColumns
 from airflow_provider_ernest.exceptions import MissingResourceError
 
 if TYPE_CHECKING:
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
 
 DRIVER = "driver"
 """Spark's id of what runs the tasks of a local master, and holds no cached data elsewhere."""
-
-StageKey = tuple[int, int]
-"""Spark's number of a stage, and of its attempt."""
 
 _MOST_DIGITS = 16
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cached_property
 from struct import Struct
 from typing import Any
 
@@ -28,6 +29,9 @@ from airflow_provider_ernest.exceptions import EventLogError
 FloatColumn = NDArray[np.float64]
 IntColumn = NDArray[np.int64]
 BoolColumn = NDArray[np.bool_]
+
+StageKey = tuple[int, int]
+"""Spark's number of a stage, and of its attempt."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -98,6 +102,13 @@ class TaskColumns:
     def freed_at(self) -> FloatColumn:
         """When its slot was free again: the driver fetches a large result after that."""
         return np.asarray(np.maximum(self.launched_at, self.finished_at - self.getting_result_seconds))
+
+    @cached_property
+    def by_stage(self) -> tuple[tuple[StageKey, ...], IntColumn]:
+        """The attempts of stages that had tasks, ascending, and each task's place among them, (tasks,)."""
+        pairs = np.column_stack([self.stage_id, self.stage_attempt])
+        found, place = np.unique(pairs, axis=0, return_inverse=True)
+        return tuple((int(stage), int(attempt)) for stage, attempt in found), place.reshape(-1)
 
     def only(self, rows: BoolColumn | IntColumn) -> TaskColumns:
         """Some of the tasks, by a mask or by their places."""

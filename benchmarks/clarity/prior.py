@@ -96,7 +96,7 @@ def observation(profile: RunProfile, index: int = 0) -> Observation:
 def replayed(profiles: Sequence[RunProfile], *, machines: Sequence[int], scale: float) -> FloatArray:
     """Seconds by the replay of these runs, in the order of the machines."""
     found = replay_scaled(profiles, machines=machines, scale=scale, cores_per_machine=1)
-    seconds = {size.machines: size.seconds for size in found.sizes}
+    seconds = {size.machines: size.replayed_seconds for size in found.sizes}
     return np.array([seconds[count] for count in machines])
 
 

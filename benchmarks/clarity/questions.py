@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from airflow_provider_ernest import run_profile
-from airflow_provider_ernest.clarity.blocked_time import limits_of
+from airflow_provider_ernest.clarity.blocked_time import blocked_time
 from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.clarity.stragglers import find_stragglers
@@ -65,7 +65,7 @@ def without(resource: str) -> Predict:
     """Seconds without waiting for a resource."""
 
     def predict(log: EventLog) -> float:
-        [found] = [limit for limit in limits_of(log) if limit.resource == resource]
+        [found] = [limit for limit in blocked_time(log).limits if limit.resource == resource]
         return found.seconds_without
 
     return predict

@@ -80,5 +80,5 @@ def with_error(
 ) -> tuple[FloatArray, float]:
     """The same, and the error that the replay says it has, as a share; 0 where there is but one run."""
     found = replay_scaled(profiles, machines=machines, scale=scale, cores_per_machine=CORES)
-    by_machines = {size.machines: size.seconds for size in found.sizes}
+    by_machines = {size.machines: size.replayed_seconds for size in found.sizes}
     return np.array([by_machines[count] for count in machines]), (found.error_percent or 0.0) / 100.0

@@ -8,8 +8,7 @@ import pytest
 from airflow_provider_ernest.clarity.blocked_time import (
     blocked_seconds,
     blocked_time,
-    limits_of,
-    python_stages,
+    runs_python,
 )
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.run_profile import (
@@ -86,17 +85,17 @@ def test_no_parts_add_up_to_more_than_the_task_took():
 def test_python_workers_take_at_most_what_is_left_where_the_log_does_not_tell():
     row = task(0, 0.0, 10.0, run_seconds=10.0, cpu_seconds=3.0, fetch_wait_seconds=2.0)
     tasks = task_table([row, {**row, "stage_id": 1}])
-    found = blocked_seconds(tasks, python_stages={(1, 0)})[PYTHON_WORKER]
+    found = blocked_seconds(tasks, in_python=np.array([False, True]))[PYTHON_WORKER]
     assert found.tolist() == [0.0, 5.0]
 
 
 @pytest.mark.parametrize(
-    ("scope", "runs_python"),
+    ("scope", "expected"),
     [("ArrowEvalPython", True), ("MapInPandas", True), ("PythonRDD", True), ("Exchange", False)],
 )
-def test_python_stages_are_known_by_their_operations(scope, runs_python):
+def test_python_stages_are_known_by_their_operations(scope, expected):
     stages = [stage(4, scopes=("WholeStageCodegen (1)", scope))]
-    assert python_stages(stages) == ({(4, 0)} if runs_python else set())
+    assert runs_python(stages, [(4, 0), (5, 0)]).tolist() == [expected, False]
 
 
 def test_a_disk_s_time_to_read_and_spill_is_assumed_only_where_that_is_asked_for():
@@ -131,13 +130,12 @@ def test_an_infinitely_fast_network_takes_the_waiting_off_the_stage():
     assert network.seconds_without == pytest.approx(7.0)
     assert network.improvement_percent == pytest.approx(100 * 4 / 11)
     assert analysis.stages[0, 0].seconds_without[NETWORK] == pytest.approx(4.0)
-    assert analysis.stages[1, 0].seconds == pytest.approx(6.0)
     assert analysis.stages[1, 0].seconds_without[NETWORK] == pytest.approx(2.0)
     assert analysis.stages[1, 0].blocked_seconds[NETWORK] == pytest.approx(8.0)
 
 
 def test_all_kinds_are_told_and_what_was_not_waited_for_wins_nothing():
-    limits = limits_of(shuffling(fetch=2.0))
+    limits = blocked_time(shuffling(fetch=2.0)).limits
     assert {limit.resource for limit in limits} == set(BLOCKING)
     for limit in limits[1:]:
         assert limit.improvement_percent == 0.0
@@ -147,7 +145,7 @@ def test_all_kinds_are_told_and_what_was_not_waited_for_wins_nothing():
 def test_a_waiting_that_only_idle_slots_had_wins_nothing():
     # The long task holds the stage up; the other one waits beside it.
     rows = [task(0, 0.0, 5.0, executor=0), task(0, 0.0, 4.0, executor=1, fetch_wait_seconds=4.0)]
-    network = next(limit for limit in limits_of(event_log(rows)) if limit.resource == NETWORK)
+    network = next(limit for limit in blocked_time(event_log(rows)).limits if limit.resource == NETWORK)
     assert network.blocked_seconds == pytest.approx(4.0)
     assert network.improvement_percent == 0.0
 
@@ -172,6 +170,6 @@ def test_an_anomaly_of_scheduling_is_no_loss():
     log = event_log(rows, executors=[executor(0), executor(1)], stages=stages, jobs=jobs)
     sooner = replay(log, task_seconds=log.task_columns.seconds - log.task_columns.fetch_wait_seconds)
     assert sooner.seconds == pytest.approx(15.0)
-    network = next(limit for limit in limits_of(log) if limit.resource == NETWORK)
+    network = next(limit for limit in blocked_time(log).limits if limit.resource == NETWORK)
     assert network.seconds_without == pytest.approx(12.0)
     assert network.improvement_percent == 0.0

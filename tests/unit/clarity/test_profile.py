@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from airflow_provider_ernest import run_profile
-from airflow_provider_ernest.clarity import profile
+from airflow_provider_ernest.clarity import advice
 from airflow_provider_ernest.clarity.profile import MOST_STAGES, profile_run, sizes_around
 from airflow_provider_ernest.clarity.what_if import Change
 from airflow_provider_ernest.eventlog.reading import read_event_log
@@ -231,7 +231,7 @@ def test_numbers_without_bounds_cost_neither_time_nor_memory():
 
 
 def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(profile, "TRUSTED_ERROR_PERCENT", -1.0)
+    monkeypatch.setattr(advice, "TRUSTED_ERROR_PERCENT", -1.0)
     (warning,) = profile_run(shuffle()).warnings
     assert warning == (
         "The replay of the run as it was is +0 % off: what could be won, and what other machines would make "
@@ -247,8 +247,8 @@ def test_what_of_the_log_could_not_be_read_is_told():
 @pytest.mark.parametrize(
     "function",
     [
-        "monotasks.ideal_seconds",
-        "what_if.default_what_ifs",
+        "monotasks.IdealTimes.seconds",
+        "what_if.what_ifs",
         "stragglers.find_stragglers",
         "profile.optex_phases",
         "profile.category_of",

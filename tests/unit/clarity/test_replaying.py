@@ -29,7 +29,6 @@ def one_stage(**parts):
 def test_a_stage_as_it_was():
     replayed = replay(one_stage())
     assert replayed.seconds == pytest.approx(5.0)
-    assert replayed.driver_seconds == pytest.approx(0.0)
     assert replayed.stages[0, 0].seconds == pytest.approx(5.0)
 
 
@@ -49,7 +48,6 @@ def test_the_order_of_rows_is_of_no_account():
     for own, others in ((None, None), (seconds, seconds[shuffled])):
         replayed, again = replay(log, task_seconds=own), replay(other, task_seconds=others)
         assert (again.seconds, again.stages) == (replayed.seconds, replayed.stages)
-        assert again.driver_seconds == replayed.driver_seconds
 
 
 def test_other_seconds_of_tasks_change_when_the_next_begin():
@@ -88,7 +86,6 @@ def test_what_the_driver_takes_between_jobs_and_at_the_end_is_kept():
     log = run(jobs, machines=2, tail=0.5)
     as_it_was = replay(log)
     assert as_it_was.seconds == pytest.approx(2.0 + 1.0 + 3.0 + 4.0 + 1.0 + 0.5, abs=1e-4)
-    assert as_it_was.driver_seconds == pytest.approx(5.5, abs=1e-4)
     halved = replay(log, task_seconds=log.task_columns.seconds / 2)
     assert halved.seconds == pytest.approx(5.5 + 3.0, abs=1e-4)
     assert halved.stages[2, 0].began_seconds == pytest.approx(2.0 + 0.5 + 3.0 + 2.0, abs=1e-4)

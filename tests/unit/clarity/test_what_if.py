@@ -7,9 +7,8 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity.monotasks import achieved_capacity, stated_capacity
-from airflow_provider_ernest.clarity.what_if import Change, changed_task_seconds, default_what_ifs, what_if
+from airflow_provider_ernest.clarity.what_if import Change, changed_task_seconds, what_if, what_ifs
 from airflow_provider_ernest.exceptions import EventLogError
 from tests.unit.eventlog.logs import event_log, executor, stage, task
 from tests.unit.eventlog.random_logs import random_log
@@ -211,23 +210,18 @@ def test_tasks_that_fetch_more_wait_more_for_a_slower_network():
 
 def test_what_is_asked_of_a_run_by_default():
     log = fetching(waited=8.0, cpu=2.0, gigabytes=10.0)
-    other = run_profile.Capacity(cores=1, network_gigabytes_per_second=2.0, source="stated")
+    here = stated_capacity(log, network=1.0)
 
-    told = {
-        each.change: each.seconds
-        for each in default_what_ifs(log, stated_capacity(log, network=1.0), {"m5n.large": other})
-    }
+    told = {each.change: each.seconds for each in what_ifs(log, here)}
 
     assert told["twice the network"] == pytest.approx(5.0)
     assert told["half the network"] == pytest.approx(20.0)
-    assert told["m5n.large"] == pytest.approx(5.0)
     assert {"twice the disks", "twice the cores a machine", "twice the speed of a core"} < set(told)
 
 
 def test_a_run_that_moves_nothing_is_not_asked_about_it():
-    told = [
-        each.change for each in default_what_ifs(event_log([task()]), achieved_capacity(event_log([task()])))
-    ]
+    log = event_log([task()])
+    told = [each.change for each in what_ifs(log, achieved_capacity(log))]
 
     assert told == ["twice the speed of a core", "twice the cores a machine"]
 
