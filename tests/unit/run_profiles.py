@@ -61,23 +61,51 @@ def network_bound(**changes: Any) -> RunProfile:
         ),
         bottleneck=NETWORK,
         headline="Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
-        limits=limits(),
+        limits=_limits(
+            (NETWORK, 131.0, 40.6, 26.3, 41.0),
+            (GARBAGE_COLLECTION, 12.1, 3.7, 43.0, 3.6),
+            (DISK, 9.4, 2.9, 43.4, 2.7),
+            (SCHEDULER, 4.2, 1.3, 44.1, 1.1),
+            (SERIALISATION, 1.1, 0.3, 44.5, 0.2),
+            (PYTHON_WORKER, 0.0, 0.0, 44.6, 0.0),
+        ),
         unmeasured_seconds=35.0,
-        stages=stages(),
+        stages=_stages(),
         stages_left_out=3,
         left_out_seconds=1.2,
-        stragglers=stragglers(),
-        straggler_causes=(
-            StragglerCause(cause=run_profile.SLOW_FETCH, tasks=9, excess_seconds=14.2, seconds_without=40.9),
-            StragglerCause(cause=run_profile.INPUT_SKEW, tasks=4, excess_seconds=6.1, seconds_without=43.2),
-            StragglerCause(cause=run_profile.FIRST_TASK, tasks=3, excess_seconds=3.0, seconds_without=43.8),
-            StragglerCause(cause=run_profile.UNEXPLAINED, tasks=1, excess_seconds=0.7, seconds_without=44.5),
+        stragglers=tuple(
+            Straggler(
+                stage_id=stage_id,
+                task_id=task_id,
+                host=host,
+                seconds=seconds,
+                median_seconds=median,
+                cause=cause,
+                evidence=evidence,
+            )
+            for stage_id, task_id, host, seconds, median, cause, evidence in (
+                (
+                    *(3, 371, "10.0.0.14", 3.9, 1.0, run_profile.SLOW_FETCH),
+                    "2.8 s waiting for shuffle data, the median of the stage is 0.6 s",
+                ),
+                (
+                    *(3, 290, "10.0.0.12", 3.1, 1.0, run_profile.INPUT_SKEW),
+                    "read 38 MB, the median of the stage is 12 MB",
+                ),
+                (*(1, 8, "10.0.0.11", 1.3, 0.42, run_profile.FIRST_TASK), "the first of its executor"),
+            )
+        ),
+        straggler_causes=tuple(
+            StragglerCause(cause=cause, tasks=tasks, excess_seconds=excess, seconds_without=without)
+            for cause, tasks, excess, without in (
+                (run_profile.SLOW_FETCH, 9, 14.2, 40.9),
+                (run_profile.INPUT_SKEW, 4, 6.1, 43.2),
+                (run_profile.FIRST_TASK, 3, 3.0, 43.8),
+                (run_profile.UNEXPLAINED, 1, 0.7, 44.5),
+            )
         ),
         capacity=Capacity(
-            cores=2,
-            network_gigabytes_per_second=0.0625,
-            disk_gigabytes_per_second=0.4,
-            source="measured",
+            cores=2, network_gigabytes_per_second=0.0625, disk_gigabytes_per_second=0.4, source="measured"
         ),
         ideal_seconds={CPU: 19.4, NETWORK: 32.8, DISK: 6.3},
         what_ifs=(
@@ -88,15 +116,8 @@ def network_bound(**changes: Any) -> RunProfile:
         ),
         sizes=tuple(
             ReplayedSize(machines=machines, seconds=seconds)
-            for machines, seconds in (
-                (1, 160.2),
-                (2, 83.1),
-                (3, 57.9),
-                (4, 44.6),
-                (6, 32.3),
-                (8, 26.4),
-                (12, 20.9),
-                (16, 18.2),
+            for machines, seconds in zip(
+                (1, 2, 3, 4, 6, 8, 12, 16), (160.2, 83.1, 57.9, 44.6, 32.3, 26.4, 20.9, 18.2), strict=True
             )
         ),
         advice=(
@@ -132,22 +153,7 @@ def cpu_bound(**changes: Any) -> RunProfile:
         category=run_profile.CORE,
         bottleneck=CPU,
         headline="CPU-bound: at most 2 % from a faster network, 1 % from faster disks",
-        limits=(
-            ResourceLimit(
-                resource=NETWORK,
-                blocked_seconds=6.1,
-                share_percent=1.9,
-                seconds_without=43.7,
-                improvement_percent=2.0,
-            ),
-            ResourceLimit(
-                resource=DISK,
-                blocked_seconds=2.0,
-                share_percent=0.6,
-                seconds_without=44.2,
-                improvement_percent=0.9,
-            ),
-        ),
+        limits=_limits((NETWORK, 6.1, 1.9, 43.7, 2.0), (DISK, 2.0, 0.6, 44.2, 0.9)),
         ideal_seconds={CPU: 39.0, NETWORK: 2.1, DISK: 1.1},
         advice=(),
         warnings=(),
@@ -209,39 +215,31 @@ def hostile(text: str) -> RunProfile:
     )
 
 
-def limits() -> tuple[ResourceLimit, ...]:
-    """What could be won of `network_bound`, the most first."""
-    rows = (
-        (NETWORK, 131.0, 40.6, 26.3, 41.0),
-        (GARBAGE_COLLECTION, 12.1, 3.7, 43.0, 3.6),
-        (DISK, 9.4, 2.9, 43.4, 2.7),
-        (SCHEDULER, 4.2, 1.3, 44.1, 1.1),
-        (SERIALISATION, 1.1, 0.3, 44.5, 0.2),
-        (PYTHON_WORKER, 0.0, 0.0, 44.6, 0.0),
-    )
-    return tuple(
-        ResourceLimit(
-            resource=resource,
-            blocked_seconds=blocked,
-            share_percent=share,
-            seconds_without=seconds,
-            improvement_percent=improvement,
-        )
-        for resource, blocked, share, seconds, improvement in rows
+def _limits(*rows: tuple[str, float, float, float, float]) -> tuple[ResourceLimit, ...]:
+    names = ("resource", "blocked_seconds", "share_percent", "seconds_without", "improvement_percent")
+    return tuple(ResourceLimit(**dict(zip(names, row, strict=True))) for row in rows)
+
+
+def _stage(
+    stage_id: int, name: str, tasks: int, began: float, ended: float, task_seconds: float, **fields: Any
+) -> StageProfile:
+    return StageProfile(
+        **{"job_id": 1, **fields},
+        stage_id=stage_id,
+        name=name,
+        tasks=tasks,
+        began_seconds=began,
+        ended_seconds=ended,
+        task_seconds=task_seconds,
     )
 
 
-def stages() -> tuple[StageProfile, ...]:
+def _stages() -> tuple[StageProfile, ...]:
     """Those of `network_bound` in the order in which they began."""
     return (
-        StageProfile(
-            stage_id=0,
+        _stage(
+            *(0, "parquet at orders.py:21", 8, 0.6, 2.1, 9.0),
             job_id=0,
-            name="parquet at orders.py:21",
-            tasks=8,
-            began_seconds=0.6,
-            ended_seconds=2.1,
-            task_seconds=9.0,
             quantiles_seconds=(0.9, 1.0, 1.1, 1.2, 1.4),
             warmup_seconds=0.6,
             reads_input=True,
@@ -251,15 +249,9 @@ def stages() -> tuple[StageProfile, ...]:
             ideal_seconds={CPU: 1.0, DISK: 0.1},
             bottleneck=CPU,
         ),
-        StageProfile(
-            stage_id=1,
-            job_id=1,
-            name="scan orders",
-            tasks=192,
+        _stage(
+            *(1, "scan orders", 192, 2.4, 13.9, 86.0),
             failed_tasks=3,
-            began_seconds=2.4,
-            ended_seconds=13.9,
-            task_seconds=86.0,
             quantiles_seconds=(0.2, 0.38, 0.42, 0.5, 1.3),
             warmup_seconds=0.3,
             reads_input=True,
@@ -271,14 +263,8 @@ def stages() -> tuple[StageProfile, ...]:
             bottleneck=CPU,
             stragglers=3,
         ),
-        StageProfile(
-            stage_id=2,
-            job_id=1,
-            name="scan customers",
-            tasks=24,
-            began_seconds=3.0,
-            ended_seconds=14.6,
-            task_seconds=11.5,
+        _stage(
+            *(2, "scan customers", 24, 3.0, 14.6, 11.5),
             quantiles_seconds=(0.3, 0.4, 0.45, 0.5, 0.9),
             reads_input=True,
             input_bytes=800_000_000,
@@ -288,15 +274,9 @@ def stages() -> tuple[StageProfile, ...]:
             ideal_seconds={CPU: 1.4, DISK: 0.6},
             bottleneck=CPU,
         ),
-        StageProfile(
-            stage_id=3,
-            job_id=1,
+        _stage(
+            *(3, "sort merge join, then the revenue of each customer by month", 192, 14.9, 42.6, 212.0),
             parents=(1, 2),
-            name="sort merge join, then the revenue of each customer by month",
-            tasks=192,
-            began_seconds=14.9,
-            ended_seconds=42.6,
-            task_seconds=212.0,
             quantiles_seconds=(0.6, 0.9, 1.0, 1.2, 3.9),
             shuffle_remote_bytes=1_800_000_000,
             shuffle_local_bytes=600_000_000,
@@ -309,15 +289,9 @@ def stages() -> tuple[StageProfile, ...]:
             bottleneck=NETWORK,
             stragglers=13,
         ),
-        StageProfile(
-            stage_id=4,
-            job_id=1,
+        _stage(
+            *(4, "save at orders.py:40", 8, 42.7, 43.9, 5.4),
             parents=(3,),
-            name="save at orders.py:40",
-            tasks=8,
-            began_seconds=42.7,
-            ended_seconds=43.9,
-            task_seconds=5.4,
             quantiles_seconds=(0.4, 0.6, 0.7, 0.7, 1.1),
             shuffle_remote_bytes=30_000_000,
             shuffle_local_bytes=10_000_000,
@@ -327,38 +301,5 @@ def stages() -> tuple[StageProfile, ...]:
             ideal_seconds={CPU: 0.5, NETWORK: 0.2, DISK: 0.1},
             bottleneck=CPU,
             stragglers=1,
-        ),
-    )
-
-
-def stragglers() -> tuple[Straggler, ...]:
-    """The worst of `network_bound`."""
-    return (
-        Straggler(
-            stage_id=3,
-            task_id=371,
-            host="10.0.0.14",
-            seconds=3.9,
-            median_seconds=1.0,
-            cause=run_profile.SLOW_FETCH,
-            evidence="2.8 s waiting for shuffle data, the median of the stage is 0.6 s",
-        ),
-        Straggler(
-            stage_id=3,
-            task_id=290,
-            host="10.0.0.12",
-            seconds=3.1,
-            median_seconds=1.0,
-            cause=run_profile.INPUT_SKEW,
-            evidence="read 38 MB, the median of the stage is 12 MB",
-        ),
-        Straggler(
-            stage_id=1,
-            task_id=8,
-            host="10.0.0.11",
-            seconds=1.3,
-            median_seconds=0.42,
-            cause=run_profile.FIRST_TASK,
-            evidence="the first of its executor",
         ),
     )

@@ -8,7 +8,6 @@ import pytest
 from airflow_provider_ernest.clarity.blocked_time import (
     blocked_seconds,
     blocked_time,
-    runs_python,
 )
 from airflow_provider_ernest.clarity.replay import replay
 from airflow_provider_ernest.run_profile import (
@@ -87,15 +86,6 @@ def test_python_workers_take_at_most_what_is_left_where_the_log_does_not_tell():
     tasks = task_table([row, {**row, "stage_id": 1}])
     found = blocked_seconds(tasks, in_python=np.array([False, True]))[PYTHON_WORKER]
     assert found.tolist() == [0.0, 5.0]
-
-
-@pytest.mark.parametrize(
-    ("scope", "expected"),
-    [("ArrowEvalPython", True), ("MapInPandas", True), ("PythonRDD", True), ("Exchange", False)],
-)
-def test_python_stages_are_known_by_their_operations(scope, expected):
-    stages = [stage(4, scopes=("WholeStageCodegen (1)", scope))]
-    assert runs_python(stages, [(4, 0), (5, 0)]).tolist() == [expected, False]
 
 
 def test_a_disk_s_time_to_read_and_spill_is_assumed_only_where_that_is_asked_for():

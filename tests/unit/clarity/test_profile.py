@@ -1,4 +1,10 @@
-from dataclasses import replace
+"""All analyses of a run together; the seconds of its phases, and what kind of job it was."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any
 
@@ -6,13 +12,20 @@ import pytest
 
 from airflow_provider_ernest import run_profile
 from airflow_provider_ernest.clarity import advice
-from airflow_provider_ernest.clarity.profile import MOST_STAGES, profile_run, sizes_around
+from airflow_provider_ernest.clarity.profile import (
+    MOST_STAGES,
+    category_of,
+    optex_phases,
+    profile_run,
+    sizes_around,
+)
 from airflow_provider_ernest.clarity.what_if import Change
 from airflow_provider_ernest.eventlog.reading import read_event_log
-from airflow_provider_ernest.eventlog.tables import EventLog
+from airflow_provider_ernest.eventlog.tables import EventLog, SqlExecutionRow
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.run_profile import Capacity, RunProfile
-from tests.unit.eventlog.logs import event_log, executor, job, stage, task
+from tests.unit.eventlog.logs import START, event_log, executor, job, stage, task
+from tests.unit.eventlog.random_logs import random_log
 from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
 LOGS = sorted(
@@ -283,3 +296,204 @@ def test_logs_of_real_runs(path: Path):
     assert not [warning for warning in profile.warnings if "not known" in warning]
     assert RunProfile.from_dict(profile.to_dict()) == profile
     assert replace(profile, name="") == profile_run(replace(read_event_log(path), name=""))
+
+
+def query(started=0.0, ended=None, broadcast=0.0, number=0):
+    return SqlExecutionRow(
+        execution_id=number,
+        started_at=START + started,
+        ended_at=None if ended is None else START + ended,
+        broadcast_seconds=broadcast,
+    )
+
+
+def phases_of(rows, **parts):
+    """Initialisation, preparation, sharing, computation, communication; the application starts at -5 s."""
+    return pytest.approx(astuple(optex_phases(event_log(rows, **parts))), abs=1e-6)
+
+
+def test_each_moment_belongs_to_a_phase():
+    """-5..0 start, 0..2 driver, 2..12 tasks, 12..15 driver."""
+    rows = [task(0, 2.0, 10.0, fetch_wait_seconds=3.0, shuffle_write_seconds=1.0)]
+
+    assert phases_of(rows, ended=15.0) == (5.0, 2.0 + 3.0, 0.0, 10.0 - 4.0, 4.0)
+
+
+def test_what_tasks_do_side_by_side_is_shared_out_evenly():
+    """For 6 s both run, one of them fetching half of its time; for 4 s the other alone."""
+    rows = [
+        task(0, 0.0, 6.0, executor=0, fetch_wait_seconds=3.0),
+        task(0, 0.0, 10.0, executor=1),
+    ]
+
+    assert phases_of(rows) == (5.0, 0.0, 0.0, 10.0 - 6.0 * 0.25, 6.0 * 0.25)
+
+
+def test_handing_results_over_is_communication():
+    rows = [task(0, 0.0, 10.0, result_serialisation_seconds=1.0, getting_result_seconds=2.0)]
+
+    assert phases_of(rows) == (5.0, 0.0, 0.0, 7.0, 3.0)
+
+
+def test_broadcasts_are_time_of_the_driver():
+    """2 s from 0 to 2 without tasks, in a query whose broadcast took 1.5 s to build and send."""
+    rows = [task(0, 2.0, 4.0)]
+
+    assert phases_of(rows, sql_executions=[query(0.0, 6.0, broadcast=1.5)]) == (5.0, 0.5, 1.5, 4.0, 0.0)
+
+
+def test_a_broadcast_behind_tasks_costs_nothing():
+    rows = [task(0, 0.0, 6.0)]
+
+    assert phases_of(rows, sql_executions=[query(0.0, 6.0, broadcast=1.5)]) == (5.0, 0.0, 0.0, 6.0, 0.0)
+
+
+def test_a_moment_is_shared_by_one_query_only():
+    rows = [task(0, 2.0, 4.0)]
+    queries = [query(0.0, 6.0, broadcast=1.5), query(0.0, 6.0, broadcast=1.5, number=1)]
+
+    assert phases_of(rows, sql_executions=queries) == (5.0, 0.5, 1.5, 4.0, 0.0)
+
+
+def test_a_query_that_the_log_does_not_end_lasts_until_its_end():
+    rows = [task(0, 2.0, 4.0)]
+
+    assert phases_of(rows, sql_executions=[query(broadcast=9.0)]) == (5.0, 0.0, 2.0, 4.0, 0.0)
+
+
+def test_a_machine_that_joins_work_under_way_does_not_prolong_the_initialisation():
+    """As under dynamic allocation."""
+    rows = [task(0, 1.0, 4.0)]
+    executors = [executor(0), executor(1, added=3.0)]
+    parts = {"executors": executors, "jobs": [job(0, submitted=0.5, completed=5.0, stages=[0])]}
+
+    assert phases_of(rows, **parts) == (5.0, 1.0, 0.0, 4.0, 0.0)
+
+
+def test_an_application_that_ran_nothing():
+    assert phases_of([], executors=[executor(0)], jobs=[], ended=3.0) == (5.0, 3.0, 0.0, 0.0, 0.0)
+
+
+def test_a_local_application_without_executors():
+    assert phases_of([], executors=[], jobs=[], ended=3.0) == (0.0, 8.0, 0.0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_phases_add_up_to_the_application_s_time(seed):
+    log = random_log(seed)
+
+    phases = optex_phases(log)
+
+    assert isinstance(phases, run_profile.PhaseSeconds)
+    assert math.isclose(phases.total_seconds, log.ended_at - log.started_at, abs_tol=1e-6)
+
+
+QUERY = SqlExecutionRow(execution_id=0, started_at=START)
+
+
+def a_run(*stages, queried=(), **parts):
+    """A run of a stage for each (library, seconds); `queried` are places of those that a query asked for."""
+    return event_log(
+        [task(number, seconds=seconds) for number, (_, seconds) in enumerate(stages)],
+        stages=[
+            stage(number, completed=seconds, library=library, job_id=number)
+            for number, (library, seconds) in enumerate(stages)
+        ],
+        jobs=[
+            job(number, stages=[number], sql_execution_id=0 if number in queried else None)
+            for number in range(len(stages))
+        ],
+        sql_executions=[QUERY] if queried else [],
+        **parts,
+    )
+
+
+@pytest.mark.parametrize(
+    ("library", "expected"),
+    [
+        ("ml", run_profile.MLLIB),
+        ("mllib", run_profile.MLLIB),
+        ("graphx", run_profile.GRAPHX),
+        ("streaming", run_profile.STREAMING),
+        ("", run_profile.CORE),
+    ],
+)
+def test_the_library_that_asked_for_the_stages_tells(library, expected):
+    assert category_of(a_run((library, 1.0))) == expected
+
+
+def test_what_queries_asked_for_is_sql():
+    assert category_of(a_run(("", 9.0), ("", 1.0), queried=[0])) == run_profile.SQL
+
+
+def test_a_job_of_rdds_with_a_small_query_is_core():
+    assert category_of(a_run(("", 1.0), ("", 9.0), queried=[0])) == run_profile.CORE
+
+
+def test_learning_is_what_a_job_is_about_though_queries_read_its_data():
+    assert category_of(a_run(("", 7.0), ("ml", 3.0), queried=[0])) == run_profile.MLLIB
+
+
+def test_a_little_scaling_of_columns_makes_no_job_of_learning():
+    assert category_of(a_run(("", 9.5), ("ml", 0.5), queried=[0])) == run_profile.SQL
+
+
+def test_streams_are_known_by_their_batches():
+    assert category_of(a_run(("ml", 9.0), is_streaming=True)) == run_profile.STREAMING
+
+
+def test_an_application_without_tasks():
+    assert category_of(event_log([], jobs=[])) == run_profile.CORE
+    assert category_of(event_log([], jobs=[], sql_executions=[QUERY])) == run_profile.SQL
+
+
+def logged_stage(call_site, **info):
+    """A log of one stage, as Spark writes it; the reader gives its row."""
+    return [
+        {"Event": "SparkListenerApplicationStart", "App ID": "app-1", "Timestamp": 1_700_000_000_000},
+        {
+            "Event": "SparkListenerStageCompleted",
+            "Stage Info": {
+                "Stage ID": 0,
+                "Stage Attempt ID": 0,
+                "Stage Name": "treeAggregate at RDDLossFunction.scala:61",
+                "Number of Tasks": 1,
+                "RDD Info": [{"RDD ID": 1, "Name": "PythonRDD"}, {"RDD ID": 0, "Scope": '{"name":"map"}'}],
+                "Parent IDs": [],
+                "Details": call_site,
+                "Submission Time": 1_700_000_000_000,
+                "Completion Time": 1_700_000_001_000,
+                **info,
+            },
+        },
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call_site", "library"),
+    [
+        (
+            "org.apache.spark.rdd.RDD.treeAggregate(RDD.scala:1280)\n"
+            "org.apache.spark.ml.optim.loss.RDDLossFunction.calculate(RDDLossFunction.scala:61)\n"
+            "org.apache.spark.ml.classification.LogisticRegression.train(LogisticRegression.scala:522)",
+            "ml",
+        ),
+        (
+            "org.apache.spark.graphx.impl.GraphImpl.mapReduceTriplets(GraphImpl.scala:208)\nme.Job.main(J.scala:1)",
+            "graphx",
+        ),
+        (
+            "org.apache.spark.sql.execution.SQLExecution$.run(SQLExecution.scala:401)\nme.ml.Job.main(J.scala:1)",
+            "",
+        ),
+        ("", ""),
+    ],
+)
+def test_the_stack_trace_of_a_stage_tells_its_library(tmp_path, call_site, library):
+    path = tmp_path / "app-1"
+    path.write_text("\n".join(map(json.dumps, logged_stage(call_site))) + "\n")
+
+    read = read_event_log(path).stages[0]
+
+    assert read.library == library
+    assert set(read.scopes) == {"PythonRDD", "map"}

@@ -1,12 +1,18 @@
-"""Runs replayed as they were, and with other seconds of their tasks."""
+"""Runs replayed as they were, with other seconds of their tasks, and on other numbers of machines."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.clarity.replay import busy_seconds, replay
+from airflow_provider_ernest.clarity.blocked_time import blocked_time
+from airflow_provider_ernest.clarity.replay import replay, replay_sizes, warm_up_of
+from airflow_provider_ernest.clarity.replay_plan import plan_of, releases
+from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
+from airflow_provider_ernest.run_profile import PYTHON_WORKER
 from tests.unit.eventlog.logs import START, event_log, executor, job, stage, task
 from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
@@ -302,6 +308,154 @@ def test_nothing_to_replay_is_told():
         replay(event_log([], executors=[executor()]))
 
 
-def test_overlapping_times_count_once():
-    assert busy_seconds(np.array([0.0, 5.0, 1.0]), np.array([3.0, 6.0, 2.0])) == pytest.approx(4.0)
-    assert busy_seconds(np.array([]), np.array([])) == 0.0
+@pytest.mark.parametrize(
+    ("spans", "waited_for"),
+    [
+        pytest.param([(0, 1), (2, 3), (3, 4)], [(), (0,), (1,)], id="one after another"),
+        pytest.param([(0, 5), (0, 3), (1, 4)], [(), (), ()], id="side by side"),
+        pytest.param([(0, 5), (0, 3), (6, 7)], [(), (), (0, 1)], id="when no job runs, all before"),
+        # Two threads of two jobs each: 0 then 2, 1 then 3.
+        pytest.param([(0, 5), (0, 8), (5.01, 9), (8.01, 10)], [(), (), (0,), (1,)], id="two threads"),
+        pytest.param([(5, 5), (5, 5)], [(), (0,)], id="of one moment, in no time"),
+        pytest.param([(5, 6), (5, 6)], [(), ()], id="of one moment"),
+        pytest.param([], [], id="none"),
+    ],
+)
+def test_which_jobs_a_job_waited_for(spans, waited_for):
+    assert releases(spans) == waited_for
+
+
+def test_the_excess_of_first_tasks_is_told_apart_from_what_is_their_own():
+    # Two slots on one executor: the first two tasks take 3 and 3.5 s, the others 1 s.
+    rows = [task(0, 0.0, 3.0), task(0, 0.0, 3.5), task(0, 3.0, 1.0), task(0, 3.5, 1.0), task(0, 4.0, 1.0)]
+    log = event_log(rows, executors=[executor(0, cores=2)])
+    found = warm_up_of(log, plan_of(log))
+    assert found.is_first.tolist() == [True, True, False, False, False]
+    assert found.excess_seconds == pytest.approx((2.25,))
+    # None is taken to be shorter than the shortest of the others.
+    assert found.own_seconds.tolist() == pytest.approx([1.0, 1.25, 1.0, 1.0, 1.0])
+
+
+def test_first_tasks_that_are_no_slower_have_no_excess():
+    rows = [task(0, 0.0, 1.0), task(0, 1.0, 1.5), task(0, 2.5, 1.0)]
+    found = warm_up_of(log := event_log(rows), plan_of(log))
+    assert found.excess_seconds == (0.0,)
+    assert found.own_seconds.tolist() == pytest.approx([1.0, 1.5, 1.0])
+
+
+def test_where_all_are_first_only_the_closure_s_time_is_known():
+    rows = [
+        task(0, 0.0, 2.0, executor=0, deserialise_seconds=0.5),
+        task(0, 0.0, 2.0, executor=1, deserialise_seconds=0.5),
+        task(1, 2.0, 1.0, executor=0),
+        task(1, 3.0, 1.0, executor=0, deserialise_seconds=0.1),
+    ]
+    found = warm_up_of(log := event_log(rows), plan_of(log))
+    assert found.excess_seconds == pytest.approx((0.4, 0.0))
+
+
+def test_a_task_that_is_launched_a_moment_before_the_first_has_ended_is_no_first():
+    rows = [task(0, 0.0, 3.0), task(0, 2.999, 1.0), task(0, 3.998, 1.0)]
+    found = warm_up_of(log := event_log(rows), plan_of(log))
+    assert found.is_first.tolist() == [True, False, False]
+
+
+def a_job(warm_up: float = 0.0):
+    generator = np.random.default_rng(7)
+    maps, reduces = generator.lognormal(0.0, 0.3, size=61), generator.lognormal(-1.0, 0.3, size=24)
+    return [
+        SimulatedJob(1.5, [SimulatedStage(maps, warm_up), SimulatedStage(reduces, warm_up / 2, parents=[0])]),
+        SimulatedJob(0.7, [SimulatedStage(reduces, warm_up / 4)]),
+    ]
+
+
+@pytest.mark.parametrize("cores", [1, 2])
+def test_other_sizes_take_what_they_truly_take(cores):
+    log = run(a_job(), machines=3, cores=cores)
+    for size in replay_sizes(log, range(1, 9)):
+        truth = run(a_job(), machines=size.machines, cores=cores).clean_seconds
+        # Some of what differs by chance is taken for warm-up.
+        assert size.seconds == pytest.approx(truth, rel=0.01), size.machines
+
+
+def test_other_sizes_have_other_numbers_of_first_tasks():
+    log = run(a_job(warm_up=2.0), machines=3)
+    for size in replay_sizes(log, range(1, 9)):
+        truth = run(a_job(warm_up=2.0), machines=size.machines).clean_seconds
+        assert size.seconds == pytest.approx(truth, rel=0.05), size.machines
+
+
+def test_the_own_size_is_the_run_as_it_was():
+    log = run(a_job(warm_up=2.0), machines=3)
+    (own,) = replay_sizes(log, [3])
+    assert own.seconds == replay(log).seconds == pytest.approx(log.clean_seconds, rel=1e-4)
+
+
+def test_each_number_is_told_once_by_ascending_number():
+    sizes = replay_sizes(run(a_job(), machines=2), [4, 1, 4, 2])
+    assert [size.machines for size in sizes] == [1, 2, 4]
+
+
+def test_more_machines_than_tasks_need_help_no_more():
+    log = run(a_job(), machines=3)
+    few, many = replay_sizes(log, [61, 200])
+    assert few.seconds == pytest.approx(many.seconds)
+
+
+def test_on_one_machine_nothing_is_fetched_from_another():
+    rows = [
+        task(0, 2.0 * (place // 2), 2.0, executor=place % 2, fetch_wait_seconds=1.0) for place in range(8)
+    ]
+    log = event_log(rows)
+    one, two, four = replay_sizes(log, [1, 2, 4])
+    assert two.seconds == pytest.approx(8.0)
+    assert one.seconds == pytest.approx(8 * 1.0)
+    # Of four machines three quarters of the data lie elsewhere, of two one half.
+    assert four.seconds == pytest.approx(2 * 2.5)
+
+
+def test_on_another_size_no_machine_is_lost_or_late():
+    rows = [task(0, 0.0, 1.0, executor=0), task(0, 0.0, 1.0, executor=1), task(0, 1.0, 1.0, executor=0)]
+    log = event_log(rows, executors=[executor(0, added=-5.0), executor(1, added=0.0, removed=1.0)])
+    assert replay(log, machines=3).seconds == pytest.approx(1.0)
+
+
+def test_machines_are_as_large_as_those_in_the_middle():
+    rows = [task(0, 0.0, 1.0, executor=0) for _ in range(8)]
+    executors = [executor(0, cores=4), executor(1, cores=4), executor(2, cores=1)]
+    assert replay(event_log(rows, executors=executors), machines=1).seconds == pytest.approx(2.0)
+
+
+def test_executors_that_share_a_machine_come_with_it():
+    """As on YARN: two executors of one core on the machine; two machines halve eight tasks of a second."""
+    rows = [task(0, float(wave), executor=number) for wave in range(4) for number in (0, 1)]
+    shared = event_log(rows, executors=[executor(number, host="10.0.0.1") for number in (0, 1)])
+
+    assert [size.seconds for size in replay_sizes(shared, [1, 2])] == pytest.approx([4.0, 2.0])
+
+
+LOGS = Path(__file__).parents[1] / "eventlog" / "event_logs"
+NAMES = sorted(path.name for path in LOGS.glob("spark-*"))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_real_run_replayed_takes_what_it_took(name):
+    log = read_event_log(LOGS / name)
+    analysis = blocked_time(log)
+    assert analysis.replayed.seconds == pytest.approx(log.clean_seconds, rel=0.01)
+    for limit in analysis.limits:
+        assert 0.0 <= limit.improvement_percent <= 100.0
+        assert limit.seconds_without <= analysis.replayed.seconds
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_real_run_takes_no_longer_on_more_machines(name):
+    one, two, four = (size.seconds for size in replay_sizes(read_event_log(LOGS / name), [1, 2, 4]))
+    assert one >= two * 0.99 >= four * 0.98
+
+
+def test_python_workers_are_told_of_a_job_of_python_functions():
+    limits = blocked_time(read_event_log(LOGS / "spark-4.0.1-python.zstd")).limits
+    python = next(limit for limit in limits if limit.resource == PYTHON_WORKER)
+    assert python.blocked_seconds > 0.0
+    assert python.improvement_percent > 0.0
