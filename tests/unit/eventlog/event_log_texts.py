@@ -28,12 +28,49 @@ def environment(**properties: str) -> dict[str, Any]:
     return {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": properties}
 
 
-def executor(number: int, *, at: int = 101_000, host: str = "10.0.0.1", cores: int = 2) -> dict[str, Any]:
+def executor(
+    number: int | str, *, at: int = 101_000, host: str = "10.0.0.1", cores: int = 2, port: int | None = None
+) -> dict[str, Any]:
+    """Of a standalone cluster where a worker has a port."""
+    urls = {} if port is None else {"stderr": f"http://{host}:{port}/logPage/?executorId={number}"}
     return {
         "Event": "SparkListenerExecutorAdded",
         "Timestamp": at,
         "Executor ID": str(number),
-        "Executor Info": {"Host": host, "Total Cores": cores, "Log Urls": {}},
+        "Executor Info": {"Host": host, "Total Cores": cores, "Log Urls": urls},
+    }
+
+
+def removed(number: int, *, at: int = 130_000, reason: str = "Worker shutting down.\n") -> dict[str, Any]:
+    return {
+        "Event": "SparkListenerExecutorRemoved",
+        "Timestamp": at,
+        "Executor ID": str(number),
+        "Removed Reason": reason,
+    }
+
+
+def manager(executor: str, memory: int = 1, *, event: str = "Added", **fields: Any) -> dict[str, Any]:
+    return {
+        "Event": f"SparkListenerBlockManager{event}",
+        "Block Manager ID": {"Executor ID": executor},
+        "Maximum Memory": memory,
+        **fields,
+    }
+
+
+def block(
+    block_id: str, memory: int = 1, disk: int = 0, *, executor: str = "0", level: Any = None
+) -> dict[str, Any]:
+    return {
+        "Event": "SparkListenerBlockUpdated",
+        "Block Updated Info": {
+            "Block Manager ID": {"Executor ID": executor},
+            "Block ID": block_id,
+            "Storage Level": level or {"Use Memory": True},
+            "Memory Size": memory,
+            "Disk Size": disk,
+        },
     }
 
 

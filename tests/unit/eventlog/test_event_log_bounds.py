@@ -19,11 +19,13 @@ from airflow_provider_ernest.eventlog.run_facts import read_run, run_metrics, ru
 from airflow_provider_ernest.eventlog.tables import EventLog
 from airflow_provider_ernest.exceptions import EventLogError
 from tests.unit.eventlog.event_log_texts import (
+    block,
     ended,
     environment,
     executor,
     job,
     line,
+    manager,
     stage,
     started,
     task,
@@ -47,19 +49,6 @@ def read_within(path: Path, most_bytes: int) -> EventLog:
     return log
 
 
-def block(number: int, **level: bool) -> dict[str, Any]:
-    return {
-        "Event": "SparkListenerBlockUpdated",
-        "Block Updated Info": {
-            "Block Manager ID": {"Executor ID": "0"},
-            "Block ID": f"rdd_4_{number}",
-            "Storage Level": {"Use Memory": True, **level},
-            "Memory Size": 1,
-            "Disk Size": 0,
-        },
-    }
-
-
 def query(kind: str, number: int, **fields: Any) -> dict[str, Any]:
     return {"Event": f"{SQL}{kind}", "executionId": number, "time": 105_000, **fields}
 
@@ -69,13 +58,7 @@ def plan(number: int) -> dict[str, Any]:
     return {"nodeName": "BroadcastExchange", "children": [], "metrics": metrics}
 
 
-def manager(number: int) -> dict[str, Any]:
-    return {
-        "Event": "SparkListenerBlockManagerAdded",
-        "Block Manager ID": {"Executor ID": f"{number} {LONG}"},
-        "Maximum Memory": 1,
-    }
-
+CACHED = block("rdd_4_0")
 
 ENDLESS = {
     "jobs": lambda n: job(n),
@@ -88,8 +71,8 @@ ENDLESS = {
     ),
     "executors": lambda n: executor(f"{n} {LONG}", host=LONG),
     "executors of tasks": lambda n: task(n, executor=f"{n} {LONG}"),
-    "executors of blocks": manager,
-    "cached blocks": block,
+    "executors of blocks": lambda n: manager(f"{n} {LONG}"),
+    "cached blocks": lambda n: block(f"rdd_4_{n}"),
     "cached data sets": lambda n: {
         **stage(0, completed=1),
         "Stage Info": {
@@ -236,8 +219,8 @@ NUMBERS = {
     "update": query("DriverAccumUpdates", 0, accumUpdates=[[1, HUGE]]),
     "query": query("SQLExecutionStart", 7, time=HUGE),
     "query's end": query("SQLExecutionEnd", 0, time=HUGE),
-    "block": {**block(0), "Block Updated Info": {**block(0)["Block Updated Info"], "Memory Size": HUGE}},
-    "memory": {**manager(0), "Maximum Memory": HUGE},
+    "block": {**CACHED, "Block Updated Info": {**CACHED["Block Updated Info"], "Memory Size": HUGE}},
+    "memory": {**manager(LONG), "Maximum Memory": HUGE},
     "cpus": environment(**{"spark.task.cpus": "9" * 5000}),
 }
 
@@ -267,7 +250,7 @@ def test_a_start_that_no_calendar_has_is_told_with_the_remedy(tmp_path: Path):
 
 def odd_lines() -> Iterator[bytes]:
     """Without any of an event's fields, and with each of another type."""
-    for event in (started(), ended(), executor(0), job(0), stage(0), task(0), block(0), manager(0), plan(0)):
+    for event in (started(), ended(), executor(0), job(0), stage(0), task(0), CACHED, manager(LONG), plan(0)):
         for name in event:
             for value in (None, [], {}, "x", 1.5, True):
                 yield line({**event, name: value})

@@ -1,0 +1,422 @@
+"""The facts of a run that a model wants to know; tests/integration reads what real Spark wrote."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import zstandard
+
+from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.documents import Experiment, RunMetrics
+from airflow_provider_ernest.eventlog.files import application_of_name, find_event_log
+from airflow_provider_ernest.eventlog.reading import EventLogProgress
+from airflow_provider_ernest.eventlog.run_facts import (
+    read_run,
+    require_all_kept,
+    run_metrics,
+    run_seconds,
+)
+from airflow_provider_ernest.exceptions import SampleRunError
+from airflow_provider_ernest.spark.observing import observe
+from airflow_provider_ernest.spark.sampling import Sample
+from tests.unit.eventlog.event_log_texts import (
+    REAL,
+    block,
+    ended,
+    environment,
+    executor,
+    line,
+    manager,
+    removed,
+    stage,
+    started,
+    task,
+    write,
+)
+
+METRICS = {
+    "Executor Run Time": 1500,
+    "JVM GC Time": 250,
+    "Peak Execution Memory": 9,
+    "Disk Bytes Spilled": 7,
+    "Input Metrics": {"Bytes Read": 11},
+    "Shuffle Read Metrics": {"Remote Bytes Read": 2, "Local Bytes Read": 3},
+}
+FIRST = executor(0, at=103_000, cores=1, port=1)
+
+
+def events(*executors: dict[str, Any], master: str = "spark://127.0.0.1:7077") -> list[dict[str, Any]]:
+    told = environment(**{"spark.master": master})
+    return [told, started(), *executors, task(1, metrics=METRICS), task(2), ended()]
+
+
+def test_clean_time_runs_from_the_last_machine_to_the_end(tmp_path: Path):
+    second = executor(1, at=112_000, cores=1, port=2)
+    run = read_run(write(tmp_path / "app-1", *events(FIRST, second)))
+
+    assert run_seconds(run, 2) == pytest.approx(48)
+    assert run_seconds(run, 1) == pytest.approx(57)
+    assert run_metrics(run) == RunMetrics(
+        tasks=2,
+        slots=2,
+        executor_run_seconds=1.5,
+        garbage_collection_seconds=0.25,
+        input_bytes=11,
+        shuffle_read_bytes=5,
+        spilled_bytes=7,
+        peak_execution_memory_bytes=9,
+    )
+
+
+def test_two_executors_of_one_worker_are_one_machine(tmp_path: Path):
+    log = write(tmp_path / "app-1", *events(FIRST, executor(1, at=104_000, cores=1, port=1)))
+
+    with pytest.raises(SampleRunError, match=r"designed for 2 machines, and 1 registered \(10.0.0.1:1\)"):
+        run_seconds(read_run(log), 2)
+
+
+def test_a_job_that_runs_inside_its_driver_is_told(tmp_path: Path):
+    log = write(tmp_path / "local-1", *events(FIRST, master="local[2]"))
+
+    with pytest.raises(SampleRunError, match=r"local\[2\].*Remove \.master"):
+        run_seconds(read_run(log), 1)
+
+
+def test_a_log_torn_at_any_byte_is_read_as_far_as_it_goes(tmp_path: Path):
+    whole = write(tmp_path / "whole", *events(FIRST))
+    content = whole.read_bytes()
+    begins = content.index(b"\n", content.index(b"ApplicationStart"))
+    for length in range(begins, len(content), 17):
+        torn = tmp_path / "torn"
+        torn.write_bytes(content[:length])
+        assert not read_run(torn).is_complete
+    assert read_run(whole).ended_at == 160.0
+
+
+def test_a_log_without_end_has_no_run_time(tmp_path: Path):
+    log = write(tmp_path / "app-1.inprogress", *events(FIRST)[:-1])
+
+    with pytest.raises(SampleRunError, match="app-1 has no end"):
+        run_seconds(read_run(log), 1)
+
+
+def test_a_log_that_cannot_be_read_is_told(tmp_path: Path):
+    with pytest.raises(SampleRunError, match="no application starts in it"):
+        read_run(write(tmp_path / "app-1", *events()[:1]))
+    with pytest.raises(SampleRunError, match=r"Cannot read the event log .*absent"):
+        read_run(tmp_path / "absent")
+
+
+def test_model_and_profile_count_the_same_tasks(tmp_path: Path):
+    """Of a run with a task that failed, one that was done twice, and one whose output was lost."""
+    failed, copy, late = (
+        task(3, reason="ExceptionFailure", metrics=METRICS),
+        task(4, Index=1, Speculative=True, until=111_000, metrics=METRICS),
+        task(1, reason="Resubmitted", metrics=METRICS),
+    )
+    *log, end = events(FIRST)
+    run = read_run(write(tmp_path / "app-1", *log, task(5, metrics=METRICS), failed, copy, late, end))
+
+    metrics, profile = run_metrics(run), profile_run(run)
+
+    # 2 ran without metrics, 4 and 5 with them; 1 counts neither for itself nor for its copy 4.
+    assert metrics.tasks == profile.tasks == 3
+    assert profile.failed_tasks == 2
+    assert (metrics.executor_run_seconds, metrics.input_bytes) == (3.0, 22)
+    assert metrics.slots == profile.slots
+    assert sum(stage.input_bytes for stage in profile.stages) == metrics.input_bytes
+
+
+def test_what_spark_wrote_of_cache_and_tasks_is_told():
+    """Four of its 28 attempts failed, so that the profile says 24 tasks as well."""
+    metrics = run_metrics(read_run(REAL / "spark-3.5.5.zstd"))
+
+    assert (metrics.tasks, metrics.slots, metrics.dominant_stage_tasks) == (24, 2, 4)
+    assert (metrics.storage_memory_bytes, metrics.peak_execution_memory_bytes) == (911_002_828, 34_668_512)
+    assert cache(metrics) == (36064, 36064, 0)
+
+
+def test_what_is_malformed_costs_no_run_that_was_paid_for(tmp_path: Path):
+    """As it costs no profile."""
+    odd = [
+        {"Event": "SparkListenerTaskEnd", "Stage ID": "zero"},
+        {"Event": "SparkListenerExecutorAdded", "Timestamp": 10**21},
+        {"Event": "SparkListenerBlockManagerAdded"},
+        {"Event": "SparkListenerStageCompleted"},
+        {"Event": "SparkListenerBlockUpdated", "Block Updated Info": {"Block ID": "rdd_0_0"}},
+        {"Event": "SparkListenerUnpersistRDD", "RDD ID": None},
+        {"Event": "SparkListenerApplicationStart", "Timestamp": "today"},
+        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.task.cpus": "many"}},
+        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": []},
+    ]
+    whole = read_run(write(tmp_path / "whole", *events(FIRST)))
+    run = read_run(write(tmp_path / "app-1", *odd, *events(FIRST)))
+
+    assert run_metrics(run) == run_metrics(whole)
+    assert run_seconds(run, 1) == run_seconds(whole, 1)
+
+
+def test_a_compressed_and_a_rolled_log_tell_of_the_same_run(tmp_path: Path):
+    plain = write(tmp_path / "app-1", *events(FIRST, executor(1, at=112_000, cores=1, port=2)))
+    packed = tmp_path / "app-1.zstd"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
+    rolled = tmp_path / "eventlog_v2_app-1"
+    rolled.mkdir()
+    lines = plain.read_bytes().splitlines(keepends=True)
+    (rolled / "events_1_app-1").write_bytes(b"".join(lines[:4]))
+    (rolled / "events_2_app-1").write_bytes(b"".join(lines[4:]))
+
+    runs = [read_run(log) for log in (plain, packed, rolled)]
+    assert [run_seconds(run, 2) for run in runs] == pytest.approx([48] * 3)
+    assert run_metrics(runs[0]) == run_metrics(runs[1]) == run_metrics(runs[2])
+
+
+def test_the_event_log_in_a_folder_is_found(tmp_path: Path):
+    """Neither files of checksums nor other folders are one."""
+    (tmp_path / "checkpoints").mkdir()
+    assert find_event_log(tmp_path) is None
+    (tmp_path / ".app-1.inprogress.crc").write_bytes(b"crc")
+    assert find_event_log(tmp_path) is None
+    write(tmp_path / "app-1.inprogress")
+    assert find_event_log(tmp_path) == tmp_path / "app-1.inprogress"
+    (tmp_path / "eventlog_v2_app-1").mkdir()
+    assert find_event_log(tmp_path) == tmp_path / "eventlog_v2_app-1"
+
+
+@pytest.mark.parametrize(
+    ("name", "application"),
+    [
+        ("app-1", "app-1"),
+        ("app-1.inprogress", "app-1"),
+        ("app-1.zstd", "app-1"),
+        ("app-1.lz4.inprogress", "app-1"),
+        ("eventlog_v2_app-1", "app-1"),
+        ("eventlog_v2_application_17_0001_2", "application_17_0001"),
+        ("application_17_0001_1.snappy", "application_17_0001"),
+        ("application_17_0001", "application_17_0001"),
+        ("spark-1f.2e", "spark-1f.2e"),
+    ],
+)
+def test_the_name_tells_the_application(name: str, application: str):
+    assert application_of_name(name) == application
+
+
+# Runs that lost a machine: seen in the log of a finished run, and in one that is still being written.
+
+TWO = [executor(number, at=103_000, cores=1, host=f"10.0.0.{number}", port=8081) for number in (1, 2)]
+
+
+def observed(folder: Path, *events: dict[str, Any]):
+    write(folder / "app-1", started(), *events)
+    observation, _ = observe(
+        Experiment(index=0, machines=2, scale=0.1, partitions=4),
+        Sample(input="in", scale=0.1, machines=2, partitions=4),
+        folder,
+        instance_type="local",
+        submitted_at=90.0,
+        waited_seconds=0.0,
+    )
+    return observation
+
+
+@pytest.mark.parametrize("replaced", [[], [executor(3)]], ids=["not replaced", "replaced"])
+def test_a_lost_machine_makes_the_time_no_measurement(tmp_path, replaced):
+    with pytest.raises(
+        SampleRunError,
+        match=r"app-1 lost executor 2 on machine 10\.0\.0\.2:8081 \(Worker shutting down\): its time is no",
+    ) as told:
+        observed(tmp_path, *TWO, removed(2), *replaced, ended())
+    assert told.value.retryable
+
+
+@pytest.mark.parametrize(
+    "others",
+    [
+        pytest.param([*TWO, ended(), removed(1), removed(2)], id="went after the end"),
+        # Spark starts another one in their place, before the run's time begins to count.
+        pytest.param([removed(0), *TWO, ended()], id="never started"),
+    ],
+)
+def test_executors_that_cost_the_run_nothing_are_not_lost(tmp_path, others):
+    assert observed(tmp_path, *others).seconds == pytest.approx(57)
+    progress = EventLogProgress()
+    progress.read(tmp_path / "app-1")
+    assert progress.lost is None
+
+
+def test_all_losses_are_named(tmp_path):
+    run = read_run(write(tmp_path / "app-1", started(), *TWO, removed(2), removed(1, at=131_000), ended()))
+    with pytest.raises(SampleRunError, match=r"executor 2 on .* and executor 1 on"):
+        require_all_kept(run)
+
+
+def test_a_loss_is_seen_while_the_log_is_written(tmp_path):
+    progress = EventLogProgress()
+    log = write(tmp_path / "app-1", started(), *TWO)
+    progress.read(log)
+    assert progress.lost is None
+    with log.open("ab") as more:
+        more.write(line(removed(2))[:-1])
+        more.flush()
+        progress.read(log)
+        assert progress.lost is None, "the line is not whole yet"
+        more.write(b"\n")
+    progress.read(log)
+    assert str(progress.lost) == "executor 2 on machine 10.0.0.2:8081 (Worker shutting down)"
+    assert progress.executors == 2
+
+
+# What the reader says of cache and tasks; the events are shaped as Spark 4.2 writes them.
+
+MEMORY_ONLY = {"Use Disk": False, "Use Memory": True, "Use Off Heap": False, "Replication": 1}
+MEMORY_AND_DISK = {**MEMORY_ONLY, "Use Disk": True}
+DISK_ONLY = {**MEMORY_ONLY, "Use Disk": True, "Use Memory": False}
+NONE = {**MEMORY_ONLY, "Use Memory": False}
+MANAGERS = [
+    manager("driver", 5000, **{"Maximum Onheap Memory": 5000}),
+    manager("0", 1000, **{"Maximum Onheap Memory": 1000}),
+    manager("1", 1500, **{"Maximum Onheap Memory": 1000}),
+]
+BROADCAST = block("broadcast_0_piece0", 77, executor="driver")
+
+
+def reading(
+    number: int = 0,
+    *,
+    tasks: int = 4,
+    cached: dict[int, dict[str, Any]] | None = None,
+    partitions: int = 4,
+    submitted: int = 0,
+    completed: int = 1,
+) -> dict[str, Any]:
+    """A stage of these data sets; Spark writes the sizes in "RDD Info" as 0, whatever is cached."""
+    data_sets = [
+        {"RDD ID": rdd, "Storage Level": level, "Number of Partitions": partitions, "Memory Size": 0}
+        for rdd, level in {99: NONE, **(cached or {})}.items()
+    ]
+    told = {"Number of Tasks": tasks, "Submission Time": submitted, "RDD Info": data_sets}
+    return stage(number, completed=completed, **told)
+
+
+def metrics_of(folder: Path, *events: dict[str, Any]) -> RunMetrics:
+    return run_metrics(read_run(write(folder / "app-1", started(), *events)))
+
+
+def cache(metrics: RunMetrics) -> tuple[int | None, int | None, int | None]:
+    return metrics.cache_wanted_bytes, metrics.cached_bytes, metrics.cached_on_disk_bytes
+
+
+def blocks(count: int, *, rdd: int = 4, memory: int = 100) -> list[dict[str, Any]]:
+    return [block(f"rdd_{rdd}_{number}", memory, executor=str(number % 2)) for number in range(count)]
+
+
+def test_storage_memory_is_the_heap_of_the_executors(tmp_path: Path):
+    replaced = [manager("1", event="Removed"), manager("2", 1000)]
+
+    assert metrics_of(tmp_path, *MANAGERS).storage_memory_bytes == 2000
+    assert metrics_of(tmp_path, *MANAGERS, *replaced).storage_memory_bytes == 2000
+
+
+@pytest.mark.parametrize(
+    ("told", "wanted_held_on_disk"),
+    [
+        pytest.param([BROADCAST, *blocks(4), reading(cached={4: MEMORY_ONLY})], (400, 400, 0), id="fits"),
+        # Nothing is logged of what found no room, and only the stage knows how many partitions there are.
+        pytest.param([*blocks(3), reading(cached={4: MEMORY_ONLY})], (400, 300, 0), id="no room for one"),
+        # The update of a block that leaves memory still says how large it was there.
+        pytest.param(
+            [
+                block("rdd_4_0", 100),
+                block("rdd_4_0", 100, 40, level=DISK_ONLY),
+                block("rdd_4_1", 100),
+                block("rdd_4_2", 0, 40, executor="1", level=DISK_ONLY),
+                block("rdd_4_3", 0, 40, executor="1", level=DISK_ONLY),
+                reading(cached={4: MEMORY_AND_DISK}),
+            ],
+            (400, 100, 120),
+            id="went to disk",
+        ),
+        pytest.param(
+            [
+                *(block(f"rdd_4_{number}", 0, 40, level=DISK_ONLY) for number in range(4)),
+                reading(cached={4: DISK_ONLY}),
+            ],
+            (0, 0, 0),
+            id="wanted on disk only",
+        ),
+        # ``take`` on a cached data set reads the first of its partitions.
+        pytest.param(
+            [block("rdd_4_0", 100), reading(tasks=1, cached={4: MEMORY_ONLY})], (100, 100, 0), id="take"
+        ),
+        pytest.param([BROADCAST, reading(cached={4: MEMORY_ONLY})], (2000, 0, 0), id="nothing fits"),
+        pytest.param(
+            [
+                *blocks(2),
+                manager("1", event="Removed"),
+                reading(tasks=2, partitions=2, cached={4: MEMORY_ONLY}),
+            ],
+            (200, 100, 0),
+            id="lost with its executor",
+        ),
+        pytest.param([reading(cached={4: MEMORY_ONLY})], (None, None, None), id="no block updates"),
+        pytest.param([BROADCAST, reading()], (0, 0, 0), id="nothing cached"),
+    ],
+)
+def test_what_of_the_cache_is_wanted_held_and_on_disk(tmp_path: Path, told, wanted_held_on_disk):
+    metrics = metrics_of(tmp_path, *MANAGERS, *told)
+
+    assert cache(metrics) == wanted_held_on_disk
+    wanted, held, _ = wanted_held_on_disk
+    assert metrics.cache_share == (pytest.approx(held / wanted) if wanted else None)
+
+
+def test_the_moment_of_the_largest_cache_counts(tmp_path: Path):
+    """Two data sets one after the other need no more memory than the larger of them."""
+    first, second = blocks(4), blocks(4, rdd=5, memory=150)
+    unpersist = {"Event": "SparkListenerUnpersistRDD", "RDD ID": 4}
+    stages = [reading(0, cached={4: MEMORY_ONLY}), reading(1, cached={5: MEMORY_ONLY})]
+
+    apart = metrics_of(tmp_path, *MANAGERS, *first, stages[0], unpersist, *second, stages[1])
+    together = metrics_of(tmp_path, *MANAGERS, *first, stages[0], *second, stages[1], unpersist)
+
+    assert cache(apart) == (600, 600, 0)
+    assert cache(together) == (1000, 1000, 0)
+
+
+def ran(number: int, milliseconds: int) -> dict[str, Any]:
+    metrics = {"Executor Run Time": milliseconds, "Peak Execution Memory": 10 * milliseconds}
+    return task(number, stage=number, metrics=metrics)
+
+
+def test_the_tasks_are_those_of_the_stages_in_which_the_time_goes(tmp_path: Path):
+    metrics = metrics_of(
+        tmp_path,
+        reading(0, tasks=200, submitted=0, completed=10),
+        reading(1, tasks=16, submitted=10, completed=50),
+        reading(2, tasks=1, submitted=50, completed=60),
+        *(ran(number, milliseconds) for number, milliseconds in enumerate((2000, 6000, 1000))),
+    )
+
+    assert metrics.dominant_stage_tasks == 16
+    assert metrics.peak_execution_memory_bytes == 60_000
+
+
+def test_stages_that_run_beside_one_another_share_the_slots(tmp_path: Path):
+    """The two inputs of a join: 8 and 12 tasks, which can all run at once."""
+    metrics = metrics_of(
+        tmp_path,
+        reading(0, tasks=8, submitted=0, completed=30),
+        reading(1, tasks=12, submitted=5, completed=20),
+        reading(2, tasks=4, submitted=30, completed=40),
+        *(ran(number, milliseconds) for number, milliseconds in enumerate((3000, 3000, 1000))),
+    )
+
+    assert metrics.dominant_stage_tasks == 20
+
+
+def test_tasks_of_several_cores_take_as_many_slots(tmp_path: Path):
+    cpus = environment(**{"spark.master": "spark://there:7077", "spark.task.cpus": "2"})
+
+    assert metrics_of(tmp_path, cpus, executor(0, cores=8)).slots == 4
