@@ -463,22 +463,16 @@ def _line(data: FloatColumn, seconds: FloatColumn, *, fixed_seconds: float) -> t
 def _non_negative_line(
     x: FloatColumn, y: FloatColumn, prior: FloatColumn, weight: float
 ) -> tuple[float, float]:
-    """Least relative squares, drawn to a prior; the best of what has no negative coefficient."""
+    """Least relative squares, drawn to a prior, with no negative coefficient."""
+    from scipy.optimize import nnls
+
     scale_x = max(float(np.abs(x).max()), 1e-300)
     sizes = np.maximum(np.abs(y), 1e-12)
     rows = np.column_stack([np.ones(len(x)), x / scale_x]) / sizes[:, None]
-    target = y / sizes
-    prior = prior * np.array([1.0, scale_x])
     pull = np.sqrt(weight) / sizes[0] * np.eye(2)
-    rows, target = np.vstack([rows, pull]), np.concatenate([target, pull @ prior])
-    best, least = np.array([float(y[0]), 0.0]), np.inf
-    for kept in ([0, 1], [0], [1]):
-        found = np.zeros(2)
-        found[kept] = np.linalg.lstsq(rows[:, kept], target, rcond=None)[0]
-        error = float(((rows @ found - target) ** 2).sum())
-        if (found >= 0).all() and error < least - 1e-15:
-            best, least = found, error
-    return float(best[0]), float(best[1] / scale_x)
+    target = np.concatenate([y / sizes, pull @ (prior * np.array([1.0, scale_x]))])
+    constant, slope = nnls(np.vstack([rows, pull]), target)[0]
+    return float(constant), float(slope / scale_x)
 
 
 def _are_of_several_scales(points: Sequence[StagePoint]) -> bool:
