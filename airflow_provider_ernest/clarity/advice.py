@@ -74,8 +74,8 @@ _WITHOUT = {
     "without their time",
 }
 
-_Weighed = tuple[float, Advice]
-"""An advice, with the percentage of the run that it is about."""
+_Weighed = tuple[float, str, str, str]
+"""The percentage of the run that an advice is about; its subject, text and figure."""
 
 
 def bound_by(profile: RunProfile, most_used: Iterable[str]) -> str:
@@ -168,7 +168,7 @@ def advise(profile: RunProfile) -> tuple[Advice, ...]:
             *_of_sizes(profile),
         ]
     found.sort(key=lambda each: -each[0])
-    return tuple(advice for _, advice in found)
+    return tuple(Advice(subject=subject, text=text, figure=figure) for _, subject, text, figure in found)
 
 
 def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
@@ -187,23 +187,18 @@ def _of_partitions(profile: RunProfile) -> Iterator[_Weighed]:
         if rounds <= _ROUNDS and idle >= _IDLE_SHARE and not is_tiny and profile.ran_alone(stage):
             yield (
                 share * idle,
-                Advice(
-                    subject="partitions",
-                    text=f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many "
-                    "more.",
-                    figure=f"{stage.tasks} tasks on {slots} slots leave {100 * idle:.0f} % of them idle in a "
-                    f"stage that takes {in_words(stage.seconds)}",
-                ),
+                "partitions",
+                f"Repartition what {_named(stage)} reads: to a multiple of the slots, or to many more.",
+                f"{stage.tasks} tasks on {slots} slots leave {100 * idle:.0f} % of them idle in a "
+                f"stage that takes {in_words(stage.seconds)}",
             )
         elif is_tiny and delay >= _SCHEDULING_SHARE:
             yield (
                 share * delay,
-                Advice(
-                    subject="partitions",
-                    text=f"Make fewer partitions of what {_named(stage)} reads.",
-                    figure=f"{stage.tasks} tasks of {1000 * stage.task_seconds / stage.tasks:.0f} ms each, "
-                    f"{100 * delay:.0f} % of it scheduling",
-                ),
+                "partitions",
+                f"Make fewer partitions of what {_named(stage)} reads.",
+                f"{stage.tasks} tasks of {1000 * stage.task_seconds / stage.tasks:.0f} ms each, "
+                f"{100 * delay:.0f} % of it scheduling",
             )
 
 
@@ -217,12 +212,10 @@ def _of_spilling(profile: RunProfile) -> Iterator[_Weighed]:
         size = f"{spilled / 1e9:,.1f} GB" if spilled >= 1e8 else f"{spilled / 1e6:,.1f} MB"
         yield (
             share,
-            Advice(
-                subject="memory",
-                text="Give executors more memory, as on memory-optimised machines, or make more partitions "
-                f"of what {_named(worst)} reads.",
-                figure=f"{size} spilled to disk, in stages that take {share:.0f} % of the time",
-            ),
+            "memory",
+            "Give executors more memory, as on memory-optimised machines, or make more partitions "
+            f"of what {_named(worst)} reads.",
+            f"{size} spilled to disk, in stages that take {share:.0f} % of the time",
         )
 
 
@@ -237,53 +230,48 @@ def _named(stage: StageProfile) -> str:
     return f"stage {stage.stage_id} ({stage.name})" if stage.name else f"stage {stage.stage_id}"
 
 
+_AGAINST_WAITING = {
+    DISK: (
+        "instance family",
+        "Put Spark's local directories on faster disks, such as those of storage-optimised machines.",
+    ),
+    GARBAGE_COLLECTION: (
+        "garbage collection",
+        "Give executors more memory (memory-optimised machines), or cache less or in serialised form.",
+    ),
+    NETWORK: (
+        "instance family",
+        "Take machines with a faster network, or make the job exchange less between them.",
+    ),
+}
+
+
 def _of_limits(profile: RunProfile) -> Iterator[_Weighed]:
     """By what could be won at most."""
     for limit in profile.limits:
-        if limit.improvement_percent < _WORTH_PERCENT:
+        if limit.improvement_percent < _WORTH_PERCENT or limit.resource not in _AGAINST_WAITING:
             continue
+        subject, text = _AGAINST_WAITING[limit.resource]
         figure = (
             f"{in_words(limit.blocked_seconds)} of waiting in all tasks; without it at best "
             f"{in_words(limit.seconds_without)} instead of {in_words(profile.replayed_seconds)}"
         )
-        advice = None
-        if limit.resource == NETWORK:
-            advice = _of_the_network(profile, limit, figure)
-        if limit.resource == DISK:
-            advice = Advice(
-                subject="instance family",
-                text="Put Spark's local directories on faster disks, such as those of storage-optimised "
-                "machines.",
-                figure=figure,
+        needed = profile.ideal_seconds.get(NETWORK)
+        if limit.resource == NETWORK and needed is not None and _was_not_full(profile, limit, needed):
+            subject, text = (
+                "shuffle",
+                "Look at the machines that send shuffle data (their disks, garbage collection, other load): "
+                "tasks wait for it, but the network is not full.",
             )
-        if limit.resource == GARBAGE_COLLECTION:
-            advice = Advice(
-                subject="garbage collection",
-                text="Give executors more memory (memory-optimised machines), or cache less or in "
-                "serialised form.",
-                figure=figure,
-            )
-        if advice is not None:
-            yield limit.improvement_percent, advice
+            figure += f"; the network needs {in_words(needed)} for it"
+        yield limit.improvement_percent, subject, text, figure
 
 
-def _of_the_network(profile: RunProfile, limit: ResourceLimit, figure: str) -> Advice:
-    """That it is slow, or those who send are, where its known rate shows that it was not full."""
+def _was_not_full(profile: RunProfile, limit: ResourceLimit, needed_seconds: float) -> bool:
+    """Whether the known rate of the network shows that it was not what tasks waited for."""
     is_known = profile.capacity is not None and profile.capacity.source != "achieved"
-    needed = profile.ideal_seconds.get(NETWORK)
     won = limit.improvement_percent / 100.0 * profile.replayed_seconds
-    if is_known and needed is not None and needed < _FULL_SHARE * won:
-        return Advice(
-            subject="shuffle",
-            text="Look at the machines that send shuffle data (their disks, garbage collection, other load): "
-            "tasks wait for it, but the network is not full.",
-            figure=f"{figure}; the network needs {in_words(needed)} for it",
-        )
-    return Advice(
-        subject="instance family",
-        text="Take machines with a faster network, or make the job exchange less between them.",
-        figure=figure,
-    )
+    return is_known and needed_seconds < _FULL_SHARE * won
 
 
 def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
@@ -295,12 +283,10 @@ def _of_computing(profile: RunProfile) -> Iterator[_Weighed]:
     if max(network, disk) < _WORTHLESS_PERCENT and not short_of_memory and not _spilling(profile):
         yield (
             _WORTHLESS_PERCENT,
-            Advice(
-                subject="instance family",
-                text="Do not pay for a faster network or disks: compute-optimised machines suit the job if "
-                "their memory is enough.",
-                figure=f"at most {network:.0f} % from an infinitely fast network, {disk:.0f} % from disks",
-            ),
+            "instance family",
+            "Do not pay for a faster network or disks: compute-optimised machines suit the job if "
+            "their memory is enough.",
+            f"at most {network:.0f} % from an infinitely fast network, {disk:.0f} % from disks",
         )
 
 
@@ -337,7 +323,7 @@ def _of_stragglers(profile: RunProfile) -> Iterator[_Weighed]:
         if percent >= _WORTH_PERCENT and cause.cause in advised:
             subject, text = advised[cause.cause]
             figure = f"{cause.tasks} tasks; up to {in_words(won)} of {in_words(profile.seconds)}"
-            yield percent, Advice(subject=subject, text=text, figure=figure)
+            yield percent, subject, text, figure
 
 
 def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
@@ -347,11 +333,9 @@ def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
     if 2 * profile.driver_seconds >= profile.seconds:
         yield (
             100.0 * profile.driver_seconds / profile.seconds,
-            Advice(
-                subject="size",
-                text="More or larger machines do not help: look at what the driver does between its jobs.",
-                figure=f"no task ran for {_idle(profile)}",
-            ),
+            "size",
+            "More or larger machines do not help: look at what the driver does between its jobs.",
+            f"no task ran for {_idle(profile)}",
         )
         return
     replayed = {size.machines: size.seconds for size in profile.sizes}
@@ -359,10 +343,7 @@ def _of_sizes(profile: RunProfile) -> Iterator[_Weighed]:
     if profile.machines % 2 == 0 and fewer is not None and fewer < (1 + _WORTH_PERCENT / 100) * now:
         yield (
             _WORTH_PERCENT,
-            Advice(
-                subject="size",
-                text=f"Half as many machines ({profile.machines // 2}) are enough for this input, if their "
-                "memory is.",
-                figure=f"{in_words(fewer)} instead of {in_words(now)} by replay",
-            ),
+            "size",
+            f"Half as many machines ({profile.machines // 2}) are enough for this input, if their memory is.",
+            f"{in_words(fewer)} instead of {in_words(now)} by replay",
         )

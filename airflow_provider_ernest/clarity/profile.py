@@ -389,11 +389,20 @@ def optex_phases(log: EventLog, use: ResourceUse | None = None) -> PhaseSeconds:
         use: of it, where it is at hand.
     """
     ready = _initialised_at(log)
-    work = _work_after(log, ready, use or resource_use(log))
-    lasted = work.ended - work.began
-    busy = work.running > 0
-    communication = float(np.sum(lasted[busy] * work.communicating[busy]))
-    sharing = _sharing_seconds(log, work)
+    tasks, use = log.task_columns, use or resource_use(log)
+    began = np.clip(tasks.launched_at, ready, log.ended_at)
+    finished = np.clip(tasks.finished_at, began, log.ended_at)
+    # The whole time is one of the intervals, in which nothing runs by itself.
+    spans = Spans(np.append(ready, began), np.append(log.ended_at, finished))
+    some = spans.lengths > 0
+    starts = spans.starts[some]
+    ends = starts + spans.lengths[some]
+    running = np.rint(spans.running(np.append(0.0, np.ones(len(tasks))))[some]).clip(0.0)
+    communicating = spans.running(np.append(0.0, _communication_share(tasks, use)))[some].clip(0.0)
+    lasted, busy = ends - starts, running > 0
+    shares = np.minimum(1.0, communicating[busy] / running[busy])
+    communication = float(np.sum(lasted[busy] * shares))
+    sharing = _sharing_seconds(log, starts[~busy], ends[~busy])
     return PhaseSeconds(
         initialisation_seconds=ready - log.started_at,
         preparation_seconds=max(0.0, float(lasted[~busy].sum()) - sharing),
@@ -407,46 +416,6 @@ def _initialised_at(log: EventLog) -> float:
     first = float(log.task_columns.launched_at.min(initial=np.inf))
     until = min([log.ready_at, log.ended_at, first, *(job.submitted_at for job in log.jobs)])
     return max(log.started_at, until)
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Work:
-    """When tasks ran after the initialisation; each column of shape (spans,).
-
-    Attributes:
-        began: of each span in which the same tasks ran.
-        ended: of it.
-        running: how many did; 0 where none.
-        communicating: the share of their time that was communication, 0..1.
-    """
-
-    began: FloatColumn
-    ended: FloatColumn
-    running: FloatColumn
-    communicating: FloatColumn
-
-
-def _work_after(log: EventLog, ready: float, use: ResourceUse) -> _Work:
-    """What ran from then until the end of the application."""
-    tasks = log.task_columns
-    began = np.clip(tasks.launched_at, ready, log.ended_at)
-    ended = np.clip(tasks.finished_at, began, log.ended_at)
-    # The whole time is one of the intervals, in which nothing runs by itself.
-    spans = Spans(np.concatenate([[ready], began]), np.concatenate([[log.ended_at], ended]))
-
-    def running(each: FloatColumn) -> FloatColumn:
-        positive: FloatColumn = np.maximum(spans.running(np.concatenate([[0.0], each])), 0.0)
-        return positive
-
-    count, talking = np.rint(running(np.ones(len(tasks)))), running(_communication_share(tasks, use))
-    shares = np.divide(talking, count, out=np.zeros_like(talking), where=count > 0)
-    some = spans.lengths > 0
-    return _Work(
-        began=spans.starts[some],
-        ended=spans.starts[some] + spans.lengths[some],
-        running=count[some],
-        communicating=np.minimum(1.0, shares[some]),
-    )
 
 
 def _communication_share(tasks: TaskColumns, use: ResourceUse) -> FloatColumn:
@@ -463,13 +432,11 @@ def _communication_share(tasks: TaskColumns, use: ResourceUse) -> FloatColumn:
     return within
 
 
-def _sharing_seconds(log: EventLog, work: _Work) -> float:
-    """Time without tasks that the broadcasts of queries explain.
+def _sharing_seconds(log: EventLog, began: FloatColumn, ended: FloatColumn) -> float:
+    """Of the times without tasks, what the broadcasts of queries explain.
 
     A moment counts for one query only, the first of those that it lies in.
     """
-    idle = work.running == 0
-    began, ended = work.began[idle], work.ended[idle]
     total, from_here = 0.0, -np.inf
     for query in sorted(log.sql_executions, key=lambda query: query.started_at):
         if query.broadcast_seconds > 0:

@@ -381,31 +381,25 @@ class _Simulation:
         """The same where tasks may come late, or other stages' have their turn after each."""
         takes_turns = self._is_fair and len(self._ready) > 1
         while stage.next < len(stage.seconds):
-            self._launch_next(stage)
+            number, slot, begin, warm = stage.next, self._free[0][1], self._now, 0.0
+            if slot in stage.warm_slots:
+                begin += stage.planned.dispatch_seconds
+            else:
+                stage.warm_slots.add(slot)
+                warm = stage.warm_up
+            if stage.planned.has_late_tasks:
+                begin = max(begin, stage.earliest(number))
+            stage.seconds[number] += warm
+            stage.began.append(begin)
+            end = begin + warm + stage.slot_seconds[number]
+            heapq.heapreplace(self._free, (end, slot))
+            if self._is_fair:
+                heapq.heappush(stage.running, end)
+            stage.next = number + 1
             at, slot = self._free[0]
             self._now = max(self._now, at)
             if takes_turns or self._now >= until or at >= self._lost_at[slot]:
                 break
-
-    def _launch_next(self, stage: _Stage) -> None:
-        number = stage.next
-        slot = self._free[0][1]
-        begin = self._now
-        warm = 0.0
-        if slot in stage.warm_slots:
-            begin += stage.planned.dispatch_seconds
-        else:
-            stage.warm_slots.add(slot)
-            warm = stage.warm_up
-        if stage.planned.has_late_tasks:
-            begin = max(begin, stage.earliest(number))
-        stage.seconds[number] += warm
-        stage.began.append(begin)
-        end = begin + warm + stage.slot_seconds[number]
-        heapq.heapreplace(self._free, (end, slot))
-        if self._is_fair:
-            heapq.heappush(stage.running, end)
-        stage.next = number + 1
 
 
 @dataclass(frozen=True, kw_only=True)
