@@ -55,11 +55,7 @@ class CpuController:
     version: int
 
     def create_group(self, name: str, *, share: float) -> CpuGroup:
-        """Make a group, or take over an empty one of that name.
-
-        Args:
-            name: of its directory.
-            share: its quota in cores.
+        """Make a group with a quota in cores, or take over an empty one of that name.
 
         Raises:
             ClusterStartError: the kernel refuses.
@@ -101,9 +97,6 @@ def find_cpu_controller(process: Path = Path("/proc/self")) -> CpuController:
     Version 1: the group that the process is in. Version 2, where a group with processes cannot pass
     the CPU controller on: the nearest group above that has it switched on for its children and may be
     written to.
-
-    Args:
-        process: the /proc directory of the process.
 
     Raises:
         ClusterStartError: there is none.

@@ -66,12 +66,7 @@ class StopRequestedError(Exception):
 
 
 class Keeper:
-    """Starts the daemons of a cluster, watches over them and ends them.
-
-    Args:
-        order: what the starter wants.
-        directory: of the cluster.
-    """
+    """Starts the daemons of a cluster, watches over them and ends them."""
 
     def __init__(self, order: KeeperOrder, directory: ClusterDirectory) -> None:
         self._order = order
@@ -331,11 +326,7 @@ class DaemonLauncher:
 
 
 def wait_for_web_url(master: Daemon, *, deadline: float) -> str:
-    """Wait until the master says in its log where its web page is.
-
-    Args:
-        master: the daemon.
-        deadline: until when, on the clock of `time.monotonic`.
+    """Wait until the master says in its log where its web page is; the deadline is one of `time.monotonic`.
 
     Raises:
         ClusterStartError: it ended, or has not said it by then.

@@ -61,10 +61,7 @@ _SECRET_LINES = "spark.authenticate true\nspark.authenticate.secret "  # noqa: S
 class LocalCluster:
     """A local cluster, as seen by whoever starts or ends it; its life is the keeper's matter.
 
-    Args:
-        spec: what to start.
-        name: of the cluster.
-        directory: of its own; holds state and logs, and tells which cluster is meant.
+    Its directory, which it shares with no other, holds state and logs, and tells which cluster is meant.
 
     Raises:
         InvalidParameterError: a directory that Spark cannot use.
@@ -87,11 +84,7 @@ class LocalCluster:
         """The cluster of a handle, to end it from another process.
 
         A handle has come through XCom, where others may write, and what is in its directory is removed at
-        the end: so it must be one that only we make.
-
-        Args:
-            handle: of the cluster.
-            below: the folder in which the directories of all local clusters lie, ``[ernest] clusters``.
+        the end: so it must be one that only we make, `below` the folder of all local clusters.
 
         Raises:
             ClusterError: the handle is that of another kind of cluster.
@@ -153,8 +146,7 @@ class LocalCluster:
     def terminate(self) -> str:
         """End the cluster, whatever is left of it. Repeatable, and possible from any process of the user.
 
-        Returns:
-            What was done, for the log.
+        Returns what was done, for the log.
         """
         from airflow_provider_ernest.processes import end_processes, find_by_environment
 
@@ -285,15 +277,7 @@ def _require_ours(handle: ClusterHandle, directory: Path, below: Path) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class KeeperOrder(Document):
-    """What the starter wants of the keeper.
-
-    Attributes:
-        name: of the cluster.
-        spec: what to start.
-        java: the ``java`` program.
-        spark_home: the Spark installation.
-        starter: the keeper gives up when this process ends before the cluster is ready.
-    """
+    """What the starter wants of the keeper, who gives up when that process ends before all is ready."""
 
     name: str
     spec: LocalClusterSpec
@@ -304,15 +288,7 @@ class KeeperOrder(Document):
 
 @dataclass(frozen=True, kw_only=True)
 class ClusterState(Document):
-    """What a keeper tells of its cluster.
-
-    Attributes:
-        keeper: its process.
-        spec: what it was asked for.
-        workers_registered: with the master so far.
-        handle: of the cluster; None until it is ready.
-        cpu_groups: directories of the control groups made for it.
-    """
+    """What a keeper tells of its cluster: a handle once it is ready, and the control groups made for it."""
 
     keeper: ProcessIdentity
     spec: LocalClusterSpec
@@ -421,11 +397,9 @@ class ClusterDirectory:
         return KeeperOrder.from_dict(_read_json(self._order_file))
 
     def write_secret(self, secret: str, *, defaults: str) -> None:
-        """Have the daemons and whoever submits to them share a secret; only this user may read it.
+        """Have the daemons, with their `defaults`, and whoever submits to them share a secret.
 
-        Args:
-            secret: of letters and digits.
-            defaults: the other properties of the daemons.
+        Only this user may read it.
         """
         properties = f"{_SECRET_LINES}{secret}\n"
         for file, text in ((self.defaults_file, defaults + properties), (self.client_file, properties)):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from airflow.sdk import BaseOperator
 
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.settings import ConnectedCluster
 from airflow_provider_ernest.stated import as_template, number, settings_of, whole_number
@@ -143,7 +144,6 @@ def master_of_connection(spark_conn_id: str) -> str:
         InvalidParameterError: it is no connection of Spark's, or has its drivers run on the cluster.
         MissingResourceError: there is no such connection, or what Kubernetes needs is not installed.
     """
-    from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
     from airflow_provider_ernest.spark.submit import ErnestSubmitHook, require_connection
 
     kind = require_connection(spark_conn_id).conn_type
@@ -174,8 +174,6 @@ def require_own_driver(hook: ErnestSubmitHook) -> None:
     Raises:
         InvalidParameterError: the hook's deploy mode is another than "client".
     """
-    from airflow_provider_ernest.exceptions import InvalidParameterError
-
     mode = hook._connection["deploy_mode"]
     if mode not in (None, "client"):
         raise InvalidParameterError(
@@ -192,8 +190,6 @@ def require_same_master(hook: ErnestSubmitHook, handle: ClusterHandle) -> None:
     Raises:
         InvalidParameterError: the handle's connection points, by now, at another master.
     """
-    from airflow_provider_ernest.exceptions import InvalidParameterError
-
     master = str(hook._connection["master"])
     if master != handle.master_url:
         raise InvalidParameterError(

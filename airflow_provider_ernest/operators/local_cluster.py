@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.locations import folder, task_path
 from airflow_provider_ernest.operators.task_context import no_vain_retries
 from airflow_provider_ernest.stated import as_template, optional_text, settings_of
@@ -84,7 +85,6 @@ class LocalClusterOperator(BaseOperator):
 
 
 def _port_of(spark_conn_id: str) -> int:
-    from airflow_provider_ernest.exceptions import InvalidParameterError
     from airflow_provider_ernest.spark.submit import master_address
 
     host, port = master_address(spark_conn_id)

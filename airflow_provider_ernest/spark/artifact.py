@@ -97,11 +97,7 @@ def require_dependencies(submit_options: Mapping[str, Any]) -> None:
 
 
 def sha256_of(path: str, *, open_s3: OpenS3 | None = None) -> str:
-    """SHA-256 of a file's content, read in pieces; local or of any fsspec scheme.
-
-    Args:
-        path: of the file.
-        open_s3: what reads from S3; None for fsspec.
+    """SHA-256 of a file's content, read in pieces; local or of any fsspec scheme, or from S3 by `open_s3`.
 
     Raises:
         MissingResourceError: it cannot be read.
@@ -124,13 +120,9 @@ def _sha256(file: WatchedFile) -> str:
 
 
 def combined_sha256(hashes: Sequence[str]) -> str:
-    """One hash for an application and its dependencies.
+    """One hash for an application and its dependencies: its own where it has none.
 
-    Args:
-        hashes: of their contents, the application's first. The order of the others does not matter.
-
-    Returns:
-        That of the application itself where it has no dependencies.
+    The application's comes first. The order of the others does not matter.
     """
     application, *dependencies = hashes
     if not dependencies:

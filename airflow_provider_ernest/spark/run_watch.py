@@ -38,10 +38,6 @@ class RunLimits:
 def require_workers(web_url: str, machines: int) -> None:
     """Refuse to submit a run to a cluster that no longer has its machines: it would wait, and cost, in vain.
 
-    Args:
-        web_url: the standalone master's page.
-        machines: the machines that the run needs.
-
     Raises:
         ClusterLostError: the master does not answer, or counts on fewer workers.
     """

@@ -247,9 +247,7 @@ def driver_conf(master_url: str, *, conf: Mapping[str, str] | None = None) -> di
     itself knows (127.0.1.1 on Debian). Executors could not connect to the driver and would be started
     again and again. PySpark's driver gets the Python of this process, whatever the executors use.
 
-    Args:
-        master_url: spark://host:port. For other masters nothing is said of addresses.
-        conf: what the application has been given already.
+    Of addresses it says something for standalone masters (spark://host:port) only.
 
     Raises:
         ClusterLostError: the master's name is unknown, or there is no route to it.
@@ -307,10 +305,6 @@ class SecretFile:
     It must be removed when spark-submit has ended. At any other end of this process Python removes it; after
     a SIGKILL the next process that hands over a secret does, or the keeper of a local cluster at its end, or
     the reaper. See `owned_folders`.
-
-    Args:
-        secret: that Spark's processes share.
-        replaced: content of the file that spark-submit would read otherwise.
 
     Raises:
         InvalidParameterError: a secret that a file of properties cannot hold. It is not shown.

@@ -178,20 +178,10 @@ class JarHashTrigger(_ApplicationTrigger, BaseEventTrigger):
 
 
 class JarHashChangedTrigger(_ApplicationTrigger):
-    """Fires once, when an application is another than the newest model was trained with; for `JarHashSensor`.
+    """Fires once, when an application is another than the newest model was trained with.
 
-    Its event is ``{"status": "changed", "result": ...}``, or ``{"status": "failed", "reason": ...}`` where
-    waiting is vain.
-
-    Args:
-        application: path or address of the JAR or .py file.
-        job: the job's name in the store; None where `known_sha256` is given.
-        dependencies: further files of the application.
-        instance_type: the type of machine that the model must be of; None for any.
-        known_sha256: the hash to compare with; None for that of the newest model.
-        store: root of the model store; None for ``[ernest] store``.
-        poll_seconds: between two looks.
-        settle_seconds: for how long files must stay as they are before they are read.
+    Its arguments are those of `JarHashSensor`. Its event is ``{"status": "changed", "result": ...}``, or
+    ``{"status": "failed", "reason": ...}`` where waiting is vain.
     """
 
     arguments = (*JarHashTrigger.arguments, "instance_type", "known_sha256")
@@ -247,16 +237,8 @@ class HashComparison:
     """Compares an application with the newest model of a job, or with a hash. Its methods block.
 
     It logs what it finds when that is something else than the last time. A model store that cannot be read is
-    a warning in the log, and is asked again the next time.
-
-    Args:
-        application: path or address of the JAR or .py file.
-        dependencies: further files: a list, or a text with commas between.
-        job: the job whose newest model counts; None where a hash is given to each comparison.
-        instance_type: the type of machine that the model must be of; None for any.
-        store: root of the model store; None for ``[ernest] store``.
-        settle_seconds: see `ArtifactWatch`.
-        log: the logger.
+    a warning in the log, and is asked again the next time. The arguments are those of `JarHashSensor`; a job
+    may be missing where a hash is given to each comparison.
 
     Raises:
         InvalidParameterError: the application cannot be watched.
@@ -290,10 +272,7 @@ class HashComparison:
         self._logged: tuple[str, str, str] | None = None
 
     def compare(self, known_sha256: str | None = None) -> Found:
-        """Look at the application, and compare it.
-
-        Args:
-            known_sha256: the hash to compare with; None for that of the newest model.
+        """Look at the application, and compare it with a hash; None for that of the newest model.
 
         Raises:
             MissingResourceError: nothing installed reads one of the addresses.
@@ -391,11 +370,7 @@ def newest_model(store: ModelStore, job: str, instance_type: str | None = None) 
 
 
 def watched_paths(application: str, dependencies: str | Sequence[str] | None) -> tuple[str, ...]:
-    """The files to watch, each once.
-
-    Args:
-        application: path or address of the JAR or .py file.
-        dependencies: further files: a list, or a text with commas between.
+    """The files to watch, each once: the application, and those in a list or a text with commas between.
 
     Raises:
         InvalidParameterError: there are none, or only the cluster's machines can read the application.
@@ -417,10 +392,6 @@ class KnownHashes:
 
     They lie in the model store below ``.artifacts/looks``, and hold nothing but hashes: of contents, of
     paths, and of what storages told of them.
-
-    Args:
-        root: of the model store.
-        paths: the application's files.
     """
 
     def __init__(self, root: Any, paths: Sequence[str]) -> None:
@@ -452,11 +423,9 @@ class KnownHashes:
             self._has_warned = True
 
     def changed(self, known_sha256: str | None, hashes: Mapping[str, str]) -> list[str] | None:
-        """Which files changed since the application had another hash; None where that is not known.
+        """Which files changed since the application had another hash, by those that they have now, by path.
 
-        Args:
-            known_sha256: the hash that it had.
-            hashes: of its files now, by path.
+        None where that is not known.
         """
         if known_sha256 is None:
             return None

@@ -277,10 +277,6 @@ class EmrCluster:
 class RunningJobFlow:
     """A job flow that is known by its handle, to be ended from another process.
 
-    Args:
-        handle: of the cluster.
-        client: makes the boto3 clients.
-
     Raises:
         ClusterError: the handle is that of another kind of cluster.
         InvalidParameterError: its name is no id of a job flow.
@@ -340,7 +336,7 @@ def find_job_flows(emr: Any, *, deployment: str | None) -> tuple[JobFlow, ...]:
     name of ours. The tag decides: a name may be anyone's.
 
     Args:
-        emr: a boto3 client of EMR, of the region to look through.
+        emr: a boto3 client, of the region to look through.
         deployment: whose; None for those of all deployments.
 
     Raises:
@@ -357,15 +353,10 @@ def find_job_flows(emr: Any, *, deployment: str | None) -> tuple[JobFlow, ...]:
 
 
 def reap_job_flows(emr: Any, *, deployment: str | None, dry_run: bool) -> tuple[JobFlow, ...]:
-    """End the job flows whose time is over by AWS's clock, and make sure that they end.
-
-    Args:
-        emr: a boto3 client of EMR, of the region to look through.
-        deployment: whose; None for those of all deployments.
-        dry_run: only tell which ones would be ended.
+    """End the job flows whose time is over by AWS's clock, and make sure that they end; see `find_job_flows`.
 
     Returns:
-        Those that were, or would be, ended.
+        Those that were, or in a dry run would be, ended.
 
     Raises:
         ClusterError: one of them would not end, or AWS does not answer.

@@ -355,13 +355,7 @@ def upload_application(s3: Any, path: str, staging_uri: str) -> str:
 
 
 def fetch_event_log(s3: Any, uri: str, directory: Path, *, max_bytes: int = MAX_EVENT_LOG_BYTES) -> Path:
-    """Bring the event log of a run that has ended from its folder on S3.
-
-    Args:
-        s3: a boto3 client of S3.
-        uri: the folder that only this run wrote its event log to.
-        directory: the local folder that it is put into.
-        max_bytes: above which it is not fetched.
+    """Bring the event log of a run that has ended from its folder on S3, which only this run wrote to.
 
     Raises:
         SampleRunError: there is none, or a larger one.
