@@ -92,11 +92,6 @@ class Goal:
         limits = [f"{value:,.10g} {unit}" for value, unit in stated if value is not None]
         return " within ".join([self.objective_in_words, *([" and ".join(limits)] if limits else [])])
 
-    def is_met(self, *, seconds: float, cost: float) -> bool:
-        """Whether a run of so many seconds and dollars keeps to it."""
-        in_time = self.deadline_seconds is None or seconds <= self.deadline_seconds * (1 + TOLERANCE)
-        return in_time and (self.budget_dollars is None or cost <= self.budget_dollars * (1 + TOLERANCE))
-
     def latest_seconds(self, boot_seconds: float) -> float | None:
         """The deadline from submission on; None where there is none, or the boot before it uses it up."""
         deadline = self.deadline_seconds

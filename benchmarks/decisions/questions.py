@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from airflow_provider_ernest.decision.goals import Goal
+from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
 from airflow_provider_ernest.numbers import FloatArray
 from benchmarks.decisions.situations import Option, Situation
 
@@ -43,7 +43,11 @@ class Question:
 
     def keeps(self, option: Option, seconds: float) -> bool:
         """Whether a run of the option that takes so long keeps to it."""
-        return self.goal(0.5).is_met(seconds=seconds, cost=option.cost_of(seconds))
+        return self.is_met(seconds=seconds, cost=option.cost_of(seconds))
+
+    def is_met(self, *, seconds: float, cost: float) -> bool:
+        """Whether a run of so many seconds and dollars keeps to it."""
+        return (seconds if self.kind == DEADLINE else cost) <= self.limit * (1 + TOLERANCE)
 
     def value(self, situation: Situation) -> FloatArray:
         """What is to be little: the options' dollars under a deadline, their seconds under a budget."""

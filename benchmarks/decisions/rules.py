@@ -97,10 +97,9 @@ def _best(outlook: Outlook, question: Question, seconds: FloatArray, *, equal: f
     """
     options = outlook.situation.options
     costs = np.array([option.cost_of(each) for option, each in zip(options, seconds.tolist(), strict=True)])
-    goal = question.goal(0.5)
     kept = np.array(
         [
-            goal.is_met(seconds=each, cost=cost)
+            question.is_met(seconds=each, cost=cost)
             for each, cost in zip(seconds.tolist(), costs.tolist(), strict=True)
         ]
     )

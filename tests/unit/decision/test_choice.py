@@ -301,6 +301,15 @@ def test_where_all_is_nearly_hopeless_the_hopeless_is_not_the_most_probable():
     assert most_probable([slight, hopeless], Goal(deadline_seconds=100.0)) is slight
 
 
+def test_where_there_is_a_chance_the_surest_is_taken_not_the_fastest():
+    """A model of few runs may be surer of fewer machines, of which some were observed."""
+    each = {"instance_type": "m5.large", "feasible": False, "cost": 0.1}
+    observed = Alternative(machines=8, seconds=95.0, probability=0.6, **each)
+    unobserved = Alternative(machines=64, seconds=90.0, probability=0.55, **each)
+
+    assert most_probable([observed, unobserved], Goal(deadline_seconds=100.0)) is observed
+
+
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("limit", [{"deadline_seconds": 1.0}, {"deadline_seconds": 25.0}])
 def test_out_of_all_reach_of_a_deadline_the_fastest_comes_nearest(method, limit):

@@ -76,6 +76,12 @@ def test_the_limit_is_the_tighter_of_deadline_and_budget_less_the_boot():
     assert Goal(objective="fastest").limit_seconds(billing, machines=2) == math.inf
 
 
+def test_the_deadline_from_submission_on_is_what_the_boot_leaves_of_it():
+    assert Goal(deadline_seconds=700.0).latest_seconds(100.0) == 600.0
+    assert Goal(deadline_seconds=700.0).latest_seconds(700.0) is None
+    assert Goal(objective="fastest").latest_seconds(100.0) is None
+
+
 @pytest.mark.parametrize(
     ("goal", "order"),
     [

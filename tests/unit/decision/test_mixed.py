@@ -177,6 +177,14 @@ def test_a_mix_of_more_machines_than_were_observed_says_that_too():
     assert f"{mix.machines} machines: at most 16 were observed" in mix.extrapolates
 
 
+def test_a_mix_for_input_that_has_grown_far_beyond_the_samples_says_that_too():
+    offers = [replace(offer, input_growth=25.0) for offer in few_cheap_machines()]
+
+    (mix,) = mixed_alternatives(offers, goal=Goal(deadline_seconds=7000.0))
+
+    assert mix.extrapolates.endswith("; scale 25: 250 times the largest observed, 0.1")
+
+
 @pytest.mark.parametrize("confidence", [0.5, 0.8, 0.95])
 def test_a_mix_keeps_its_deadline_as_surely_as_was_asked_for(confidence):
     offers = few_cheap_machines(noise=0.04)
