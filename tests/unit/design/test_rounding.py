@@ -57,12 +57,22 @@ def test_no_whole_design_falls_below_the_relaxed_optimum(criterion, budget_runs)
 
 
 @pytest.mark.parametrize("criterion", ["bayesian A", "bayesian D", "bayesian I"])
-def test_belief_never_stands_in_for_runs_that_vary(criterion):
-    problem = small_problem(criterion, max_machines=12, steps=10)
-    for min_runs in (3, 4):
-        counts = rounded(problem, limits_of(problem, budget_runs=2.0, min_runs=min_runs, max_runs=4))
+@pytest.mark.parametrize(
+    ("size", "budget_runs", "min_runs"),
+    [
+        ({"max_machines": 12, "steps": 10}, 2.0, 3),
+        ({"max_machines": 12, "steps": 10}, 2.0, 4),
+        ({"max_machines": 4, "steps": 3}, 2.0, 4),
+        ({"max_machines": 4, "steps": 3}, 4.0, 4),
+    ],
+)
+def test_belief_never_stands_in_for_runs_that_vary(criterion, size, budget_runs, min_runs):
+    """Also where another run in the place of one would better the criterion."""
+    problem = small_problem(criterion, **size)
 
-        assert missing_directions(problem.required_rows[counts > 0]) == 0
+    counts = rounded(problem, limits_of(problem, budget_runs=budget_runs, min_runs=min_runs, max_runs=4))
+
+    assert missing_directions(problem.required_rows[counts > 0]) == 0
 
 
 def test_limits_that_nothing_fits():
