@@ -1,9 +1,15 @@
+"""What a run is bound by, in a sentence, and what to change about it."""
+
 from __future__ import annotations
+
+from dataclasses import replace
 
 import pytest
 
 from airflow_provider_ernest import run_profile
-from airflow_provider_ernest.clarity.advice import advise
+from airflow_provider_ernest.clarity.advice import advise, bound_by, headline_of
+from airflow_provider_ernest.run_profile import RunProfile
+from tests.unit.run_profiles import bare, network_bound
 
 GIGABYTE = 10**9
 
@@ -37,24 +43,8 @@ COMPUTING = (limit(run_profile.NETWORK, 2.0), limit(run_profile.DISK, 1.0))
 
 def a_profile(**fields):
     """A run of 60 s on 4 machines with 16 slots."""
-    return run_profile.RunProfile(
-        **{
-            "application_id": "app-1",
-            "machines": 4,
-            "slots": 16,
-            "seconds": 60.0,
-            "replayed_seconds": 60.0,
-            "bottleneck": "",
-            "phases": run_profile.PhaseSeconds(
-                initialisation_seconds=5.0,
-                preparation_seconds=5.0,
-                variable_sharing_seconds=0.0,
-                computation_seconds=50.0,
-                communication_seconds=0.0,
-            ),
-            **fields,
-        }
-    )
+    own = {"machines": 4, "slots": 16, "seconds": 60.0, "replayed_seconds": 60.0, "bottleneck": ""}
+    return bare(**{**own, **fields})
 
 
 def advice_on(**fields):
@@ -160,13 +150,24 @@ def test_a_few_more_partitions_than_slots_take_a_second_round():
     assert figure.startswith("17 tasks on 16 slots leave 47 % of them idle")
 
 
-@pytest.mark.parametrize("tasks", [1, 16, 32, 31, 49, 200])
-def test_partitions_that_are_well_or_cannot_be_more(tasks):
-    assert advice_on(stages=(a_stage(tasks=tasks),)) == []
-
-
-def test_short_stages_may_be_partitioned_as_they_like():
-    assert advice_on(stages=(a_stage(seconds=3.0, tasks=4),)) == []
+@pytest.mark.parametrize(
+    "stages",
+    [
+        *(pytest.param((a_stage(tasks=tasks),), id=f"{tasks} tasks") for tasks in (1, 16, 32, 31, 49, 200)),
+        pytest.param((a_stage(seconds=3.0, tasks=4),), id="a short stage"),
+        pytest.param((a_stage(tasks=4, task_seconds=0.4),), id="tiny tasks are not cut into more"),
+        pytest.param((a_stage(tasks=4), a_stage(tasks=60, stage_id=5)), id="others fill the slots"),
+        pytest.param(
+            (a_stage(tasks=160, task_seconds=800.0, blocked_seconds={run_profile.SCHEDULER: 400.0}),),
+            id="long tasks, however they are scheduled",
+        ),
+        pytest.param(
+            (a_stage(input_bytes=GIGABYTE, spilled_bytes=GIGABYTE // 20),), id="a little is spilled"
+        ),
+    ],
+)
+def test_stages_that_are_well_or_cannot_be_better(stages):
+    assert advice_on(stages=stages) == []
 
 
 def test_few_partitions_of_a_sample_say_nothing_of_the_input():
@@ -185,16 +186,6 @@ def test_tiny_tasks_of_a_sample_are_longer_with_all_of_the_input():
     assert subjects(stages=(stage,), scale=0.1) == []
 
 
-def test_tiny_tasks_are_not_cut_into_more():
-    assert advice_on(stages=(a_stage(tasks=4, task_seconds=0.4),)) == []
-
-
-def test_slots_that_other_stages_fill_are_not_idle():
-    stages = (a_stage(tasks=4), a_stage(tasks=60, stage_id=5))
-
-    assert advice_on(stages=stages) == []
-
-
 def test_tiny_tasks_that_are_mostly_scheduled():
     stage = a_stage(tasks=1600, task_seconds=80.0, blocked_seconds={run_profile.SCHEDULER: 40.0})
 
@@ -205,12 +196,6 @@ def test_tiny_tasks_that_are_mostly_scheduled():
     assert figure == "1600 tasks of 50 ms each, 50 % of it scheduling"
 
 
-def test_long_tasks_are_not_too_many_however_they_are_scheduled():
-    stage = a_stage(tasks=160, task_seconds=800.0, blocked_seconds={run_profile.SCHEDULER: 400.0})
-
-    assert advice_on(stages=(stage,)) == []
-
-
 def test_spilling():
     stages = (a_stage(shuffle_local_bytes=2 * GIGABYTE, spilled_bytes=3 * GIGABYTE), a_stage(5.0))
 
@@ -219,10 +204,6 @@ def test_spilling():
     assert subject == "memory"
     assert "stage 4" in text
     assert figure == "3.0 GB spilled to disk, in stages that take 50 % of the time"
-
-
-def test_a_little_spilling_is_no_trouble():
-    assert advice_on(stages=(a_stage(input_bytes=GIGABYTE, spilled_bytes=GIGABYTE // 20),)) == []
 
 
 @pytest.mark.parametrize(
@@ -256,9 +237,7 @@ def test_a_driver_that_works_alone():
             "no task ran for 40 s of 60 s",
         )
     ]
-
-
-def test_the_driver_of_a_sample_may_have_little_else_to_do():
+    # That of a sample may have little else to do.
     assert advice_on(driver_seconds=40.0, scale=0.1) == []
 
 
@@ -285,3 +264,82 @@ def test_what_is_worth_most_comes_first():
     )
 
     assert told == ["partitions", "garbage collection", "instance family"]
+
+
+def profile(bottleneck: str = run_profile.CPU, **percents: float) -> RunProfile:
+    limits = tuple(limit(name.replace("_", " "), percent, of=44.0) for name, percent in percents.items())
+    return bare(seconds=44.0, replayed_seconds=44.0, bottleneck=bottleneck, limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("run", "sentence"),
+    [
+        (
+            profile(network=2.0, disk=1.2),
+            "CPU-bound: at most 2 % from a faster network, 1 % from faster disks",
+        ),
+        (profile(network=0, disk=0.01), "CPU-bound: nothing from a faster network, 0.1 % from faster disks"),
+        (
+            profile(run_profile.NETWORK, network=41.0),
+            "Network-bound: up to 41 % (18 s of 44 s) from an infinitely fast network",
+        ),
+        (
+            profile(run_profile.DISK, disk=12.4),
+            "Disk-bound: up to 12 % (5.5 s of 44 s) from infinitely fast disks",
+        ),
+        (
+            profile(run_profile.PYTHON_WORKER, Python_worker=68.0),
+            "Bound by Python workers, computing or waiting (Spark does not tell which): at most 68 % (30 s "
+            "of 44 s) without their time",
+        ),
+        (
+            profile(run_profile.GARBAGE_COLLECTION, garbage_collection=30.0),
+            "Bound by garbage collection: up to 30 % (13 s of 44 s) without it",
+        ),
+        (
+            replace(profile(run_profile.DRIVER, network=1.0), driver_seconds=30.0),
+            "Bound by the driver, with no task running for 30 s of 44 s: at most 1 % from a faster network",
+        ),
+        (
+            replace(profile(network=2.0), driver_seconds=20.0),
+            "CPU-bound: at most 2 % from a faster network; no task ran for 20 s of 44 s",
+        ),
+        (
+            profile(run_profile.UNMEASURED, network=2.0),
+            "Bound by what Spark does not measure, such as reading input, a service or a busy host: at most "
+            "2 % from a faster network",
+        ),
+        (bare(), "CPU-bound"),
+    ],
+)
+def test_the_sentence_and_its_figures(run: RunProfile, sentence: str):
+    assert headline_of(run) == sentence
+
+
+def test_the_resource_that_is_used_most_binds_the_run():
+    assert bound_by(network_bound(), [run_profile.NETWORK]) == run_profile.NETWORK
+    assert bound_by(network_bound(), [run_profile.CPU]) == run_profile.CPU
+    assert bound_by(network_bound(), [run_profile.UNMEASURED]) == run_profile.UNMEASURED
+
+
+def test_what_spark_does_not_measure_is_told_of_a_run_that_computes():
+    run = profile(network=2.0)
+    assert headline_of(run, unmeasured_share=0.1) == headline_of(run)
+    assert headline_of(run, unmeasured_share=0.3) == (
+        "CPU-bound: at most 2 % from a faster network; Spark does not measure what 30 % of its tasks' time "
+        "went to, such as reading input or a busy host"
+    )
+
+
+def test_what_is_used_most_without_being_waited_for_gives_way_to_what_comes_next():
+    used = [run_profile.DISK, run_profile.UNMEASURED, run_profile.CPU]
+    assert bound_by(network_bound(), used) == run_profile.UNMEASURED
+
+
+def test_waiting_that_wins_next_to_nothing_binds_no_run():
+    assert bound_by(network_bound(), [run_profile.DISK]) == run_profile.CPU
+
+
+def test_a_run_without_tasks_for_most_of_its_time_is_bound_by_its_driver():
+    assert bound_by(network_bound(driver_seconds=21.9), [run_profile.NETWORK]) == run_profile.NETWORK
+    assert bound_by(network_bound(driver_seconds=22.0), [run_profile.NETWORK]) == run_profile.DRIVER
