@@ -11,8 +11,8 @@ import ast
 import json
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import MISSING, fields, is_dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, dataclass_transform
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 
@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     Spec = TypeVar("Spec", bound=DataclassInstance)
+    Number: TypeAlias = Any
+    OptionalNumber: TypeAlias = Any
+    Count: TypeAlias = Any
+    OptionalCount: TypeAlias = Any
+else:
+    # What documents are read by.
+    Number, OptionalNumber, Count, OptionalCount = float, float | None, int, int | None
+"""A number, or a template that renders to one: once `settings_of` has read it, a number."""
 
+Kind = TypeVar("Kind")
 Reader = Callable[[str, Any], Any]
 
 NOTHING = (None, "", "None")
@@ -46,21 +55,56 @@ def has_template(value: Any) -> bool:
     return is_template(value)
 
 
-def read_fields(values: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
-    """Those of the values that are there and are no templates, read.
+def setting(
+    read: Reader,
+    says: str,
+    *,
+    default: Any = MISSING,
+    default_factory: Callable[[], Any] | Any = MISSING,
+    keeps_templates: bool = False,
+) -> Any:
+    """A field of a settings object, with all that is ever said of it: the command line has it from here, too.
 
     Args:
-        values: by the names of their parameters.
-        readers: by the same names; values without one are left out.
+        read: checks its value and gives it its type.
+        says: what it is; a sentence without its first capital and its full stop.
+        default: without one, and without a factory of one, it must be stated.
+        default_factory: makes the default.
+        keeps_templates: it may hold templates that only a later task than the one that reads it renders.
+    """
+    given = {"default": default, "default_factory": default_factory}
+    defaults = {name: value for name, value in given.items() if value is not MISSING}
+    return field(metadata={"read": read, "says": says, "keeps_templates": keeps_templates}, **defaults)
+
+
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(setting,))
+def settings(kind: type[Kind]) -> type[Kind]:
+    """Make a settings object of a class: frozen, by keywords, with its fields in its docstring."""
+    made = dataclass(frozen=True, kw_only=True)(kind)
+    each_field: Any = fields(made)  # type: ignore[arg-type]
+    told = "".join(f"\n        {each.name}: {each.metadata['says']}" for each in each_field)
+    made.__doc__ = f"{made.__doc__ or ''}\n\n    Attributes:{told}\n"
+    return made
+
+
+def checked(given: DataclassInstance, *, within: str = "") -> dict[str, Any]:
+    """The fields of a settings object that are no templates, each read; for its ``__post_init__``.
+
+    Args:
+        given: the object.
+        within: what the names of fields are preceded by in errors, such as "billing.".
 
     Raises:
         InvalidParameterError: a value cannot be.
     """
-    return {
-        name: read(name, values[name])
-        for name, read in readers.items()
-        if name in values and not is_template(values[name])
-    }
+    read = {}
+    for each in fields(given):
+        value, reader = getattr(given, each.name), each.metadata["read"]
+        if not is_template(value):
+            # Of what is stated as such any text would count as true.
+            reader = flag if reader is truth else reader
+            read[each.name] = reader(f"{within}{each.name}", value)
+    return read
 
 
 def refuse_unknown(parameter: str, given: Iterable[Any], known: Iterable[str]) -> None:
@@ -410,8 +454,8 @@ def settings_of(
     """The settings object of a rendered template field, each of its values read and checked.
 
     Args:
-        kind: class of the settings. Each field is read by the reader of its name in `kind.readers`, else by
-            that of its annotation; one that has neither is taken as it is.
+        kind: class of the settings. Each field is read by its reader, see `setting`, else by that of its
+            annotation; one that has neither is taken as it is.
         given: a mapping of its fields, also as JSON text; or an object of that class.
         parameter: that has the settings, for the errors.
         within: what the names of fields are preceded by in errors, such as "billing.".
@@ -434,13 +478,12 @@ def settings_of(
         raise InvalidParameterError(
             parameter, dict(values), f"lacks {' and '.join(missing)}", remedy=f"See {kind.__name__}."
         )
-    by_name: Mapping[str, Reader] = getattr(kind, "readers", {})
-    readers = {one.name: by_name.get(one.name) or _READERS.get(str(one.type)) for one in known}
     read = dict(values)
-    for name, reader in readers.items():
+    for one in known:
+        name, reader = one.name, one.metadata.get("read") or _READERS.get(str(one.type))
         if name not in values or reader is None:
             continue
-        if is_rendered and has_template(values[name]):
+        if is_rendered and has_template(values[name]) and not one.metadata.get("keeps_templates"):
             raise InvalidParameterError(f"{within}{name}", values[name], "is still a template")
         if not is_template(values[name]):
             read[name] = reader(f"{within}{name}", values[name])

@@ -19,7 +19,7 @@ from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.operators.ec2_cluster import EC2ClusterOperator
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
-from airflow_provider_ernest.settings import BillingTerms, DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 JOBS = Path(__file__).parent / "jobs"
@@ -72,7 +72,7 @@ with DAG(
             max_machines="{{ params.most_machines }}",
             confidence=0.95,
             # The machines of production boot for it alone.
-            billing=BillingTerms(boot_seconds=120),
+            billing=Billing(boot_seconds=120),
         ),
     )
     create = EC2ClusterOperator(

@@ -25,7 +25,7 @@ from airflow.providers.amazon.aws.operators.emr import (
 from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.settings import BillingTerms, DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "s3://my-bucket")
@@ -67,7 +67,7 @@ with DAG(
             deadline_seconds="{{ params.deadline_seconds }}",
             max_machines=20,
             # The job flow of production starts for it alone, and has a master.
-            billing=BillingTerms(boot_seconds=420, master_price_per_hour=0.24),
+            billing=Billing(boot_seconds=420, master_price_per_hour=0.24),
         ),
     )
 

@@ -20,7 +20,7 @@ from airflow.providers.amazon.aws.operators.emr import EmrServerlessStartJobOper
 from airflow.sdk import DAG, Param, task
 
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.settings import BillingTerms, DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "s3://my-bucket")
@@ -60,7 +60,7 @@ with DAG(
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=20,
             # The driver has a worker of its own, larger by 5 GB.
-            billing=BillingTerms(boot_seconds=90, master_price_per_hour="{{ params.price_per_hour * 1.1 }}"),
+            billing=Billing(boot_seconds=90, master_price_per_hour="{{ params.price_per_hour * 1.1 }}"),
         ),
     )
 

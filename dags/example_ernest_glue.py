@@ -24,7 +24,7 @@ from airflow.providers.amazon.aws.operators.glue import GlueJobOperator
 from airflow.sdk import DAG, Param
 
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.settings import BillingTerms, DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.settings import Billing, DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
 BUCKET = os.environ.get("ERNEST_EXAMPLE_BUCKET", "my-bucket").removeprefix("s3://")
@@ -59,7 +59,7 @@ with DAG(
             price_per_hour="{{ params.price_per_hour }}",
             max_machines=20,
             # The worker of the driver costs as much as any other.
-            billing=BillingTerms(boot_seconds=60, master_price_per_hour="{{ params.price_per_hour }}"),
+            billing=Billing(boot_seconds=60, master_price_per_hour="{{ params.price_per_hour }}"),
         ),
     )
     production = GlueJobOperator(

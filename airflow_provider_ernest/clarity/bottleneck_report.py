@@ -7,12 +7,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.clarity.replay_scaled import replay_scaled
 from airflow_provider_ernest.decision.choice import consider
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.documents import (
     SAMPLE,
-    Billing,
     BottleneckReport,
     Model,
     ProfileRecord,

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     STANDARD,
     Command,
     add_output_arguments,
+    add_setting,
     as_json,
     machine_numbers,
     refuse_to_overwrite,
@@ -21,23 +23,47 @@ from airflow_provider_ernest.cli.command import (
     write_text,
 )
 from airflow_provider_ernest.cli.models import MODEL_HELP, add_run_arguments, read_model
-from airflow_provider_ernest.exceptions import (
-    InvalidParameterError,
-)
-from airflow_provider_ernest.settings import CONFIDENCE
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.settings import SizingGoal
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.decision.goals import Goal
     from airflow_provider_ernest.decision.offers import Offer
     from airflow_provider_ernest.decision.same_cost import SameCost
-    from airflow_provider_ernest.documents import Billing, Decision, Model
-
-
-# ---------------------------------------------------------------------------
-# Options whose value may be given for each type of machine: ``--price-per-hour m5.large=0.096``.
-
+    from airflow_provider_ernest.documents import Decision, Model
 
 Value = TypeVar("Value")
+
+BILLED = (
+    "increment_seconds",
+    "minimum_seconds",
+    "boot_seconds",
+    "master_price_per_hour",
+    "volume_gigabytes",
+    "volume_price_per_gigabyte_month",
+    "training_dollars",
+    "expected_runs",
+)
+"""The options that are fields of `Billing`; of its price there may be one for each type of machine."""
+
+UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
+
+UNTRAINED_REMEDY = ", or see --extrapolate-to"
+
+MOST_POINTS = 32
+"""As many numbers of machines are shown by default."""
+
+
+class Extrapolation(NamedTuple):
+    """A type of machine without a model of its own, in which it is like another: None for the first one's."""
+
+    instance_type: str
+    relative_speed: float
+    like: str | None
+    price_per_hour: float
+
+
+# Options whose value may be given for each type of machine: ``--price-per-hour m5.large=0.096``.
 
 
 def price_by_type(text: str) -> tuple[str | None, float]:
@@ -108,118 +134,6 @@ def by_type(
     return {name: values[name] if name in values else values[None] for name in types}
 
 
-# ---------------------------------------------------------------------------
-# The options that say how machines are paid for.
-
-
-def add_billing_arguments(parser: ArgumentParser, *, required: bool) -> None:
-    """All of them.
-
-    Args:
-        parser: to add them to.
-        required: whether a price must be given.
-    """
-    group = parser.add_argument_group("billing")
-    group.add_argument(
-        "--price-per-hour",
-        metavar="[TYPE=]DOLLARS",
-        type=price_by_type,
-        action="append",
-        required=required,
-        help="dollars for one machine and hour; with several types of machines once for each, such as "
-        "m5.large=0.096",
-    )
-    _add_increments(group)
-    for option, metavar, default, meaning in (
-        ("--boot-seconds", "SECONDS", 0.0, "from launch to submission, billed and part of the deadline"),
-        ("--master-price-per-hour", "DOLLARS", 0.0, "for the master's or driver's machine"),
-        ("--volume-gigabytes", "GIGABYTES", 0.0, "of the disks of each machine, the master's included"),
-        ("--volume-price-per-gigabyte-month", "DOLLARS", 0.08, "for the disks"),
-    ):
-        group.add_argument(
-            option, metavar=metavar, type=float, default=default, help=f"{meaning}; default %(default)g"
-        )
-    group.add_argument(
-        "--training-dollars",
-        metavar="DOLLARS",
-        type=float,
-        help="what the sample runs of all types cost together; with --expected-runs the default is their "
-        "machines' price over their time, where the models know it, else nothing",
-    )
-    group.add_argument(
-        "--expected-runs",
-        metavar="N",
-        type=int,
-        help="production runs that share the cost of the training; default: 1",
-    )
-
-
-def _add_increments(group: Any) -> None:
-    group.add_argument(
-        "--billing-increment-seconds",
-        metavar="SECONDS",
-        type=float,
-        default=1.0,
-        help="machines are billed in whole multiples of it, 3600 where by the hour; default %(default)g",
-    )
-    group.add_argument(
-        "--minimum-billed-seconds",
-        metavar="SECONDS",
-        type=float,
-        default=60.0,
-        help="the least that is billed for a machine; default %(default)g",
-    )
-
-
-def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
-    """How machines of this price are paid for by those options.
-
-    Args:
-        args: the options.
-        price_per_hour: dollars for one machine and hour.
-        models: of all types; the cost of their training is shared by the production runs.
-
-    Raises:
-        InvalidParameterError: a value cannot be.
-    """
-    from airflow_provider_ernest.documents import Billing
-    from airflow_provider_ernest.numbers import number_not_negative, positive_number
-
-    return Billing(
-        price_per_hour=price_per_hour,
-        increment_seconds=positive_number("billing_increment_seconds", args.billing_increment_seconds),
-        minimum_seconds=number_not_negative("minimum_billed_seconds", args.minimum_billed_seconds),
-        boot_seconds=args.boot_seconds,
-        master_price_per_hour=args.master_price_per_hour,
-        volume_gigabytes=args.volume_gigabytes,
-        volume_price_per_gigabyte_month=args.volume_price_per_gigabyte_month,
-        training_dollars=_training_dollars(args, models),
-        expected_runs=1 if args.expected_runs is None else args.expected_runs,
-    )
-
-
-def _training_dollars(args: Namespace, models: Sequence[Model]) -> float:
-    """The cost of all sample runs, so far as it is to be shared."""
-    from airflow_provider_ernest.documents import training_dollars
-
-    if args.training_dollars is not None or args.expected_runs is None:
-        return args.training_dollars or 0.0
-    costs = {model.instance_type: training_dollars(model) for model in models}
-    unknown = [name for name, dollars in costs.items() if dollars is None]
-    if unknown:
-        raise InvalidParameterError(
-            "training_dollars",
-            None,
-            f"is missing, and the model of {unknown[0]} does not know what its machines cost",
-            remedy="Give what the sample runs of all types cost together.",
-        )
-    return sum(dollars for dollars in costs.values() if dollars is not None)
-
-
-# ---------------------------------------------------------------------------
-# The options of a goal: what the production run must keep to, how surely, and what is best.
-
-
 def confidence(text: str) -> float:
     """A probability by which one can rely on something.
 
@@ -235,41 +149,48 @@ def confidence(text: str) -> float:
     return number
 
 
-def add_goal_arguments(parser: ArgumentParser) -> None:
-    """The options --deadline-seconds, --budget-dollars, --objective and --confidence."""
+def untrained_type(text: str) -> Extrapolation:
+    """A type from ``TYPE=SPEED@DOLLARS`` or ``TYPE=SPEEDxTRAINED@DOLLARS``.
+
+    Raises:
+        ArgumentTypeError: the text is neither; argparse makes a usage error of it.
+    """
+    found = UNTRAINED.fullmatch(text)
+    try:
+        if found:
+            return Extrapolation(found["type"], float(found["speed"]), found["like"], float(found["dollars"]))
+    except ValueError:
+        pass
+    raise ArgumentTypeError(
+        f"{text!r} is not TYPE=SPEED@DOLLARS, such as c5.xlarge=2@0.17, or TYPE=SPEEDxTRAINED@DOLLARS, such "
+        "as c5.xlarge=2xm5.large@0.17"
+    )
+
+
+def _add_goal_arguments(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("goal")
+    for name in ("deadline_seconds", "budget_dollars", "objective"):
+        add_setting(group, SizingGoal, name)
+    add_setting(group, SizingGoal, "confidence", type=confidence)
+
+
+def _add_billing_arguments(parser: ArgumentParser, *, required: bool) -> None:
+    group = parser.add_argument_group("billing")
     group.add_argument(
-        "--deadline-seconds",
-        metavar="SECONDS",
-        type=float,
-        help="the run must end within so long, boot and start-up included: the cheapest way is chosen",
+        "--price-per-hour",
+        metavar="[TYPE=]DOLLARS",
+        type=price_by_type,
+        action="append",
+        required=required,
+        help="dollars for one machine and hour; with several types of machines once for each, such as "
+        "m5.large=0.096",
     )
-    group.add_argument(
-        "--budget-dollars",
-        metavar="DOLLARS",
-        type=float,
-        help="the run must cost no more: the fastest way is chosen",
-    )
-    group.add_argument(
-        "--confidence",
-        metavar="PROBABILITY",
-        type=confidence,
-        default=CONFIDENCE,
-        help="with which the deadline or the budget is to be kept, by the model's interval: 0.95 spares more "
-        "machines than 0.8, and 0.5 goes by the median prediction alone; default %(default)g",
-    )
-    group.add_argument(
-        "--objective",
-        metavar="NAME",
-        help="what is best: cheapest, fastest, balanced (least seconds times dollars), or the path of a "
-        "function of an alternative that returns a number of which less is better, such as "
-        "my_package.my_module.my_function; with it deadline and budget may both be given, or none. Default: "
-        "cheapest within the deadline, fastest within the budget",
-    )
+    for name in BILLED:
+        add_setting(group, Billing, name)
 
 
 def goal_of(args: Namespace) -> Goal | None:
-    """The goal that those options state, None where there is none.
+    """The goal that the options state, None where there is none.
 
     Raises:
         InvalidParameterError: they contradict each other, or a value cannot be.
@@ -286,86 +207,38 @@ def goal_of(args: Namespace) -> Goal | None:
     )
 
 
-# ---------------------------------------------------------------------------
-# What may be chosen, by the options of ``ernest choose``: types of machines, how many, at what price.
+def billing_of(args: Namespace, *, price_per_hour: float, models: Sequence[Model]) -> Billing:
+    """How machines of this price are paid for by the options.
 
-
-UNTRAINED = re.compile(r"(?P<type>[^=]+)=(?P<speed>[0-9.]+)(x(?P<like>[^@]+))?@(?P<dollars>[0-9.]+)")
-
-UNTRAINED_REMEDY = ", or see --extrapolate-to"
-
-
-@dataclass(frozen=True, kw_only=True)
-class UntrainedType:
-    """A type of machine without a model of its own.
-
-    Attributes:
-        instance_type: its name.
-        relative_speed: against the type that it is likened to.
-        like: that type; None for that of the first model.
+    Args:
+        args: the options.
         price_per_hour: dollars for one machine and hour.
-    """
-
-    instance_type: str
-    relative_speed: float
-    like: str | None
-    price_per_hour: float
-
-
-def untrained_type(text: str) -> UntrainedType:
-    """A type from ``TYPE=SPEED@DOLLARS`` or ``TYPE=SPEEDxTRAINED@DOLLARS``.
+        models: of all types; the cost of their training is shared by the production runs.
 
     Raises:
-        ArgumentTypeError: the text is neither; argparse makes a usage error of it.
+        InvalidParameterError: a value cannot be.
     """
-    found = UNTRAINED.fullmatch(text)
-    try:
-        if found:
-            return UntrainedType(
-                instance_type=found["type"],
-                relative_speed=float(found["speed"]),
-                like=found["like"],
-                price_per_hour=float(found["dollars"]),
-            )
-    except ValueError:
-        pass
-    raise ArgumentTypeError(
-        f"{text!r} is not TYPE=SPEED@DOLLARS, such as c5.xlarge=2@0.17, or TYPE=SPEEDxTRAINED@DOLLARS, such "
-        "as c5.xlarge=2xm5.large@0.17"
+    stated = Billing(**{name: getattr(args, name) for name in BILLED})
+    is_open = args.training_dollars is None and args.expected_runs is not None
+    return stated.completed(
+        price_per_hour=price_per_hour, training_dollars=_training_dollars(models) if is_open else None
     )
 
 
-def add_offer_arguments(parser: ArgumentParser) -> None:
-    """The options --machines, --extrapolate-to, --allow-mixed and --only-in-memory."""
-    group = parser.add_argument_group("machines")
-    group.add_argument(
-        "--machines",
-        metavar="[TYPE=]NUMBERS",
-        type=machines_by_type,
-        action="append",
-        required=True,
-        help=f"to choose from: {MACHINES_HELP}; where a type of machine has others, once more for it, such "
-        "as m5.large=1-16",
-    )
-    group.add_argument(
-        "--extrapolate-to",
-        metavar="TYPE=SPEED[xTRAINED]@DOLLARS",
-        type=untrained_type,
-        action="append",
-        help="consider a type of machine without a model, too: work on data goes SPEED times as fast as on "
-        "the first model's type, or on the type after the x; it costs DOLLARS per hour. Such as "
-        "c5.xlarge=2xm5.large@0.17. It is marked, and its interval is wide",
-    )
-    group.add_argument(
-        "--allow-mixed",
-        action="store_true",
-        help="consider clusters of several of the trained types, by OptEx's formula; they are marked",
-    )
-    group.add_argument(
-        "--only-in-memory",
-        action="store_true",
-        help="leave out machines that cannot hold the data in memory, as far as the runs tell",
-    )
+def _training_dollars(models: Sequence[Model]) -> float:
+    """The cost of all sample runs."""
+    from airflow_provider_ernest.documents import training_dollars
+
+    costs = {model.instance_type: training_dollars(model) for model in models}
+    unknown = [name for name, dollars in costs.items() if dollars is None]
+    if unknown:
+        raise InvalidParameterError(
+            "training_dollars",
+            None,
+            f"is missing, and the model of {unknown[0]} does not know what its machines cost",
+            remedy="Give what the sample runs of all types cost together.",
+        )
+    return sum(dollars for dollars in costs.values() if dollars is not None)
 
 
 def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
@@ -381,36 +254,32 @@ def offers_of(args: Namespace, models: Sequence[Model]) -> list[Offer]:
     untrained = _by_untrained_type(args.extrapolate_to or [], trained)
     types = [*trained, *untrained]
     machines = by_type("machines", args.machines, types, one_for_all=True, otherwise=UNTRAINED_REMEDY)
-    known_prices = [(name, each.price_per_hour) for name, each in untrained.items()]
-    only_type = len(trained) == 1
     prices = by_type(
         "price_per_hour",
-        [*args.price_per_hour, *known_prices],
+        [*args.price_per_hour, *((name, each.price_per_hour) for name, each in untrained.items())],
         types,
-        one_for_all=only_type,
+        one_for_all=len(trained) == 1,
         otherwise=UNTRAINED_REMEDY,
     )
     offers = []
     for name in types:
-        extrapolation = untrained.get(name)
-        like = extrapolation.like if extrapolation and extrapolation.like else next(iter(trained))
-        model = trained[_known(like, trained)] if extrapolation else trained[name]
+        other = untrained.get(name)
         offers.append(
             Offer(
-                model=model,
+                model=trained[other.like or next(iter(trained))] if other else trained[name],
                 machines=machines[name],
                 billing=billing_of(args, price_per_hour=prices[name], models=models),
                 instance_type=name,
-                relative_speed=extrapolation.relative_speed if extrapolation else 1.0,
+                relative_speed=other.relative_speed if other else 1.0,
             )
         )
     return offers
 
 
 def _by_untrained_type(
-    named: Sequence[UntrainedType], trained: Mapping[str, Model]
-) -> dict[str, UntrainedType]:
-    by_type: dict[str, UntrainedType] = {}
+    named: Sequence[Extrapolation], trained: Mapping[str, Model]
+) -> dict[str, Extrapolation]:
+    by_type: dict[str, Extrapolation] = {}
     for each in named:
         if each.instance_type in trained or each.instance_type in by_type:
             has_model = each.instance_type in trained
@@ -419,6 +288,13 @@ def _by_untrained_type(
                 each.instance_type,
                 "is of a type that has a model" if has_model else "is of a type that is named twice",
                 remedy="Name each type that was not trained once.",
+            )
+        if each.like not in (None, *trained):
+            raise InvalidParameterError(
+                "extrapolate_to",
+                each.like,
+                "is likened to, and has no model",
+                remedy=f"Name one of {', '.join(trained)} after the x.",
             )
         by_type[each.instance_type] = each
     return by_type
@@ -439,17 +315,6 @@ def _by_trained_type(models: Sequence[Model], files: Sequence[str]) -> dict[str,
     return by_type
 
 
-def _known(like: str, trained: dict[str, Model]) -> str:
-    if like not in trained:
-        raise InvalidParameterError(
-            "extrapolate_to",
-            like,
-            "is likened to, and has no model",
-            remedy=f"Name one of {', '.join(trained)} after the x.",
-        )
-    return like
-
-
 def _add_choose_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "models",
@@ -457,9 +322,29 @@ def _add_choose_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         help=f"{MODEL_HELP}; one for each type of machine; - is standard input",
     )
-    add_goal_arguments(parser)
-    add_offer_arguments(parser)
-    add_billing_arguments(parser, required=True)
+    _add_goal_arguments(parser)
+    group = parser.add_argument_group("machines")
+    group.add_argument(
+        "--machines",
+        metavar="[TYPE=]NUMBERS",
+        type=machines_by_type,
+        action="append",
+        required=True,
+        help=f"to choose from: {MACHINES_HELP}; where a type of machine has others, once more for it, such "
+        "as m5.large=1-16",
+    )
+    group.add_argument(
+        "--extrapolate-to",
+        metavar="TYPE=SPEED[xTRAINED]@DOLLARS",
+        type=untrained_type,
+        action="append",
+        help="consider a type of machine without a model, too: work on data goes SPEED times as fast as on "
+        "the first model's type, or on the type after the x; it costs DOLLARS per hour. Such as "
+        "c5.xlarge=2xm5.large@0.17. It is marked, and its interval is wide",
+    )
+    add_setting(group, SizingGoal, "allow_mixed")
+    add_setting(group, SizingGoal, "only_in_memory")
+    _add_billing_arguments(parser, required=True)
     add_run_arguments(parser)
     _add_output_arguments(parser)
 
@@ -576,14 +461,6 @@ CHOOSE = Command(
 )
 
 
-# ---------------------------------------------------------------------------
-# ``ernest report``: a model as one HTML page.
-
-
-MOST_POINTS = 32
-"""As many numbers of machines are shown by default."""
-
-
 def _add_report_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("model", metavar="MODEL", help=f"{MODEL_HELP}; - is standard input")
     parser.add_argument(
@@ -593,8 +470,8 @@ def _add_report_arguments(parser: ArgumentParser) -> None:
         help=f"{MACHINES_HELP}; default: 1 to twice the most that were observed",
     )
     add_run_arguments(parser)
-    add_billing_arguments(parser, required=False)
-    add_goal_arguments(parser)
+    _add_billing_arguments(parser, required=False)
+    _add_goal_arguments(parser)
     add_output_arguments(parser, what="the HTML page", required=True)
 
 

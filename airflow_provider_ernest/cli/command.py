@@ -10,7 +10,7 @@ import sys
 import time
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -298,12 +298,54 @@ def machine_numbers(text: str) -> list[int]:
     return sorted(numbers)
 
 
-def add_terms_argument(parser: Any) -> None:
-    """The option --terms, of a parser or a group."""
-    parser.add_argument(
-        "--terms",
-        nargs="+",
-        metavar="TERM",
-        help="terms that a model may have, each a word of the shell, such as 1 scale/machines "
-        "'log(machines)' or a formula of your own in machines and scale",
-    )
+UNITS = {
+    "seconds": "SECONDS",
+    "dollars": "DOLLARS",
+    "price": "DOLLARS",
+    "gigabytes": "GIGABYTES",
+    "percent": "PERCENT",
+    "share": "SHARE",
+    "scale": "SCALE",
+    "confidence": "PROBABILITY",
+    "budget": "COST",
+    "overhead": "COST",
+}
+"""What the number of an option is called, by the first of these words that its name has."""
+
+TYPES = {"Count": int, "OptionalCount": int, "Number": float, "OptionalNumber": float, "int": int}
+"""By the annotation of a setting."""
+
+
+def add_setting(parser: Any, kind: Any, name: str, **changes: Any) -> None:
+    """The option that a field of a settings object describes: its name, meaning, type and default.
+
+    Args:
+        parser: or a group of it.
+        kind: class of the settings; see `stated.setting`.
+        name: of the field.
+        changes: of what `ArgumentParser.add_argument` is called with by that.
+    """
+    field = next(each for each in fields(kind) if each.name == name)
+    told: dict[str, Any] = {"help": field.metadata["says"].replace("%", "%%")}
+    if field.type == "bool":
+        told["action"] = "store_true"
+    else:
+        told |= {
+            "type": TYPES.get(str(field.type), str),
+            "metavar": metavar_of(name, TYPES.get(str(field.type))),
+        }
+        if field.default is MISSING:
+            told["required"] = True
+        elif field.default is not None:
+            told["default"] = field.default
+            told["help"] += "; default %(default)" + ("g" if isinstance(field.default, float) else "s")
+        if "choices" in changes:
+            del told["metavar"]
+    parser.add_argument(f"--{name.replace('_', '-')}", **{**told, **changes})
+
+
+def metavar_of(name: str, kind: type | None) -> str:
+    """What the value of an option is called."""
+    if kind is int:
+        return "N"
+    return next((UNITS[word] for word in UNITS if word in name.split("_")), "NAME")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
     Command,
     add_output_arguments,
-    add_terms_argument,
+    add_setting,
     as_csv,
     as_json,
     machine_numbers,
+    metavar_of,
     refuse_to_overwrite,
     say,
     warn,
@@ -21,71 +22,48 @@ from airflow_provider_ernest.cli.command import (
 )
 from airflow_provider_ernest.cli.runs_file import read_runs
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.settings import COST_UNITS, CRITERIA
+from airflow_provider_ernest.settings import (
+    COST_OPTIONS,
+    COST_UNITS,
+    CRITERIA,
+    PAPERS_COST,
+    ConnectedCluster,
+    DesignBounds,
+    ModelSettings,
+    SampledInput,
+    SparkJob,
+)
 from airflow_provider_ernest.words import counted, machines
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.design.candidates import Candidates
-    from airflow_provider_ernest.design.costs import CheckedCost, ProductionShare
+    from airflow_provider_ernest.design.costs import ProductionShare
     from airflow_provider_ernest.design.criteria import Targets
     from airflow_provider_ernest.design.sequential import Proposal
     from airflow_provider_ernest.documents import Design, Experiment, Observation
 
+LEVEL = 0.8
+"""Of the interval that must be narrow enough."""
 
-# ---------------------------------------------------------------------------
-# The options of ``ernest design``, and what the model's functions are called with by them.
-
-
-COSTS = tuple(COST_UNITS)
-
-
-def add_design_arguments(parser: ArgumentParser) -> None:
-    """All options of the command."""
-    _add_bounds(parser)
-    _add_purpose(parser)
-    _add_cost(parser)
-    _add_runs(parser)
-    add_output_arguments(parser, what="the design (with --next: the proposal)")
-    parser.add_argument(
-        "--format",
-        choices=("json", "csv"),
-        help="of that file; default: by its ending, JSON where that tells nothing. The CSV waits for its "
-        "seconds to be filled in",
-    )
+SEQUENTIAL = "bayesian I"
+"""The criterion by which runs are proposed one after the other."""
 
 
-def _add_bounds(parser: ArgumentParser) -> None:
+def _add_arguments(parser: ArgumentParser) -> None:
     bounds = parser.add_argument_group("runs to choose from")
-    bounds.add_argument(
-        "--max-machines", metavar="N", type=int, required=True, help="the most machines of a sample run"
-    )
-    bounds.add_argument(
-        "--min-machines", metavar="N", type=int, default=1, help="the fewest; default %(default)s"
-    )
-    bounds.add_argument(
-        "--max-scale",
-        metavar="SHARE",
-        type=float,
-        default=0.1,
-        help="the largest share of the input that a sample run reads; default %(default)g",
-    )
-    bounds.add_argument(
-        "--min-scale",
-        metavar="SHARE",
-        type=float,
-        help="the smallest; default 0.01, with --budget-share 0.001",
-    )
-    bounds.add_argument(
-        "--partitions",
-        metavar="N",
-        type=int,
+    for name in ("max_machines", "min_machines", "max_scale", "min_scale"):
+        add_setting(bounds, DesignBounds, name)
+    add_setting(
+        bounds,
+        SampledInput,
+        "partitions",
         required=True,
         help="partitions of the whole input (file blocks or files): the unit of sampling",
     )
-    bounds.add_argument(
-        "--cores-per-machine",
-        metavar="N",
-        type=int,
+    add_setting(
+        bounds,
+        ConnectedCluster,
+        "cores_per_machine",
         required=True,
         help="cores that each offers: a run has a partition for each core at least",
     )
@@ -96,12 +74,8 @@ def _add_bounds(parser: ArgumentParser) -> None:
         default=20,
         help="how many scales to consider; default %(default)s",
     )
-    bounds.add_argument(
-        "--iterations", metavar="N", type=int, help="iterations of the sample runs, for iterative jobs"
-    )
+    add_setting(bounds, SparkJob, "iterations", help="iterations of the sample runs, for iterative jobs")
 
-
-def _add_purpose(parser: ArgumentParser) -> None:
     purpose = parser.add_argument_group("purpose")
     purpose.add_argument(
         "--target-machines",
@@ -116,28 +90,14 @@ def _add_purpose(parser: ArgumentParser) -> None:
         default=1.0,
         help="and of this size of input, relative to the whole one; default %(default)g",
     )
-    purpose.add_argument(
-        "--criterion",
-        choices=[name.replace(" ", "-") for name in CRITERIA],
-        help="what an optimal design is: A is the paper's; default: bayesian-I with --target-machines, else "
-        "bayesian-D",
-    )
-    add_terms_argument(purpose)
+    hyphenated = [name.replace(" ", "-") for name in CRITERIA]
+    add_setting(purpose, DesignBounds, "criterion", choices=hyphenated)
+    add_setting(purpose, ModelSettings, "terms", nargs="+", metavar="TERM")
 
-
-def _add_cost(parser: ArgumentParser) -> None:
     cost = parser.add_argument_group("cost and budget")
     budget = cost.add_mutually_exclusive_group()
-    budget.add_argument(
-        "--budget", metavar="COST", type=float, help="what all runs may cost, in the unit of --cost"
-    )
-    budget.add_argument(
-        "--budget-share",
-        metavar="SHARE",
-        type=float,
-        help="what all runs may cost as a share of one production run, such as 0.05; not with "
-        "--cost relative_time",
-    )
+    add_setting(budget, DesignBounds, "budget")
+    add_setting(budget, DesignBounds, "budget_share")
     cost.add_argument(
         "--production-machines",
         metavar="N",
@@ -145,46 +105,15 @@ def _add_cost(parser: ArgumentParser) -> None:
         default=1,
         help="machines of that production run; default %(default)s",
     )
-    cost.add_argument(
-        "--cost",
-        choices=COSTS,
-        default=COSTS[0],
-        help="what a run costs: relative_time is scale/machines in cheapest runs, as in the paper; default "
-        "%(default)s",
-    )
-    cost.add_argument(
-        "--run-overhead",
-        metavar="COST",
-        type=float,
-        default=0.0,
-        help="for relative_time: what every run costs besides, in cheapest runs; default %(default)g",
-    )
-    cost.add_argument(
-        "--full-seconds-on-one-machine",
-        metavar="SECONDS",
-        type=float,
-        help="for the other costs: a rough guess of the whole input's time on one machine",
-    )
-    cost.add_argument(
-        "--run-overhead-seconds",
-        metavar="SECONDS",
-        type=float,
-        default=0.0,
-        help="for the other costs: what every run takes besides; default %(default)g",
-    )
-    cost.add_argument(
-        "--price-per-hour", metavar="DOLLARS", type=float, help="for dollars: of one machine and hour"
-    )
+    add_setting(cost, DesignBounds, "cost", choices=tuple(COST_UNITS))
+    for name, says in COST_OPTIONS.items():
+        cost.add_argument(
+            f"--{name.replace('_', '-')}", metavar=metavar_of(name, float), type=float, help=says
+        )
 
-
-def _add_runs(parser: ArgumentParser) -> None:
     runs = parser.add_argument_group("number of runs")
-    runs.add_argument(
-        "--min-runs", metavar="N", type=int, help="the fewest; default: what the terms need to be told apart"
-    )
-    runs.add_argument(
-        "--max-runs", metavar="N", type=int, help="the most; default: two more (with --next: 12)"
-    )
+    add_setting(runs, DesignBounds, "min_runs")
+    add_setting(runs, DesignBounds, "max_runs", help="the most; default: two more (with --next: 12)")
     runs.add_argument(
         "--max-repetitions",
         metavar="N",
@@ -211,10 +140,40 @@ def _add_runs(parser: ArgumentParser) -> None:
         help="for --next: enough is known when the 80 %% interval at all targets is at most so wide, "
         "relative to the prediction; default %(default)g",
     )
+    add_output_arguments(parser, what="the design (with --next: the proposal)")
+    parser.add_argument(
+        "--format",
+        choices=("json", "csv"),
+        help="of that file; default: by its ending, JSON where that tells nothing. The CSV waits for its "
+        "seconds to be filled in",
+    )
 
 
-def candidates_of(args: Namespace) -> Candidates:
-    """The runs within the bounds."""
+def _run(args: Namespace) -> None:
+    refuse_to_overwrite(args.output, force=args.force)
+    observed = read_runs(args.observed) if args.observed else []
+    candidates = _candidates(args)
+    _warn(args, candidates)
+    result: Design | Proposal
+    if args.next:
+        result = _proposal(args, candidates, observed)
+        experiments = [result.experiment] if result.experiment else []
+        say(_proposal_lines(result), beside=args.output)
+    else:
+        from airflow_provider_ernest.views.tables import design_table
+
+        result = _design(
+            args, candidates, criterion=_criterion(args), min_runs=args.min_runs, observed=observed
+        )
+        experiments = list(result.experiments)
+        say(design_table(result), beside=args.output)
+    if args.output:
+        as_table = args.format == "csv" or (args.format is None and args.output.lower().endswith(".csv"))
+        text = runs_to_fill_in(experiments) if as_table else as_json(result.to_dict())
+        write_text(args.output, text, force=args.force)
+
+
+def _candidates(args: Namespace) -> Candidates:
     from airflow_provider_ernest.design.candidates import enumerate_candidates
     from airflow_provider_ernest.design.costs import MIN_SCALE, MIN_SCALE_WITHIN_SHARE
 
@@ -232,72 +191,43 @@ def candidates_of(args: Namespace) -> Candidates:
     )
 
 
-def targets_of(args: Namespace) -> Targets | None:
-    """The predictions that will be asked for, None where that is not said."""
-    from airflow_provider_ernest.design.criteria import Targets
-
-    if args.target_machines is None:
-        return None
-    return Targets(machines=args.target_machines, scale=args.target_scale)
-
-
-def cost_of(args: Namespace) -> CheckedCost:
-    """What runs cost."""
-    from airflow_provider_ernest.design.costs import resolve_cost
-
-    cost, _ = resolve_cost(
-        args.cost,
-        full_seconds_on_one_machine=args.full_seconds_on_one_machine,
-        run_overhead_seconds=args.run_overhead_seconds,
-        run_overhead=args.run_overhead,
-        price_per_hour=args.price_per_hour,
-    )
-    return cost
-
-
-def budget_of(args: Namespace) -> float | ProductionShare | None:
-    """What all runs may cost; None for the default.
-
-    Raises:
-        InvalidParameterError: it is a share of production, and the cost says nothing of that.
-    """
-    from airflow_provider_ernest.design.costs import ProductionShare
-
-    if args.budget_share is None:
-        budget: float | None = args.budget
-        return budget
-    if args.cost == COSTS[0]:
-        raise InvalidParameterError(
-            "budget_share",
-            args.budget_share,
-            f"needs to know what production costs, and --cost {args.cost} does not say",
-            remedy="Use --cost machine_seconds or dollars with full_seconds_on_one_machine, a rough guess of "
-            "the whole input's seconds on one machine.",
+def _warn(args: Namespace, candidates: Candidates) -> None:
+    largest, smallest = int(candidates.machines.max()), float(candidates.scale.min())
+    if largest < args.max_machines:
+        warn(
+            [
+                f"No sample run can have more than {machines(largest)}: at --max-scale {args.max_scale:g} "
+                f"the {args.partitions} partitions do not give every core one. Raise --max-scale, or split "
+                "the input into more partitions."
+            ]
         )
-    return ProductionShare(
-        share=args.budget_share, machines=args.production_machines, scale=args.target_scale
+    if args.target_machines is not None and args.target_scale < smallest:
+        warn(
+            [
+                f"The target scale {args.target_scale:g} is less than any sample run may read, {smallest:g}. "
+                "A scale of 1 is the whole input that the samples are taken of."
+            ]
+        )
+
+
+def _design(args: Namespace, candidates: Candidates, **further: Any) -> Design:
+    from airflow_provider_ernest.design.plan import plan_design
+
+    return plan_design(
+        candidates=candidates,
+        terms=args.terms,
+        targets=_targets(args),
+        budget=_budget(args),
+        cost=_cost(args),
+        max_runs=args.max_runs,
+        max_repetitions=args.max_repetitions,
+        iterations=args.iterations,
+        **further,
     )
 
 
-def criterion_of(args: Namespace) -> str | None:
-    """The criterion by the model's name."""
-    given: str | None = args.criterion
-    return given.replace("-", " ") if given else None
-
-
-# ---------------------------------------------------------------------------
-# ``ernest design --next``: the single next run, or why enough is known.
-
-
-LEVEL = 0.8
-"""Of the interval that must be narrow enough."""
-
-SEQUENTIAL = "bayesian I"
-"""The criterion by which runs are proposed one after the other."""
-
-
-def propose(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Proposal:
-    """The proposal that the options of ``ernest design --next`` ask for.
+def _proposal(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Proposal:
+    """What `--next` asks for.
 
     Raises:
         InvalidParameterError: the targets are missing, or another option cannot be.
@@ -306,7 +236,7 @@ def propose(args: Namespace, candidates: Candidates, observed: Sequence[Observat
     from airflow_provider_ernest.design.sequential import MOST_RUNS, propose_next
     from airflow_provider_ernest.prediction.terms import DICTIONARY
 
-    targets = targets_of(args)
+    targets, budget = _targets(args), _budget(args)
     if targets is None:
         raise InvalidParameterError(
             "target_machines",
@@ -314,7 +244,7 @@ def propose(args: Namespace, candidates: Candidates, observed: Sequence[Observat
             "is missing, and --next is for predictions that are known",
             remedy="Give the numbers of machines that production may have, such as 8-64:8.",
         )
-    if criterion_of(args) not in (None, SEQUENTIAL):
+    if _criterion(args) not in (None, SEQUENTIAL):
         raise InvalidParameterError(
             "criterion", args.criterion, "cannot be with --next", remedy="Leave it out: it is bayesian-I."
         )
@@ -322,8 +252,9 @@ def propose(args: Namespace, candidates: Candidates, observed: Sequence[Observat
         candidates=candidates,
         targets=targets,
         observed=observed,
-        budget=_budget(args, candidates, targets),
-        cost=cost_of(args),
+        # By default that of a design of all runs at once.
+        budget=_design(args, candidates).budget if budget is None else budget,
+        cost=_cost(args),
         relative_width=_relative_width(targets, args.terms),
         narrow_enough=args.narrow_enough,
         terms=args.terms or DICTIONARY,
@@ -334,21 +265,47 @@ def propose(args: Namespace, candidates: Candidates, observed: Sequence[Observat
     )
 
 
-def _budget(args: Namespace, candidates: Candidates, targets: Targets) -> float | ProductionShare:
-    """The budget given, or the one that a design made at once would have by default."""
-    from airflow_provider_ernest.design.plan import plan_design
+def _targets(args: Namespace) -> Targets | None:
+    from airflow_provider_ernest.design.criteria import Targets
 
-    given = budget_of(args)
-    if given is not None:
-        return given
-    return plan_design(
-        candidates=candidates,
-        terms=args.terms,
-        targets=targets,
-        cost=cost_of(args),
-        max_runs=args.max_runs,
-        max_repetitions=args.max_repetitions,
-    ).budget
+    if args.target_machines is None:
+        return None
+    return Targets(machines=args.target_machines, scale=args.target_scale)
+
+
+def _cost(args: Namespace) -> Any:
+    from airflow_provider_ernest.design.costs import resolve_cost
+
+    options = {name: getattr(args, name) for name in COST_OPTIONS}
+    return resolve_cost(args.cost, **{name: each for name, each in options.items() if each is not None})[0]
+
+
+def _budget(args: Namespace) -> float | ProductionShare | None:
+    """What all runs may cost; None for the default.
+
+    Raises:
+        InvalidParameterError: it is a share of production, and the cost says nothing of that.
+    """
+    from airflow_provider_ernest.design.costs import ProductionShare
+
+    share = args.budget_share
+    if share is None:
+        budget: float | None = args.budget
+        return budget
+    if args.cost == PAPERS_COST:
+        raise InvalidParameterError(
+            "budget_share",
+            share,
+            f"needs to know what production costs, and --cost {args.cost} does not say",
+            remedy="Use --cost machine_seconds or dollars with full_seconds_on_one_machine, a rough guess of "
+            "the whole input's seconds on one machine.",
+        )
+    return ProductionShare(share=share, machines=args.production_machines, scale=args.target_scale)
+
+
+def _criterion(args: Namespace) -> str | None:
+    given: str | None = args.criterion
+    return given.replace("-", " ") if given else None
 
 
 def _relative_width(
@@ -366,82 +323,6 @@ def _relative_width(
         return float(((high - low) / predict_seconds(model, machines=machines, scale=scale)).max())
 
     return widest
-
-
-# ---------------------------------------------------------------------------
-
-
-def _add_arguments(parser: ArgumentParser) -> None:
-    add_design_arguments(parser)
-
-
-def _run(args: Namespace) -> None:
-    refuse_to_overwrite(args.output, force=args.force)
-    observed = read_runs(args.observed) if args.observed else []
-    candidates = candidates_of(args)
-    _warn_of_fewer_machines(args, candidates)
-    _warn_of_small_targets(args, candidates)
-    result: Design | Proposal
-    if args.next:
-        result = propose(args, candidates, observed)
-        experiments = [result.experiment] if result.experiment else []
-        say(_proposal_lines(result), beside=args.output)
-    else:
-        result = _design(args, candidates, observed)
-        experiments = list(result.experiments)
-        say(_design_lines(result), beside=args.output)
-    if args.output:
-        as_table = args.format == "csv" or (args.format is None and args.output.lower().endswith(".csv"))
-        text = runs_to_fill_in(experiments) if as_table else as_json(result.to_dict())
-        write_text(args.output, text, force=args.force)
-
-
-def _design(args: Namespace, candidates: Candidates, observed: Sequence[Observation]) -> Design:
-    from airflow_provider_ernest.design.plan import plan_design
-
-    return plan_design(
-        candidates=candidates,
-        terms=args.terms,
-        criterion=criterion_of(args),
-        targets=targets_of(args),
-        budget=budget_of(args),
-        cost=cost_of(args),
-        min_runs=args.min_runs,
-        max_runs=args.max_runs,
-        max_repetitions=args.max_repetitions,
-        observed=observed,
-        iterations=args.iterations,
-    )
-
-
-def _warn_of_fewer_machines(args: Namespace, candidates: Candidates) -> None:
-    largest = int(candidates.machines.max())
-    if largest < args.max_machines:
-        warn(
-            [
-                f"No sample run can have more than {machines(largest)}: at --max-scale {args.max_scale:g} "
-                f"the {args.partitions} partitions do not give every core one. Raise --max-scale, or split "
-                "the "
-                "input into more partitions."
-            ]
-        )
-
-
-def _warn_of_small_targets(args: Namespace, candidates: Candidates) -> None:
-    smallest = float(candidates.scale.min())
-    if args.target_machines is not None and args.target_scale < smallest:
-        warn(
-            [
-                f"The target scale {args.target_scale:g} is less than any sample run may read, {smallest:g}. "
-                "A scale of 1 is the whole input that the samples are taken of."
-            ]
-        )
-
-
-def _design_lines(design: Design) -> list[str]:
-    from airflow_provider_ernest.views.tables import design_table
-
-    return design_table(design)
 
 
 def _proposal_lines(proposal: Proposal) -> list[str]:

@@ -12,7 +12,7 @@ from airflow_provider_ernest.cli.command import (
     STANDARD,
     Command,
     add_output_arguments,
-    add_terms_argument,
+    add_setting,
     as_csv,
     as_json,
     described,
@@ -29,7 +29,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
 )
-from airflow_provider_ernest.settings import AVERAGING, METHODS
+from airflow_provider_ernest.settings import AVERAGING, METHODS, ModelSettings, SizingGoal, SparkJob
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Model, Observation
@@ -70,8 +70,80 @@ def read_model(name: str) -> Model:
     return model
 
 
+def _job(name: str) -> str:
+    """A job's name from that of its file."""
+    stem = Path(name).stem
+    return stem if name != STANDARD and stem.isprintable() else "job"
+
+
+def _instance_type(runs: list[Observation], given: str | None) -> str:
+    return given or next((run.instance_type for run in runs), "local")
+
+
+def add_run_arguments(parser: ArgumentParser) -> None:
+    """The options that say which production run is asked about."""
+    add_setting(parser, SizingGoal, "scale")
+    add_setting(
+        parser,
+        SparkJob,
+        "iterations",
+        help="iterations of the run, for iterative jobs; default: those that the sample runs had",
+    )
+
+
+def name_of_job(text: str) -> str:
+    """A name that a document can hold.
+
+    Raises:
+        ArgumentTypeError: the shell passed bytes that are no text, or it is empty.
+    """
+    if not text or not text.isprintable():
+        raise ArgumentTypeError(f"{text!r} is not a printable name")
+    return text
+
+
+def _add_fit_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "runs",
+        metavar="RUNS",
+        help="file of runs: CSV of machines,fraction,seconds, a JSON list of observations, or a model to fit "
+        "anew; - is standard input",
+    )
+    group = parser.add_argument_group("fitting")
+    add_setting(group, ModelSettings, "method", choices=METHODS)
+    add_setting(group, ModelSettings, "terms", nargs="+", metavar="TERM")
+    group.add_argument(
+        "--job", metavar="NAME", type=name_of_job, help="name of the job; default: the name of the file"
+    )
+    group.add_argument(
+        "--instance-type", metavar="TYPE", help="the machines' type; default: that of the runs, or local"
+    )
+    group.add_argument(
+        "--known-driver-share",
+        type=float,
+        metavar="SHARE",
+        help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
+        "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
+    )
+    add_setting(parser, SizingGoal, "max_error_percent")
+    add_output_arguments(parser, what="the model as JSON, also of one that is inadequate,")
+
+
+def _run_fit(args: Namespace) -> None:
+    from airflow_provider_ernest.prediction.training import check_adequacy
+    from airflow_provider_ernest.views.tables import model_table
+
+    refuse_to_overwrite(args.output, force=args.force)
+    model = fit_model(args)
+    say(model_table(model), beside=args.output)
+    warn(model.warnings)
+    if args.output:
+        write_text(args.output, as_json(model.to_dict()), force=args.force)
+    check_adequacy(model, max_error_percent=args.max_error_percent)
+
+
 def fit_model(args: Namespace) -> Model:
-    """The model that the options of fitting ask for; see `add_fit_arguments`.
+    """The model that the options of `fit` ask for.
 
     Raises:
         MissingResourceError: the file of runs cannot be read.
@@ -103,106 +175,6 @@ def fit_model(args: Namespace) -> Model:
     )
 
 
-def _job(name: str) -> str:
-    """A job's name from that of its file."""
-    stem = Path(name).stem
-    return stem if name != STANDARD and stem.isprintable() else "job"
-
-
-def _instance_type(runs: list[Observation], given: str | None) -> str:
-    return given or next((run.instance_type for run in runs), "local")
-
-
-def add_run_arguments(parser: ArgumentParser) -> None:
-    """The options that say which production run is asked about."""
-    parser.add_argument(
-        "--scale",
-        metavar="SCALE",
-        type=float,
-        default=1.0,
-        help="the input's size relative to the whole one that was sampled; default %(default)g",
-    )
-    parser.add_argument(
-        "--iterations",
-        metavar="N",
-        type=int,
-        help="iterations of the run, for iterative jobs; default: those that the sample runs had",
-    )
-
-
-# ---------------------------------------------------------------------------
-# ``ernest fit``: from runs to a model.
-
-
-def name_of_job(text: str) -> str:
-    """A name that a document can hold.
-
-    Raises:
-        ArgumentTypeError: the shell passed bytes that are no text, or it is empty.
-    """
-    if not text or not text.isprintable():
-        raise ArgumentTypeError(f"{text!r} is not a printable name")
-    return text
-
-
-def add_fit_arguments(parser: ArgumentParser) -> None:
-    """The options of fitting a model."""
-    group = parser.add_argument_group("fitting")
-    group.add_argument(
-        "--method",
-        choices=METHODS,
-        default=METHODS[0],
-        help="averaging over all sets of terms (the most accurate), relative (least squares of relative "
-        "errors) or classic (the original: least squares of seconds); default %(default)s",
-    )
-    add_terms_argument(group)
-    group.add_argument(
-        "--job", metavar="NAME", type=name_of_job, help="name of the job; default: the name of the file"
-    )
-    group.add_argument(
-        "--instance-type", metavar="TYPE", help="the machines' type; default: that of the runs, or local"
-    )
-    group.add_argument(
-        "--known-driver-share",
-        type=float,
-        metavar="SHARE",
-        help="for averaging: the probability that one of the machines counted runs only the driver: 0 where "
-        "the numbers are of executors, 1 where they include the driver's machine; default: inferred",
-    )
-
-
-def _add_fit_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "runs",
-        metavar="RUNS",
-        help="file of runs: CSV of machines,fraction,seconds, a JSON list of observations, or a model to fit "
-        "anew; - is standard input",
-    )
-    add_fit_arguments(parser)
-    parser.add_argument(
-        "--max-error-percent",
-        metavar="PERCENT",
-        type=float,
-        default=25.0,
-        help="median leave-one-out error above which the model is refused (it is written all the same); "
-        "default %(default)g",
-    )
-    add_output_arguments(parser, what="the model as JSON")
-
-
-def _run_fit(args: Namespace) -> None:
-    from airflow_provider_ernest.prediction.training import check_adequacy
-    from airflow_provider_ernest.views.tables import model_table
-
-    refuse_to_overwrite(args.output, force=args.force)
-    model = fit_model(args)
-    say(model_table(model), beside=args.output)
-    warn(model.warnings)
-    if args.output:
-        write_text(args.output, as_json(model.to_dict()), force=args.force)
-    check_adequacy(model, max_error_percent=args.max_error_percent)
-
-
 FIT = Command(
     name="fit",
     summary="fit a model to measured runs",
@@ -214,10 +186,6 @@ FIT = Command(
     add_arguments=_add_fit_arguments,
     run=_run_fit,
 )
-
-
-# ---------------------------------------------------------------------------
-# ``ernest predict``: seconds of runs that were not made.
 
 
 WORTH_TELLING = 0.005

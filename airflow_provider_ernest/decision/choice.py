@@ -241,7 +241,7 @@ def _offer_of(alternative: Alternative, offers: Sequence[Offer]) -> Offer:
 
 
 def _longest_boot(offers: Offer | Sequence[Offer]) -> float:
-    return max(offer.billing.boot_seconds for offer in _each_type_once(offers))
+    return max(float(offer.billing.boot_seconds) for offer in _each_type_once(offers))
 
 
 def most_probable(alternatives: Sequence[Alternative], goal: Goal) -> Alternative:

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.choice import choose
 from airflow_provider_ernest.decision.goals import Goal, load_objective
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Billing, Configuration, Decision, Model, training_dollars
+from airflow_provider_ernest.documents import Configuration, Decision, Model, training_dollars
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidParameterError,
@@ -23,7 +24,6 @@ from airflow_provider_ernest.exceptions import (
 from airflow_provider_ernest.settings import (
     FAIL,
     MOST_PROBABLE,
-    BillingTerms,
     SizingGoal,
     UntrainedType,
     require_likeness,
@@ -34,8 +34,6 @@ from airflow_provider_ernest.words import counted
 UNKNOWN_REASON = "its training failed or was skipped (see the tasks sample_run and fit_model)"
 
 NO_CLUSTER = "Its cluster did not start (see the tasks find_model, design, check_cluster and create_cluster)"
-
-ON_DEMAND = "on-demand"
 
 _log = logging.getLogger(__name__)
 
@@ -282,20 +280,22 @@ def _price_of(trained: TrainedType[Any], goal: SizingGoal) -> float | None:
 
 
 def billing_of(
-    terms: BillingTerms, *, price_per_hour: float, cluster: KnownCluster | None, training_dollars: float
+    stated: Billing, *, price_per_hour: float, cluster: KnownCluster | None, training_dollars: float
 ) -> Billing:
     """How the machines of a type are paid for: as the user says, else as their cluster tells.
 
-    The cluster is the one that the sample runs were made on, or that production has; the dollars of the
-    training are those of all types.
+    Args:
+        stated: by the user.
+        price_per_hour: dollars for one of them and hour.
+        cluster: of that type, which the sample runs were made on, or that production has.
+        training_dollars: what all sample runs cost.
     """
-    stated = dict(vars(terms))
-    if terms.master_price_per_hour is None:
-        stated["master_price_per_hour"] = cluster.master_price_per_hour if cluster else 0.0
-    stated["market"] = terms.market or (cluster.market if cluster else None) or ON_DEMAND
-    if terms.expected_runs is None:
-        training_dollars, stated["expected_runs"] = 0.0, 1
-    return Billing(**stated, price_per_hour=price_per_hour, training_dollars=training_dollars)
+    return stated.completed(
+        price_per_hour=price_per_hour,
+        training_dollars=training_dollars,
+        master_price_per_hour=cluster.master_price_per_hour if cluster else 0.0,
+        market=cluster.market if cluster else None,
+    )
 
 
 # What is taken where nothing can be chosen.

@@ -7,7 +7,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from airflow_provider_ernest.documents import Alternative, Billing
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.documents import Alternative
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import positive_number
 from airflow_provider_ernest.settings import (

@@ -22,10 +22,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import ndtr, ndtri
 
+from airflow_provider_ernest.billing import HOUR_SECONDS, ON_DEMAND, Billing
 from airflow_provider_ernest.decision.choice import LIKELY, NEARLY_CERTAIN, is_sure
 from airflow_provider_ernest.decision.goals import TOLERANCE, Goal
 from airflow_provider_ernest.decision.offers import Offer, OfferForecast
-from airflow_provider_ernest.documents import HOUR_SECONDS, Alternative, Billing, Configuration
+from airflow_provider_ernest.documents import Alternative, Configuration
 from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.numbers import FloatArray, IntArray
 from airflow_provider_ernest.prediction.predict import extrapolation, memory_shortage
@@ -78,10 +79,10 @@ def mixed_billing(offers: Sequence[Offer], composition: Sequence[Configuration])
         increment_seconds=max(billing.increment_seconds for billing, _ in parts),
         minimum_seconds=max(billing.minimum_seconds for billing, _ in parts),
         boot_seconds=max(billing.boot_seconds for billing, _ in parts),
-        master_price_per_hour=max(billing.master_price_per_hour for billing, _ in parts),
+        master_price_per_hour=max(billing.master_price_per_hour or 0.0 for billing, _ in parts),
         volume_gigabytes=volumes_per_month / volume_price / machines if volume_price else 0.0,
         volume_price_per_gigabyte_month=volume_price,
-        market=" and ".join(sorted({billing.market for billing, _ in parts})),
+        market=" and ".join(sorted({billing.market or ON_DEMAND for billing, _ in parts})),
     )
 
 

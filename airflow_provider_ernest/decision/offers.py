@@ -14,7 +14,8 @@ from typing import TypedDict
 import numpy as np
 from numpy.typing import ArrayLike
 
-from airflow_provider_ernest.documents import Billing, Model
+from airflow_provider_ernest.billing import Billing
+from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.numbers import FloatArray, machines_and_scale, positive_number, whole_number
 from airflow_provider_ernest.prediction.predict import (
@@ -55,8 +56,8 @@ class Offer:
             relative to today's.
 
     Raises:
-        InvalidParameterError: there are no numbers of machines, or one that cannot be; or a speed is given
-            of a type that was trained; or the growth is not above 0.
+        InvalidParameterError: there are no numbers of machines, or one that cannot be; there is no price; a
+            speed is given of a type that was trained; or the growth is not above 0.
     """
 
     model: Model
@@ -68,6 +69,10 @@ class Offer:
 
     def __post_init__(self) -> None:
         """Refuse what cannot be offered."""
+        if self.billing.price_per_hour is None:
+            raise InvalidParameterError(
+                "price_per_hour", None, "is missing", remedy="Give the dollars for one machine and hour."
+            )
         for index, count in enumerate(self.machines):
             whole_number(f"machines[{index}]", count)
         if not len(self.machines):

@@ -107,7 +107,7 @@ def same_cost(
 
 def _rates(offer: Offer) -> FloatArray:
     """Dollars per hour of its numbers of machines, ascending."""
-    return np.array(offer.counts, dtype=np.float64) * offer.billing.price_per_hour
+    return np.array(offer.counts, dtype=np.float64) * float(offer.billing.price_per_hour)
 
 
 def _nearest(offer: Offer, rate: float) -> int | None:
@@ -139,7 +139,7 @@ def _mismatch(offers: Sequence[Offer], rate: float) -> float:
     """By how much the types' true rates differ at a rate that all of them have, as a share of it."""
     counts = [_nearest(offer, rate) for offer in offers]
     true = [
-        count * offer.billing.price_per_hour
+        count * float(offer.billing.price_per_hour)
         for offer, count in zip(offers, counts, strict=True)
         if count is not None
     ]

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents import (
-    Billing,
     CandidateRange,
     ClusterBandwidth,
     Configuration,
@@ -303,7 +303,7 @@ def _billed(billing: Billing | None, training_dollars: float | None) -> dict[str
         **{name: in_bounds(getattr(known, name)) or 0.0 for name in BILLED_NUMBERS},
         "increment_seconds": in_bounds(known.increment_seconds) or 1.0,
         "training_dollars": shared or _rounded(training_dollars),
-        "expected_runs": min(known.expected_runs, MOST_RUNS) if shared else None,
+        "expected_runs": min(known.expected_runs or 1, MOST_RUNS) if shared else None,
     }
 
 

@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.choice import choose_among, consider
 from airflow_provider_ernest.decision.goals import Goal, on_pareto_front
 from airflow_provider_ernest.decision.offers import Offer
 from airflow_provider_ernest.decision.same_cost import SameCost, same_cost
-from airflow_provider_ernest.documents import Alternative, Billing, Decision, Model
+from airflow_provider_ernest.documents import Alternative, Decision, Model
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     FitError,
@@ -205,7 +206,7 @@ def _offered(
     model: Model, price: float | None, request: PredictionRequest
 ) -> tuple[Offer, tuple[Alternative, ...]]:
     # Without a price nothing can be chosen, but all the rest can be shown.
-    billing = request.billed.at(ANY_PRICE if price is None else price)
+    billing = request.billing_at(ANY_PRICE if price is None else price)
     offer = Offer(model=model, machines=request.counts(), billing=billing)
     goal = goal_of(request) if price is not None else None
     alternatives = consider(offer, goal=goal, scale=request.scale, iterations=request.iterations)
@@ -410,7 +411,7 @@ def prediction(
         iterations=request.iterations,
         price_per_hour=request.price_per_hour,
         confidence=request.confidence,
-        boot_seconds=request.billed.boot_seconds,
+        boot_seconds=request.billing.boot_seconds,
         left_out=request.left_out(),
     )
 

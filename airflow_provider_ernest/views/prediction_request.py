@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from airflow_provider_ernest.documents import Billing
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.numbers import number_not_negative, positive_number, whole_number
+from airflow_provider_ernest.numbers import positive_number, whole_number
 from airflow_provider_ernest.settings import CONFIDENCE
 
 MOST_MACHINES = 1_000_000
@@ -32,53 +32,6 @@ def _sensible(name: str, value: float | None) -> None:
         )
 
 
-NOT_PRICES = Billing(price_per_hour=1.0)
-"""What is billed where nothing else is said."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class BilledTerms:
-    """What is billed besides the hours of the machines; the names are those of `Billing`.
-
-    Attributes:
-        expected_runs: production runs that share `training_dollars`; None to leave these out.
-
-    Raises:
-        InvalidParameterError: a number is below 0, or beyond all measure.
-    """
-
-    increment_seconds: float = NOT_PRICES.increment_seconds
-    minimum_seconds: float = NOT_PRICES.minimum_seconds
-    boot_seconds: float = NOT_PRICES.boot_seconds
-    master_price_per_hour: float = NOT_PRICES.master_price_per_hour
-    volume_gigabytes: float = NOT_PRICES.volume_gigabytes
-    volume_price_per_gigabyte_month: float = NOT_PRICES.volume_price_per_gigabyte_month
-    training_dollars: float = NOT_PRICES.training_dollars
-    expected_runs: int | None = None
-
-    def __post_init__(self) -> None:
-        """Refuse numbers with which nothing can be reckoned."""
-        _sensible("increment_seconds", self.increment_seconds)
-        if self.expected_runs is not None:
-            whole_number("expected_runs", self.expected_runs)
-        for name in BILLED_NUMBERS:
-            number_not_negative(name, getattr(self, name))
-            if getattr(self, name):
-                _sensible(name, getattr(self, name))
-
-    def at(self, price_per_hour: float) -> Billing:
-        """The same for machines of a price."""
-        terms = {name: getattr(self, name) for name in BILLED_NUMBERS}
-        if self.expected_runs is None:
-            terms["training_dollars"] = 0.0
-        return Billing(
-            price_per_hour=price_per_hour,
-            increment_seconds=self.increment_seconds,
-            expected_runs=self.expected_runs or 1,
-            **terms,
-        )
-
-
 BILLED_NUMBERS = (
     "minimum_seconds",
     "boot_seconds",
@@ -87,9 +40,7 @@ BILLED_NUMBERS = (
     "volume_price_per_gigabyte_month",
     "training_dollars",
 )
-"""Those of `BilledTerms` that may be 0."""
-
-ONLY_MACHINES = BilledTerms()
+"""What is billed besides the hours of the machines, and may be 0."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +56,7 @@ class PredictionRequest:
         objective: "cheapest", "fastest" or "balanced"; None for the cheapest within the deadline or the
             fastest within the budget. A function's path is never taken from an address.
         price_per_hour: dollars for one machine of the model's type and hour; None where not known.
-        billed: what is billed besides, for machines of any type.
+        billing: what is billed besides, for machines of any type.
         min_machines: the fewest machines.
         max_machines: the most, at most `WIDEST_SPAN` numbers of machines in all.
 
@@ -120,7 +71,7 @@ class PredictionRequest:
     confidence: float = CONFIDENCE
     objective: str | None = None
     price_per_hour: float | None = None
-    billed: BilledTerms = ONLY_MACHINES
+    billing: Billing = field(default_factory=Billing)
     min_machines: int = 1
     max_machines: int = 1
 
@@ -130,6 +81,14 @@ class PredictionRequest:
             _sensible(name, getattr(self, name))
         if self.iterations is not None:
             whole_number("iterations", self.iterations)
+        for name in ("increment_seconds", *BILLED_NUMBERS):
+            _sensible(name, getattr(self.billing, name) or None)
+
+    def billing_at(self, price_per_hour: float) -> Billing:
+        """The billing of machines of a price; the training is left out where no runs are said to share it."""
+        training = None if self.billing.expected_runs is None else self.billing.training_dollars
+        asked = replace(self.billing, training_dollars=training)
+        return asked.completed(price_per_hour=price_per_hour, training_dollars=0.0)
 
     def counts(self) -> list[int]:
         """The numbers of machines to compute: all, or at most `MOST_COMPUTED` of them.

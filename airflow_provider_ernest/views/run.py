@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
+from airflow_provider_ernest.billing import BilledCost
 from airflow_provider_ernest.documents import (
-    BilledCost,
     Configuration,
     Experiment,
     ModelMark,

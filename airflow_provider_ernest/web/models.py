@@ -13,6 +13,7 @@ from typing import Annotated, Any, TypeVar, get_type_hints
 from fastapi import APIRouter, Depends, HTTPException, Query
 from starlette.responses import Response
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import configured_link
@@ -27,7 +28,6 @@ from airflow_provider_ernest.views.models import MOST_ROWS, SORTS, STATES, list_
 from airflow_provider_ernest.views.prediction_request import (
     MOST_MACHINES,
     MOST_RUNS,
-    BilledTerms,
     PredictionRequest,
 )
 from airflow_provider_ernest.views.sample_runs import untrained_runs
@@ -184,26 +184,28 @@ def asked_for(request: type[Request], **others: Any) -> Callable[..., Request]:
     """A dependency that makes the request of the address: a parameter for each of its fields.
 
     Args:
-        request: a dataclass of numbers and words.
-        others: fields that are not in the address, each a dependency; or other defaults.
+        request: a dataclass of numbers and words, of which those are asked for that `QUERIES` has.
+        others: fields that are not in the address, each a dependency; or other defaults, of the same type.
     """
     types = get_type_hints(request)
 
     def parameter(name: str, default: Any) -> Parameter:
         told = others.get(name, default)
         is_dependency = callable(told)
+        kind = type(told) if name in others and not is_dependency else types[name]
         extra: Any = Depends(told) if is_dependency else Query(**QUERIES[name])
         return Parameter(
             name,
             Parameter.KEYWORD_ONLY,
             default=Parameter.empty if is_dependency else told,
-            annotation=Annotated.__class_getitem__((types[name], extra)),  # type: ignore[attr-defined]
+            annotation=Annotated.__class_getitem__((kind, extra)),  # type: ignore[attr-defined]
         )
 
     def made(**values: Any) -> Request:
         return request(**values)
 
-    parameters = [parameter(each.name, each.default) for each in fields(request)]  # type: ignore[arg-type]
+    every: Any = fields(request)  # type: ignore[arg-type]
+    parameters = [parameter(each.name, each.default) for each in every if each.name in {*QUERIES, *others}]
     made.__signature__ = Signature(sorted(parameters, key=_has_default))  # type: ignore[attr-defined]
     return made
 
@@ -212,7 +214,8 @@ def _has_default(parameter: Parameter) -> bool:
     return parameter.default is not Parameter.empty
 
 
-prediction_request = asked_for(PredictionRequest, billed=asked_for(BilledTerms), max_machines=16)
+ASKED_BILLING = asked_for(Billing, master_price_per_hour=0.0, training_dollars=0.0)
+prediction_request = asked_for(PredictionRequest, billing=ASKED_BILLING, max_machines=16)
 RequestDep = Annotated[PredictionRequest, Depends(prediction_request)]
 
 

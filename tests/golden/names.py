@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGE = "airflow_provider_ernest"
 
 SETTINGS = {
-    "BillingTerms": "settings",
+    "Billing": "settings",
     "ConnectedCluster": "settings",
     "DesignBounds": "settings",
     "EC2ClusterSpec": "clusters.ec2.spec",

@@ -15,7 +15,7 @@ from tests.golden.names import program
 from tests.golden.scrub import Scrubber
 
 EVENT_LOG = Path(__file__).parent / "event_logs" / "shuffle.zstd"
-BILLED = "--price-per-hour 0.192 --billing-increment-seconds 60 --boot-seconds 90 --master-price-per-hour 0.1"
+BILLED = "--price-per-hour 0.192 --increment-seconds 60 --boot-seconds 90 --master-price-per-hour 0.1"
 TWO_TYPES = "--price-per-hour m5.large=0.096 --price-per-hour c5.xlarge=0.17"
 
 COMMANDS = {

@@ -13,7 +13,7 @@ from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.setting_checks import require_sample_named
 from airflow_provider_ernest.settings import (
-    BillingTerms,
+    Billing,
     ConnectedCluster,
     DesignBounds,
     ModelSettings,
@@ -54,9 +54,9 @@ EMR = EmrClusterSpec(
         (SizingGoal, {**GOAL, "min_machines": 5}, "min_machines=5 is more than max_machines=4"),
         (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
         (SizingGoal, {**GOAL, "allow_mixed": "yes"}, "allow_mixed=.* is neither True nor False"),
-        (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is no BillingTerms"),
+        (SizingGoal, {**GOAL, "billing": {"boot_seconds": 1}}, "billing=.* is no Billing"),
         (SizingGoal, {**GOAL, "untrained_types": [{}]}, "untrained_types={} is no UntrainedType"),
-        (BillingTerms, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
+        (Billing, {"expected_runs": 0}, "expected_runs=0 is not a number of at least 1"),
         (
             UntrainedType,
             {"instance_type": "big", "like": "small", "relative_speed": 1, "price_per_hour": -1},
@@ -84,7 +84,7 @@ EMR = EmrClusterSpec(
             'extension_terms=.* cannot be with method="averaging"',
         ),
         (Reuse, {"max_growth": 0.5}, "max_growth=0.5 is not a number of at least 1"),
-        (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither true nor false"),
+        (Reuse, {"accept_unknown_application": "perhaps"}, "'perhaps' is neither True nor False"),
         (ConnectedCluster, {**CONNECTED, "machines": "4 or 5"}, "machines='4 or 5' is not"),
         (ConnectedCluster, {**CONNECTED, "web_url": "lake:8080"}, "web_url='lake:8080' is no http address"),
     ],

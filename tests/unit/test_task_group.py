@@ -14,7 +14,7 @@ from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
 from airflow_provider_ernest.settings import (
-    BillingTerms,
+    Billing,
     ConnectedCluster,
     DesignBounds,
     ModelSettings,
@@ -368,7 +368,7 @@ def test_all_of_the_goal_reaches_the_decision():
         objective="balanced",
         confidence=0.95,
         allowed_machines=(2, 4),
-        billing=BillingTerms(boot_seconds=90, expected_runs="{{ params.runs }}"),
+        billing=Billing(boot_seconds=90, expected_runs="{{ params.runs }}"),
         untrained_types=[untrained],
         only_in_memory=True,
         on_failure="most_probable",
@@ -389,7 +389,7 @@ def test_the_billing_is_rendered():
         deadline_seconds=60,
         max_machines=4,
         price_per_hour=0.35,
-        billing=BillingTerms(expected_runs="{{ params.runs }}"),
+        billing=Billing(expected_runs="{{ params.runs }}"),
     )
     choose = sized(goal=goal).task_dict["ernest.choose_config"]
 

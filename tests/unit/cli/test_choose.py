@@ -40,7 +40,7 @@ def test_the_best_of_all_types_is_chosen(two_models: list[str], capsys: pytest.C
 
 def test_more_confidence_takes_more_machines(model_json: Path, capsys: pytest.CaptureFixture[str]):
     argv = [str(model_json), "--machines", "1-12", "--price-per-hour", "0.5", "--deadline-seconds", "205"]
-    argv += ["--billing-increment-seconds", "3600"]
+    argv += ["--increment-seconds", "3600"]
     chosen = {
         confidence: decided(capsys, [*argv, "--confidence", confidence])
         for confidence in ("0.5", "0.8", "0.99")
@@ -70,8 +70,11 @@ def test_what_is_no_confidence(model_json: Path, capsys: pytest.CaptureFixture[s
         (["--deadline-seconds", "300", "--budget-dollars", "1"], "(300.0, 1.0) is two goals"),
         (["--objective", "nicest"], "--objective='nicest' is no function"),
         (["--deadline-seconds", "-1"], "--deadline-seconds=-1.0 is not a finite number above 0"),
-        (["--budget-dollars", "1", "--billing-increment-seconds", "0"], "--billing-increment-seconds=0.0 is"),
-        (["--budget-dollars", "1", "--expected-runs", "0"], "--expected-runs=0 is not a whole number"),
+        (["--budget-dollars", "1", "--increment-seconds", "0"], "--increment-seconds=0.0 is"),
+        (
+            ["--budget-dollars", "1", "--expected-runs", "0"],
+            "--expected-runs=0 is not a number of at least 1",
+        ),
     ],
 )
 def test_goals_and_bills_that_cannot_be(
@@ -166,7 +169,7 @@ def test_two_models_of_one_type_are_refused(
 def test_all_that_is_billed(model_json: Path, capsys: pytest.CaptureFixture[str]):
     argv = [str(model_json), "--machines", "4", "--price-per-hour", "0.5", "--deadline-seconds", "3000"]
     argv += [
-        "--billing-increment-seconds",
+        "--increment-seconds",
         "3600",
         "--boot-seconds",
         "120",
@@ -188,7 +191,7 @@ def test_all_that_is_billed(model_json: Path, capsys: pytest.CaptureFixture[str]
 def test_a_minute_is_billed_unless_told_otherwise(model_json: Path, capsys: pytest.CaptureFixture[str]):
     argv = [str(model_json), "--machines", "8", "--price-per-hour", "3600", "--deadline-seconds", "300"]
     argv += ["--scale", "0.01"]
-    least, none = decided(capsys, argv), decided(capsys, [*argv, "--minimum-billed-seconds", "0"])
+    least, none = decided(capsys, argv), decided(capsys, [*argv, "--minimum-seconds", "0"])
 
     assert least.predicted_cost == pytest.approx(8 * 60)
     assert none.predicted_cost < 8 * 30

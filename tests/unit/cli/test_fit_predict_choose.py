@@ -177,7 +177,7 @@ def test_billing_by_the_hour_is_counted(model_json: Path, capsys: pytest.Capture
         "--deadline-seconds",
         "3000",
     ]
-    assert main([*argv, "--billing-increment-seconds", "3600", "--format", "json"]) == 0
+    assert main([*argv, "--increment-seconds", "3600", "--format", "json"]) == 0
     assert json.loads(capsys.readouterr().out)["predicted_cost"] == pytest.approx(4 * 0.5)
 
 

@@ -9,7 +9,7 @@ from airflow_provider_ernest.decision.deciding import TrainedType, billing_of, d
 from airflow_provider_ernest.documents import Model, Observation
 from airflow_provider_ernest.exceptions import InfeasibleGoalError, MissingResourceError
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import BillingTerms, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
 
 
 @pytest.fixture(scope="module")
@@ -75,12 +75,12 @@ def test_a_local_cluster_limits_production_until_it_has_ended() -> None:
 @pytest.mark.parametrize(
     ("terms", "market", "master"),
     [
-        (BillingTerms(), "spot", 0.4),
-        (BillingTerms(market="reserved", master_price_per_hour=0), "reserved", 0.0),
+        (Billing(), "spot", 0.4),
+        (Billing(market="reserved", master_price_per_hour=0), "reserved", 0.0),
     ],
 )
 def test_what_is_billed_is_as_stated_else_as_the_cluster_tells(
-    terms: BillingTerms, market: str, master: float
+    terms: Billing, market: str, master: float
 ) -> None:
     cluster = handle(master=handle().machines[0])
     billing = billing_of(terms, price_per_hour=1.0, cluster=cluster, training_dollars=5.0)

@@ -7,7 +7,7 @@ from dataclasses import fields
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.documents import DecisionRecord
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.settings import BillingTerms, SizingGoal
+from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.stated import as_template
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
@@ -24,7 +24,7 @@ def choose_operator(model, *, job=None, conf=None, iterations=None, **changes) -
         changes["job"] = spark_job(name=job or "enrich", conf=conf or {})
     operator = ChooseConfigOperator(task_id="choose", model=model, goal=SizingGoal(**stated), **changes)
     plain = {
-        name: as_template(BillingTerms, value, name) if isinstance(value, BillingTerms) else value
+        name: as_template(Billing, value, name) if isinstance(value, Billing) else value
         for name, value in goal.items()
     }
     return rendered(operator, goal=plain, job={} if iterations is None else {"iterations": iterations})

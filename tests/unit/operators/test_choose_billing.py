@@ -6,7 +6,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.settings import BillingTerms
+from airflow_provider_ernest.settings import Billing
 from tests.unit.operators.decisions import choose_operator, cluster
 
 
@@ -28,7 +28,7 @@ def test_all_that_is_billed_counts(context, ti, model):
     priced = cluster(8, kind="ec2", price_per_hour=0.36)
     master = {**priced["machines"][0], "price_per_hour": 0.72}
     handle = {**priced, "master": master}
-    billing = BillingTerms(increment_seconds=3600, minimum_seconds=0, volume_gigabytes=730, boot_seconds=10)
+    billing = Billing(increment_seconds=3600, minimum_seconds=0, volume_gigabytes=730, boot_seconds=10)
 
     fields = {"cluster": handle, "price_per_hour": None, "max_machines": 3, "deadline_seconds": 100}
     choose_operator(model, billing=billing, **fields).execute(context)

@@ -11,14 +11,14 @@ from airflow.serialization.serialized_objects import DagSerialization
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
-from airflow_provider_ernest.settings import BillingTerms, SizingGoal, UntrainedType
+from airflow_provider_ernest.settings import Billing, SizingGoal, UntrainedType
 from airflow_provider_ernest.stated import as_template, settings_of
 
 TEMPLATES = SizingGoal(
     deadline_seconds="{{ params.deadline }}",
     allowed_machines="{{ params.machines }}",
     price_per_hour={"local": "{{ params.price }}"},
-    billing=BillingTerms(boot_seconds="{{ params.boot }}"),
+    billing=Billing(boot_seconds="{{ params.boot }}"),
     untrained_types=[
         UntrainedType(
             instance_type="big",
@@ -78,7 +78,7 @@ def test_outputs_of_tasks_anywhere_in_a_goal_are_waited_for():
             goal=SizingGoal(
                 deadline_seconds=XComArg(early, key="seconds"),
                 max_machines=8,
-                billing=BillingTerms(boot_seconds=XComArg(late, key="boot")),
+                billing=Billing(boot_seconds=XComArg(late, key="boot")),
             )
         )
     assert operator.upstream_task_ids == {"early", "late"}
@@ -111,7 +111,7 @@ def test_a_goal_may_be_told_by_another_task(context, ti, model, as_text):
             {"deadline_seconds": "{{ x }}", "max_machines": 8, "billing": {"boot_seconds": -1}},
             "billing.boot_seconds=-1",
         ),
-        (BillingTerms(), "goal=.* is no SizingGoal"),
+        (Billing(), "goal=.* is no SizingGoal"),
         (None, "goal=None is no SizingGoal"),
     ],
 )

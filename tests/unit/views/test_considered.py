@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.goals import on_pareto_front
 from airflow_provider_ernest.documents import FittedTerm, Model
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.prediction import prediction
-from airflow_provider_ernest.views.prediction_request import BilledTerms, PredictionRequest
+from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import decided, everything, model
@@ -110,8 +111,8 @@ def test_a_type_whose_times_are_beyond_all_measure_is_left_out(
     store: ModelStore, trained: Model, nonsense: float
 ):
     store.save(model(instance_type="r5.large", price=0.4, startup_seconds=nonsense))
-    terms = BilledTerms(volume_gigabytes=1e9, volume_price_per_gigabyte_month=1e9)
-    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=300.0, billed=terms)
+    terms = Billing(volume_gigabytes=1e9, volume_price_per_gigabyte_month=1e9)
+    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=300.0, billing=terms)
     assert all(each["cost"] is not None for each in answer["alternatives"])
     told = [each["instance_type"] for each in (*answer["offered_types"], *answer["skipped_types"])]
     assert told == ["m5.large", "r5.large"]

@@ -9,7 +9,7 @@ import pytest
 from airflow_provider_ernest.documents import Billing, Configuration, DecisionRecord, Model, TrainedMachine
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.model import model_page
-from airflow_provider_ernest.views.prediction_request import BILLED_NUMBERS, MOST_RUNS, BilledTerms
+from airflow_provider_ernest.views.prediction_request import BILLED_NUMBERS, MOST_RUNS, PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import decided, everything, model
@@ -107,7 +107,7 @@ def test_a_bill_beyond_all_measure_is_not_asked_at_first(store: ModelStore, trai
     assert defaults["training_dollars"] is defaults["expected_runs"] is None
     assert defaults["volume_gigabytes"] == 0.0
     asked = {name: defaults[name] for name in BILLED_NUMBERS if defaults[name] is not None}
-    BilledTerms(**asked, expected_runs=defaults["expected_runs"])
+    PredictionRequest(billing=Billing(**asked, expected_runs=defaults["expected_runs"]))
 
 
 def test_more_runs_than_may_be_asked_for_share_the_training(store: ModelStore, trained: Model):

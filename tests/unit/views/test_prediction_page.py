@@ -14,7 +14,7 @@ from airflow_provider_ernest.documents import Billing, FittedTerm, Model
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.prediction import prediction
-from airflow_provider_ernest.views.prediction_request import BilledTerms, PredictionRequest
+from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
 
 from .stored import everything, model, observed
@@ -63,7 +63,8 @@ def test_the_curve_adds_up_with_start_up(store: ModelStore, trained: Model):
 )
 def test_the_decision_is_that_of_ernest_choose(store: ModelStore, trained: Model, goal: dict[str, Any]):
     answer = predicted(store, trained, price_per_hour=0.5, scale=0.8, **goal)
-    offer = Offer(model=trained, machines=range(1, 13), billing=Billing(price_per_hour=0.5))
+    billing = Billing().completed(price_per_hour=0.5, training_dollars=None)
+    offer = Offer(model=trained, machines=range(1, 13), billing=billing)
     expected = json_ready(choose(offer, goal=Goal(**goal), scale=0.8).to_dict())
     alternatives = expected.pop("alternatives")
     assert answer["decision"] == expected
@@ -82,9 +83,7 @@ def test_what_is_billed_is_what_ernest_choose_bills(store: ModelStore, trained: 
         "training_dollars": 3.0,
         "expected_runs": 30,
     }
-    answer = predicted(
-        store, trained, price_per_hour=0.5, deadline_seconds=400.0, billed=BilledTerms(**terms)
-    )
+    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billing=Billing(**terms))
     offer = Offer(model=trained, machines=range(1, 13), billing=Billing(price_per_hour=0.5, **terms))
     expected = choose(offer, goal=Goal(deadline_seconds=400.0))
     assert answer["decision"]["config"]["machines"] == expected.config.machines
@@ -94,8 +93,8 @@ def test_what_is_billed_is_what_ernest_choose_bills(store: ModelStore, trained: 
 
 
 def test_training_that_no_run_is_said_to_share_is_left_out(store: ModelStore, trained: Model):
-    billed = BilledTerms(training_dollars=100.0)
-    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billed=billed)
+    billing = Billing(training_dollars=100.0)
+    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billing=billing)
     assert answer["decision"]["cost_parts"]["training"] == 0.0
 
 
@@ -214,7 +213,7 @@ def test_what_comes_to_no_number_is_no_answer(store: ModelStore, trained: Model,
 )
 def test_what_cannot_be_billed(terms: dict[str, Any], problem: str):
     with pytest.raises(InvalidParameterError, match=problem):
-        BilledTerms(**terms)
+        PredictionRequest(billing=Billing(**terms))
 
 
 def _unknown_term() -> FittedTerm:

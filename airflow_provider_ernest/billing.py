@@ -1,0 +1,193 @@
+"""What a production run costs: all that is billed for it, not only its machines.
+
+EC2 bills Linux instances by the second and at least a minute each ("On-Demand Pricing", Amazon EC2), from
+their launch on; the paper's prices were by the hour begun (Ernest, section 6.3).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from airflow_provider_ernest.json_document import Document
+from airflow_provider_ernest.stated import (
+    Number,
+    OptionalCount,
+    OptionalNumber,
+    checked,
+    count,
+    line,
+    not_negative,
+    optional,
+    positive,
+    price,
+    setting,
+    settings,
+)
+
+HOUR_SECONDS = 3600.0
+MONTH_SECONDS = 730 * HOUR_SECONDS
+"""AWS prices volumes by the month of 730 hours."""
+
+TOLERANCE = 1e-9
+"""Sums and products are not exact: a run of just one increment is not billed as two."""
+
+ON_DEMAND = "on-demand"
+
+
+@settings
+class Billing(Document):
+    """How the machines of one type are paid for: as the user states it, and as decisions keep it.
+
+    What the user leaves open (None), a decision takes from the cluster and the models: see `completed`.
+
+    Raises:
+        InvalidParameterError: a number cannot be.
+    """
+
+    price_per_hour: OptionalNumber = setting(
+        optional(price), "dollars for one machine and hour; a goal states it beside its billing", default=None
+    )
+    increment_seconds: Number = setting(
+        positive, "machines are billed in whole multiples of it, 3600 where by the hour", default=1.0
+    )
+    minimum_seconds: Number = setting(
+        not_negative, "the least that is billed for a machine; AWS bills a minute", default=60.0
+    )
+    boot_seconds: Number = setting(
+        not_negative,
+        "from the launch of the machines to the submission, where the run gets machines of its own: billed, "
+        "and part of what the deadline allows",
+        default=0.0,
+    )
+    master_price_per_hour: OptionalNumber = setting(
+        optional(not_negative),
+        "dollars for the machine of the master or driver; default: what the one of the training cluster "
+        "costs, 0 where there is none",
+        default=None,
+    )
+    volume_gigabytes: Number = setting(
+        not_negative, "of the disks of each machine, the master's among them", default=0.0
+    )
+    volume_price_per_gigabyte_month: Number = setting(not_negative, "dollars for the disks", default=0.08)
+    market: str | None = setting(
+        optional(line),
+        "in which the machines are bought, in a word; default: that of the training cluster",
+        default=None,
+    )
+    training_dollars: OptionalNumber = setting(
+        optional(not_negative),
+        "what the sample runs of all types cost together; with a number of expected runs the default is "
+        "their machines' price over their time, else nothing",
+        default=None,
+    )
+    expected_runs: OptionalCount = setting(
+        optional(count), "production runs that share the cost of the sample runs; default: 1", default=None
+    )
+
+    def __post_init__(self) -> None:
+        """Refuse numbers by which nothing could be billed."""
+        checked(self)
+
+    def completed(
+        self,
+        *,
+        price_per_hour: float,
+        training_dollars: float | None,
+        master_price_per_hour: float = 0.0,
+        market: str | None = None,
+    ) -> Billing:
+        """The same with all that was left open, for machines of a price.
+
+        Args:
+            price_per_hour: dollars for one machine and hour.
+            training_dollars: what the sample runs cost by the models; counted where runs are to share it.
+            master_price_per_hour: dollars for the master of the training cluster; 0 where there is none.
+            market: of the training cluster; None where unknown.
+        """
+        known = 0.0 if self.expected_runs is None else training_dollars
+        return replace(
+            self,
+            price_per_hour=price_per_hour,
+            master_price_per_hour=_or(self.master_price_per_hour, master_price_per_hour),
+            market=self.market or market or ON_DEMAND,
+            training_dollars=_or(self.training_dollars, known),
+            expected_runs=_or(self.expected_runs, 1),
+        )
+
+    @property
+    def training_share(self) -> float:
+        """Dollars of the training that each production run bears."""
+        share: float = (self.training_dollars or 0.0) / (self.expected_runs or 1)
+        return share
+
+    def cost(self, *, machines: int, seconds: float) -> BilledCost:
+        """What a run costs.
+
+        Args:
+            machines: that it has.
+            seconds: from its submission to its end; the boot comes on top.
+        """
+        increments = math.ceil((self.boot_seconds + seconds) / self.increment_seconds - TOLERANCE)
+        billed = max(self.minimum_seconds, increments * self.increment_seconds)
+        return BilledCost(
+            machines=machines * self.price_per_hour / HOUR_SECONDS * billed,
+            master=(self.master_price_per_hour or 0.0) / HOUR_SECONDS * billed,
+            volumes=self._volumes_per_second(machines) * billed,
+            training=self.training_share,
+        )
+
+    def most_seconds(self, *, machines: int, budget_dollars: float) -> float:
+        """The longest run, from submission to end, that costs no more; 0 where none does, or endless.
+
+        Args:
+            machines: that it has.
+            budget_dollars: what it may cost.
+        """
+        hourly = machines * self.price_per_hour + (self.master_price_per_hour or 0.0)
+        per_second = hourly / HOUR_SECONDS + self._volumes_per_second(machines)
+        left = budget_dollars - self.training_share
+        # Of prices near 0 the rate per second is none.
+        affordable = left / per_second if per_second > 0 else math.copysign(math.inf, left)
+        if math.isinf(affordable) and affordable > 0:
+            return math.inf
+        if affordable < self.minimum_seconds * (1 - TOLERANCE):
+            return 0.0
+        increments = math.floor(affordable / self.increment_seconds + TOLERANCE)
+        return float(max(0.0, increments * self.increment_seconds - self.boot_seconds))
+
+    def _volumes_per_second(self, machines: int) -> float:
+        with_disks = machines + (1 if self.master_price_per_hour else 0)
+        monthly = with_disks * self.volume_gigabytes * self.volume_price_per_gigabyte_month
+        return float(monthly / MONTH_SECONDS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BilledCost(Document):
+    """Dollars of one run, by what they are paid for.
+
+    Attributes:
+        machines: the machines that work.
+        master: the machine of the master or driver, where it is one of its own.
+        volumes: the disks of all of them.
+        training: this run's part of what the sample runs cost.
+    """
+
+    machines: float
+    master: float = 0.0
+    volumes: float = 0.0
+    training: float = 0.0
+
+    @property
+    def of_the_run(self) -> float:
+        """What the run itself costs: all but the training, which was paid before."""
+        return self.machines + self.master + self.volumes
+
+    @property
+    def total(self) -> float:
+        """All together."""
+        return self.of_the_run + self.training
+
+
+def _or(given: OptionalNumber, otherwise: OptionalNumber) -> OptionalNumber:
+    return otherwise if given is None else given
