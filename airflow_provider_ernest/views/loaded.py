@@ -22,49 +22,21 @@ from airflow_provider_ernest.store.store import ModelStore
 
 log = logging.getLogger(__name__)
 
-Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun, ModelMark)
+Kept = TypeVar("Kept", Model, DecisionRecord, ProductionRun, ModelMark, ProfileRecord)
 
 Load: TypeAlias = Callable[[ModelStore, str, str, str], Kept]
 """Reads the document of a job and type of machine that has an id; raises StoreError."""
 
 MOST_MODELS_KEPT = 64
-MOST_DECISIONS_KEPT = 256
-"""A decision has all its alternatives with it, some tens of kilobytes."""
-MOST_PRODUCTION_RUNS_KEPT = 1024
-MOST_MARKS_KEPT = 256
-MOST_PROFILES_KEPT = 64
-"""A profile has a hundred stages with it."""
 MOST_PURPOSES_KEPT = 4096
 
-
-@lru_cache(maxsize=MOST_MODELS_KEPT)
-def load_model(store: ModelStore, job: str, instance_type: str, model_id: str) -> Model:
-    """A model of the store. What is fitted for the same object is found without comparing observations."""
-    return store.load(job, instance_type, model_id)
-
-
-@lru_cache(maxsize=MOST_DECISIONS_KEPT)
-def load_decision(store: ModelStore, job: str, instance_type: str, decision_id: str) -> DecisionRecord:
-    """A decision of the store."""
-    return store.decision(job, instance_type, decision_id)
-
-
-@lru_cache(maxsize=MOST_PRODUCTION_RUNS_KEPT)
-def load_production(store: ModelStore, job: str, instance_type: str, production_id: str) -> ProductionRun:
-    """A production run of the store."""
-    return store.production(job, instance_type, production_id)
-
-
-@lru_cache(maxsize=MOST_MARKS_KEPT)
-def load_mark(store: ModelStore, job: str, instance_type: str, mark_id: str) -> ModelMark:
-    """A mark of the store."""
-    return store.mark(job, instance_type, mark_id)
-
-
-@lru_cache(maxsize=MOST_PROFILES_KEPT)
-def load_profile(store: ModelStore, job: str, instance_type: str, profile_id: str) -> ProfileRecord:
-    """The profile of a run."""
-    return store.profile(job, instance_type, profile_id)
+# Of the same document the same object: what is fitted for a model is found without comparing observations.
+load_model: Load[Model] = lru_cache(MOST_MODELS_KEPT)(lambda store, *where: store.load(*where))
+# A decision has all its alternatives with it, some tens of kilobytes; a profile a hundred stages.
+load_decision: Load[DecisionRecord] = lru_cache(256)(lambda store, *where: store.decision(*where))
+load_production: Load[ProductionRun] = lru_cache(1024)(lambda store, *where: store.production(*where))
+load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.mark(*where))
+load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.profile(*where))
 
 
 @lru_cache(maxsize=MOST_PURPOSES_KEPT)

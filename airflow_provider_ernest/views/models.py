@@ -6,72 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
-from operator import is_
 from typing import Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.learning.drift import ALTERNATIVES, OUTCOMES, THRESHOLD
 from airflow_provider_ernest.learning.freshness import DRIFTING, FRESH, STALE, State, state_of
-from airflow_provider_ernest.store.catalogue import MARK, MODEL, PRODUCTION_RUN, CatalogueEntry
+from airflow_provider_ernest.store.catalogue import MODEL, PRODUCTION_RUN, CatalogueEntry
 from airflow_provider_ernest.views.loaded import Readable, newest_models, visible_entries
 from airflow_provider_ernest.views.view import view_of
-
-MOST_REMEMBERED = 20_000
-
-_REMEMBERED: dict[CatalogueEntry, tuple[tuple[CatalogueEntry, ...], State]] = {}
-
-
-def remembered_state(model: CatalogueEntry, of_job: Sequence[CatalogueEntry]) -> State:
-    """The state of a model; of the same entries as last time without weighing a thousand runs again."""
-    told = _REMEMBERED.get(model)
-    # The catalogue keeps an entry for as long as it is listed, so that the same one is the same object. What
-    # is remembered keeps its entries, too: no other object can take the place of one of them.
-    if told is not None and len(told[0]) == len(of_job) and all(map(is_, told[0], of_job)):
-        return told[1]
-    state = state_of(model, others=of_job)
-    if len(_REMEMBERED) >= MOST_REMEMBERED:
-        _REMEMBERED.clear()
-    _REMEMBERED[model] = (tuple(of_job), state)
-    return state
-
-
-@lru_cache(maxsize=4096)
-def could_be_drift(*, unlikely: int, unusual: int) -> bool:
-    """Whether so many misses could be evidence of drift, in the worst order that they may have come in.
-
-    Never false where `drift.evidence_of` finds drift; for few misses it is false without looking at the runs.
-
-    Args:
-        unlikely: runs outside what was likely, and inside what was nearly certain.
-        unusual: runs outside what was nearly certain.
-    """
-    worst = [
-        _most(
-            [wrong / right for wrong, right in zip(alternative, OUTCOMES, strict=True)],
-            unlikely=unlikely,
-            unusual=unusual,
-        )
-        for alternative in ALTERNATIVES
-    ]
-    return sum(worst) / len(worst) >= THRESHOLD
-
-
-def _most(ratios: list[float], *, unlikely: int, unusual: int) -> float:
-    """The largest that a statistic, which goes from s to (s + 1) * ratio with each run, can become.
-
-    Runs inside what was likely never take it above the point where they leave it, and from above they only
-    take it down. Of the others, those with the larger ratios do most at the end.
-    """
-    inside, *outside = ratios
-    statistic = inside / (1.0 - inside)
-    for ratio, count in sorted(zip(outside, (unlikely, unusual), strict=True)):
-        for _ in range(count):
-            statistic = max(statistic, (statistic + 1.0) * ratio)
-            if statistic > len(ALTERNATIVES) * THRESHOLD:
-                return statistic
-    return statistic
-
 
 STATES = (FRESH, STALE, DRIFTING)
 """From what needs nobody's attention to what needs it most."""
@@ -211,30 +152,14 @@ def _rows(entries: Sequence[CatalogueEntry], words: Sequence[str]) -> Iterator[F
     for entry in entries:
         of_job[entry.job].append(entry)
     numbers = Counter((entry.job, entry.instance_type, entry.kind) for entry in entries)
-    suspect = {job for job, others in of_job.items() if _may_not_be_fresh(others)}
     for (job, instance_type), model in newest_models(entries).items():
         if not words or _contains(model, words):
             yield Found(
                 model=model,
-                state=remembered_state(model, of_job[job]) if job in suspect else State(FRESH),
+                state=state_of(model, others=of_job[job]),
                 production_runs=numbers[job, instance_type, PRODUCTION_RUN],
                 versions=numbers[job, instance_type, MODEL],
             )
-
-
-def _may_not_be_fresh(of_job: Sequence[CatalogueEntry]) -> bool:
-    """Whether there is any sign against a model of the job: most have none, and there may be 10,000."""
-    artifacts: set[str | None] = {None}
-    unlikely = unusual = 0
-    for entry in of_job:
-        if entry.kind == MARK:
-            return True
-        artifacts.add(entry.artifact_sha256)
-        if entry.is_unusual:
-            unusual += 1
-        elif entry.is_unlikely:
-            unlikely += 1
-    return len(artifacts) > 2 or could_be_drift(unlikely=unlikely, unusual=unusual)
 
 
 def _contains(model: CatalogueEntry, words: Iterable[str]) -> bool:
