@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from typing import Any
 
+OPERATORS = (
+    "find_model",
+    "experiment_design",
+    "local_cluster",
+    "ec2_cluster",
+    "emr_cluster",
+    "existing_cluster",
+    "sample_run",
+    "fit_model",
+    "bottleneck_report",
+    "choose_config",
+    "spark_submit",
+    "record_run",
+    "prune_store",
+    "terminate_cluster",
+)
+"""Modules of operators, in the order in which a DAG comes to them."""
+
 
 def _folder_option(description: str, kind: str) -> dict[str, Any]:
     return {
@@ -32,22 +50,7 @@ def get_provider_info() -> dict[str, Any]:
         "operators": [
             {
                 "integration-name": "Ernest",
-                "python-modules": [
-                    "airflow_provider_ernest.operators.find_model",
-                    "airflow_provider_ernest.operators.experiment_design",
-                    "airflow_provider_ernest.operators.local_cluster",
-                    "airflow_provider_ernest.operators.ec2_cluster",
-                    "airflow_provider_ernest.operators.emr_cluster",
-                    "airflow_provider_ernest.operators.existing_cluster",
-                    "airflow_provider_ernest.operators.sample_run",
-                    "airflow_provider_ernest.operators.fit_model",
-                    "airflow_provider_ernest.operators.bottleneck_report",
-                    "airflow_provider_ernest.operators.choose_config",
-                    "airflow_provider_ernest.operators.spark_submit",
-                    "airflow_provider_ernest.operators.record_run",
-                    "airflow_provider_ernest.operators.prune_store",
-                    "airflow_provider_ernest.operators.terminate_cluster",
-                ],
+                "python-modules": [f"airflow_provider_ernest.operators.{name}" for name in OPERATORS],
             }
         ],
         "sensors": [

@@ -71,10 +71,6 @@ def path_name(text: str) -> str:
     return safe if safe == text else f"{safe}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-# ---------------------------------------------------------------------------
-# What tasks on clusters need of their context: clients of AWS, the secret, whose the machines are.
-
-
 def cluster_secret(handle: ClusterHandle) -> str | None:
     """The secret that a cluster's processes share, for the tasks that submit to it. Airflow masks it in logs.
 

@@ -1,4 +1,4 @@
-"""Which task instance made a document, so that each number shown leads back to its log."""
+"""What tasks have in common: which instance they are, how errors end them, and waits that are bounded."""
 
 from __future__ import annotations
 
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Origin
 
 
-# ---------------------------------------------------------------------------
-# How our errors end a task: those that another attempt cannot mend are not retried, and some are told.
-
-
 @contextmanager
 def no_vain_retries() -> Iterator[None]:
     """Fail the task at once on an error that its input causes, instead of paying for its retries."""
@@ -36,7 +32,7 @@ def no_vain_retries() -> Iterator[None]:
 
 @contextmanager
 def failure_told(context: Context) -> Iterator[None]:
-    """Push why the task fails as XCom ``failure``, for the tasks that go on without it to tell.
+    """Push why the task fails as XCom ``failure``, for the tasks that go on without it.
 
     Of an error that is not ours only the kind: what a library says may hold a password, which Airflow masks
     in logs and not in XComs.
@@ -46,29 +42,20 @@ def failure_told(context: Context) -> Iterator[None]:
     except Exception as error:
         ti = context["ti"]
         unexpected = f"{type(error).__name__} (see the log of the task {ti.task_id})."
-        told = error.message if isinstance(error, ErnestError) else unexpected
-        ti.xcom_push(key="failure", value=told)
+        ti.xcom_push(key="failure", value=error.message if isinstance(error, ErnestError) else unexpected)
         raise
-
-
-# ---------------------------------------------------------------------------
-# Work that the task does not wait for beyond a limit: storage that does not answer must not hold it up.
 
 
 Result = TypeVar("Result")
 
 
 def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
-    """The result of some work, or what it raises.
+    """The result of some work, or what it raises: storage that does not answer must not hold a task up.
 
     Work that takes too long goes on for as long as the process lives, which does not wait for it either.
 
-    Args:
-        work: to be done.
-        most_seconds: to wait for it.
-
     Raises:
-        TimeoutError: it is not done yet.
+        TimeoutError: it is not done in time.
     """
     results: list[Result] = []
     failures: list[BaseException] = []
@@ -90,11 +77,8 @@ def in_time(work: Callable[[], Result], *, most_seconds: float) -> Result:
     return results[0]
 
 
-# ---------------------------------------------------------------------------
-
-
 def origin_of(context: Context) -> Origin:
-    """The task instance whose context it is, with its attempt."""
+    """The task instance whose context it is, so that each number shown leads back to its log."""
     from airflow_provider_ernest.documents import Origin
 
     instance = context["ti"]
@@ -108,10 +92,6 @@ def origin_of(context: Context) -> Origin:
     )
 
 
-# ---------------------------------------------------------------------------
-# Whether a training was to be made at all: what comes before it may have failed, or been skipped.
-
-
 SKIPPED, UPSTREAM_FAILED = "skipped", "upstream_failed"
 
 
@@ -121,10 +101,6 @@ def end_unless_begun(context: Context, first_tasks: Sequence[str]) -> None:
     A task that goes on after failures, for its fallback, would otherwise size production also where what
     prepares its input has failed.
 
-    Args:
-        context: of the task that decides.
-        first_tasks: ids of the tasks that the training begins with.
-
     Raises:
         AirflowSkipException: all of them were skipped.
         AirflowFailException: what they wait for has failed.
@@ -132,8 +108,8 @@ def end_unless_begun(context: Context, first_tasks: Sequence[str]) -> None:
     from airflow.providers.common.compat.sdk import AirflowFailException, AirflowSkipException
 
     ti, run_id = context["ti"], context["run_id"]
-    told = ti.get_task_states(dag_id=ti.dag_id, task_ids=list(first_tasks), run_ids=[run_id])
-    states = {str(state) for state in told.get(run_id, {}).values()}
+    found = ti.get_task_states(dag_id=ti.dag_id, task_ids=list(first_tasks), run_ids=[run_id])
+    states = {str(state) for state in found.get(run_id, {}).values()}
     if states == {SKIPPED}:
         raise AirflowSkipException("The training was skipped, and with it the decision.")
     if states and states <= {SKIPPED, UPSTREAM_FAILED}:

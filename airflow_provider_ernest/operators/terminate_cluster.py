@@ -90,10 +90,6 @@ def _ended(cluster: Cluster) -> str:
         raise
 
 
-# ---------------------------------------------------------------------------
-# The last resort on a schedule: end the machines that are past their expiry, whoever launched them.
-
-
 class ReapClustersOperator(BaseOperator):
     """End the machines on EC2 whose tags say that they should have ended.
 

@@ -11,19 +11,15 @@ from typing import Any
 import pytest
 from airflow.sdk import DAG, BaseNotifier
 
-from airflow_provider_ernest.documents import CODE, ModelMark
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.notifications.model_stale import ModelStaleNotifier
 from airflow_provider_ernest.operators.marking import tell_stale
+from tests import examples
 from tests.unit.notifications.mail_server import MailServer
 
-MARK = ModelMark(
-    id="mark-1",
-    at="2026-01-01T00:00:00+00:00",
+MARK = examples.mark(
     job="enrich",
-    instance_type="m5.large",
     model_id="model-1",
-    cause=CODE,
     reason="The application <job.jar> {{ 7 * 7 }} has another content. Train again.",
 )
 

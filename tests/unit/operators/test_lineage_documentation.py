@@ -12,6 +12,7 @@ import pytest
 from airflow_provider_ernest import lineage_events
 from airflow_provider_ernest.documents import AGE, ModelMark
 from airflow_provider_ernest.operators.marking import tell_stale
+from tests import examples
 
 PAGE = (Path(__file__).parents[3] / "docs" / "lineage.md").read_text(encoding="utf-8")
 ROWS = dict(re.findall(r"^\| `(ernest_\w+)` \| (.*) \|$", PAGE.partition("## OpenLineage")[2], re.MULTILINE))
@@ -34,15 +35,7 @@ def test_the_examples_of_messages_work(capsys, caplog):
     for example in re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL):
         exec(example, names)
     note, _mail = names["on_stale"]
-    mark = ModelMark(
-        id="mark-1",
-        at="2026-01-01T00:00:00+00:00",
-        job="enrich",
-        instance_type="m5.large",
-        model_id="model-1",
-        cause=AGE,
-        reason="It is old.",
-    )
+    mark = examples.mark(job="enrich", cause=AGE, reason="It is old.")
     tell_stale(note, context={"ti": SimpleNamespace()}, marks=[mark], log=logging.getLogger("task"))
 
     assert capsys.readouterr().out == "enrich on m5.large: It is old.\n"

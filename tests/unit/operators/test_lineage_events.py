@@ -8,15 +8,13 @@ import pytest
 from openlineage.client.serde import Serde
 
 from airflow_provider_ernest.documents import (
-    AGE,
     Configuration,
     Decision,
-    ModelMark,
     Observation,
-    ProductionRun,
 )
 from airflow_provider_ernest.lineage_events import MOST_OBSERVATIONS, input_dataset, lineage_of
-from tests.unit.model.sample_records import WHEN, a_decision, a_model
+from tests import examples
+from tests.unit.model.sample_records import a_decision, a_model
 
 
 def facet(document, name):
@@ -96,17 +94,7 @@ def test_a_decision_without_a_model_reads_none():
 
 
 def test_a_production_run_tells_how_wrong_its_prediction_was():
-    run = ProductionRun(
-        id="run-1",
-        at=WHEN,
-        job="pca",
-        instance_type="m5.large",
-        machines=8,
-        scale=1.0,
-        seconds=100.0,
-        predicted_seconds=110.0,
-        model_id="model-1",
-    )
+    run = examples.production_run(seconds=100.0, predicted_seconds=110.0, model_id="model-1")
     told = lineage_of([run])
 
     assert facet(run, "ernest_productionRun")["errorPercent"] == pytest.approx(10.0)
@@ -115,15 +103,7 @@ def test_a_production_run_tells_how_wrong_its_prediction_was():
 
 def test_all_stale_models_are_told_in_one_facet_without_credentials():
     marks = [
-        ModelMark(
-            id=f"mark-{number}",
-            at=WHEN,
-            job="pca",
-            instance_type="m5.large",
-            model_id=f"model-{number}",
-            cause=AGE,
-            reason="It is of https://anna:1234@host/data.",
-        )
+        examples.mark(model_id=f"model-{number}", reason="It is of https://anna:1234@host/data.")
         for number in range(2)
     ]
     sent = json.loads(Serde.to_json(lineage_of(marks).run_facets["ernest_staleModels"]))

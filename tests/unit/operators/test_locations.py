@@ -4,6 +4,7 @@ import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators.locations import attempt_path, event_logs, path_name
+from airflow_provider_ernest.operators.task_context import origin_of
 from airflow_provider_ernest.store_location import store_root
 
 
@@ -44,3 +45,8 @@ def test_a_store_of_no_known_kind_is_a_store_error(root):
 
 def test_store_may_be_an_object_store():
     assert str(store_root("file:///shared/models")) == "file:///shared/models"
+
+
+def test_a_task_that_is_not_mapped_has_no_index(ti, context):
+    ti.map_index = None
+    assert origin_of(context).map_index == -1

@@ -17,7 +17,6 @@ from airflow_provider_ernest.documents import (
     Alternative,
     Billing,
     Configuration,
-    Decision,
     DecisionRecord,
     Origin,
     ProductionRun,
@@ -27,26 +26,21 @@ from airflow_provider_ernest.operators.locations import event_logs
 from airflow_provider_ernest.operators.production_record import cost_of, prediction_for
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
+from tests import examples
 from tests.unit.operators.submissions import events, handle, production
 
 
 def alternative(machines: int, seconds: float) -> Alternative:
-    return Alternative(
-        machines=machines,
-        instance_type="m5.large",
-        seconds=seconds,
-        cost=1.0,
-        feasible=True,
-        likely_seconds=(seconds - 5, seconds + 5),
-        nearly_certain_seconds=(seconds - 10, seconds + 10),
+    likely, nearly_certain = (seconds - 5, seconds + 5), (seconds - 10, seconds + 10)
+    return examples.alternative(
+        machines, seconds=seconds, likely_seconds=likely, nearly_certain_seconds=nearly_certain
     )
 
 
 def decided(**changes: Any) -> dict[str, Any]:
     """4 machines at 0.36 $ per hour, of which 110 s are expected."""
-    decision = Decision(
-        config=Configuration(machines=4, instance_type="m5.large"),
-        goal="cheapest within 120 s",
+    decision = examples.decision(
+        4,
         price_per_hour=0.36,
         predicted_seconds=110.0,
         likely_seconds=(105.0, 115.0),
@@ -56,16 +50,13 @@ def decided(**changes: Any) -> dict[str, Any]:
     )
     fields = {
         "id": "a-decision",
-        "at": "2026-01-01T00:00:00+00:00",
         "job": "enrich",
-        "instance_type": "m5.large",
         "decision": decision,
         "scale": 1.5,
-        "min_machines": 1,
-        "max_machines": 8,
+        "origin": None,
         **changes,
     }
-    return DecisionRecord(**fields).to_dict()
+    return examples.decision_record(**fields).to_dict()
 
 
 def recorded() -> list[ProductionRun]:
@@ -316,10 +307,6 @@ def test_a_place_for_event_logs_that_can_be_none_fails_no_run(submissions, conte
     monkeypatch.setattr(SparkSubmitHook, "submit", lambda hook, application: None)
 
     operator.execute(context)
-
-
-def test_decision_and_store_are_templates():
-    assert {"decision", "store", "cluster"} <= set(production().template_fields)
 
 
 def test_the_model_has_learned_before_the_profile_takes_its_time(submissions, context, monkeypatch):

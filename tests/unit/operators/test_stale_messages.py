@@ -8,20 +8,19 @@ import re
 import pytest
 from airflow.sdk import BaseNotifier
 
-from airflow_provider_ernest.documents import CODE, ModelMark
+from airflow_provider_ernest.documents import ModelMark
 from airflow_provider_ernest.operators.marking import tell_stale
+from tests import examples
 
 LOG = logging.getLogger("task")
 
 
 def mark(number: int = 1) -> ModelMark:
-    return ModelMark(
+    return examples.mark(
         id=f"mark-{number}",
-        at="2026-01-01T00:00:00+00:00",
         job="enrich",
         instance_type=f"m{number}.large",
         model_id=f"model-{number}",
-        cause=CODE,
         reason=f"Reason {number}.",
     )
 
