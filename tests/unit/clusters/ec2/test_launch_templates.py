@@ -36,6 +36,12 @@ def test_an_existing_interface_is_refused_since_it_serves_one_machine():
         check_template("mine", {"NetworkInterfaces": [interface]})
 
 
+def test_a_template_without_a_word_on_the_network_leaves_it_open():
+    assert network_of({}, named_groups=()) == TemplateNetwork()
+    network = network_of({"NetworkInterfaces": [{"SubnetId": "subnet-1"}]}, named_groups=())
+    assert network == TemplateNetwork(subnet="subnet-1")
+
+
 def test_the_first_interface_is_that_of_the_lowest_index():
     further = {"DeviceIndex": 1, "SubnetId": "subnet-2"}
     first = {"DeviceIndex": 0, "SubnetId": "subnet-1", "Groups": ["sg-1"], "AssociatePublicIpAddress": False}

@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_ernest.clusters.ec2.aws_errors import Meaning
 from airflow_provider_ernest.clusters.ec2.launching import PlaceRefusedError, WorkerPlacement
 from airflow_provider_ernest.clusters.ec2.requests import Place
-from airflow_provider_ernest.exceptions import ClusterStartError
+from airflow_provider_ernest.exceptions import ClusterStartError, MissingResourceError
 
 
 def types(bed):
@@ -85,6 +85,38 @@ def test_a_master_may_be_of_a_fallback_type(bed):
     bed.api.set_capacity("m5.large", 0)
     bed.cluster(bed.spec(fallback_instance_types=("m5.xlarge",))).start()
     assert [machine.instance_type for machine in bed.live("master")] == ["m5.xlarge"]
+
+
+@pytest.fixture
+def short(bed):
+    """Of a cluster of whose first type AWS has some machines, but too few."""
+    bed.api.set_capacity("m5.large", 2)
+    return bed.spec(master_instance_type="t3.micro", fallback_instance_types=("m5.xlarge",))
+
+
+def of_type(bed, instance_type):
+    return [machine for machine in bed.api.instances() if machine.instance_type == instance_type]
+
+
+def test_workers_of_a_type_that_is_given_up_do_not_count_as_failed(bed, short):
+    bed.cluster(short).launch()
+    assert {machine.state for machine in of_type(bed, "m5.large")} <= {"shutting-down", "terminated"}
+    readiness = bed.cluster(short).look()
+    assert readiness.ended == ()
+    assert "ended by themselves" not in readiness.message
+
+
+def test_workers_of_a_type_that_cannot_be_ended_are_ended_with_the_attempt(bed, short):
+    bed.api.fail("TerminateInstances", code="UnauthorizedOperation", status=403)
+    with pytest.raises(MissingResourceError, match=r"UnauthorizedOperation"):
+        bed.cluster(short).start()
+    assert not bed.live()
+
+
+def test_a_start_does_not_fail_for_want_of_a_tag(bed, short, caplog):
+    bed.api.fail("CreateTags", code="RequestLimitExceeded", status=503)
+    assert len(bed.cluster(short).start().machines) == 3
+    assert "ended on purpose" in caplog.text
 
 
 PLACES = [Place(instance_type="m5.large", subnet=f"subnet-{n}", market="on-demand") for n in (1, 2)]

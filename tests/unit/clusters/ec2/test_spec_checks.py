@@ -44,6 +44,8 @@ PATH_OF_HTTPS = "https://example.com/spark.tgz"
 def test_all_that_can_be_set_can_be_set_together():
     spec = EC2ClusterSpec(**FULL)
     assert EC2ClusterSpec.from_dict(spec.to_dict()) == spec
+    assert spec.instance_types == ("m5.xlarge", "m5a.xlarge", "u-12tb1.112xlarge")
+    assert EC2ClusterSpec(**GOOD, time_to_live_seconds=30 * 24 * 3600)
 
 
 @pytest.mark.parametrize("field", ["image", "subnets", "security_groups"])
@@ -129,7 +131,7 @@ def test_only_a_launch_template_may_leave_it_open(field):
         ("cores_per_machine", 0),
         ("memory_megabytes_per_machine", 449),
         ("time_to_live_seconds", 59),
-        ("time_to_live_seconds", 31 * 24 * 3600),
+        ("time_to_live_seconds", 30 * 24 * 3600 + 1),
         ("time_to_live_seconds", float("inf")),
         ("time_to_live_seconds", float("nan")),
         ("time_to_live_seconds", "7200"),
