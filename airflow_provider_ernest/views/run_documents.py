@@ -24,6 +24,7 @@ from airflow_provider_ernest.documents import (
     ModelMark,
     Observation,
     ProductionRun,
+    ProfileRecord,
     TrainedMachine,
     TrainingCluster,
 )
@@ -292,7 +293,7 @@ class Documents:
 
 log = logging.getLogger(__name__)
 
-Made = TypeVar("Made", Model, DecisionRecord, ProductionRun, ModelMark, BottleneckReport)
+Made = TypeVar("Made", Model, DecisionRecord, ProductionRun, ModelMark, ProfileRecord, BottleneckReport)
 
 MOST_LOOKED_AT = 100
 """Documents of a kind that are read for a run, the nearest in time: a DAG may have made thousands."""
@@ -347,6 +348,10 @@ def stored_of(store: ModelStore | StoreError, run: RunRecord) -> StoredOfRun:
     if isinstance(store, StoreError):
         _warn(run, "the model store", store)
         return StoredOfRun()
+    return _stored_in(store, run)
+
+
+def _stored_in(store: ModelStore, run: RunRecord) -> StoredOfRun:
     # The catalogue is asked once for all.
     entries = cache(store.catalogue.entries)
 
