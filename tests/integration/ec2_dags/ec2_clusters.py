@@ -82,7 +82,7 @@ with DAG("ec2_whole_loop", schedule=None) as whole_loop:
     chosen = ChooseConfigOperator(
         task_id="choose",
         model=None,
-        job="count_lines",
+        job=SparkJob(name="count_lines", application=APPLICATION),
         goal=SizingGoal(deadline_seconds=600, max_machines=2, fallback_machines=2),
         cluster="{{ ti.xcom_pull(task_ids='create') | tojson }}",
         trigger_rule="all_done",
