@@ -119,7 +119,7 @@ def propose_next(
         narrow_enough: the width at which to stop.
         expected_seconds: what runs are expected to take, such as the ``predict`` of the model fitted so far.
         terms: names of the terms that the model may have.
-        prior_precision: see `design.plan_design`.
+        prior_precision: see `plan.plan_design`.
         min_runs: the fewest runs before a narrow interval is believed; by default two more than must be
             told apart: six.
         max_runs: the most runs, those already made included.

@@ -308,7 +308,7 @@ class Formula:
                 "terms",
                 text,
                 f"is neither a known term nor a formula: {error}",
-                remedy="Name a term of model.terms.TERMS, or write a formula with "
+                remedy="Name a term of prediction.terms.TERMS, or write a formula with "
                 f"{', '.join(VARIABLES)}, numbers, + - * / ^ and {', '.join(FUNCTIONS)}.",
             ) from error
 

@@ -24,6 +24,22 @@ def test_a_term_that_the_job_has_is_added():
     assert extend_terms(observed(seconds), above_percent=5.0) == (*ERNEST, "scale^2/machines")
 
 
+def test_as_many_are_added_as_the_job_has():
+    seconds = observed(10.0 + 200.0 * np.array(SCALE) / MACHINES + 0.5 * np.array(MACHINES))
+
+    found = extend_terms(
+        seconds, terms=("1",), extensions=("scale", "machines", "scale/machines"), above_percent=1.0
+    )
+
+    assert set(found) == {"1", "scale/machines", "machines"}
+
+
+def test_what_lowers_no_error_is_not_added():
+    seconds = observed(SPREAD + 3000.0 * np.array(SCALE) ** 2 / MACHINES)
+
+    assert extend_terms(seconds, extensions=("sqrt(machines)",), above_percent=0.01) == ERNEST
+
+
 def test_a_formula_of_the_users_is_added():
     spilled = 900.0 * np.maximum(np.array(SCALE) / MACHINES - 0.04, 0.0)
     own = "max(scale/machines - 0.04, 0)"

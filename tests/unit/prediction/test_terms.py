@@ -33,7 +33,7 @@ def test_no_term_is_ever_negative():
 
 
 def test_an_unknown_term_says_what_terms_there_are_and_what_a_formula_may_hold():
-    with pytest.raises(InvalidParameterError, match=r"'cores'.*model\.terms\.TERMS.*machines, scale"):
+    with pytest.raises(InvalidParameterError, match=r"'cores'.*prediction\.terms\.TERMS.*machines, scale"):
         basis(("1", "cores^2"), machines=[1], scale=[1.0])
 
 
