@@ -455,7 +455,7 @@ def settings_of(
 
     Args:
         kind: class of the settings. Each field is read by its reader, see `setting`, else by that of its
-            annotation; one that has neither is taken as it is.
+            name in `kind.readers` or of its annotation; one that has neither is taken as it is.
         given: a mapping of its fields, also as JSON text; or an object of that class.
         parameter: that has the settings, for the errors.
         within: what the names of fields are preceded by in errors, such as "billing.".
@@ -478,9 +478,11 @@ def settings_of(
         raise InvalidParameterError(
             parameter, dict(values), f"lacks {' and '.join(missing)}", remedy=f"See {kind.__name__}."
         )
+    by_name: Mapping[str, Reader] = getattr(kind, "readers", {})
     read = dict(values)
     for one in known:
-        name, reader = one.name, one.metadata.get("read") or _READERS.get(str(one.type))
+        name = one.name
+        reader = one.metadata.get("read") or by_name.get(name) or _READERS.get(str(one.type))
         if name not in values or reader is None:
             continue
         if is_rendered and has_template(values[name]) and not one.metadata.get("keeps_templates"):
