@@ -136,7 +136,7 @@ def _pages(store: ModelStore, models: list[Model]) -> Iterator[Step]:
         name = f"{len(model.observations):5,} observations"
         yield f"{name}, page as JSON", _seconds(partial(_page, store, model, entries))
         where = (model.job, model.instance_type, model.id)
-        yield f"{name}, reading the model's file", _seconds(partial(store.load, *where))
+        yield f"{name}, reading the model's file", _seconds(partial(store.load, Model, *where))
 
 
 def _page(store: ModelStore, model: Model, entries: list[CatalogueEntry]) -> bytes:

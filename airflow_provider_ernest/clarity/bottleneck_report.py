@@ -63,7 +63,9 @@ def profiles_of(
     wanted = {run.application_id for run in observations if run.application_id}
     found: dict[str, ProfileRecord] = {}
     for instance_type in sorted({run.instance_type for run in observations}):
-        for record in store.profiles(job, instance_type, limit=len(observations) + _NEWER_PROFILES):
+        for record in store.newest(
+            ProfileRecord, job, instance_type, limit=len(observations) + _NEWER_PROFILES
+        ):
             if record.purpose == SAMPLE and record.profile.application_id in wanted:
                 found[record.profile.application_id] = record
     return tuple(

@@ -48,7 +48,7 @@ def read_model(name: str) -> Model:
     """
     from airflow_provider_ernest.documents import Model
     from airflow_provider_ernest.prediction.training import train
-    from airflow_provider_ernest.store.stored_documents import DIGEST, without_digest
+    from airflow_provider_ernest.store.records import DIGEST, without_digest
 
     text = read_text(name)
     content = parsed_json(text, name)

@@ -35,14 +35,15 @@ from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
+    StoreError,
 )
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.cli.store_groups import Group
     from airflow_provider_ernest.store.archive import Imported, Refused
     from airflow_provider_ernest.store.pruning import Prune
+    from airflow_provider_ernest.store.records import SetAside
     from airflow_provider_ernest.store.store import ModelStore
-    from airflow_provider_ernest.store.stored_documents import SetAside
 
 
 # ---------------------------------------------------------------------------
@@ -543,7 +544,7 @@ def _add_list_arguments(parser: ArgumentParser) -> None:
 def _run_list(args: Namespace) -> None:
     from airflow_provider_ernest.cli.store_groups import groups_of
     from airflow_provider_ernest.cli.store_text import rows_of
-    from airflow_provider_ernest.store.stored_documents import list_set_aside
+    from airflow_provider_ernest.store.records import list_set_aside
 
     store = open_store(args)
     groups = [
@@ -735,20 +736,19 @@ def _say_documents(documents: Sequence[Any], args: Namespace) -> None:
 
 def _documents(store: ModelStore, groups: Sequence[Group], name: str) -> list[Any]:
     """The documents of that id: usually one."""
-    from airflow_provider_ernest.store.archive import SHELVES_BY_KIND
-    from airflow_provider_ernest.store.files import store_errors
-    from airflow_provider_ernest.store.stored_documents import UNLISTED
+    from airflow_provider_ernest.store.catalogue import LISTED
+    from airflow_provider_ernest.store.records import FORMS
 
-    places = [(entry.kind, group) for group in groups for entry in group.entries if entry.id == name]
-    shelves = [(SHELVES_BY_KIND[kind], group) for kind, group in places]
+    listed = [(FORMS[entry.kind], group) for group in groups for entry in group.entries if entry.id == name]
     # The catalogue does not list these.
-    shelves += [(shelf, group) for group in groups if not places for shelf in UNLISTED.values()]
+    others = [(form, group) for form in FORMS.values() if form not in LISTED for group in groups]
     documents = []
-    for shelf, group in shelves:
-        path = shelf.path(store.root, group.job, group.instance_type, name)
-        with store_errors(f"There is no readable {shelf.kind} {name} at {path}"):
-            if places or path.exists():
-                documents.append(shelf.decode(path.read_text(encoding="utf-8")))
+    for form, group in listed or others:
+        try:
+            documents.append(store.load(form, group.job, group.instance_type, name))
+        except StoreError as error:
+            if listed or not isinstance(error.__cause__, FileNotFoundError):
+                raise
     return documents
 
 

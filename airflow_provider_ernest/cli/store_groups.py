@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.learning.freshness import State, state_of
-from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
-from airflow_provider_ernest.store.files import files, store_errors
-from airflow_provider_ernest.store.stored_documents import UNLISTED, type_folder
+from airflow_provider_ernest.store.catalogue import LISTED, MODEL, CatalogueEntry
+from airflow_provider_ernest.store.files import files, safe_name, store_errors
+from airflow_provider_ernest.store.records import FOLDERS, FORMS, newest_first, read_or_skip
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
@@ -53,14 +53,14 @@ class Group:
         """Names of the files of those of a kind that is not in the catalogue, oldest first.
 
         Args:
-            kind: one of `stored_documents.UNLISTED`.
+            kind: of `records.FORMS`, but of `catalogue.LISTED`.
 
         Raises:
             StoreError: they cannot be listed.
         """
-        shelf = UNLISTED[kind]
-        with store_errors(f"The {shelf.kind}s in {self.folder} cannot be listed"):
-            paths = shelf.newest_first(self.folder)
+        form = FORMS[kind]
+        with store_errors(f"The {form.words}s in {self.folder} cannot be listed"):
+            paths = newest_first(self.folder / FOLDERS[form])
         return [str(path.name).removesuffix(".json") for path in paths[::-1]]
 
 
@@ -89,7 +89,7 @@ def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str |
             instance_type=name[1],
             entries=of_group[name],
             of_job=of_job[name[0]],
-            folder=type_folder(store.root, *name),
+            folder=_folder(store, *name),
         )
         for name in sorted(of_group)
         if job in (None, name[0]) and instance_type in (None, name[1])
@@ -98,15 +98,23 @@ def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str |
 
 def _unlisted(store: ModelStore, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
     """Jobs of which there is nothing yet that the catalogue lists. Their names are in the documents only."""
-    listed = {str(type_folder(store.root, *name)) for name in known}
+    listed = {str(_folder(store, *name)) for name in known}
     for job_folder in files(store.root):
         if not job_folder.is_dir():
             continue
         for folder in files(job_folder):
             if str(folder) in listed:
                 continue
-            shelves = UNLISTED.values()
-            found = (shelf.read_or_skip(path) for shelf in shelves for path in shelf.newest_first(folder))
+            found = (
+                read_or_skip(store.root, form, path)
+                for form in FOLDERS
+                if form not in LISTED
+                for path in newest_first(folder / FOLDERS[form])
+            )
             record = next((each for each in found if each is not None), None)
             if record is not None:
                 yield record.job, record.instance_type
+
+
+def _folder(store: ModelStore, job: str, instance_type: str) -> Any:
+    return store.root / safe_name("job", job) / safe_name("instance_type", instance_type)

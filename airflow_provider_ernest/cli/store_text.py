@@ -491,12 +491,12 @@ def life_of(store: ModelStore, group: Group, *, limit: int) -> Life:
     from airflow_provider_ernest.learning.freshness import evidence_against
 
     model = group.model
-    reports = store.bottlenecks(group.job, group.instance_type, limit=1)
+    reports = store.newest(BottleneckReport, group.job, group.instance_type, limit=1)
     return Life(
         group=group,
-        newest=None if model is None else store.load(group.job, group.instance_type, model.id),
-        decisions=store.decisions(group.job, group.instance_type, limit=limit),
-        productions=store.productions(group.job, group.instance_type, limit=limit),
+        newest=None if model is None else store.load(Model, group.job, group.instance_type, model.id),
+        decisions=store.newest(DecisionRecord, group.job, group.instance_type, limit=limit),
+        productions=store.newest(ProductionRun, group.job, group.instance_type, limit=limit),
         evidence=None if model is None else evidence_against(model, others=group.of_job),
         bottlenecks=next(iter(reports), None),
         limit=limit,
@@ -551,11 +551,11 @@ def rows_of(
     for group in groups:
         of = group.job, group.instance_type
         if kind == "observation":
-            rows += [_of_observation(record) for record in store.observations(*of, limit=limit)]
+            rows += [_of_observation(record) for record in store.newest(ObservationRecord, *of, limit=limit)]
         elif kind == "profile":
-            rows += [_of_profile(record) for record in store.profiles(*of, limit=limit)]
+            rows += [_of_profile(record) for record in store.newest(ProfileRecord, *of, limit=limit)]
         elif kind == "bottlenecks":
-            rows += [_of_report(report) for report in store.bottlenecks(*of, limit=limit)]
+            rows += [_of_report(report) for report in store.newest(BottleneckReport, *of, limit=limit)]
         else:
             rows += [_of_entry(entry) for entry in group.of_kind(kind)]
     return sorted(rows, key=lambda row: (row["at"], row["id"]))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from airflow_provider_ernest.documents import (
     ClusterBandwidth,
     DecisionRecord,
+    Model,
     ModelMark,
     ProductionRun,
     RunConditions,
@@ -57,7 +58,7 @@ if TYPE_CHECKING:
 
     from airflow.sdk import Context
 
-    from airflow_provider_ernest.documents import Decision, Model
+    from airflow_provider_ernest.documents import Decision
     from airflow_provider_ernest.eventlog.tables import EventLog
     from airflow_provider_ernest.operators.spark_submit import SubmittedRun
 
@@ -522,11 +523,13 @@ class _Lineage:
     of_job: Sequence[CatalogueEntry]
 
     def model(self) -> Model:
-        return self.store.load(self.newest.job, self.newest.instance_type, self.newest.id)
+        return self.store.load(Model, self.newest.job, self.newest.instance_type, self.newest.id)
 
     def runs(self) -> list[ProductionRun]:
         """The newest runs that they predicted, oldest first."""
-        found = self.store.productions(self.newest.job, self.newest.instance_type, limit=MOST_RUNS_READ)
+        found = self.store.newest(
+            ProductionRun, self.newest.job, self.newest.instance_type, limit=MOST_RUNS_READ
+        )
         return [run for run in found if run.model_id in self.members]
 
 
@@ -574,7 +577,7 @@ def _iterations(store: ModelStore, record: DecisionRecord, runs: Sequence[Produc
     """The iterations of production runs, by their ids: their decisions tell."""
     found = {record.id: record.iterations}
     if {run.decision_id for run in runs if run.decision_id} - found.keys():
-        for each in store.decisions(record.job, record.instance_type, limit=MOST_RUNS_READ):
+        for each in store.newest(DecisionRecord, record.job, record.instance_type, limit=MOST_RUNS_READ):
             found[each.id] = each.iterations
     of_runs = {run.id: found.get(run.decision_id or "") for run in runs}
     return {name: made for name, made in of_runs.items() if made is not None}

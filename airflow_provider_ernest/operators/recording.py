@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+    from airflow_provider_ernest.documents import Record
     from airflow_provider_ernest.eventlog.tables import EventLog
-    from airflow_provider_ernest.json_document import Document
 
 MOST_SECONDS = 30.0
 """So long a task waits for its record to be written. Storage that does not answer must not hold it up."""
@@ -39,13 +39,13 @@ PROFILE_SECONDS = 180.0
 """So long a task waits for the profile of its run: thrice what `MOST_TASKS` take on a slow core."""
 
 
-def keep(*documents: Document, store: str | None, what: str, log: Any) -> bool:
+def keep(*documents: Record, store: str | None, what: str, log: Any) -> bool:
     """Save documents in the model store; see `record_in_time`."""
 
     def save() -> None:
         model_store = ModelStore(store_root(store))
         for document in documents:
-            model_store.save_any(document)
+            model_store.save(document)
 
     return record_in_time(save, what=what, log=log)
 
@@ -125,7 +125,7 @@ def keep_profile(
             artifact_sha256=artifact_sha256,
             origin=run.origin,
         )
-        ModelStore(store_root(store)).save_any(record)
+        ModelStore(store_root(store)).save(record)
         log.info("%s", made.headline)
 
     try:

@@ -267,7 +267,7 @@ class SampleRunOperator(OfJobAndInput, TellsLineage, BaseOperator):
                 artifact_sha256=artifact_sha256,
                 conditions=pushed_conditions(self.conditions, observation.instance_type),
             )
-            ModelStore(store_root(store)).save_any(record)
+            ModelStore(store_root(store)).save(record)
 
         record_in_time(save, what="The observation", log=self.log)
         if self.profile:

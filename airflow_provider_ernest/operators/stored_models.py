@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.documents import ModelMark
+from airflow_provider_ernest.documents import Model, ModelMark
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.learning.freshness import SEEN_DIRECTLY, state_of
 from airflow_provider_ernest.learning.reuse import ReusePolicy, Verdict, judge
@@ -16,7 +16,7 @@ from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.store.catalogue import MODEL, entry_of
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.documents import Model, Origin, RunConditions
+    from airflow_provider_ernest.documents import Origin, RunConditions
     from airflow_provider_ernest.store.catalogue import CatalogueEntry
     from airflow_provider_ernest.store.store import ModelStore
 
@@ -121,7 +121,7 @@ def _candidates(
     Each production run may add a model to its lineage, so that the newest may all be of one.
     """
     known: set[str] = set()
-    for model in store.newest_models(run.job, instance_type, limit=MOST_MODELS):
+    for model in store.newest_first(Model, run.job, instance_type, limit=MOST_MODELS):
         known.add(model.base_model_id or model.id)
         yield model
     models = [entry for entry in of_job if entry.kind == MODEL and entry.instance_type == instance_type]
@@ -134,6 +134,6 @@ def _candidates(
         known.add(lineage)
         left -= 1
         try:
-            yield store.load(run.job, instance_type, entry.id)
+            yield store.load(Model, run.job, instance_type, entry.id)
         except StoreError:  # such as one that was removed meanwhile
             continue

@@ -1,4 +1,9 @@
-"""A store in one file, to move it, keep it or send it: writing such a file, and taking one into a store."""
+"""A store in one file, to move it, keep it or send it: writing such a file, and taking one into a store.
+
+An archive is JSON Lines, compressed by gzip or not. The first line is a header: ``{"format", "version",
+"exported_at", "without_addresses", "documents": {kind: count}}``. Each further line is one record with its
+kind and its digest. The header counts them, so a reader sees whether the file is whole.
+"""
 
 from __future__ import annotations
 
@@ -11,83 +16,47 @@ import zlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
-from enum import Enum, auto
-from functools import singledispatch
 from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import msgspec
 
-from airflow_provider_ernest.documents import (
-    Alternative,
-    BottleneckReport,
-    DecisionRecord,
-    Model,
-    ModelMark,
-    Observation,
-    ObservationRecord,
-    ProductionRun,
-    ProfileRecord,
-    RunConditions,
-    TrainingCluster,
-)
+from airflow_provider_ernest.documents import Model, Record, TrainingCluster
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
+from airflow_provider_ernest.json_document import Document
 from airflow_provider_ernest.privacy import without_addresses
-from airflow_provider_ernest.run_profile import Advice, RunProfile, StageProfile, Straggler
-from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.store.files import in_threads, store_errors
-from airflow_provider_ernest.store.stored_documents import (
-    BOTTLENECK_REPORT,
-    BOTTLENECKS,
-    DECISIONS,
+from airflow_provider_ernest.store.records import (
     DIGEST,
-    MARKS,
-    MODELS,
-    OBSERVATION,
-    OBSERVATIONS,
-    PRODUCTION,
-    PROFILE,
-    PROFILES,
-    Shelf,
+    FOLDERS,
+    FORMS,
+    decode,
+    place_of,
     with_digest,
+    without_digest,
 )
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
-
-# ---------------------------------------------------------------------------
-# The form of an archive: JSON Lines, compressed by gzip or not.
-#
-# The first line is a header: ``{"format", "version", "exported_at", "without_addresses", "documents":
-# {kind:
-# count}}``. Each further line is one document with its digest: ``{"kind", "document"}``. The header counts
-# them, so a reader sees whether the file is whole.
-
-
 FORMAT = "airflow-provider-ernest store"
 VERSION = 1
 
 MOST_BYTES_OF_A_LINE = 16 * 1024 * 1024
-"""A longer line is no document, and would fill the memory."""
+"""A longer line is no record, and would fill the memory."""
 
 MOST_LETTERS = 300
 """Of a problem that is told: it may name what a line holds."""
 
-GZIP_MAGIC = b"\x1f\x8b"
+BATCH, WRITERS = 32, 4
+"""So many records are in memory at once, and so many are written at once: more help little."""
 
-SHELVES_BY_KIND: Mapping[str, Shelf[Any]] = {
-    MODEL: MODELS,
-    DECISION: DECISIONS,
-    PRODUCTION_RUN: PRODUCTION,
-    OBSERVATION: OBSERVATIONS,
-    MARK: MARKS,
-    PROFILE: PROFILES,
-    BOTTLENECK_REPORT: BOTTLENECKS,
-}
-"""In the order in which people think of them; kinds are named as in the catalogue."""
+MOST_NAMED = 1_000
+"""So many conflicts, and so many lines that are no records, are kept in memory; all are counted."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,205 +73,52 @@ class Header:
     documents: Mapping[str, int] = field(default_factory=dict)
     without_addresses: bool = False
 
-    def line(self) -> bytes:
-        """As it stands in a file."""
-        return _line(
-            {
-                "format": FORMAT,
-                "version": VERSION,
-                "exported_at": self.exported_at,
-                "without_addresses": self.without_addresses,
-                "documents": dict(self.documents),
-            }
-        )
 
-
-@dataclass(frozen=True, kw_only=True)
-class Line:
-    """A line after the first.
-
-    Attributes:
-        number: 1 for the header.
-        kind: of the document; empty where the line is none.
-        document: the document; None where there is none.
-        problem: why there is none.
-    """
-
-    number: int
-    kind: str = ""
-    document: Any = None
-    problem: str = ""
-
-
-def kind_of(document: object) -> str:
-    """The kind of a stored document."""
-    return next(kind for kind, shelf in SHELVES_BY_KIND.items() if isinstance(document, shelf.form))
-
-
-def document_line(document: Any) -> bytes:
-    """A document as it stands in a file."""
-    return _line({"kind": kind_of(document), "document": with_digest(document)})
-
-
-def opened(source: BinaryIO) -> BinaryIO:
-    """The stream, decompressed where it is compressed; it is read from its present position on."""
-    buffered = source if isinstance(source, io.BufferedReader) else io.BufferedReader(cast("Any", source))
-    if buffered.peek(2)[:2] == GZIP_MAGIC:
-        return cast("BinaryIO", gzip.GzipFile(fileobj=buffered, mode="rb"))
-    return cast("BinaryIO", buffered)
-
-
-class ArchiveReader:
-    """Reads an archive, line by line.
-
-    A file that holds a single JSON document of the store, such as a model that ``ernest fit`` has written, is
-    read as an archive of that one. It needs no digest: a person may have edited it.
+def export_documents(
+    documents: Iterable[Record],
+    target: BinaryIO,
+    *,
+    is_compressed: bool,
+    without_addresses: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> Header:
+    """Write an archive, in memory that does not grow with it.
 
     Args:
-        source: see `opened`.
+        documents: what goes into it.
+        target: open for writing.
+        is_compressed: by gzip.
+        without_addresses: see `address_free`.
+        progress: called with the number of documents that are done.
+
+    Returns:
+        Its header.
 
     Raises:
-        InvalidDocumentError: it is neither, or of a newer version.
+        OSError: it cannot be written.
     """
-
-    def __init__(self, source: BinaryIO) -> None:
-        self.damage = ""
-        """Why what follows the lines read so far cannot be read; empty where all could."""
-        self._source = opened(source)
-        self._single: Line | None = None
-        first = self._read_line()
-        self.header = self._header(first or b"")
-
-    def __iter__(self) -> Iterator[Line]:
-        """The lines after the first. What is no document comes with its problem; damage ends it."""
-        number = 1
-        if self._single is not None:
-            yield self._single
-            return
-        while (text := self._read_line()) is not None:
-            number += 1
-            line = _parsed(number, text)
-            if line.problem and not text.endswith(b"\n"):
-                self.damage = self.damage or f"It ends in the middle of line {number}."
-                return
-            yield line
-
-    def _read_line(self) -> bytes | None:
-        """The next line; None at the end, and where nothing more can be read."""
-        try:
-            text = self._source.readline(MOST_BYTES_OF_A_LINE + 1)
-        except EOFError:
-            self.damage = "Its compressed data end too early."
-            return None
-        except (OSError, zlib.error) as error:
-            self.damage = f"It cannot be read on: {error}."
-            return None
-        if len(text) > MOST_BYTES_OF_A_LINE:
-            self.damage = f"A line is longer than {MOST_BYTES_OF_A_LINE:,} bytes."
-            return None
-        return text or None
-
-    def _header(self, first: bytes) -> Header:
-        data = _json(first)
-        if not isinstance(data, dict) or data.get("format") != FORMAT:
-            return self._header_of_single(first)
-        version = data.get("version")
-        if version != VERSION:
-            raise InvalidDocumentError(
-                f"This archive is of version {version!r}; this version of the package reads {VERSION}.",
-                remedy="Upgrade airflow-provider-ernest.",
-            )
-        counts = data.get("documents")
-        counted = counts if isinstance(counts, dict) else {}
-        return Header(
-            exported_at=str(data.get("exported_at", "")),
-            documents={kind: count for kind, count in counted.items() if type(count) is int and count >= 0},
-            without_addresses=data.get("without_addresses") is True,
+    counts = Counter(dict.fromkeys(FORMS, 0))
+    # The header counts what follows it, which is known only at the end.
+    with tempfile.TemporaryFile() as body:
+        with gzip.GzipFile(fileobj=body, mode="wb", mtime=0) if is_compressed else nullcontext(body) as lines:
+            for number, document in enumerate(documents, 1):
+                lines.write(_line(with_digest(address_free(document) if without_addresses else document)))
+                counts[document.kind] += 1
+                progress(number)
+        header = Header(
+            exported_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            documents=counts,
+            without_addresses=without_addresses,
         )
-
-    def _header_of_single(self, first: bytes) -> Header:
-        rest = b"" if self.damage else self._source.read(MOST_BYTES_OF_A_LINE)
-        data = _json(first + rest)
-        kind = str(data.get("kind")) if isinstance(data, dict) else ""
-        if kind in SHELVES_BY_KIND:
-            self._single = _read(1, kind, data, is_by_hand=DIGEST not in data)
-            return Header(exported_at="", documents={kind: 1})
-        raise InvalidDocumentError(
-            f"This is no archive of a store, nor a document of one. {self.damage}".rstrip(),
-            remedy="Give a file that `ernest store export` or `ernest fit` has written.",
-        )
-
-
-def counted_at(moment: datetime, documents: Mapping[str, int], *, without_addresses: bool) -> Header:
-    """The header of what was exported at a moment."""
-    return Header(
-        exported_at=moment.isoformat(timespec="seconds"),
-        documents=documents,
-        without_addresses=without_addresses,
-    )
-
-
-def _parsed(number: int, text: bytes) -> Line:
-    data = _json(text)
-    if not isinstance(data, dict):
-        return Line(number=number, problem="This is no JSON object.")
-    return _decoded(number, data)
-
-
-def _decoded(number: int, data: dict[str, Any]) -> Line:
-    if str(data.get("kind")) not in SHELVES_BY_KIND:
-        return Line(number=number, problem=_short(f"{data.get('kind')!r} is no kind of document."))
-    return _read(number, str(data["kind"]), data.get("document"), is_by_hand=False)
-
-
-def _read(number: int, kind: str, data: Any, *, is_by_hand: bool) -> Line:
-    """The line of a document; one that is by hand bears no digest, and must be of use as it is."""
-    from airflow_provider_ernest.prediction.terms import check_terms
-
-    shelf = SHELVES_BY_KIND[kind]
-    try:
-        document = shelf.form.from_dict(data) if is_by_hand else shelf.of_data(data)
-        if is_by_hand and isinstance(document, Model):
-            check_terms([term.name for term in document.terms])
-    except (InvalidDocumentError, InvalidParameterError) as error:
-        return Line(number=number, problem=_short(str(error)))
-    return Line(number=number, kind=kind, document=document)
-
-
-def _short(problem: str) -> str:
-    return problem if len(problem) <= MOST_LETTERS else f"{problem[:MOST_LETTERS]}..."
-
-
-def _json(text: bytes) -> Any:
-    """What the JSON says; None where it is none."""
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeError, RecursionError):
-        return None
+        first = _line({"format": FORMAT, "version": VERSION, **msgspec.to_builtins(header)})
+        target.write(gzip.compress(first, mtime=0) if is_compressed else first)
+        body.seek(0)
+        shutil.copyfileobj(body, target)
+    return header
 
 
 def _line(data: dict[str, Any]) -> bytes:
     return msgspec.json.encode(data) + b"\n"
-
-
-# ---------------------------------------------------------------------------
-
-
-BATCH, WRITERS = 32, 4
-"""So many documents are in memory at once, and so many are written at once: more help little."""
-
-
-MOST_NAMED = 1_000
-"""So many conflicts, and so many lines that are no documents, are kept in memory; all are counted."""
-
-
-class _Verdict(Enum):
-    """What becomes of a line of an archive."""
-
-    STORED = auto()
-    PRESENT = auto()
-    CONFLICT = auto()
-    REFUSED = auto()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -352,44 +168,6 @@ class Imported:
         return not (self.conflicts or self.refused or self.missing or self.damage)
 
 
-def export_documents(
-    documents: Iterable[Any],
-    target: BinaryIO,
-    *,
-    is_compressed: bool,
-    without_addresses: bool = False,
-    progress: Callable[[int], None] = lambda done: None,
-) -> Header:
-    """Write an archive, in memory that does not grow with it.
-
-    Args:
-        documents: what goes into it.
-        target: open for writing.
-        is_compressed: by gzip.
-        without_addresses: see `address_free`.
-        progress: is told how many documents are done.
-
-    Returns:
-        Its header.
-
-    Raises:
-        OSError: it cannot be written.
-    """
-    counts = Counter(dict.fromkeys(SHELVES_BY_KIND, 0))
-    # The header counts what follows it, which is known only at the end.
-    with tempfile.TemporaryFile() as body:
-        with gzip.GzipFile(fileobj=body, mode="wb", mtime=0) if is_compressed else nullcontext(body) as lines:
-            for number, document in enumerate(documents, 1):
-                lines.write(document_line(address_free(document) if without_addresses else document))
-                counts[kind_of(document)] += 1
-                progress(number)
-        header = counted_at(datetime.now(UTC), counts, without_addresses=without_addresses)
-        target.write(gzip.compress(header.line(), mtime=0) if is_compressed else header.line())
-        body.seek(0)
-        shutil.copyfileobj(body, target)
-    return header
-
-
 def import_archive(
     store: ModelStore, source: BinaryIO, *, progress: Callable[[int], None] = lambda done: None
 ) -> Imported:
@@ -401,7 +179,7 @@ def import_archive(
     Args:
         store: that it goes into.
         source: the archive, compressed or not, or a single document.
-        progress: is told how many documents are done.
+        progress: called with the number of documents that are done.
 
     Raises:
         InvalidDocumentError: this is no archive.
@@ -412,9 +190,10 @@ def import_archive(
     lines, done = iter(reader), 0
     while batch := list(islice(lines, BATCH)):
         # Disks and object stores answer many at once about as late as one.
-        verdicts = in_threads(lambda line: _take_in(store, line), batch, most=WRITERS)
-        for line, (verdict, problem) in zip(batch, verdicts, strict=True):
-            _count(line, verdict, problem, result)
+        for line, outcome in zip(
+            batch, in_threads(lambda line: _take_in(store, line), batch, most=WRITERS), strict=True
+        ):
+            _count(line, outcome, result)
         done += len(batch)
         progress(done)
     result.missing = max(0, sum(reader.header.documents.values()) - done)
@@ -422,206 +201,286 @@ def import_archive(
     return result
 
 
-def _take_in(store: ModelStore, line: Line) -> tuple[_Verdict, str]:
-    """What becomes of a line, and what is wrong with it."""
-    document = line.document
-    if document is None:
-        return _Verdict.REFUSED, line.problem
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A line after the first.
+
+    Attributes:
+        number: 1 for the header.
+        record: None where there is none.
+        problem: why there is none.
+    """
+
+    number: int
+    record: Record | None = None
+    problem: str = ""
+
+
+_STORED, _PRESENT, _CONFLICT, _REFUSED = "stored", "present", "conflict", "refused"
+Outcome = tuple[str, str]
+"""What becomes of a line, and what is wrong with it."""
+
+
+def _take_in(store: ModelStore, line: Line) -> Outcome:
+    record = line.record
+    if record is None:
+        return _REFUSED, line.problem
     try:
-        present = _present(store, line)
+        present = _present(store, record)
         if present is None:
-            store.save_any(document)
-            return _Verdict.STORED, ""
+            store.save(record)
+            # It may be one that was listed, and edited by hand.
+            store.catalogue.forget(record)
+            return _STORED, ""
     except InvalidParameterError as error:
-        return _Verdict.REFUSED, str(error)
+        return _REFUSED, str(error)
     except StoreError as error:
         if isinstance(error.__cause__, InvalidDocumentError):
-            return _Verdict.REFUSED, str(error)
+            return _REFUSED, str(error)
         if not isinstance(error.__cause__, FileExistsError):
             raise
         present = None
-    if present == document:
-        return _Verdict.PRESENT, ""
-    where = f"{document.job!r} on {document.instance_type}"
-    return _Verdict.CONFLICT, f"The store has another one of that id for {where}."
+    if present == record:
+        return _PRESENT, ""
+    return _CONFLICT, f"The store has another one of that id for {record.job!r} on {record.instance_type}."
 
 
-def _count(line: Line, verdict: _Verdict, problem: str, result: Imported) -> None:
-    if verdict is _Verdict.STORED:
-        result.stored[line.kind] += 1
-    elif verdict is _Verdict.PRESENT:
-        result.present[line.kind] += 1
+def _present(store: ModelStore, record: Record) -> Record | None:
+    """What the store has in the record's place; None where that is nothing that can be read."""
+    path = place_of(record).path(store.root)
+    with store_errors(f"{path} cannot be read"):
+        try:
+            return decode(type(record), path.read_text(encoding="utf-8"))
+        except (FileNotFoundError, NotADirectoryError, InvalidDocumentError, UnicodeDecodeError):
+            return None
+
+
+def _count(line: Line, outcome: Outcome, result: Imported) -> None:
+    verdict, problem = outcome
+    kind = line.record.kind if line.record else ""
+    if verdict == _STORED:
+        result.stored[kind] += 1
+    elif verdict == _PRESENT:
+        result.present[kind] += 1
     else:
-        name = ""
-        if line.document is not None:
-            name = f"{line.kind} {line.document.id}"
-        if verdict is _Verdict.CONFLICT:
+        if verdict == _CONFLICT:
             result.conflict_count += 1
             named = result.conflicts
         else:
             result.refused_count += 1
             named = result.refused
         if len(named) < MOST_NAMED:
+            name = f"{kind} {line.record.id}" if line.record else ""
             named.append(Refused(line=line.number, name=name, problem=problem))
 
 
-def _present(store: ModelStore, line: Line) -> Any:
-    """What the store has in the document's place; None where that is nothing that can be read."""
-    shelf, document = SHELVES_BY_KIND[line.kind], line.document
-    path = shelf.path(store.root, document.job, document.instance_type, document.id)
-    with store_errors(f"{path} cannot be read"):
-        try:
-            return shelf.decode(path.read_text(encoding="utf-8"))
-        except (FileNotFoundError, NotADirectoryError, InvalidDocumentError, UnicodeDecodeError):
-            return None
+class ArchiveReader:
+    """Reads an archive, line by line.
 
+    A file that holds a single JSON document of the store, such as a model that ``ernest fit`` has written, is
+    read as an archive of that one. It needs no digest: a person may have edited it.
 
-# ---------------------------------------------------------------------------
-# Stored documents without addresses: what of a model can be sent to somebody else.
-#
-# Times, sizes, machines' types, hashes and the names of jobs, DAGs and tasks stay. Hosts get numbers, for
-# it
-# counts whether they are known. Of settings not even names stay: buckets and hosts stand in them.
-
-
-@singledispatch
-def address_free(document: Any) -> Any:
-    """A copy of a stored document without addresses.
+    Args:
+        source: the stream, compressed or not; it is read from its present position on.
 
     Raises:
-        TypeError: it is of a kind whose addresses are not known.
+        InvalidDocumentError: it is neither, or of a newer version.
     """
-    raise TypeError(f"No addresses are known of a {type(document).__name__}.")
+
+    def __init__(self, source: BinaryIO) -> None:
+        self.damage = ""
+        """Why what follows the lines read so far cannot be read; empty where all could."""
+        buffered = source if isinstance(source, io.BufferedReader) else io.BufferedReader(cast("Any", source))
+        is_compressed = buffered.peek(2)[:2] == _GZIP_MAGIC
+        self._source: Any = gzip.GzipFile(fileobj=buffered, mode="rb") if is_compressed else buffered
+        self._single: Line | None = None
+        first = self._read_line() or b""
+        data = _json(first)
+        is_archive = isinstance(data, dict) and data.get("format") == FORMAT
+        self.header = _header(data) if is_archive else self._header_of_single(first)
+
+    def __iter__(self) -> Iterator[Line]:
+        """The lines after the first. What is no document comes with its problem; damage ends it."""
+        number = 1
+        if self._single is not None:
+            yield self._single
+            return
+        while (text := self._read_line()) is not None:
+            number += 1
+            line = _read(number, _json(text), is_by_hand=False)
+            if line.problem and not text.endswith(b"\n"):
+                self.damage = self.damage or f"It ends in the middle of line {number}."
+                return
+            yield line
+
+    def _read_line(self) -> bytes | None:
+        """The next line; None at the end, and where nothing more can be read."""
+        try:
+            text: bytes = self._source.readline(MOST_BYTES_OF_A_LINE + 1)
+        except EOFError:
+            self.damage = "Its compressed data end too early."
+            return None
+        except (OSError, zlib.error) as error:
+            self.damage = f"It cannot be read on: {error}."
+            return None
+        if len(text) > MOST_BYTES_OF_A_LINE:
+            self.damage = f"A line is longer than {MOST_BYTES_OF_A_LINE:,} bytes."
+            return None
+        return text or None
+
+    def _header_of_single(self, first: bytes) -> Header:
+        rest = b"" if self.damage else self._source.read(MOST_BYTES_OF_A_LINE)
+        data = _json(first + rest)
+        kind = str(data.get("kind")) if isinstance(data, dict) else ""
+        if kind not in FORMS:
+            raise InvalidDocumentError(
+                f"This is no archive of a store, nor a document of one. {self.damage}".rstrip(),
+                remedy="Give a file that `ernest store export` or `ernest fit` has written.",
+            )
+        self._single = _read(1, data, is_by_hand=DIGEST not in data)
+        return Header(exported_at="", documents={kind: 1})
 
 
-@address_free.register
-def _(model: Model) -> Model:
-    return replace(
-        model,
-        artifact=None,
-        input_path=None,
-        observations=tuple(_observation(run) for run in model.observations),
-        warnings=tuple(without_addresses(warning) for warning in model.warnings),
-        cluster=_cluster(model.cluster) if model.cluster else None,
-        conditions=_conditions(model.conditions),
+def _header(data: dict[str, Any]) -> Header:
+    version = data.get("version")
+    if version != VERSION:
+        raise InvalidDocumentError(
+            f"This archive is of version {version!r}; this version of the package reads {VERSION}.",
+            remedy="Upgrade airflow-provider-ernest.",
+        )
+    counts = data.get("documents")
+    counted = counts if isinstance(counts, dict) else {}
+    return Header(
+        exported_at=str(data.get("exported_at", "")),
+        documents={kind: count for kind, count in counted.items() if type(count) is int and count >= 0},
+        without_addresses=data.get("without_addresses") is True,
     )
 
 
-@address_free.register
-def _(record: DecisionRecord) -> DecisionRecord:
-    decision = record.decision
-    reason = decision.fallback_reason
-    return replace(
-        record,
-        reuse=without_addresses(record.reuse),
-        decision=replace(
-            decision,
-            warnings=tuple(without_addresses(warning) for warning in decision.warnings),
-            fallback_reason=None if reason is None else without_addresses(reason),
-            alternatives=tuple(_alternative(each) for each in decision.alternatives),
-        ),
+def _read(number: int, data: Any, *, is_by_hand: bool) -> Line:
+    """The line of a record; one that is by hand bears no digest, and must be of use as it is."""
+    from airflow_provider_ernest.prediction.terms import check_terms
+
+    problem = ""
+    if not isinstance(data, dict):
+        problem = "This is no JSON object."
+    elif str(data.get("kind")) not in FORMS:
+        problem = f"{data.get('kind')!r} is no kind of document."
+    else:
+        try:
+            record = FORMS[data["kind"]].from_dict(data if is_by_hand else without_digest(data))
+            if is_by_hand and isinstance(record, Model):
+                check_terms([term.name for term in record.terms])
+            return Line(number=number, record=record)
+        except (InvalidDocumentError, InvalidParameterError) as error:
+            problem = str(error)
+    return Line(
+        number=number,
+        problem=problem if len(problem) <= MOST_LETTERS else f"{problem[:MOST_LETTERS]}...",
     )
 
 
-@address_free.register
-def _(run: ProductionRun) -> ProductionRun:
-    return replace(run, event_log=None, conditions=_conditions(run.conditions))
+def _json(text: bytes) -> Any:
+    """What the JSON says; None where it is none."""
+    try:
+        return msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return None
 
 
-@address_free.register
-def _(record: ObservationRecord) -> ObservationRecord:
-    return replace(
-        record,
-        observation=_observation(record.observation),
-        conditions=_conditions(record.conditions),
-    )
+_ADDRESSES = frozenset(
+    {
+        "Model.artifact",
+        "Model.input_path",
+        "ProductionRun.event_log",
+        "Observation.event_log",
+        "TrainedMachine.instance_id",
+        "RunConditions.settings",  # also their names: buckets and hosts stand in them
+        "RunProfile.event_log",
+    }
+)
+_HOSTS = frozenset({"Observation.hosts", "TrainedMachine.host", "Straggler.host"})
+_SENTENCES = frozenset(
+    {
+        "Advice.figure",
+        "Advice.text",
+        "Alternative.extrapolates",
+        "Alternative.memory_shortage",
+        "BottleneckReport.headline",
+        "BottleneckReport.warnings",
+        "Decision.fallback_reason",
+        "Decision.warnings",
+        "DecisionRecord.reuse",
+        "Model.warnings",
+        "ModelMark.reason",
+        "ReplayOpinion.problem",
+        "RunProfile.headline",
+        "RunProfile.warnings",
+        "StageProfile.name",
+        "Straggler.evidence",
+        "TrainedMachine.culled_because",
+    }
+)
+"""What may name addresses; a test knows of every field of text whether it is one of these."""
 
 
-@address_free.register
-def _(mark: ModelMark) -> ModelMark:
-    return replace(mark, reason=without_addresses(mark.reason))
+def address_free(record: Record) -> Record:
+    """A copy of a record without addresses: what of it can be sent to somebody else.
+
+    Times, sizes, machines' types, hashes and the names of jobs, DAGs and tasks stay. Hosts get numbers, for
+    it counts whether they are known.
+
+    Raises:
+        TypeError: no store keeps its kind, so that nobody knows what is an address in it.
+    """
+    if type(record) not in FOLDERS:
+        raise TypeError(f"No addresses are known of a {type(record).__name__}.")
+    hosts = dict.fromkeys(filter(None, _hosts_in(record)))
+    numbered = {host: f"machine-{number}" for number, host in enumerate(hosts, 1)}
+    return cast("Record", _cleaned(record, numbered))
 
 
-@address_free.register
-def _(record: ProfileRecord) -> ProfileRecord:
-    return replace(record, profile=_profile(record.profile))
+def _cleaned(value: Any, numbered: Mapping[str, str], where: str = "") -> Any:
+    """What stands in a field (of the name that begins with its class), without addresses."""
+    if where in _ADDRESSES:
+        return None
+    if isinstance(value, str):
+        if where in _HOSTS:
+            return numbered.get(value, "")
+        return _sentence(value, numbered) if where in _SENTENCES else value
+    if isinstance(value, tuple):
+        return tuple(_cleaned(each, numbered, where) for each in value)
+    if not isinstance(value, Document):
+        return value
+    changes = {name: _cleaned(getattr(value, name), numbered, inner) for name, inner in _fields_of(value)}
+    if isinstance(value, TrainingCluster):
+        changes["name"] = value.kind
+    return replace(cast("Any", value), **changes)
 
 
-@address_free.register
-def _(report: BottleneckReport) -> BottleneckReport:
-    replay = report.replay
-    return replace(
-        report,
-        headline=without_addresses(report.headline),
-        advice=tuple(_advice(each, {}) for each in report.advice),
-        warnings=tuple(without_addresses(warning) for warning in report.warnings),
-        replay=None if replay is None else replace(replay, problem=without_addresses(replay.problem)),
-    )
-
-
-def _profile(profile: RunProfile) -> RunProfile:
-    hosts = dict.fromkeys(straggler.host for straggler in profile.stragglers)
-    numbered = {host: _host(number) for number, host in enumerate(hosts)}
-    return replace(
-        profile,
-        event_log=None,
-        headline=_told(profile.headline, numbered),
-        stages=tuple(_stage(stage) for stage in profile.stages),
-        stragglers=tuple(_straggler(each, numbered) for each in profile.stragglers),
-        advice=tuple(_advice(each, numbered) for each in profile.advice),
-        warnings=tuple(_told(warning, numbered) for warning in profile.warnings),
-    )
-
-
-def _stage(stage: StageProfile) -> StageProfile:
-    return replace(stage, name=without_addresses(stage.name))
-
-
-def _straggler(straggler: Straggler, numbered: Mapping[str, str]) -> Straggler:
-    return replace(straggler, host=numbered[straggler.host], evidence=_told(straggler.evidence, numbered))
-
-
-def _advice(advice: Advice, numbered: Mapping[str, str]) -> Advice:
-    return replace(advice, text=_told(advice.text, numbered), figure=_told(advice.figure, numbered))
-
-
-def _told(sentence: str, numbered: Mapping[str, str]) -> str:
+def _sentence(text: str, numbered: Mapping[str, str]) -> str:
     """A sentence in which hosts, also those without a domain, have their numbers."""
     # The longest first, for one host's name may begin another's; all at once, for it may be another's number.
-    names = sorted(filter(None, numbered), key=len, reverse=True)
+    names = sorted(map(re.escape, numbered), key=len, reverse=True)
     if names:
-        sentence = re.sub("|".join(map(re.escape, names)), lambda found: numbered[found[0]], sentence)
-    return without_addresses(sentence)
+        text = re.sub("|".join(names), lambda found: numbered[found[0]], text)
+    return without_addresses(text)
 
 
-def _alternative(alternative: Alternative) -> Alternative:
-    return replace(
-        alternative,
-        extrapolates=without_addresses(alternative.extrapolates),
-        memory_shortage=without_addresses(alternative.memory_shortage),
-    )
+def _fields_of(document: Document) -> Iterator[tuple[str, str]]:
+    """The names of its fields, alone and after the name of its class."""
+    for each in fields(cast("Any", document)):
+        yield each.name, f"{type(document).__name__}.{each.name}"
 
 
-def _observation(run: Observation) -> Observation:
-    return replace(run, event_log=None, hosts=tuple(_host(number) for number, _ in enumerate(run.hosts)))
-
-
-def _cluster(cluster: TrainingCluster) -> TrainingCluster:
-    machines = (
-        replace(
-            machine,
-            host=_host(number),
-            instance_id=None,
-            culled_because=without_addresses(machine.culled_because),
-        )
-        for number, machine in enumerate(cluster.machines)
-    )
-    return replace(cluster, name=cluster.kind, machines=tuple(machines))
-
-
-def _conditions(conditions: RunConditions | None) -> RunConditions | None:
-    return None if conditions is None else replace(conditions, settings=None)
-
-
-def _host(number: int) -> str:
-    return f"machine-{number + 1}"
+def _hosts_in(value: Any) -> Iterator[str]:
+    if isinstance(value, tuple):
+        for each in value:
+            yield from _hosts_in(each)
+    elif isinstance(value, Document):
+        for name, where in _fields_of(value):
+            inner = getattr(value, name)
+            if where in _HOSTS:
+                yield from (inner,) if isinstance(inner, str) else inner
+            else:
+                yield from _hosts_in(inner)

@@ -1,14 +1,20 @@
-"""Pruning a store: the plan, its execution, and what is told of both, for the command line and for a task."""
+"""Pruning a store: what goes by its age, what stays in spite of it, and the removal.
+
+What stays is whole: a production run keeps its decision, a decision its models, and a model that has learned
+the one that it goes on from. The runs that it has learned from are part of it, so their own records may go.
+Nor does a model look better afterwards: what says that it no longer holds for its job stays with it. And as
+long as it stays, so does the last that was found of what binds its job.
+"""
 
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import singledispatch
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,213 +24,22 @@ from airflow_provider_ernest.documents import (
     CODE,
     BottleneckReport,
     DecisionRecord,
+    Key,
     Model,
     ModelMark,
     ObservationRecord,
     ProductionRun,
     ProfileRecord,
+    Record,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, StoreError
-from airflow_provider_ernest.store.catalogue import (
-    DECISION,
-    FOLDER,
-    MARK,
-    MODEL,
-    PRODUCTION_RUN,
-)
-from airflow_provider_ernest.store.files import (
-    changed_at,
-    files,
-    is_temporary,
-    local_path,
-    store_errors,
-)
-from airflow_provider_ernest.store.stored_documents import (
-    BOTTLENECK_REPORT,
-    OBSERVATION,
-    PROFILE,
-    list_set_aside,
-)
+from airflow_provider_ernest.store.files import changed_at, is_temporary, local_path, store_errors
+from airflow_provider_ernest.store.records import FORMS, list_set_aside
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.store.store import ModelStore
 
-
-# ---------------------------------------------------------------------------
-# Stored documents as far as their removal is concerned: how old they are, and what they need.
-
-
-Key = tuple[str, str]
-"""A document's kind and id."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Item:
-    """A stored document.
-
-    Attributes:
-        kind: of the catalogue's, or of `stored_documents.UNLISTED`.
-        id: of the document.
-        job: the user's name of the job.
-        instance_type: the machines' type.
-        at: when it was made; the end of time where it does not say, so that it is young and stays.
-        needs: the documents without which it cannot be understood.
-        lineage: of a model, the id of the model of sample runs alone that it goes on from, or its own.
-        artifact_sha256: the application that it is of.
-        event_logs: where the event logs lie that it names.
-        cause: of a mark.
-        of_model: of a bottleneck report, the id of the model that it stands beside.
-        purpose: of a run profile, that of its run.
-    """
-
-    kind: str
-    id: str
-    job: str
-    instance_type: str
-    at: datetime
-    needs: tuple[Key, ...] = ()
-    lineage: str = ""
-    artifact_sha256: str | None = None
-    event_logs: tuple[str, ...] = ()
-    cause: str = ""
-    of_model: str = ""
-    purpose: str = ""
-
-    @property
-    def key(self) -> Key:
-        """What others need it by."""
-        return self.kind, self.id
-
-
-def items_of(documents: Iterable[Any]) -> Iterator[Item]:
-    """The items of stored documents; of those of an unknown kind none, so that they stay."""
-    return (item for item in map(_item, documents) if item is not None)
-
-
-@singledispatch
-def _item(document: object) -> Item | None:
-    return None
-
-
-@_item.register
-def _(model: Model) -> Item:
-    return Item(
-        kind=MODEL,
-        id=model.id,
-        job=model.job,
-        instance_type=model.instance_type,
-        at=_moment(model.at),
-        needs=_keys(MODEL, model.base_model_id),
-        lineage=model.base_model_id or model.id,
-        artifact_sha256=model.artifact_sha256,
-        event_logs=_known(*(run.event_log for run in model.observations)),
-    )
-
-
-@_item.register
-def _(record: DecisionRecord) -> Item:
-    return Item(
-        kind=DECISION,
-        id=record.id,
-        job=record.job,
-        instance_type=record.instance_type,
-        at=_moment(record.at),
-        needs=_keys(MODEL, record.model_id, record.decision.model_id, *record.model_ids),
-    )
-
-
-@_item.register
-def _(run: ProductionRun) -> Item:
-    return Item(
-        kind=PRODUCTION_RUN,
-        id=run.id,
-        job=run.job,
-        instance_type=run.instance_type,
-        at=_moment(run.at),
-        needs=_keys(DECISION, run.decision_id) + _keys(MODEL, run.model_id),
-        artifact_sha256=run.artifact_sha256,
-        event_logs=_known(run.event_log),
-    )
-
-
-@_item.register
-def _(mark: ModelMark) -> Item:
-    return Item(
-        kind=MARK,
-        id=mark.id,
-        job=mark.job,
-        instance_type=mark.instance_type,
-        at=_moment(mark.at),
-        needs=_keys(MODEL, mark.model_id),
-        cause=mark.cause,
-    )
-
-
-@_item.register
-def _(record: ObservationRecord) -> Item:
-    return Item(
-        kind=OBSERVATION,
-        id=record.id,
-        job=record.job,
-        instance_type=record.instance_type,
-        at=_moment(record.at),
-        event_logs=_known(record.observation.event_log),
-    )
-
-
-@_item.register
-def _(record: ProfileRecord) -> Item:
-    return Item(
-        kind=PROFILE,
-        id=record.id,
-        job=record.job,
-        instance_type=record.instance_type,
-        at=_moment(record.at),
-        event_logs=_known(record.profile.event_log),
-        purpose=record.purpose,
-    )
-
-
-@_item.register
-def _(report: BottleneckReport) -> Item:
-    return Item(
-        kind=BOTTLENECK_REPORT,
-        id=report.id,
-        job=report.job,
-        instance_type=report.instance_type,
-        at=_moment(report.at),
-        needs=_keys(PROFILE, *report.profile_ids),
-        of_model=report.model_id or "",
-    )
-
-
-def _moment(at: str) -> datetime:
-    try:
-        moment = datetime.fromisoformat(at)
-    except ValueError:
-        return datetime.max.replace(tzinfo=UTC)
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-def _keys(kind: str, *ids: str | None) -> tuple[Key, ...]:
-    return tuple((kind, each) for each in _known(*ids))
-
-
-def _known(*texts: str | None) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(text for text in texts if text))
-
-
-# ---------------------------------------------------------------------------
-# What of a store may go by its age, and what stays in spite of it, with the reason.
-#
-# What stays is whole: a production run keeps its decision, a decision its models, and a model that has
-# learned
-# the one that it goes on from. The runs that it has learned from are part of it, so their own documents may
-# go.
-# Nor does a model look better afterwards: what tells that it no longer speaks for its job stays with it.
-# And as
-# long as it stays, so does the last that was found of what binds its job.
-
+log = logging.getLogger(__name__)
 
 KEEP_MODELS = 5
 """So many newest models of each job and type of machine stay, unless another number is asked for. Models that
@@ -236,12 +51,94 @@ machine; and so does the newest report of what binds it."""
 
 SECONDS_PER_DAY = 86_400.0
 
-ORDER = (PRODUCTION_RUN, DECISION, BOTTLENECK_REPORT, MODEL, MARK, OBSERVATION, PROFILE)
-"""In this order documents are removed, so that at no moment one that is there lacks what it needs. Marks go
+ORDER = tuple(
+    form.kind
+    for form in (
+        ProductionRun,
+        DecisionRecord,
+        BottleneckReport,
+        Model,
+        ModelMark,
+        ObservationRecord,
+        ProfileRecord,
+    )
+)
+"""In this order records are removed, so that at no moment one that is there lacks what it refers to. Marks go
 after their model: without its mark a stale one would be taken for fresh."""
 
 YOUNG = "it is young"
 REFERS = "refers to it"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """A stored record as far as its removal is concerned; whole records of a store may not fit into memory.
+
+    Attributes:
+        at: when it was made; the end of time where it does not say, so that it is young and stays.
+        needs: the records without which it cannot be understood.
+        event_logs: where the event logs lie that it names.
+        artifact_sha256: the application that it is of.
+        lineage: of a model, see `Model.lineage`.
+        cause: of a mark.
+        of_model: of a bottleneck report, the id of the model that it stands beside.
+        purpose: of a run profile, that of its run.
+    """
+
+    kind: str
+    id: str
+    job: str
+    instance_type: str
+    at: datetime
+    needs: tuple[Key, ...] = ()
+    event_logs: tuple[str, ...] = ()
+    artifact_sha256: str | None = None
+    lineage: str = ""
+    cause: str = ""
+    of_model: str = ""
+    purpose: str = ""
+
+    @property
+    def key(self) -> Key:
+        """What others need it by."""
+        return self.kind, self.id
+
+    @property
+    def age(self) -> tuple[datetime, str]:
+        """Sorts by age, oldest first."""
+        return self.at, self.id
+
+    @property
+    def named(self) -> dict[str, str]:
+        """What it is, as JSON can hold it."""
+        return {"kind": self.kind, "id": self.id, "job": self.job, "instance_type": self.instance_type}
+
+
+def items_of(records: Iterable[Record]) -> Iterator[Item]:
+    """The items of stored records."""
+    for record in records:
+        yield Item(
+            kind=record.kind,
+            id=record.id,
+            job=record.job,
+            instance_type=record.instance_type,
+            at=_moment(record.at),
+            needs=record.references,
+            event_logs=record.event_logs,
+            artifact_sha256=getattr(record, "artifact_sha256", None),
+            lineage=getattr(record, "lineage", ""),
+            cause=getattr(record, "cause", ""),
+            of_model=record.model_id or "" if isinstance(record, BottleneckReport) else "",
+            purpose=getattr(record, "purpose", ""),
+        )
+
+
+def _moment(at: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(at)
+    except ValueError:
+        return datetime.max.replace(tzinfo=UTC)
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -252,18 +149,13 @@ class RetentionPlan:
         removed: in the order in which they are to be removed.
         kept_because: for each that is old enough to go and stays all the same, why.
         kept: how many stay, by kind.
-        event_logs: locations that only removed documents name, by the key of the one that goes last.
+        event_logs: locations that only removed records name, by the key of the one that goes last.
     """
 
     removed: tuple[Item, ...]
     kept_because: Mapping[Key, str]
     kept: Mapping[str, int]
     event_logs: Mapping[Key, tuple[str, ...]]
-
-    @property
-    def removed_by_kind(self) -> dict[str, int]:
-        """How many go, by kind."""
-        return dict(Counter(item.kind for item in self.removed))
 
 
 def plan_retention(
@@ -274,7 +166,7 @@ def plan_retention(
     Args:
         items: all that is in it.
         now: with its time zone.
-        older_than_days: younger documents stay.
+        older_than_days: younger records stay.
         keep_models: so many newest models of each job and type of machine stay, however old; see
             `KEEP_MODELS`.
 
@@ -291,7 +183,7 @@ def plan_retention(
         for key, same in by_key.items()
         if all((now - item.at).total_seconds() > SECONDS_PER_DAY * older_than_days for item in same)
     }
-    kept: dict[Key, str] = {key: YOUNG for key in by_key if key not in old and key[0] != MARK}
+    kept: dict[Key, str] = {key: YOUNG for key in by_key if key not in old and key[0] != ModelMark.kind}
     _keep(kept, _newest_models(all_items, keep_models), by_key)
     _keep(kept, _signs_of_code(all_items, kept), by_key)
     _keep(kept, _marks(by_key, kept, old), by_key)
@@ -342,20 +234,15 @@ def _keep(
 
 
 def _newest_models(items: Iterable[Item], keep_models: int) -> Iterator[tuple[Key, str]]:
-    models: dict[tuple[str, str], list[Item]] = defaultdict(list)
-    for item in items:
-        if item.kind == MODEL:
-            models[item.job, item.instance_type].append(item)
+    # A model that learns from each run has made a hundred others soon: of a lineage only the last counts.
+    lineages: dict[tuple[str, str], dict[str, Item]] = defaultdict(dict)
+    for item in sorted(items, key=lambda item: item.age, reverse=True):
+        if item.kind == Model.kind:
+            lineages[item.job, item.instance_type].setdefault(item.lineage, item)
     why = "it is the newest" if keep_models == 1 else f"it is one of the {keep_models} newest"
-    for of_type in models.values():
-        newest: dict[str, Item] = {}
-        # A model that learns from each run has made a hundred others soon: of a lineage only the last counts.
-        for item in sorted(of_type, key=_age, reverse=True):
-            newest.setdefault(item.lineage, item)
-        yield from (
-            (item.key, f"{why} of its job and type of machine")
-            for item in islice(newest.values(), keep_models)
-        )
+    for of_type in lineages.values():
+        for item in islice(of_type.values(), keep_models):
+            yield item.key, f"{why} of its job and type of machine"
 
 
 def _signs_of_code(items: Sequence[Item], kept: Mapping[Key, str]) -> Iterator[tuple[Key, str]]:
@@ -365,24 +252,25 @@ def _signs_of_code(items: Sequence[Item], kept: Mapping[Key, str]) -> Iterator[t
     """
     last: dict[str, Item] = {}
     for item in items:
-        if item.kind in (MODEL, PRODUCTION_RUN) and item.artifact_sha256:
-            last[item.job] = max(last.get(item.job, item), item, key=_age)
-    told = {item.job for item in items if item.cause == CODE}
+        if item.kind in (Model.kind, ProductionRun.kind) and item.artifact_sha256:
+            last[item.job] = max(last.get(item.job, item), item, key=lambda item: item.age)
+    jobs = {item.job for item in items if item.cause == CODE}
     for item in items:
         sign = last.get(item.job)
-        if sign and item.kind == MODEL and item.key in kept and item.artifact_sha256 != sign.artifact_sha256:
-            told.add(item.job)
-    yield from ((last[job].key, "it tells what the job's code was last") for job in told if job in last)
+        is_model_that_stays = item.kind == Model.kind and item.key in kept
+        if sign and is_model_that_stays and item.artifact_sha256 != sign.artifact_sha256:
+            jobs.add(item.job)
+    yield from ((last[job].key, "it tells what the job's code was last") for job in jobs if job in last)
 
 
 def _marks(
     by_key: Mapping[Key, Sequence[Item]], kept: Mapping[Key, str], old: set[Key]
 ) -> list[tuple[Key, str]]:
     """Marks of lineages that stay, and with them the models they are of; and young ones of no model here."""
-    lineages = {item.lineage for key in kept for item in by_key[key] if key[0] == MODEL}
+    lineages = {item.lineage for key in kept for item in by_key[key] if key[0] == Model.kind}
     found = []
     for key, marks in by_key.items():
-        if key[0] != MARK:
+        if key[0] != ModelMark.kind:
             continue
         models = [model for mark in marks for need in mark.needs for model in by_key.get(need, ())]
         if any(model.lineage in lineages for model in models):
@@ -396,10 +284,10 @@ def _reports(items: Iterable[Item], kept: Mapping[Key, str]) -> Iterator[tuple[K
     """The newest reports of what binds a job: of each model that stays, and on each type of machine."""
     of_model: dict[str, Item] = {}
     of_type: dict[tuple[str, str], Item] = {}
-    for item in sorted(items, key=_age):
-        if item.kind == BOTTLENECK_REPORT:
+    for item in sorted(items, key=lambda item: item.age):
+        if item.kind == BottleneckReport.kind:
             of_type[item.job, item.instance_type] = item
-            if (MODEL, item.of_model) in kept:
+            if (Model.kind, item.of_model) in kept:
                 of_model[item.of_model] = item
     yield from ((item.key, "it tells what binds the job of a model that stays") for item in of_model.values())
     yield from ((item.key, "it is the newest of its job and type of machine") for item in of_type.values())
@@ -407,20 +295,16 @@ def _reports(items: Iterable[Item], kept: Mapping[Key, str]) -> Iterator[tuple[K
 
 def _newest_profiles(items: Iterable[Item]) -> Iterator[tuple[Key, str]]:
     profiles: dict[tuple[str, str, str], list[Item]] = defaultdict(list)
-    for item in sorted(items, key=_age, reverse=True):
-        if item.kind == PROFILE:
+    for item in sorted(items, key=lambda item: item.age, reverse=True):
+        if item.kind == ProfileRecord.kind:
             profiles[item.job, item.instance_type, item.purpose].append(item)
     for of_purpose in profiles.values():
         for item in of_purpose[:KEEP_PROFILES]:
             yield item.key, f"it is one of the {KEEP_PROFILES} newest of its job, type of machine and purpose"
 
 
-def _age(item: Item) -> tuple[datetime, str]:
-    return item.at, item.id
-
-
 def _free_event_logs(removed: Iterable[Item], kept: Iterable[Item]) -> dict[Key, tuple[str, ...]]:
-    """The logs that nothing kept names, by the last of the removed documents that names them."""
+    """The logs that nothing kept names, by the last of the removed records that names them."""
     named = {log for item in kept for log in item.event_logs}
     last = {log: item.key for item in removed for log in item.event_logs if log not in named}
     free: dict[Key, list[str]] = defaultdict(list)
@@ -429,17 +313,8 @@ def _free_event_logs(removed: Iterable[Item], kept: Iterable[Item]) -> dict[Key,
     return {key: tuple(logs) for key, logs in free.items()}
 
 
-# ---------------------------------------------------------------------------
-# The removal of what a retention plan says, and of the event logs that only that names.
-
-
-log = logging.getLogger(__name__)
-
 MOST_FAILURES = 20
 """After so many, what is left is not tried: the store cannot be written to."""
-
-ROLLING_LOG = "eventlog_v2_"
-"""Spark's name for a folder of event logs of one application; no other folder is removed."""
 
 
 @dataclass(kw_only=True)
@@ -447,8 +322,8 @@ class Removed:
     """What a removal did.
 
     Attributes:
-        removed: the documents that are gone.
-        spared: those that something needs that was written since the plan was made, or that could not be
+        removed: what is gone.
+        spared: what something refers to that was written since the plan was made, or that could not be
             removed.
         failed: what could not be removed, with why.
         event_logs: files and folders of event logs that are gone.
@@ -476,22 +351,27 @@ def carry_out(
     Args:
         store: that the plan is of.
         plan: what goes.
-        event_logs: the folder whose event logs go with the documents that name them; None to leave them.
-        progress: is told how many documents have been gone through.
+        event_logs: the folder whose event logs go with the records that name them; None to leave them.
+        progress: called with the number of records that have been gone through.
     """
     done = Removed()
     needed: set[Key] | None = None
     spared: set[Key] = set()
-    profiles = _ReportedProfiles(store, plan)
+    reported: dict[tuple[str, str], set[str] | None] = {}
     for number, item in enumerate(plan.removed):
         progress(number)
-        if item.kind == PROFILE and profiles.are_needed(item):
-            spared.add(item.key)
-        if item.kind in (MODEL, MARK) and needed is None:
+        if item.kind == ProfileRecord.kind:
+            group = item.job, item.instance_type
+            if group not in reported:
+                reported[group] = _reported_profiles(store, plan, group)
+            of_group = reported[group]
+            if of_group is None or item.id in of_group:
+                spared.add(item.key)
+        if item.kind in (Model.kind, ModelMark.kind) and needed is None:
             # Asked only now that nothing old needs a model: a task may just have decided by an old one.
             needed = _needed_now(store, plan)
             spared |= needed
-        if item.key in spared or (item.kind == MARK and spared.intersection(item.needs)):
+        if item.key in spared or (item.kind == ModelMark.kind and spared.intersection(item.needs)):
             done.spared.append(item)
             spared.update((item.key, *item.needs))
         elif len(done.failed) >= MOST_FAILURES:
@@ -506,7 +386,7 @@ def _remove(
 ) -> bool:
     try:
         if event_logs is not None:
-            # Before the document: without it nobody would know of them.
+            # Before the record: without it nobody would know of them.
             for location in plan.event_logs.get(item.key, ()):
                 event_logs.remove(location, done)
         if store.remove(item.kind, job=item.job, instance_type=item.instance_type, document_id=item.id):
@@ -524,50 +404,34 @@ def _needed_now(store: ModelStore, plan: RetentionPlan) -> set[Key]:
     planned = {item.key for item in plan.removed}
     needed: set[Key] = set()
     for entry in store.catalogue.entries():
-        if (entry.kind, entry.id) not in planned and entry.kind != MARK:
-            needed |= {(MODEL, each) for each in (entry.model_id, entry.base_model_id) if each}
+        if (entry.kind, entry.id) not in planned and entry.kind != ModelMark.kind:
+            needed |= {(Model.kind, each) for each in (entry.model_id, entry.base_model_id) if each}
     return needed
 
 
-class _ReportedProfiles:
-    """The profiles that a report needs which a task has made of them since the plan.
+def _reported_profiles(store: ModelStore, plan: RetentionPlan, group: tuple[str, str]) -> set[str] | None:
+    """The profiles that a report needs which a task has made of them since the plan; None if nobody can know.
 
     The catalogue lists no reports. One look at the newest of a job and type of machine is enough, just before
     their first profile goes: reports are made of the runs of a training that ends, which are young.
-
-    Args:
-        store: that the plan is of.
-        plan: what goes.
     """
+    planned = {item.key for item in plan.removed}
+    try:
+        newest = store.newest(BottleneckReport, *group, limit=1)
+    except StoreError as error:
+        log.warning("The run profiles of %r on %s stay for now: %s", *group, error)
+        return None
+    return {name for report in newest if report.key not in planned for name in report.profile_ids}
 
-    def __init__(self, store: ModelStore, plan: RetentionPlan) -> None:
-        self._store = store
-        self._planned = {item.id for item in plan.removed if item.kind == BOTTLENECK_REPORT}
-        self._needed: dict[tuple[str, str], set[str] | None] = {}
 
-    def are_needed(self, item: Item) -> bool:
-        """Whether the profile is needed by what stays."""
-        group = item.job, item.instance_type
-        if group not in self._needed:
-            self._needed[group] = self._needed_of(group)
-        needed = self._needed[group]
-        return needed is None or item.id in needed
-
-    def _needed_of(self, group: tuple[str, str]) -> set[str] | None:
-        """None where nobody can know."""
-        try:
-            newest = self._store.bottlenecks(*group, limit=1)
-        except StoreError as error:
-            log.warning("The run profiles of %r on %s stay for now: %s", *group, error)
-            return None
-        staying = (report for report in newest if report.id not in self._planned)
-        return {name for report in staying for name in report.profile_ids}
+_ROLLING_LOG = "eventlog_v2_"
+"""Spark's name for a folder of event logs of one application; no other folder is removed."""
 
 
 class EventLogs:
     """A local folder of event logs; nothing outside it is ever removed.
 
-    Documents come from anywhere, so what they name is looked at as it is on the disk: links are followed
+    Records come from anywhere, so what they name is looked at as it is on the disk: links are followed
     before it is asked whether a log lies in the folder.
 
     Args:
@@ -600,7 +464,7 @@ class EventLogs:
             real = path.resolve(strict=True)
         except (OSError, ValueError, RuntimeError):
             return None
-        is_log = real.is_file() or (real.is_dir() and real.name.startswith(ROLLING_LOG))
+        is_log = real.is_file() or (real.is_dir() and real.name.startswith(_ROLLING_LOG))
         return real if is_log and self._folder in real.parents else None
 
     def remove(self, location: str, done: Removed) -> None:
@@ -629,50 +493,36 @@ class EventLogs:
             log.debug("%s stays: %s", folder, error)
 
 
-# ---------------------------------------------------------------------------
-# Temporary files that killed writers left in a store. Nobody reads them, and nothing is lost with them.
-#
-# Neither readers nor writers sweep them: they would have to tell them from those of writers at work, and
-# each
-# killed writer leaves one small file at most. `ernest store prune` does.
-
-
 SAFE_AGE = timedelta(hours=1)
 """No writer takes that long for a file."""
-DEEPEST = 3
-"""Folders that a document lies in under the root."""
 
 
-def leftovers(root: Any, older_than: timedelta = SAFE_AGE) -> list[Any]:
-    """The paths of the temporary files in a store that have not been written to for so long, by name.
+def leftovers(root: Any, older_than: timedelta = SAFE_AGE) -> list[Path]:
+    """The temporary files that killed writers left in a store, not written to for so long; by name.
 
-    On an object store there are none: what is written there appears whole.
+    Nobody reads them. Neither readers nor writers sweep them: they would have to tell them from those of
+    writers at work, and each killed writer leaves one small file at most. On an object store there are none:
+    what is written there appears whole.
 
     Raises:
         StoreError: the store cannot be listed.
     """
-    if local_path(root) is None:
+    local = local_path(root)
+    if local is None:
         return []
     newest = datetime.now(UTC) - older_than
     with store_errors(f"What killed writers left in {root} cannot be listed"):
-        found = [*_temporary_files(root, DEEPEST), *_temporary_files(root / FOLDER, 0)]
-        return [path for path in found if _is_before(path, newest)]
+        walked = os.walk(local, onerror=_raise_unless_gone)
+        found = [Path(folder, name) for folder, _, names in walked for name in names if is_temporary(name)]
+        return sorted(path for path in found if _is_before(path, newest))
 
 
-def _temporary_files(folder: Any, depth: int) -> Iterator[Any]:
-    if not folder.is_dir():
-        return
-    yield from sorted(
-        (path for path in folder.iterdir() if is_temporary(str(path.name))), key=lambda path: str(path.name)
-    )
-    if depth:
-        for inner in sorted(files(folder), key=lambda path: str(path.name)):
-            # Beside the folders of documents lie models, by far the most: they are no folders.
-            if depth > 1 or not str(inner.name).endswith(".json"):
-                yield from _temporary_files(inner, depth - 1)
+def _raise_unless_gone(error: OSError) -> None:
+    if not isinstance(error, FileNotFoundError):
+        raise error
 
 
-def _is_before(path: Any, newest: datetime) -> bool:
+def _is_before(path: Path, newest: datetime) -> bool:
     try:
         changed = changed_at(path)
     except FileNotFoundError:
@@ -680,24 +530,21 @@ def _is_before(path: Any, newest: datetime) -> bool:
     return changed is not None and changed <= newest
 
 
-# ---------------------------------------------------------------------------
-
-
 MOST_NAMED = 50
-"""So many documents are named in lines; all are in the summary."""
+"""So many records are named in lines; all are in the summary."""
 
 
 class Prune:
-    """What is removed from a store, planned when the object is made.
+    """What is removed from a store, planned when the object is made; for the command line and for a task.
 
     Args:
         store: to prune.
         now: with its time zone.
-        older_than_days: younger documents stay.
+        older_than_days: younger records stay.
         keep_models: so many newest models of each job and type of machine stay.
-        event_logs: the folder whose event logs go with the documents that name them; None to leave them.
+        event_logs: the folder whose event logs go with the records that name them; None to leave them.
         is_for_set_aside: whether files that were set aside as long ago go as well.
-        progress: is told how many documents have been looked through.
+        progress: called with the number of records that have been looked through.
 
     Raises:
         InvalidParameterError: see `plan_retention`.
@@ -725,7 +572,7 @@ class Prune:
         )
         before = now - timedelta(days=older_than_days)
         torn = list_set_aside(store.root) if is_for_set_aside else []
-        self._set_aside = [each.path for each in torn if _is_before_cutoff(each.at, before)]
+        self._set_aside = [each.path for each in torn if _moment(each.at) < before]
         self._leftovers = leftovers(store.root)
         self._file_failures: list[str] = []
         self._removal: Removed | None = None
@@ -736,11 +583,7 @@ class Prune:
         return bool(self.plan.removed or self._set_aside or self._leftovers)
 
     def carry_out(self, *, progress: Callable[[int], None] = lambda done: None) -> None:
-        """Remove what is planned, see the function `carry_out`.
-
-        Args:
-            progress: is told how many documents have been gone through.
-        """
+        """Remove what is planned, see the function `carry_out`."""
         self._removal = carry_out(self._store, self.plan, event_logs=self._event_logs, progress=progress)
         for path in (*self._set_aside, *self._leftovers):
             try:
@@ -753,30 +596,28 @@ class Prune:
     def summary(self) -> dict[str, Any]:
         """What was removed, or would be, as JSON can hold it."""
         done = self._removal
-        items = self.plan.removed if done is None else done.removed
         return {
             "store": str(self._store.root),
             "is_done": done is not None,
             "older_than_days": self._days,
-            "removed": dict(Counter(item.kind for item in items)),
-            "documents": [_named(item) for item in items],
+            "removed": dict(Counter(item.kind for item in self._items)),
+            "documents": [item.named for item in self._items],
             "kept": dict(self.plan.kept),
             "kept_because": {f"{kind} {name}": why for (kind, name), why in self.plan.kept_because.items()},
             "event_logs": self._event_log_names(),
             "set_aside": [str(path) for path in self._set_aside],
             "leftovers": [str(path) for path in self._leftovers],
-            "spared": [_named(item) for item in (done.spared if done else ())],
+            "spared": [item.named for item in (done.spared if done else ())],
             "failed": self._failures(),
         }
 
     def lines(self) -> list[str]:
         """The same for people, without the names of what stays."""
-        done = self._removal
-        items = self.plan.removed if done is None else done.removed
+        done, items = self._removal, self._items
         verb = "Would remove" if done is None else "Removed"
         counts = Counter(item.kind for item in items)
-        told = ", ".join(f"{counts[kind]:,} {_words(kind, counts[kind])}" for kind in ORDER if counts[kind])
-        lines = [f"{verb} {told or 'no document'} older than {self._days:g} days from {self._store.root}"]
+        gone = ", ".join(f"{counts[kind]:,} {_words(kind, counts[kind])}" for kind in ORDER if counts[kind])
+        lines = [f"{verb} {gone or 'no document'} older than {self._days:g} days from {self._store.root}"]
         lines += [
             f"  {item.kind} {item.id} of {item.job!r} on {item.instance_type}" for item in items[:MOST_NAMED]
         ]
@@ -787,7 +628,10 @@ class Prune:
         lines += _counted_line(
             f"{verb} {{}} temporary files of writers that were killed", len(self._leftovers)
         )
-        reasons = Counter(_in_general(why) for why in self.plan.kept_because.values())
+        reasons = Counter(
+            "what stays refers to it" if why.endswith(REFERS) else why
+            for why in self.plan.kept_because.values()
+        )
         lines += [f"{count:,} as old stay: {why}" for why, count in reasons.most_common()]
         lines += _counted_line("{} stay, since something new needs them", len(done.spared) if done else 0)
         return lines
@@ -805,11 +649,15 @@ class Prune:
                 remedy="Check what may be done with the store's files, and prune again.",
             )
 
+    @property
+    def _items(self) -> Sequence[Item]:
+        return self.plan.removed if self._removal is None else self._removal.removed
+
     def _failures(self) -> list[str]:
         if self._removal is None:
             return []
-        documents = [f"{item.kind} {item.id}: {problem}" for item, problem in self._removal.failed]
-        return [*documents, *self._removal.event_log_failures, *self._file_failures]
+        failed = [f"{item.kind} {item.id}: {problem}" for item, problem in self._removal.failed]
+        return [*failed, *self._removal.event_log_failures, *self._file_failures]
 
     def _event_log_names(self) -> list[str]:
         if self._removal is not None:
@@ -818,6 +666,20 @@ class Prune:
             return []
         found = (self._event_logs.find(name) for names in self.plan.event_logs.values() for name in names)
         return [str(path) for path in found if path is not None]
+
+
+def _counted(records: Iterable[Record], progress: Callable[[int], None]) -> Iterator[Record]:
+    for number, record in enumerate(records):
+        progress(number)
+        yield record
+
+
+def _words(kind: str, count: int) -> str:
+    return FORMS[kind].words if count == 1 else f"{FORMS[kind].words}s"
+
+
+def _counted_line(form: str, count: int) -> list[str]:
+    return [form.format(f"{count:,}")] if count else []
 
 
 def retention_days(text: str) -> float:
@@ -856,39 +718,3 @@ def retention_models(text: str, *, default: int) -> int:
             remedy="The newest model of a job always stays.",
         )
     return int(text)
-
-
-def _counted(documents: Iterable[Any], progress: Callable[[int], None]) -> Iterator[Any]:
-    for number, document in enumerate(documents):
-        progress(number)
-        yield document
-
-
-def _is_before_cutoff(at: str, moment: datetime) -> bool:
-    try:
-        return datetime.fromisoformat(at) < moment
-    except (ValueError, TypeError):
-        return False
-
-
-def _named(item: Item) -> dict[str, str]:
-    return {"kind": item.kind, "id": item.id, "job": item.job, "instance_type": item.instance_type}
-
-
-def _words(kind: str, count: int) -> str:
-    singular = {
-        "production": "production run",
-        "observation": "sample run",
-        "profile": "run profile",
-        "bottlenecks": "bottleneck report",
-    }.get(kind, kind)
-    return singular if count == 1 else f"{singular}s"
-
-
-def _in_general(why: str) -> str:
-    """The reason without the document that it names."""
-    return "what stays refers to it" if why.endswith(REFERS) else why
-
-
-def _counted_line(form: str, count: int) -> list[str]:
-    return [form.format(f"{count:,}")] if count else []

@@ -296,7 +296,7 @@ def clarity_page(
 def _newest_report(store: ModelStore, model: Model, readable: Readable) -> BottleneckReport | None:
     """The newest that stands beside the model, or beside the one of sample runs that it goes on from."""
     lineage = {model.id, model.base_model_id or model.id}
-    reports = store.bottlenecks(model.job, model.instance_type, limit=MOST_REPORTS)
+    reports = store.newest(BottleneckReport, model.job, model.instance_type, limit=MOST_REPORTS)
     return _newest_of_models(reports, lineage, readable)
 
 
@@ -362,7 +362,7 @@ def _report_of_other_type(
     store: ModelStore, entry: CatalogueEntry, readable: Readable
 ) -> BottleneckReport | None:
     try:
-        reports = store.bottlenecks(entry.job, entry.instance_type, limit=RECENT_REPORTS)
+        reports = store.newest(BottleneckReport, entry.job, entry.instance_type, limit=RECENT_REPORTS)
     except StoreError:
         # The page of a model must not fail for another.
         log.warning("Reports of %r on %s cannot be read", entry.job, entry.instance_type, exc_info=True)

@@ -31,18 +31,18 @@ MOST_MODELS_KEPT = 64
 MOST_PURPOSES_KEPT = 4096
 
 # Of the same document the same object: what is fitted for a model is found without comparing observations.
-load_model: Load[Model] = lru_cache(MOST_MODELS_KEPT)(lambda store, *where: store.load(*where))
+load_model: Load[Model] = lru_cache(MOST_MODELS_KEPT)(lambda store, *where: store.load(Model, *where))
 # A decision has all its alternatives with it, some tens of kilobytes; a profile a hundred stages.
-load_decision: Load[DecisionRecord] = lru_cache(256)(lambda store, *where: store.decision(*where))
-load_production: Load[ProductionRun] = lru_cache(1024)(lambda store, *where: store.production(*where))
-load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.mark(*where))
-load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.profile(*where))
+load_decision: Load[DecisionRecord] = lru_cache(256)(lambda store, *where: store.load(DecisionRecord, *where))
+load_production: Load[ProductionRun] = lru_cache(1024)(lambda store, *where: store.load(ProductionRun, *where))
+load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.load(ModelMark, *where))
+load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.load(ProfileRecord, *where))
 
 
 @lru_cache(maxsize=MOST_PURPOSES_KEPT)
 def _made_for(store: ModelStore, job: str, instance_type: str, profile_id: str) -> tuple[str, str | None]:
     """The purpose of a profile's run, and the DAG that ran it: profiles are too large to keep many."""
-    record = store.profile(job, instance_type, profile_id)
+    record = store.load(ProfileRecord, job, instance_type, profile_id)
     return record.purpose, record.origin.dag_id if record.origin else None
 
 
@@ -59,7 +59,7 @@ def newest_profile_for(
 
     One that is gone or damaged is left out with a warning in the log, which names it.
     """
-    for profile_id in store.profile_ids(job, instance_type, limit=limit):
+    for profile_id in store.ids(ProfileRecord, job, instance_type, limit=limit):
         try:
             made_for, dag_id = _made_for(store, job, instance_type, profile_id)
             if made_for == purpose and readable(dag_id):

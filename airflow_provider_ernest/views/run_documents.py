@@ -368,7 +368,7 @@ def _stored_in(store: ModelStore, run: RunRecord) -> StoredOfRun:
 
     def reports(job: str, instance_type: str) -> tuple[BottleneckReport, ...]:
         try:
-            newest = store.bottlenecks(job, instance_type, limit=MOST_REPORTS)
+            newest = store.newest(BottleneckReport, job, instance_type, limit=MOST_REPORTS)
         except ErnestError as error:
             _warn(run, "its report of bottlenecks", error)
             return ()

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TypeAlias
 
-from airflow_provider_ernest.documents import Model, Observation, Origin
+from airflow_provider_ernest.documents import Model, Observation, ObservationRecord, Origin
 from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.loaded import MOST_MODELS_KEPT, Readable, load_model, newest_of, read_each
@@ -143,7 +143,7 @@ def untrained_runs(
     Raises:
         StoreError: the store cannot be read.
     """
-    records = store.observations(job, instance_type, limit=MOST_RUNS)
+    records = store.newest(ObservationRecord, job, instance_type, limit=MOST_RUNS)
     if not records:
         return UntrainedRuns()
     # A model is made after its runs, and ids sort by time.

@@ -18,6 +18,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from airflow_provider_ernest.documents import ProductionRun
 from airflow_provider_ernest.store.catalogue import PRODUCTION_RUN
 from airflow_provider_ernest.store.pruning import KEEP_MODELS, Prune
 from airflow_provider_ernest.store.store import ModelStore
@@ -76,10 +77,10 @@ def _single(root: Any) -> Iterator[Step]:
     yield "the newest model of a job", _least(lambda: ModelStore(root).latest(JOB, INSTANCE_TYPE))
     yield (
         "20 production runs of a job",
-        _least(lambda: ModelStore(root).productions(JOB, INSTANCE_TYPE, limit=20)),
+        _least(lambda: ModelStore(root).newest(ProductionRun, JOB, INSTANCE_TYPE, limit=20)),
     )
     runs = [a_production_run(JOB, datetime.now(UTC)) for _ in range(REPETITIONS)]
-    times = [_seconds(partial(ModelStore(root).save_production, run)) for run in runs]
+    times = [_seconds(partial(ModelStore(root).save, run)) for run in runs]
     yield "saving one more, in a process of its own, median", sorted(times)[REPETITIONS // 2]
     store = ModelStore(root)
     yield (

@@ -17,11 +17,12 @@ from airflow_provider_ernest.documents import (
     Observation,
     Origin,
     ProductionRun,
+    Record,
     Validation,
     new_id,
 )
 from airflow_provider_ernest.store.files import in_threads
-from airflow_provider_ernest.store.stored_documents import DECISIONS, MODELS, PRODUCTION, Shelf, with_digest
+from airflow_provider_ernest.store.records import place_of, with_digest
 
 INSTANCE_TYPE = "m5.large"
 DAYS = 200
@@ -40,10 +41,10 @@ def fill(root: Any, *, jobs: int, of_each: int, now: datetime) -> None:
     """
 
     def write(number: int) -> None:
-        for shelf, document in _documents(job_name(number), of_each, now):
-            path = shelf.path(root, document.job, document.instance_type, document.id)
+        for record in _records(job_name(number), of_each, now):
+            path = place_of(record).path(root)
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(msgspec.json.format(msgspec.json.encode(with_digest(document)), indent=2))
+            path.write_bytes(msgspec.json.format(msgspec.json.encode(with_digest(record)), indent=2))
 
     in_threads(write, range(jobs), most=WRITERS)
 
@@ -113,9 +114,9 @@ def _a_decision(job: str, when: datetime) -> DecisionRecord:
     )
 
 
-def _documents(job: str, number: int, now: datetime) -> Iterator[tuple[Shelf[Any], Any]]:
+def _records(job: str, number: int, now: datetime) -> Iterator[Record]:
     for index in range(number):
         when = (now - timedelta(days=DAYS) * (number - index) / number).astimezone(UTC)
-        yield MODELS, a_model(job, when)
-        yield DECISIONS, _a_decision(job, when)
-        yield PRODUCTION, a_production_run(job, when)
+        yield a_model(job, when)
+        yield _a_decision(job, when)
+        yield a_production_run(job, when)

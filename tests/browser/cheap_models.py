@@ -9,8 +9,8 @@ from random import Random
 import msgspec
 
 from airflow_provider_ernest.documents import Model, Origin, new_id
+from airflow_provider_ernest.store.records import place_of, with_digest
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import MODELS, with_digest
 
 DAGS = 50
 
@@ -20,7 +20,7 @@ def add_cheap_models(
 ) -> None:
     """Write that many models, so many of each job, as files."""
     for model in _copies(like, number, now, versions):
-        path = MODELS.path(store.root, model.job, model.instance_type, model.id)
+        path = place_of(model).path(store.root)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(msgspec.json.encode(with_digest(model)))
 

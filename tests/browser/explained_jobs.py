@@ -14,6 +14,7 @@ from airflow_provider_ernest.documents import (
     SAMPLE,
     Billing,
     BottleneckReport,
+    DecisionRecord,
     Model,
     Origin,
     ProfileRecord,
@@ -121,23 +122,23 @@ def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
     of sample runs alone, by tasks that waited for nothing. And the model whose names are markup.
     """
     nightly, drifting = seeded.nightly_join, seeded.drifting
-    scale = store.decisions(nightly.job, nightly.instance_type, limit=1)[-1].scale
+    scale = store.newest(DecisionRecord, nightly.job, nightly.instance_type, limit=1)[-1].scale
     # The last of the decisions is what the page asks at first.
     report = _add(store, nightly, network_bound())
-    store.save_bottlenecks(replayed(report, _offer(nightly), scale=scale, off=slower_on_many))
-    store.save_bottlenecks(replayed(_add(store, drifting, cpu_bound()), _offer(drifting), scale=scale))
-    store.save_profile(
+    store.save(replayed(report, _offer(nightly), scale=scale, off=slower_on_many))
+    store.save(replayed(_add(store, drifting, cpu_bound()), _offer(drifting), scale=scale))
+    store.save(
         profiled(nightly, of_production(cpu_bound(**OF_PRODUCTION)), when=_after(nightly), purpose=PRODUCTION)
     )
     gone = profiled(seeded.third_type, cpu_bound(), when=_after(seeded.third_type))
-    store.save_bottlenecks(reported(gone, seeded.third_type, when=_after(seeded.third_type)))
+    store.save(reported(gone, seeded.third_type, when=_after(seeded.third_type)))
     (base,) = (
         model
         for model in store.history(seeded.learned.job, seeded.learned.instance_type)
         if model.id == seeded.learned.base_model_id
     )
-    store.save_bottlenecks(_add(store, base, cpu_bound()))
-    store.save_bottlenecks(
+    store.save(_add(store, base, cpu_bound()))
+    store.save(
         replayed(_add(store, seeded.hostile, hostile(seeded.hostile.job)), _offer(seeded.hostile), scale=1.0)
     )
 
@@ -145,7 +146,7 @@ def add_explanations(store: ModelStore, seeded: SeededModels) -> None:
 def _add(store: ModelStore, model: Model, profile: RunProfile) -> BottleneckReport:
     """Save the profile; returns a report that goes by it."""
     record = profiled(model, profile, when=_after(model))
-    store.save_profile(record)
+    store.save(record)
     return reported(record, model, when=_after(model) + timedelta(minutes=1))
 
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
-from airflow_provider_ernest.documents import CLUSTER, PRODUCTION, Model, Origin, new_id
+from airflow_provider_ernest.documents import (
+    CLUSTER,
+    PRODUCTION,
+    DecisionRecord,
+    Model,
+    Origin,
+    ProductionRun,
+    new_id,
+)
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.explained_jobs import of_production, profiled, reported
 from tests.browser.lives import marked
@@ -28,12 +36,12 @@ def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
     newest = seeded.nightly_join
     store.save(replace(newest, **named))
     store.save(replace(seeded.third_type, instance_type=HIDDEN_TYPE, **named))
-    run = store.productions(newest.job, newest.instance_type)[-1]
-    store.save_production(replace(run, id=new_id(when), origin=origin))
-    decision = store.decisions(newest.job, newest.instance_type)[-1]
-    store.save_decision(replace(decision, id=new_id(when), origin=origin))
+    run = store.newest(ProductionRun, newest.job, newest.instance_type)[-1]
+    store.save(replace(run, id=new_id(when), origin=origin))
+    decision = store.newest(DecisionRecord, newest.job, newest.instance_type)[-1]
+    store.save(replace(decision, id=new_id(when), origin=origin))
     now = datetime.now(UTC)
-    store.save_mark(marked(seeded.learned, cause=CLUSTER, reason=HIDDEN_REASON, when=now, origin=origin))
+    store.save(marked(seeded.learned, cause=CLUSTER, reason=HIDDEN_REASON, when=now, origin=origin))
     _add_hidden_report(store, seeded.stale, origin, when=now)
 
 
@@ -41,6 +49,6 @@ def _add_hidden_report(store: ModelStore, model: Model, origin: Origin, *, when:
     """The only one of its job, and a production run, too."""
     profile = network_bound(headline=HIDDEN_HEADLINE)
     sample = profiled(model, profile, when=when, origin=origin)
-    store.save_profile(sample)
-    store.save_profile(profiled(model, of_production(profile), when=when, purpose=PRODUCTION, origin=origin))
-    store.save_bottlenecks(reported(sample, model, when=when))
+    store.save(sample)
+    store.save(profiled(model, of_production(profile), when=when, purpose=PRODUCTION, origin=origin))
+    store.save(reported(sample, model, when=when))

@@ -63,7 +63,7 @@ def seed_runs(store: ModelStore) -> None:
     for number, (run_id, reason) in enumerate((("retrained", WHY_TRAINED), ("hostile", MARKUP))):
         told = mark(id=f"2026112011572{number}.000000Z-0badcafe", reason=reason)
         assert told.origin is not None
-        store.save_mark(replace(told, cause=DATA, origin=replace(told.origin, run_id=run_id)))
+        store.save(replace(told, cause=DATA, origin=replace(told.origin, run_id=run_id)))
 
 
 def _running() -> RunRecord:

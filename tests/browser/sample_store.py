@@ -131,7 +131,7 @@ class _Seeding:
             unknown_term=self._save(of_a_newer_version(self._trained("from_the_future", M4_XLARGE, 12, 61))),
             learned=self._daily_report(),
         )
-        self.store.save_mark(marked(seeded.hostile, cause=SETTINGS, reason=HOSTILE, when=self.now))
+        self.store.save(marked(seeded.hostile, cause=SETTINGS, reason=HOSTILE, when=self.now))
         self._produce(seeded.secret, R3_XLARGE, SyntheticJob(), days=[0.5], dag_id=SECRET_DAG_ID)
         if many:
             add_cheap_models(self.store, seeded.third_type, many, now=self.now)
@@ -155,7 +155,7 @@ class _Seeding:
         old = replace(self._trained("daily_report", R3_XLARGE, days=70, seed=71), conditions=CONDITIONS)
         self._save(old)
         when = self.now - timedelta(days=41)
-        self.store.save_mark(
+        self.store.save(
             marked(
                 old,
                 cause=DATA,
@@ -174,7 +174,7 @@ class _Seeding:
                 newest = self._save(_dated(learned, self.now - timedelta(days=days[-1] - 0.5)))
         when = self.now - timedelta(days=3)
         for record in untrained(newest, self._origin("sizing.sample_run", when, None), when=when):
-            self.store.save_observation(record)
+            self.store.save(record)
         return newest
 
     def _trained(
@@ -247,11 +247,11 @@ class _Seeding:
                 artifact_sha256=artifact_sha256,
                 origin=self._origin("sizing.choose_config", when, dag_id),
             )
-            self.store.save_decision(record)
+            self.store.save(record)
             run_seconds = job.measure(machine_type, machines=decision.config.machines, scale=scale)
             run = production_run(record, run_seconds, when + timedelta(minutes=8))
             runs.append(replace(run, origin=self._origin("production", when, dag_id)))
-            self.store.save_production(runs[-1])
+            self.store.save(runs[-1])
         return runs
 
     def _fall_back(self, model: Model, machine_type: MachineType, *, stated_days: float, days: float) -> None:
@@ -264,7 +264,7 @@ class _Seeding:
         for ago, decision in decisions.items():
             when = self.now - timedelta(days=ago)
             record = self._record(model, decision, when, goal=goal, scale=1.0)
-            self.store.save_decision(record)
+            self.store.save(record)
 
     def _record(
         self, model: Model, decision: Decision, when: datetime, *, goal: Goal, scale: float

@@ -57,10 +57,10 @@ def test_a_model_of_a_thousand_runs_is_not_too_much(site: Site, visit):
 
 def test_broken_files_hide_no_others(site: Site, visit):
     """Such as those of a disk that was full, or of a person's editor."""
-    folder = site.home / "ernest" / "store" / "half_written" / "r3.xlarge"
+    folder = site.home / "ernest" / "store" / "half_written" / "r3.xlarge" / "models"
     folder.mkdir(parents=True)
     broken = [folder / "20260101T000000.000000Z-00000000.json", folder / "notes.txt"]
-    broken[0].write_text('{"schema": 1, "model_id": ')
+    broken[0].write_text('{"schema": 1, "id": ')
     broken[1].write_text("do not touch")
     catalogue = ModelStore(site.home / "ernest" / "store").root / ".catalogue"
     catalogue.mkdir(exist_ok=True)

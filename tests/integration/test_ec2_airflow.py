@@ -23,7 +23,7 @@ from airflow.triggers.base import BaseTrigger
 from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents import DecisionRecord, Observation, ProductionRun
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import FINISHED_RUN_STATES, AirflowApi, TaskInstance
@@ -336,14 +336,14 @@ def test_the_whole_loop(bed: Testbed, start: Callable[[str], Run], server: Airfl
     assert len(observation.hosts) == WORKERS
     assert observation.seconds > 0
     store = ModelStore(server.home / "ernest" / "store")
-    (recorded,) = store.productions("count_lines", handle.instance_type)
+    (recorded,) = store.newest(ProductionRun, "count_lines", handle.instance_type)
     assert recorded.origin is not None
     assert (recorded.origin.run_id, recorded.origin.task_id) == (run.run_id, "production")
     assert recorded.machines == WORKERS
     assert recorded.run_seconds is not None
     assert 0 < recorded.run_seconds < recorded.seconds
     assert (recorded.application_id or "").startswith("app-")
-    (decided,) = store.decisions("count_lines", handle.instance_type)
+    (decided,) = store.newest(DecisionRecord, "count_lines", handle.instance_type)
     assert decided.id == recorded.decision_id
     told += [run.log(task.task_id, try_number=1) for task in tasks.values()]
     told += [shown_by_the_api(run), database(server.home)]

@@ -8,7 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.documents import BottleneckReport, Decision, Design, Model, Origin
+from airflow_provider_ernest.documents import (
+    BottleneckReport,
+    Decision,
+    DecisionRecord,
+    Design,
+    Model,
+    Origin,
+    ProfileRecord,
+)
 from airflow_provider_ernest.eventlog.files import find_event_log
 from airflow_provider_ernest.eventlog.run_facts import read_run, run_seconds
 from airflow_provider_ernest.run_profile import PYTHON_WORKER
@@ -105,7 +113,7 @@ def test_the_example_dag_sizes_its_production_run(
     assert model.design == design
     assert len(model.cluster.machines) == 6
     assert [run.origin.map_index for run in model.observations] == list(range(len(design.experiments)))
-    (decided,) = store.decisions("enrich_flights", "local")
+    (decided,) = store.newest(DecisionRecord, "enrich_flights", "local")
     assert (decided.decision, decided.model_id, decided.deadline_seconds) == (
         decision,
         model.id,
@@ -113,8 +121,8 @@ def test_the_example_dag_sizes_its_production_run(
     )
 
     report = BottleneckReport.from_dict(xcom("bottleneck_report"))
-    assert store.bottlenecks("enrich_flights", "local") == [report]
-    profiles = store.profiles("enrich_flights", "local")
+    assert store.newest(BottleneckReport, "enrich_flights", "local") == [report]
+    profiles = store.newest(ProfileRecord, "enrich_flights", "local")
     assert {each.profile.application_id for each in profiles} == {
         each.application_id for each in model.observations
     }, "each sample run was profiled"
@@ -150,7 +158,9 @@ def test_the_next_run_reuses_its_model(
     before = Decision.from_dict(api.xcom(dag_id, first, "ernest.choose_config"))
     decision = Decision.from_dict(api.xcom(dag_id, run_id, "ernest.choose_config"))
     assert decision.model_id == before.id
-    record = ModelStore(server.home / "ernest" / "store").decisions("enrich_flights", "local")[-1]
+    record = ModelStore(server.home / "ernest" / "store").newest(DecisionRecord, "enrich_flights", "local")[
+        -1
+    ]
     assert "is reused: nothing that it depends on has changed" in record.reuse
     assert not processes_mentioning(clusters_of(server)), "the teardown ended the cluster"
 

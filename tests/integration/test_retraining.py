@@ -17,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from airflow_provider_ernest.documents import CODE, Model, Observation
+from airflow_provider_ernest.documents import CODE, Model, ModelMark, Observation
 from airflow_provider_ernest.learning.freshness import STALE, state_of
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.processes import descendants, end_processes
@@ -188,7 +188,7 @@ def test_a_change_of_the_code_starts_the_retraining(api: AirflowApi, deployment:
     retrained = deployment.store.latest(JOB, "local")
     assert retrained is not None
     assert (retrained.artifact_sha256, retrained.origin.run_id) == (second, run_id)
-    (mark,) = deployment.store.marks(JOB, "local")
+    (mark,) = deployment.store.newest(ModelMark, JOB, "local")
     assert (mark.model_id, mark.cause, mark.artifact_sha256) == (old.id, CODE, second)
     entries = deployment.store.catalogue.entries()
     (of_old,) = (entry for entry in entries if entry.kind == "model" and entry.id == old.id)

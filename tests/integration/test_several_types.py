@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.documents import Decision, ProductionRun
+from airflow_provider_ernest.documents import Decision, DecisionRecord, ProductionRun
 from airflow_provider_ernest.store.store import ModelStore
 from benchmarks.demo.airflow_server import AirflowServer
 from benchmarks.demo.api import AirflowApi, TaskInstance
@@ -70,7 +70,7 @@ def test_the_better_of_two_types_is_chosen_and_runs_production(api: AirflowApi, 
     assert all(model.base_model_id is None for model in models.values())
     assert {model.cluster.cores_per_machine for model in models.values()} == {1, 2}
     assert decision.model_id == models["two-core"].id
-    (decided,) = store.decisions("two_types", "two-core")
+    (decided,) = store.newest(DecisionRecord, "two_types", "two-core")
     assert set(decided.model_ids) == {model.id for model in models.values()}
 
     production = ProductionRun.from_dict(api.xcom("two_types", run_id, "production", key="production_run"))

@@ -20,6 +20,7 @@ from airflow_provider_ernest.documents import (
     Configuration,
     Decision,
     DecisionRecord,
+    ModelMark,
     Observation,
     ProductionRun,
 )
@@ -135,13 +136,13 @@ def ran(dag: DAG, **run: Any) -> dict[str, Any]:
     """What came of a run of a DAG."""
     done = dag.test(**run)
     store = ModelStore(HOME / "ernest" / "store")
-    runs: list[ProductionRun] = store.productions(dag.dag_id, "local")
+    runs: list[ProductionRun] = store.newest(ProductionRun, dag.dag_id, "local")
     return {
         "state": str(done.state),
         "tasks": {task.task_id: str(task.state) for task in done.get_task_instances()},
         "runs": [each.to_dict() for each in runs],
         "models": [model.to_dict() for model in store.history(dag.dag_id, "local")],
-        "marks": [mark.to_dict() for mark in store.marks(dag.dag_id, "local")],
+        "marks": [mark.to_dict() for mark in store.newest(ModelMark, dag.dag_id, "local")],
     }
 
 

@@ -13,7 +13,7 @@ import pytest
 from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.documents import Experiment
+from airflow_provider_ernest.documents import RECORDS, Experiment
 from airflow_provider_ernest.lineage import TellsLineage
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.find_model import FindModelOperator
@@ -21,7 +21,6 @@ from airflow_provider_ernest.operators.fit_model import FitModelOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.settings import Reuse, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import SHELVES
 from airflow_provider_ernest.store_location import store_root
 from tests.unit.operators.conftest import context, observations, submissions, ti  # noqa: F401
 from tests.unit.operators.decisions import choose_operator
@@ -92,7 +91,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "store.md"
 def text_fields() -> set[str]:
     """Every field of a stored document, and of what is in one, that holds text."""
     seen: set[type] = set()
-    waiting, found = [shelf.form for shelf in SHELVES], set()
+    waiting, found = [*RECORDS], set()
     while waiting:
         form = waiting.pop()
         if form in seen:
@@ -346,7 +345,7 @@ def test_no_secret_and_no_data_reach_the_store(chain, ti, observations):  # noqa
 
     store = ModelStore(store_root())
     kinds = {type(document).__name__ for document in store.all_documents()}
-    assert kinds == {shelf.form.__name__ for shelf in SHELVES}, "all kinds of documents were written"
+    assert kinds == {form.__name__ for form in RECORDS}, "all kinds of documents were written"
     for secret in (PLANTED, SECRET):
         assert secret not in stored_text()
     stored = store.latest("enrich", "local")

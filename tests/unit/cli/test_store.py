@@ -13,8 +13,8 @@ from airflow.configuration import expand_env_var
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.documents import InputFingerprint, RunConditions
+from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import list_set_aside
 from tests.unit.cli.test_airflow_commands import airflow_parser
 from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from airflow_provider_ernest.cli.main import main
+from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.cli.test_store import run
 from tests.unit.model.sample_records import a_decision, a_model
 from tests.unit.model.stored_examples import save_all
@@ -34,7 +34,7 @@ def test_only_some_jobs_and_without_addresses(root, tmp_path, capsys):
     archive = tmp_path / "sums.jsonl"
     run(capsys, "export", archive, "--store", root, "--job", "sums", "--without-addresses")
     header, line = map(json.loads, archive.read_text().splitlines())
-    assert (header["without_addresses"], line["document"]["job"]) == (True, "sums")
+    assert (header["without_addresses"], line["job"]) == (True, "sums")
     assert "planted" not in archive.read_text()
 
 
@@ -99,7 +99,7 @@ def test_a_job_that_is_not_there_is_named_and_no_file_is_made(root, tmp_path, ca
 
 
 def test_what_cannot_be_read_is_told_and_the_exit_code_says_so(root, tmp_path, capsys):
-    newer = next((root / "sums" / "m5.large").glob("*.json"))
+    newer = next((root / "sums" / "m5.large" / "models").glob("*.json"))
     newer.write_text(json.dumps(sealed({"schema": 99})))
     file = tmp_path / "store.jsonl"
     assert main(["store", "export", str(file), "--store", str(root)]) == 1

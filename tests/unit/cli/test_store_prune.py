@@ -8,8 +8,8 @@ import pytest
 
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import list_set_aside
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import ago, observation, save_all
 
@@ -150,7 +150,7 @@ def test_torn_files_go_by_age_and_only_when_asked(store, capsys):
 
 
 def test_what_killed_writers_left_goes_too(store, capsys):
-    left = store.root / "pca" / "m5.large" / f".{a_model(0).id}.json.0123abcd"
+    left = store.root / "pca" / "m5.large" / "models" / f".{a_model(0).id}.json.0123abcd"
     left.write_text("{")
     os.utime(left, (1, 1))
     assert prune(store, "--older-than", "9000d", "--yes") == 0

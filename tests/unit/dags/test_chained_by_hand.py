@@ -55,6 +55,6 @@ def test_from_the_design_to_the_record_of_production(run, submissions, tmp_path,
     conf = submissions.conf()
     assert conf["spark.ui.enabled"] == "false", "of the job's own"
     assert conf["spark.cores.max"] == str(decision["config"]["machines"])
-    (produced,) = ModelStore(store_root()).productions("enrich_flights", "local")
+    (produced,) = ModelStore(store_root()).newest(ProductionRun, "enrich_flights", "local")
     assert produced == ProductionRun.from_dict(run.xcoms["production", "production_run"])
     assert produced.model_id == model.id

@@ -3,9 +3,17 @@
 import os
 import time
 
-from airflow_provider_ernest.documents import CODE, ModelMark, Observation, ObservationRecord, RunConditions
+from airflow_provider_ernest.documents import (
+    CODE,
+    BottleneckReport,
+    ModelMark,
+    Observation,
+    ObservationRecord,
+    ProfileRecord,
+    RunConditions,
+)
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN
-from airflow_provider_ernest.store.stored_documents import BOTTLENECK_REPORT, OBSERVATION, PROFILE
+from airflow_provider_ernest.store.records import FORMS
 
 from .profile_samples import a_bottleneck_report, a_profile
 from .sample_records import WHEN, a_decision, a_model, a_production_run
@@ -47,14 +55,14 @@ MADE = {
     DECISION: a_decision,
     PRODUCTION_RUN: a_production_run,
     MARK: a_mark,
-    OBSERVATION: an_observation,
-    PROFILE: a_profile,
-    BOTTLENECK_REPORT: a_bottleneck_report,
+    ObservationRecord.kind: an_observation,
+    ProfileRecord.kind: a_profile,
+    BottleneckReport.kind: a_bottleneck_report,
 }
 """How a document of each kind is made, by a number that names it."""
 
 LISTED = [MODEL, DECISION, PRODUCTION_RUN, MARK]
-KINDS = [*LISTED, OBSERVATION, PROFILE, BOTTLENECK_REPORT]
+KINDS = [*LISTED, ObservationRecord.kind, ProfileRecord.kind, BottleneckReport.kind]
 
 
 def id_of(kind, document):
@@ -63,16 +71,7 @@ def id_of(kind, document):
 
 def all_of(store, kind, job="pca", instance_type="m5.large"):
     """All documents of a kind that are read without the catalogue, oldest first."""
-    read = {
-        MODEL: store.history,
-        DECISION: store.decisions,
-        PRODUCTION_RUN: store.productions,
-        MARK: store.marks,
-        OBSERVATION: store.observations,
-        PROFILE: store.profiles,
-        BOTTLENECK_REPORT: store.bottlenecks,
-    }
-    return read[kind](job, instance_type)
+    return store.newest(FORMS[kind], job, instance_type)
 
 
 def remove(store, kind, document):

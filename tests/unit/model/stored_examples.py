@@ -64,5 +64,5 @@ def report(number, days, **fields):
 
 def save_all(store, *documents):
     for document in documents:
-        store.save_any(document)
+        store.save(document)
     return store

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from airflow_provider_ernest.documents import DecisionRecord, Model, ProductionRun
 from airflow_provider_ernest.exceptions import InvalidParameterError, StoreError
 from airflow_provider_ernest.prediction.training import train
+from airflow_provider_ernest.store.records import sealed, with_digest
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import sealed, with_digest
 from benchmarks.table1 import seconds_of
 from tests.examples import observe
 
@@ -35,7 +36,7 @@ def test_what_was_saved_is_read_back(root):
 
     path = store.save(model)
 
-    assert store.load("pca", "m5.large", model.id) == model
+    assert store.load(Model, "pca", "m5.large", model.id) == model
     assert store.latest("pca", "m5.large") == model
     assert path.name == f"{model.id}.json"
 
@@ -61,29 +62,29 @@ def test_jobs_and_instance_types_are_kept_apart(root):
 
 def test_one_decision_and_one_production_run_are_read_by_their_ids(root):
     store, decision, run = ModelStore(root), a_decision(), a_production_run()
-    store.save_decision(decision)
-    store.save_production(run)
+    store.save(decision)
+    store.save(run)
 
-    assert store.decision("pca", "m5.large", decision.id) == decision
-    assert store.production("pca", "m5.large", run.id) == run
+    assert store.load(DecisionRecord, "pca", "m5.large", decision.id) == decision
+    assert store.load(ProductionRun, "pca", "m5.large", run.id) == run
 
 
 @pytest.mark.parametrize(
-    ("read", "kind", "file"),
+    ("form", "file"),
     [
-        ("load", "model", "2026.json"),
-        ("decision", "decision", "decisions/2026.json"),
-        ("production", "run", "production/2026.json"),
+        (Model, "models/2026.json"),
+        (DecisionRecord, "decisions/2026.json"),
+        (ProductionRun, "production/2026.json"),
     ],
 )
-def test_what_is_missing_is_told_from_what_cannot_be_read(root, read, kind, file):
+def test_what_is_missing_is_told_from_what_cannot_be_read(root, form, file):
     store, path = ModelStore(root), root / "pca" / "m5.large" / file
-    with pytest.raises(StoreError, match=rf"{kind} 2026 at") as missing:
-        getattr(store, read)("pca", "m5.large", "2026")
+    with pytest.raises(StoreError, match=rf"{form.words} 2026 at") as missing:
+        store.load(form, "pca", "m5.large", "2026")
     path.parent.mkdir(parents=True)
     path.write_text('{"schema"')
     with pytest.raises(StoreError, match="not JSON") as torn:
-        getattr(store, read)("pca", "m5.large", "2026")
+        store.load(form, "pca", "m5.large", "2026")
 
     assert isinstance(missing.value.__cause__, FileNotFoundError)
     assert not isinstance(torn.value.__cause__, FileNotFoundError)
@@ -120,8 +121,8 @@ def test_whatever_fails_in_a_storages_library_is_a_store_error(error, said):
     for use in (
         lambda: store.history("pca", "m5.large"),
         lambda: store.latest_of_jobs("m5.large", limit=5),
-        lambda: store.load("pca", "m5.large", "2026"),
-        lambda: store.save_decision(a_decision()),
+        lambda: store.load(Model, "pca", "m5.large", "2026"),
+        lambda: store.save(a_decision()),
         store.catalogue.entries,
     ):
         with pytest.raises(StoreError, match=said):
@@ -149,17 +150,17 @@ def test_a_file_that_cannot_be_read_hides_no_other(tmp_path, monkeypatch, caplog
 
 def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
     store, model = ModelStore(root), a_model()
-    folder = store.save(model).parent
+    folder = store.save(model).parent.parent
     decisions = [a_decision(number) for number in range(4)]
     runs = [a_production_run(number) for number in range(4)]
     for number in (2, 0, 3, 1):
-        decided_at = store.save_decision(decisions[number])
-        recorded_at = store.save_production(runs[number])
+        decided_at = store.save(decisions[number])
+        recorded_at = store.save(runs[number])
 
-    assert store.decisions("pca", "m5.large") == decisions
-    assert store.productions("pca", "m5.large") == runs
-    assert store.decisions("pca", "m5.large", limit=2) == decisions[-2:]
-    assert store.productions("pca", "m5.large", limit=3) == runs[-3:]
+    assert store.newest(DecisionRecord, "pca", "m5.large") == decisions
+    assert store.newest(ProductionRun, "pca", "m5.large") == runs
+    assert store.newest(DecisionRecord, "pca", "m5.large", limit=2) == decisions[-2:]
+    assert store.newest(ProductionRun, "pca", "m5.large", limit=3) == runs[-3:]
     assert decided_at == folder / "decisions" / f"{decisions[1].id}.json"
     assert recorded_at == folder / "production" / f"{runs[1].id}.json"
 
@@ -171,24 +172,24 @@ def test_decisions_and_production_runs_are_kept_beside_the_models(root, caplog):
 
 def test_decisions_and_production_runs_of_others_are_not_listed(root):
     store = ModelStore(root)
-    store.save_decision(a_decision(job="sort"))
-    store.save_decision(a_decision(instance_type="m5.xlarge"))
-    store.save_production(a_production_run(job="sort"))
+    store.save(a_decision(job="sort"))
+    store.save(a_decision(instance_type="m5.xlarge"))
+    store.save(a_production_run(job="sort"))
 
-    assert store.decisions("pca", "m5.large") == []
-    assert store.productions("pca", "m5.large") == []
+    assert store.newest(DecisionRecord, "pca", "m5.large") == []
+    assert store.newest(ProductionRun, "pca", "m5.large") == []
 
 
 def test_damaged_records_are_named_and_count_for_nothing(root, caplog):
     store = ModelStore(root)
     decision, run = a_decision(), a_production_run()
-    decisions, runs = store.save_decision(decision).parent, store.save_production(run).parent
+    decisions, runs = store.save(decision).parent, store.save(run).parent
     (decisions / "99991231T000000.000000Z-torn.json").write_text('{"schema": 1')
     (runs / "99991231T000001.000000Z-foreign.json").write_text("[]")
     (runs / "99991231T000002.000000Z-decision.json").write_text(json.dumps(with_digest(decision)))
 
-    assert store.decisions("pca", "m5.large", limit=1) == [decision]
-    assert store.productions("pca", "m5.large", limit=1) == [run]
+    assert store.newest(DecisionRecord, "pca", "m5.large", limit=1) == [decision]
+    assert store.newest(ProductionRun, "pca", "m5.large", limit=1) == [run]
 
     for name in ("torn.json", "foreign.json", "-decision.json"):
         assert any(name in record.getMessage() for record in caplog.records)
@@ -196,14 +197,14 @@ def test_damaged_records_are_named_and_count_for_nothing(root, caplog):
 
 def test_a_record_is_not_overwritten(root):
     store = ModelStore(root)
-    store.save_decision(a_decision())
-    store.save_production(a_production_run())
+    store.save(a_decision())
+    store.save(a_production_run())
 
-    store.save_decision(a_decision())
+    store.save(a_decision())
     with pytest.raises(StoreError, match=r"Decision 2026"):
-        store.save_decision(a_decision(scale=0.5))
+        store.save(a_decision(scale=0.5))
     with pytest.raises(StoreError, match=r"Production run 2026"):
-        store.save_production(a_production_run(seconds=1.0))
+        store.save(a_production_run(seconds=1.0))
 
 
 def test_an_empty_store_has_no_models(root):
@@ -211,11 +212,11 @@ def test_an_empty_store_has_no_models(root):
 
     assert store.history("pca", "m5.large") == []
     assert store.latest("pca", "m5.large") is None
-    assert store.decisions("pca", "m5.large") == []
-    assert store.productions("pca", "m5.large") == []
+    assert store.newest(DecisionRecord, "pca", "m5.large") == []
+    assert store.newest(ProductionRun, "pca", "m5.large") == []
     assert store.latest_of_jobs("m5.large", limit=50) == []
     with pytest.raises(StoreError, match="no readable model 2026"):
-        store.load("pca", "m5.large", "2026")
+        store.load(Model, "pca", "m5.large", "2026")
 
 
 def test_the_newest_model_of_each_job_newest_first(root):
@@ -237,7 +238,7 @@ def test_damaged_files_of_a_job_do_not_hide_the_jobs(root, caplog):
     folder = store.save(old).parent
     store.save(other)
     (folder / "99991231T000000.000000Z-torn.json").write_text('{"schema": 1')
-    hopeless = root / "join" / "m5.large"
+    hopeless = root / "join" / "m5.large" / "models"
     hopeless.mkdir(parents=True)
     (hopeless / "99991231T000001.000000Z-other.json").write_text("[]")
     (root / "notes.txt").write_text("not a job")
@@ -316,7 +317,7 @@ def test_hostile_names_stay_inside_the_store(tmp_path, name):
     path = store.save(model)
 
     assert path.resolve().is_relative_to(root.resolve())
-    assert len(path.relative_to(root).parts) == 3
+    assert len(path.relative_to(root).parts) == 4
     assert store.history(name, name) == [model]
     assert [entry.name for entry in tmp_path.iterdir()] == ["deep"]
 
@@ -336,11 +337,11 @@ def test_hostile_ids_stay_inside_their_folder(tmp_path, name):
     decision, run = a_decision(id=name), a_production_run(id=name)
     folder = tmp_path / "pca" / "m5.large"
 
-    assert store.save_decision(decision).parent == folder / "decisions"
-    assert store.save_production(run).parent == folder / "production"
+    assert store.save(decision).parent == folder / "decisions"
+    assert store.save(run).parent == folder / "production"
 
-    assert store.decisions("pca", "m5.large") == [decision]
-    assert store.productions("pca", "m5.large") == [run]
+    assert store.newest(DecisionRecord, "pca", "m5.large") == [decision]
+    assert store.newest(ProductionRun, "pca", "m5.large") == [run]
     assert [entry.id for entry in store.catalogue.entries()] == [name, name]
 
 
@@ -417,8 +418,8 @@ def test_a_root_that_is_a_file_is_a_store_error(tmp_path):
 
 
 def test_a_folder_that_is_a_file_is_a_store_error(tmp_path):
-    (tmp_path / "pca").mkdir()
-    (tmp_path / "pca" / "m5.large").write_text("")
+    (tmp_path / "pca" / "m5.large").mkdir(parents=True)
+    (tmp_path / "pca" / "m5.large" / "models").write_text("")
 
     with pytest.raises(StoreError, match="cannot be read"):
         ModelStore(tmp_path).history("pca", "m5.large")

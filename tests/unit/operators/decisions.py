@@ -50,4 +50,4 @@ def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None 
 
 
 def recorded(job: str = "enrich", instance_type: str = "local") -> list[DecisionRecord]:
-    return ModelStore(store_root()).decisions(job, instance_type)
+    return ModelStore(store_root()).newest(DecisionRecord, job, instance_type)

@@ -53,9 +53,9 @@ def report(context, store, runs, *, goal=None, job=None, **fields) -> dict[str, 
 
 
 def test_it_goes_by_the_run_that_is_most_like_production(context, store, runs):
-    store.save_profile(record("app-0", scale=0.05, machines=1))
-    store.save_profile(record("app-6", scale=0.1, machines=4))
-    store.save_profile(record("app-4", scale=0.1, machines=3))
+    store.save(record("app-0", scale=0.05, machines=1))
+    store.save(record("app-6", scale=0.1, machines=4))
+    store.save(record("app-4", scale=0.1, machines=3))
 
     told = BottleneckReport.from_dict(report(context, store, runs))
 
@@ -68,18 +68,18 @@ def test_it_goes_by_the_run_that_is_most_like_production(context, store, runs):
 
 
 def test_it_is_kept_where_the_pages_look_for_it(context, store, runs):
-    store.save_profile(record("app-6"))
+    store.save(record("app-6"))
 
     told = BottleneckReport.from_dict(report(context, store, runs))
 
-    assert store.bottlenecks("enrich", "local") == [told]
+    assert store.newest(BottleneckReport, "enrich", "local") == [told]
 
 
 def test_the_replay_stands_beside_the_model_for_each_size_that_production_may_have(
     context, store, runs, observations
 ):
     for index in (0, 6):
-        store.save_profile(record(f"app-{index}", scale=observations[index].scale))
+        store.save(record(f"app-{index}", scale=observations[index].scale))
     model = train(observations, job="enrich", instance_type="local")
 
     told = BottleneckReport.from_dict(
@@ -99,7 +99,7 @@ def test_where_they_disagree_is_a_warning_in_the_log_and_in_the_report(
     context, store, runs, observations, capsys
 ):
     # 44 s for a tenth of the input: ten times what the model has seen.
-    store.save_profile(record("app-6"))
+    store.save(record("app-6"))
     model = train(observations, job="enrich", instance_type="local")
 
     told = BottleneckReport.from_dict(report(context, store, runs, model=model.to_dict()))
@@ -109,8 +109,8 @@ def test_where_they_disagree_is_a_warning_in_the_log_and_in_the_report(
 
 
 def test_only_the_profiles_of_these_very_runs_count(context, store, runs, capsys):
-    store.save_profile(record("app-of-another-training"))
-    store.save_profile(record("app-6", purpose=PRODUCTION))
+    store.save(record("app-of-another-training"))
+    store.save(record("app-6", purpose=PRODUCTION))
 
     assert report(context, store, runs) is None
     assert "left a profile" in capsys.readouterr().out
@@ -132,7 +132,7 @@ def test_without_runs_it_says_so_and_succeeds(context, store, given, capsys):
     ],
 )
 def test_what_cannot_be_read_is_a_warning_and_never_a_failure(context, store, runs, wrong, capsys):
-    store.save_profile(record("app-6"))
+    store.save(record("app-6"))
 
     assert report(context, store, **{"runs": runs, **wrong}) is None
     assert "There is no report of bottlenecks" in capsys.readouterr().out
@@ -143,7 +143,7 @@ def test_a_store_that_does_not_answer_does_not_keep_the_dag_run_from_its_end(
 ):
     answered = threading.Event()
     monkeypatch.setattr(bottleneck_report, "MOST_SECONDS", 0.01)
-    monkeypatch.setattr(ModelStore, "profiles", lambda self, *of, limit: answered.wait() and [])
+    monkeypatch.setattr(ModelStore, "newest", lambda self, *of, limit: answered.wait() and [])
 
     assert report(context, store, runs) is None
     answered.set()
@@ -151,19 +151,19 @@ def test_a_store_that_does_not_answer_does_not_keep_the_dag_run_from_its_end(
 
 
 def test_a_store_that_cannot_be_written_costs_the_record_only(context, store, runs, monkeypatch, capsys):
-    store.save_profile(record("app-6"))
+    store.save(record("app-6"))
 
     def full(self: ModelStore, report: BottleneckReport) -> None:
         raise OSError("No space left on device")
 
-    monkeypatch.setattr(ModelStore, "save_any", full)
+    monkeypatch.setattr(ModelStore, "save", full)
 
     assert report(context, store, runs) is not None
     assert "No space left" in capsys.readouterr().out
 
 
 def test_other_iterations_of_runs_that_told_none_are_not_foretold(context, store, runs):
-    store.save_profile(record("app-6"))
+    store.save(record("app-6"))
 
     told = BottleneckReport.from_dict(
         report(context, store, runs, job={"iterations": "100", "sample_iterations": 5})

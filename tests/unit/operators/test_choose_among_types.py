@@ -10,7 +10,7 @@ import pytest
 from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.documents import DecisionRecord, Observation
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.operators.training_cluster import training_cluster
 from airflow_provider_ernest.prediction.training import train
@@ -109,7 +109,7 @@ def test_the_cheapest_of_all_types_is_chosen_with_what_its_machines_need(context
 def test_the_record_names_all_models_and_the_one_that_decided(context, models):
     choose_operator(models).execute(context)
 
-    (record,) = ModelStore(store_root()).decisions("enrich", "c5.xlarge")
+    (record,) = ModelStore(store_root()).newest(DecisionRecord, "enrich", "c5.xlarge")
     assert record.model_ids == tuple(one["id"] for one in models)
     assert record.model_id == record.decision.model_id == models[1]["id"]
     assert record.instance_type == "c5.xlarge"
@@ -395,7 +395,7 @@ def test_a_mix_of_types_is_sized_by_executors_that_fit_all_of_them(context, ti, 
     assert conf["spark.cores.max"] == "14"
     assert conf["spark.executor.memory"] == "6000m", "two of them share a c5.xlarge"
     assert ti.pushed["machines"] == 5
-    assert len(ModelStore(store_root()).decisions("enrich", "3 m5.large + 2 c5.xlarge")) == 1
+    assert len(ModelStore(store_root()).newest(DecisionRecord, "enrich", "3 m5.large + 2 c5.xlarge")) == 1
 
 
 def test_a_mix_whose_memory_nobody_tells_is_not_given_that_of_whole_machines(context, ti, monkeypatch):

@@ -139,7 +139,7 @@ def test_a_decision_is_kept_with_what_was_asked_for(context, ti, observations):
 def test_the_job_and_the_store_may_be_named(context, model, tmp_path):
     choose_operator(model, job="nightly enrich", store=str(tmp_path / "mine")).execute(context)
 
-    (record,) = ModelStore(tmp_path / "mine").decisions("nightly enrich", "local")
+    (record,) = ModelStore(tmp_path / "mine").newest(DecisionRecord, "nightly enrich", "local")
     assert record.job == "nightly enrich"
     assert not store_root().exists()
 
@@ -147,7 +147,7 @@ def test_the_job_and_the_store_may_be_named(context, model, tmp_path):
 def test_a_store_that_does_not_answer_holds_up_no_decision(context, ti, model, capsys, monkeypatch):
     answer = Event()
     monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
-    monkeypatch.setattr(ModelStore, "save_any", lambda self, record: answer.wait(60))
+    monkeypatch.setattr(ModelStore, "save", lambda self, record: answer.wait(60))
 
     decision = choose_operator(model).execute(context)
 

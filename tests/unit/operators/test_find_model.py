@@ -138,12 +138,12 @@ def test_data_of_another_shape_is_trained_anew_and_the_model_marked_once(site, t
     site.write_input(files=4, columns=5)
 
     assert site.find(context) == set()
-    (mark,) = site.store.marks("enrich", "local")
+    (mark,) = site.store.newest(ModelMark, "enrich", "local")
     assert (mark.model_id, mark.cause) == (trained.id, DATA)
     assert "has 5 columns and had 3" in mark.reason
     assert (mark.origin.dag_id, mark.origin.task_id) == ("nightly", "ernest.step")
     site.find(context)
-    assert len(site.store.marks("enrich", "local")) == 1, "it is known already"
+    assert len(site.store.newest(ModelMark, "enrich", "local")) == 1, "it is known already"
 
 
 def test_another_application_marks_the_model_and_whoever_asked_is_told(site, trained, context):
@@ -151,7 +151,7 @@ def test_another_application_marks_the_model_and_whoever_asked_is_told(site, tra
     site.application.write_text("print('second')\n")
 
     assert site.find(context, on_stale=[told.append]) == set()
-    (mark,) = site.store.marks("enrich", "local")
+    (mark,) = site.store.newest(ModelMark, "enrich", "local")
     assert mark.cause == CODE
     assert [each["ernest_mark"] for each in told] == [mark]
 
@@ -183,7 +183,7 @@ def test_what_production_said_against_a_model_counts_when_its_code_comes_back(
     site, trained, context, ti, observations
 ):
     first = site.application.read_text()
-    site.store.save_mark(mark(trained, UNEXPLAINED))
+    site.store.save(mark(trained, UNEXPLAINED))
     site.application.write_text("print('second')\n")
     site.find(context)
     site.train(ti, observations)
@@ -193,8 +193,8 @@ def test_what_production_said_against_a_model_counts_when_its_code_comes_back(
 
 
 def test_a_change_that_was_taken_back_does_not_cover_what_production_said(site, trained, context):
-    site.store.save_mark(mark(trained, UNEXPLAINED))
-    site.store.save_mark(mark(trained, DATA))
+    site.store.save(mark(trained, UNEXPLAINED))
+    site.store.save(mark(trained, DATA))
 
     assert site.find(context) == set()
 
@@ -223,7 +223,7 @@ def test_a_lineage_is_marked_once(site, trained, context):
     site.store.save(replace(trained, id=new_id(now), at=now.isoformat(), base_model_id=trained.id))
     site.find(context)
 
-    assert len(site.store.marks("enrich", "local")) == 1
+    assert len(site.store.newest(ModelMark, "enrich", "local")) == 1
 
 
 def test_what_changes_again_is_marked_again(site, trained, context):
@@ -232,7 +232,7 @@ def test_what_changes_again_is_marked_again(site, trained, context):
     site.write_input(files=4)
     assert site.find(context) != set()
     now = datetime.now(UTC)
-    site.store.save_decision(
+    site.store.save(
         a_decision(
             id=new_id(now),
             at=now.isoformat(),
@@ -244,7 +244,7 @@ def test_what_changes_again_is_marked_again(site, trained, context):
     site.write_input(files=4, columns=5)
     site.find(context)
 
-    assert [mark.cause for mark in site.store.marks("enrich", "local")] == [DATA, DATA]
+    assert [mark.cause for mark in site.store.newest(ModelMark, "enrich", "local")] == [DATA, DATA]
 
 
 @pytest.mark.parametrize(
@@ -355,7 +355,7 @@ def test_a_run_may_ask_for_a_training(site, trained, context, ti, asked):
 
     assert site.find({**context, "dag_run": dag_run}) == set()
     assert ti.pushed["reasons"]["local"] == "This run was asked to train."
-    assert site.store.marks("enrich", "local") == []
+    assert site.store.newest(ModelMark, "enrich", "local") == []
 
 
 def test_reuse_can_be_turned_off(site, trained, context, ti):

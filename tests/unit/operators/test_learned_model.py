@@ -12,6 +12,7 @@ from airflow_provider_ernest.documents import (
     CODE,
     UNEXPLAINED,
     Model,
+    ModelMark,
     Observation,
     TrainedMachine,
     TrainingCluster,
@@ -54,7 +55,7 @@ def models() -> list[Model]:
 
 
 def marks() -> list[Any]:
-    return ModelStore(store_root()).marks("enrich", TYPE)
+    return ModelStore(store_root()).newest(ModelMark, "enrich", TYPE)
 
 
 def state(model: Model) -> str:

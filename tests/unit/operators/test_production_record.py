@@ -60,7 +60,7 @@ def decided(**changes: Any) -> dict[str, Any]:
 
 
 def recorded() -> list[ProductionRun]:
-    return ModelStore(store_root()).productions("enrich", "m5.large")
+    return ModelStore(store_root()).newest(ProductionRun, "enrich", "m5.large")
 
 
 @pytest.fixture
@@ -292,7 +292,7 @@ def test_a_decision_that_left_no_record_is_a_warning(submissions, context, ti, c
 def test_a_store_that_does_not_answer_holds_up_no_run(submissions, context, ti, capsys, monkeypatch):
     answer = Event()
     monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
-    monkeypatch.setattr(ModelStore, "save_any", lambda self, run: answer.wait(60))
+    monkeypatch.setattr(ModelStore, "save", lambda self, run: answer.wait(60))
 
     production(cluster=handle(), decision=decided()).execute(context)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle
-from airflow_provider_ernest.documents import PRODUCTION, SAMPLE
+from airflow_provider_ernest.documents import PRODUCTION, SAMPLE, ProfileRecord
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.recording import capacity_of, keep_profile, record_in_time
@@ -36,7 +36,7 @@ def keep(root, run=RUN, **changes):
 def test_a_real_runs_profile_is_kept_with_what_it_read(tmp_path, run, purpose):
     keep(tmp_path, run)
 
-    (record,) = ModelStore(tmp_path).profiles("enrich", "local")
+    (record,) = ModelStore(tmp_path).newest(ProfileRecord, "enrich", "local")
     assert (record.purpose, record.artifact_sha256) == (purpose, "ab" * 32)
     assert (record.profile.scale, record.profile.iterations) == (0.25, 3)
     assert record.profile.event_log == run.event_log
@@ -60,11 +60,11 @@ def test_a_profile_that_cannot_be_kept_is_a_warning_without_the_password_of_an_a
         raise PermissionError(f"Access to {run.event_log} is refused")
 
     run = replace(RUN, event_log="nowhere://me:hunter2@host/app-7")
-    monkeypatch.setattr(ModelStore, "save_any", refused)
+    monkeypatch.setattr(ModelStore, "save", refused)
     keep(tmp_path, run)
     ended = threading.Event()
     monkeypatch.setattr(recording, "PROFILE_SECONDS", 0.01)
-    monkeypatch.setattr(ModelStore, "save_any", lambda self, record: ended.wait())
+    monkeypatch.setattr(ModelStore, "save", lambda self, record: ended.wait())
     keep(tmp_path, run)
     ended.set()
 

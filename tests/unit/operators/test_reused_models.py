@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
-from airflow_provider_ernest.documents import Model, new_id
+from airflow_provider_ernest.documents import DecisionRecord, Model, new_id
 from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
 from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
 from airflow_provider_ernest.store.store import ModelStore
@@ -76,7 +76,7 @@ def test_the_decision_is_made_by_the_stored_model_at_the_price_of_its_cluster(st
     assert decision["price_per_hour"] == pytest.approx(0.3)
     assert ti.pushed["spark_conf"]["spark.executor.memory"] == "7000m"
     assert ti.pushed["record"]["reuse"] == "It is reused."
-    (record,) = ModelStore(context_store()).decisions("enrich", "local")
+    (record,) = ModelStore(context_store()).newest(DecisionRecord, "enrich", "local")
     assert record.reuse == "It is reused."
 
 

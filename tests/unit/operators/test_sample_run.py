@@ -12,7 +12,14 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, XComArg
 from airflow.serialization.serialized_objects import DagSerialization
 
-from airflow_provider_ernest.documents import SAMPLE, Observation, Origin, RunConditions
+from airflow_provider_ernest.documents import (
+    SAMPLE,
+    Observation,
+    ObservationRecord,
+    Origin,
+    ProfileRecord,
+    RunConditions,
+)
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.operators import sample_run as module
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
@@ -61,7 +68,7 @@ def test_an_observation_is_kept_with_what_it_was_made_of(sample_run, submissions
 
     observed = sample_run(artifact_sha256="ab" * 32, conditions=conditions).execute(context)
 
-    (record,) = ModelStore(store_root()).observations("enrich", "lake")
+    (record,) = ModelStore(store_root()).newest(ObservationRecord, "enrich", "lake")
     assert record.observation == Observation.from_dict(observed)
     assert (record.artifact_sha256, record.conditions) == ("ab" * 32, RunConditions(spark="4.2.0"))
 
@@ -88,7 +95,7 @@ def test_the_event_log_is_read_once_for_the_observation_and_the_profile(
 
     sample_run(profile=profile).execute(context)
 
-    kept = ModelStore(store_root()).profiles("enrich", "lake")
+    kept = ModelStore(store_root()).newest(ProfileRecord, "enrich", "lake")
     assert [(one.purpose, one.profile.application_id) for one in kept] == [(SAMPLE, "app-7")] * profile
     assert len(opened) == 1
 

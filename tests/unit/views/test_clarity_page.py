@@ -17,6 +17,7 @@ from airflow_provider_ernest.documents import (
     BottleneckReport,
     Model,
     ProfileRecord,
+    Record,
     ReplayOpinion,
     TwoOpinions,
 )
@@ -88,9 +89,9 @@ def keep(store: ModelStore, by: Model, profile: RunProfile | None = None, **fact
     """Save a profile, and a report that goes by it."""
     own = {key: facts.pop(key) for key in ("days", "dag_id") if key in facts}
     record = profile_of(by, profile, **own)
-    store.save_profile(record)
+    store.save(record)
     report = report_of(by, record, **own, **facts)
-    store.save_bottlenecks(report)
+    store.save(report)
     return report
 
 
@@ -148,7 +149,7 @@ def test_the_newest_report_of_the_lineage_counts(store: ModelStore, trained: Mod
 
 
 def test_a_report_outlives_the_profile(store: ModelStore, trained: Model):
-    store.save_bottlenecks(report_of(trained, profile_of(trained)))
+    store.save(report_of(trained, profile_of(trained)))
     run = page(store, trained)["sample"]
     assert (run["has_profile"], run["headline"]) == (False, network_bound().headline)
     assert (run["stages"], run["phases"], run["seconds"]) == ([], None, None)
@@ -157,16 +158,16 @@ def test_a_report_outlives_the_profile(store: ModelStore, trained: Model):
 
 def test_a_damaged_profile_leaves_the_report(store: ModelStore, trained: Model):
     record = profile_of(trained, days=3, name="damaged")
-    store.save_profile(record).write_text('{"schema": 1, "id": 7}', encoding="utf-8")
-    store.save_bottlenecks(report_of(trained, record))
+    store.save(record).write_text('{"schema": 1, "id": 7}', encoding="utf-8")
+    store.save(report_of(trained, record))
     assert page(store, trained)["sample"]["has_profile"] is False
 
 
 def test_the_newest_production_run(store: ModelStore, trained: Model):
     for days, seconds in ((3.0, 300.0), (2.0, 200.0)):
         record = profile_of(trained, cpu_bound(seconds=seconds), days=days, purpose=PRODUCTION)
-        store.save_profile(record)
-    store.save_profile(profile_of(trained, days=1))
+        store.save(record)
+    store.save(profile_of(trained, days=1))
     told = page(store, trained)
     assert told["sample"] is None, "there is no report that goes by the sample run"
     assert (told["production"]["purpose"], told["production"]["seconds"]) == (PRODUCTION, 200.0)
@@ -176,27 +177,27 @@ def test_profiles_are_looked_through_for_one_of_production_once_only(
     store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
 ):
     for days in range(1, 9):
-        store.save_profile(profile_of(trained, days=days))
+        store.save(profile_of(trained, days=days))
     read: list[str] = []
-    load = store.profile
+    load = store.load
 
-    def counted(job: str, instance_type: str, profile_id: str) -> ProfileRecord:
-        read.append(profile_id)
-        return load(job, instance_type, profile_id)
+    def counted(form: type[Record], *names: str) -> Record:
+        read.append(names[-1])
+        return load(form, *names)
 
-    monkeypatch.setattr(store, "profile", counted)
+    monkeypatch.setattr(store, "load", counted)
     assert page(store, trained)["production"] is None
     assert len(read) == 8
     assert page(store, trained)["production"] is None
     assert len(read) == 8, "whoever opens the page after that reads none of them again"
-    store.save_profile(profile_of(trained, days=0.5, purpose=PRODUCTION))
+    store.save(profile_of(trained, days=0.5, purpose=PRODUCTION))
     assert page(store, trained)["production"]["purpose"] == PRODUCTION
     assert set(read[8:]) == {identity(0.5, "sizing")}
 
 
 def test_a_damaged_profile_does_not_hide_those_of_production(store: ModelStore, trained: Model):
-    store.save_profile(profile_of(trained, days=2, purpose=PRODUCTION))
-    store.save_profile(profile_of(trained, days=1)).write_text("{}", encoding="utf-8")
+    store.save(profile_of(trained, days=2, purpose=PRODUCTION))
+    store.save(profile_of(trained, days=1)).write_text("{}", encoding="utf-8")
     assert page(store, trained)["production"]["purpose"] == PRODUCTION
 
 
@@ -213,7 +214,7 @@ class TestRights:
     def test_of_other_dags_there_is_nothing(self, store: ModelStore, trained: Model):
         keep(store, trained, dag_id="secret")
         production = profile_of(trained, days=0.5, dag_id="secret", purpose=PRODUCTION)
-        store.save_profile(production)
+        store.save(production)
         told = page(store, trained, readable=not_secret)
         assert told == {"report": None, "sample": None, "production": None, "replays": []}
         assert page(store, trained)["production"]["origin"]["dag_id"] == "secret"
@@ -227,8 +228,8 @@ class TestRights:
 
     def test_a_report_does_not_open_a_profile_of_another_dag(self, store: ModelStore, trained: Model):
         record = profile_of(trained, dag_id="secret")
-        store.save_profile(record)
-        store.save_bottlenecks(report_of(trained, record))
+        store.save(record)
+        store.save(report_of(trained, record))
         told = page(store, trained, readable=not_secret)
         assert told["sample"]["has_profile"] is False
         assert HOST not in str(told)
@@ -274,14 +275,14 @@ class TestReplays:
     ):
         store.save(model(days=2, instance_type="r5.large", name="other"))
         keep(store, trained, replay=ReplayOpinion(scale=1.0, sizes=SIZES))
-        read = store.bottlenecks
+        read = store.newest
 
-        def unreachable(job: str, instance_type: str, **asked: Any) -> Any:
+        def unreachable(form: type[Record], job: str, instance_type: str, **asked: Any) -> Any:
             if instance_type == "r5.large":
                 raise StoreError("the network is down")
-            return read(job, instance_type, **asked)
+            return read(form, job, instance_type, **asked)
 
-        monkeypatch.setattr(store, "bottlenecks", unreachable)
+        monkeypatch.setattr(store, "newest", unreachable)
         assert [each["instance_type"] for each in page(store, trained)["replays"]] == ["m5.large"]
 
 

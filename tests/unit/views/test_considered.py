@@ -8,7 +8,7 @@ import pytest
 
 from airflow_provider_ernest.billing import Billing
 from airflow_provider_ernest.decision.goals import on_pareto_front
-from airflow_provider_ernest.documents import FittedTerm, Model
+from airflow_provider_ernest.documents import DecisionRecord, FittedTerm, Model, Record
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.prediction import prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
@@ -124,10 +124,16 @@ def test_a_slider_that_moves_reads_no_decision_twice(
     other = model(instance_type="r5.large", price=None)
     store.save(other)
     for number in range(5):
-        store.save_decision(decided(other, days=1 + number, price=0.3 if number else None))
+        store.save(decided(other, days=1 + number, price=0.3 if number else None))
     asked: list[str] = []
-    load = store.decision
-    monkeypatch.setattr(store, "decision", lambda *names: asked.append(names[-1]) or load(*names))
+    load = store.load
+
+    def noted(form: type[Record], *names: str) -> Record:
+        if form is DecisionRecord:
+            asked.append(names[-1])
+        return load(form, *names)
+
+    monkeypatch.setattr(store, "load", noted)
 
     for scale in (0.5, 0.6, 0.7):
         answer = predicted(store, trained, price_per_hour=0.5, scale=scale)

@@ -86,9 +86,9 @@ class TestMarks:
         other = model(days=7, name="other")
         for each in (base, learned, other):
             store.save(each)
-        store.save_mark(marked(base, days=4, reason="first"))
-        store.save_mark(marked(learned, days=3, reason="second"))
-        store.save_mark(marked(other, days=2, reason="none of ours"))
+        store.save(marked(base, days=4, reason="first"))
+        store.save(marked(learned, days=3, reason="second"))
+        store.save(marked(other, days=2, reason="none of ours"))
         told = life(store, learned)["marks"]
         assert [each["reason"] for each in told] == ["second", "first"]
         assert told[0]["origin"]["task_id"] == "find_model"
@@ -96,7 +96,7 @@ class TestMarks:
     def test_those_of_dags_that_may_not_be_read_are_not_there(self, store: ModelStore):
         shown = model()
         store.save(shown)
-        store.save_mark(marked(shown, days=0.5, dag_id="secret"))
+        store.save(marked(shown, days=0.5, dag_id="secret"))
         assert life(store, shown, not_secret)["marks"] == []
         page = json_ready(model_page(store, shown, store.catalogue.entries(), readable=not_secret))
         assert page["state"]["name"] == "fresh"
@@ -108,7 +108,7 @@ class TestEvidence:
         shown = model(days=20)
         store.save(shown)
         for days, seconds in ((9, 290.0), (8, 350.0), (7, 300.0), (6, 281.0)):
-            store.save_production(produced(shown, days=days, seconds=seconds))
+            store.save(produced(shown, days=days, seconds=seconds))
         told = life(store, shown)["evidence"]
         assert (told["runs"], told["unlikely"], told["unusual"], told["is_drift"]) == (4, 1, 0, False)
         assert 0 < told["value"] < told["threshold"]
@@ -117,7 +117,7 @@ class TestEvidence:
         shown = model(days=20)
         store.save(shown)
         for days in (5, 4, 3, 2):
-            store.save_production(produced(shown, days=days, seconds=900.0))
+            store.save(produced(shown, days=days, seconds=900.0))
         told = life(store, shown)["evidence"]
         assert told["is_drift"]
         assert told["value"] >= told["threshold"]
@@ -126,8 +126,8 @@ class TestEvidence:
         shown = model(days=20)
         store.save(shown)
         for days in (5, 4, 3, 2):
-            store.save_production(produced(shown, days=days, dag_id="secret", seconds=900.0))
-        store.save_production(produced(shown, days=1))
+            store.save(produced(shown, days=days, dag_id="secret", seconds=900.0))
+        store.save(produced(shown, days=1))
         told = life(store, shown, not_secret)["evidence"]
         assert (told["runs"], told["unlikely"], told["is_drift"]) == (1, 0, False)
         page = json_ready(model_page(store, shown, store.catalogue.entries(), readable=not_secret))
@@ -169,8 +169,8 @@ class TestProduction:
     def test_older_runs_come_page_by_page(self, store: ModelStore):
         shown = model(days=20)
         for number in range(7):
-            store.save_production(produced(shown, days=1 + number))
-        store.save_production(produced(shown, days=0.5, dag_id="secret"))
+            store.save(produced(shown, days=1 + number))
+        store.save(produced(shown, days=0.5, dag_id="secret"))
         of_type = [entry for entry in store.catalogue.entries() if not_secret(entry.dag_id)]
 
         def asked(offset: int) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class TestProduction:
 
 class TestUntrainedRuns:
     def kept(self, store: ModelStore, run: Any, *, days: float, dag_id: str = "sizing") -> None:
-        store.save_observation(
+        store.save(
             ObservationRecord(
                 id=identity(days, f"{run.index}"),
                 at=NOW.isoformat(),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import Design, Experiment, FittedTerm, Model, TrainedMachine
+from airflow_provider_ernest.documents import Design, Experiment, FittedTerm, Model, Record, TrainedMachine
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.links.spark_history import application_link
 from airflow_provider_ernest.store.store import ModelStore
@@ -166,8 +166,8 @@ def test_versions_newest_first(store: ModelStore, trained: Model):
 def test_production_and_decisions_newest_first(store: ModelStore, trained: Model):
     store.save(trained)
     for days, seconds in ((3, 290.0), (2, 500.0)):
-        store.save_decision(decided(trained, days=days + 0.1))
-        store.save_production(produced(trained, days=days, seconds=seconds))
+        store.save(decided(trained, days=days + 0.1))
+        store.save(produced(trained, days=days, seconds=seconds))
 
     shown = page(store, trained)
 
@@ -193,7 +193,7 @@ def test_production_and_decisions_newest_first(store: ModelStore, trained: Model
 
 
 def test_what_was_paid_is_not_what_production_pays(store: ModelStore, trained: Model):
-    store.save_decision(decided(trained, days=1, price=9.0))
+    store.save(decided(trained, days=1, price=9.0))
     run = trained.observations[0]
     shown = page(store, trained)
     assert shown["observations"][0]["cost"] == pytest.approx(0.4 * run.machines * (run.seconds + 5.0) / 3600)
@@ -201,12 +201,12 @@ def test_what_was_paid_is_not_what_production_pays(store: ModelStore, trained: M
 
 def test_only_so_many_runs_and_decisions_and_no_hidden_one_takes_a_place(store: ModelStore, trained: Model):
     for number in range(MOST_PRODUCTION_RUNS + 3):
-        store.save_production(produced(trained, days=2 + number / 1000))
+        store.save(produced(trained, days=2 + number / 1000))
     for number in range(MOST_DECISIONS + 3):
-        store.save_decision(decided(trained, days=2 + number / 1000))
+        store.save(decided(trained, days=2 + number / 1000))
     for number in range(5):
-        store.save_production(produced(trained, days=1 + number / 1000, dag_id="secret"))
-        store.save_decision(decided(trained, days=1 + number / 1000, dag_id="secret", scale=77.0))
+        store.save(produced(trained, days=1 + number / 1000, dag_id="secret"))
+        store.save(decided(trained, days=1 + number / 1000, dag_id="secret", scale=77.0))
 
     shown = page(store, trained, readable=not_secret)
 
@@ -221,7 +221,7 @@ def test_what_may_not_be_read_is_as_if_it_were_not_there(store: ModelStore, trai
     store.save(shown_model)
     store.save(model(days=0.5, dag_id="secret", artifact_sha256="bb"))
     store.save(model(days=0.5, dag_id="secret", instance_type="r5.large"))
-    store.save_production(produced(trained, days=0.2, dag_id="secret", artifact_sha256="bb"))
+    store.save(produced(trained, days=0.2, dag_id="secret", artifact_sha256="bb"))
 
     shown = page(store, shown_model, readable=not_secret)
 
@@ -246,7 +246,7 @@ def test_other_types_with_their_newest_model_and_price(store: ModelStore, traine
         ("c5.large", unpriced.id, None),
         ("r5.large", newest.id, 0.7),
     ]
-    store.save_decision(decided(unpriced, days=1, price=0.3))
+    store.save(decided(unpriced, days=1, price=0.3))
     assert page(store, trained)["other_types"][0]["price_per_hour"] == 0.3
 
 
@@ -261,7 +261,7 @@ def test_another_type_that_cannot_be_read_does_no_harm(store: ModelStore, traine
 def test_links_to_the_history_server(store: ModelStore, trained: Model):
     first = replace(trained.observations[0], application_id="../<b>")
     odd = replace(trained, observations=(first, *trained.observations[1:]))
-    store.save_production(produced(trained, days=1))
+    store.save(produced(trained, days=1))
 
     shown = page(store, odd, link=application_link("https://spark.example.com/ui/"))
 
@@ -310,22 +310,21 @@ def test_what_may_not_be_read_is_not_even_opened(
     store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
 ):
     for number in range(3):
-        store.save_production(produced(trained, days=1 + number, dag_id="secret"))
-        store.save_decision(decided(trained, days=1 + number, dag_id="secret"))
+        store.save(produced(trained, days=1 + number, dag_id="secret"))
+        store.save(decided(trained, days=1 + number, dag_id="secret"))
     mine = store.root / "join" / "m5.large"
-    store.save_production(produced(trained, days=9))
-    store.save_decision(decided(trained, days=9))
+    store.save(produced(trained, days=9))
+    store.save(decided(trained, days=9))
     for path in (*mine.glob("*/*-secret.json"),):
         path.write_text("{")
     asked: list[str] = []
-    for name in ("decision", "production"):
-        load = getattr(store, name)
+    load = store.load
 
-        def noted(*names: str, load: Any = load) -> Any:
-            asked.append(names[-1])
-            return load(*names)
+    def noted(form: type[Record], *names: str) -> Record:
+        asked.append(names[-1])
+        return load(form, *names)
 
-        monkeypatch.setattr(store, name, noted)
+    monkeypatch.setattr(store, "load", noted)
 
     shown = page(store, trained, readable=not_secret)
 
@@ -340,8 +339,8 @@ def test_a_decision_that_is_damaged_hides_no_other(
     store: ModelStore, trained: Model, caplog: pytest.LogCaptureFixture
 ):
     damaged = decided(trained, days=1)
-    store.save_decision(decided(trained, days=2))
-    store.save_decision(damaged).write_text("{")
+    store.save(decided(trained, days=2))
+    store.save(damaged).write_text("{")
     assert len(page(store, trained)["decisions"]) == 1
     assert damaged.id in caplog.text
 
@@ -351,12 +350,12 @@ def test_decisions_of_another_type_that_cannot_be_read_do_no_harm(
 ):
     other = model(days=8, instance_type="r5.large", price=None)
     store.save(other)
-    store.save_decision(decided(other, days=1))
+    store.save(decided(other, days=1))
 
-    def broken(*_: str) -> None:
+    def broken(*_: object) -> None:
         raise StoreError("the network is down") from OSError("unreachable")
 
-    monkeypatch.setattr(store, "decision", broken)
+    monkeypatch.setattr(store, "load", broken)
     (shown,) = page(store, trained)["other_types"]
     assert (shown["instance_type"], shown["price_per_hour"]) == ("r5.large", None)
     assert "r5.large" in caplog.text
@@ -370,7 +369,7 @@ def test_decisions_of_another_type_that_cannot_be_read_do_no_harm(
 def test_numbers_of_machines_at_first_are_such_as_can_be_asked(
     store: ModelStore, trained: Model, asked: tuple[int, int], least: int, most: int
 ):
-    store.save_decision(decided(trained, days=1, min_machines=asked[0], max_machines=asked[1]))
+    store.save(decided(trained, days=1, min_machines=asked[0], max_machines=asked[1]))
     defaults = page(store, trained)["defaults"]
     assert (defaults["min_machines"], defaults["max_machines"]) == (least, most)
     PredictionRequest(min_machines=least, max_machines=most).counts()

@@ -127,10 +127,10 @@ def test_what_is_no_report_hides_nothing_else(value: Any):
 def test_where_the_xcoms_are_gone_the_store_tells(tmp_path: Path):
     store = ModelStore(tmp_path)
     store.save(model())
-    store.save_decision(record())
-    store.save_bottlenecks(report())
+    store.save(record())
+    store.save(report())
     other = replace(report().origin, run_id="another run")
-    store.save_bottlenecks(report(id="20261121T000000.000000Z-0badcafe", headline="?", origin=other))
+    store.save(report(id="20261121T000000.000000Z-0badcafe", headline="?", origin=other))
     run = replace(reported_run(values=False), dag_id=DAG_ID, run_id=RUN_ID)
     assert step(run, stored=stored_of(store, run))["says"].startswith("Network-bound")
 
@@ -138,7 +138,7 @@ def test_where_the_xcoms_are_gone_the_store_tells(tmp_path: Path):
 def test_a_store_that_cannot_be_read_leaves_the_rest(tmp_path: Path):
     store = ModelStore(tmp_path)
     store.save(model())
-    folder = store.save_bottlenecks(report()).parent
+    folder = store.save(report()).parent
     for file in folder.iterdir():
         file.unlink()
     folder.rmdir()

@@ -3,10 +3,11 @@
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import Origin, ProductionRun
+from airflow_provider_ernest.documents import DecisionRecord, Origin, ProductionRun, Record
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run_documents import MOST_LOOKED_AT, made_by, stored_of
@@ -32,8 +33,8 @@ def store(tmp_path: Path) -> ModelStore:
     """What the run made, and the same of another run and of another DAG."""
     store = ModelStore(tmp_path)
     store.save(model())
-    store.save_decision(record())
-    store.save_production(
+    store.save(record())
+    store.save(
         ProductionRun(
             id="20261120T124100.000000Z-0badcafe",
             at="2026-11-20T12:41:00+00:00",
@@ -105,7 +106,7 @@ def test_the_records_of_an_older_run_are_found_among_many_newer_ones(store: Mode
         minutes = 60 + 20 * number
         moment = (NOON + timedelta(minutes=minutes)).isoformat()
         later = replace(origin("choose_config"), run_id=f"later {number}")
-        store.save_decision(replace(record(), id=at(minutes), at=moment, origin=later))
+        store.save(replace(record(), id=at(minutes), at=moment, origin=later))
     stored = stored_of(store, example_run())
     assert [each.id for each in stored.decisions] == [record().id]
     assert [each.machines for each in stored.production_runs] == [8]
@@ -138,10 +139,14 @@ def test_a_document_that_cannot_be_read_hides_no_other(
 def test_a_store_that_breaks_is_nothing_and_told_in_the_log(
     store: ModelStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ):
-    def broken(*_: object) -> None:
-        raise StoreError("the network is down") from OSError("unreachable")
+    load = store.load
 
-    monkeypatch.setattr(store, "decision", broken)
+    def broken(form: type[Record], *names: str) -> Any:
+        if form is DecisionRecord:
+            raise StoreError("the network is down") from OSError("unreachable")
+        return load(form, *names)
+
+    monkeypatch.setattr(store, "load", broken)
     stored = stored_of(store, example_run())
     assert stored.decisions == ()
     assert len(stored.models) == 1
@@ -156,15 +161,14 @@ def test_a_run_that_was_cleared_begins_anew_and_keeps_what_it_made(store: ModelS
 
 def test_a_time_that_nobody_can_read_hides_nothing(tmp_path: Path):
     store = ModelStore(tmp_path)
-    store.save_decision(replace(record(), at="yesterday, about noon"))
+    store.save(replace(record(), at="yesterday, about noon"))
     assert len(stored_of(store, example_run()).decisions) == 1
 
 
 def test_nothing_is_read_before_it_is_asked_for(store: ModelStore, monkeypatch: pytest.MonkeyPatch):
     asked: list[str] = []
-    decision = store.decision
-    monkeypatch.setattr(store, "load", lambda *_: asked.append("model"))
-    monkeypatch.setattr(store, "decision", lambda *names: asked.append("decision") or decision(*names))
+    load = store.load
+    monkeypatch.setattr(store, "load", lambda form, *names: asked.append(form.kind) or load(form, *names))
     stored = stored_of(store, example_run())
     assert asked == []
     assert len(stored.decisions) == len(stored.decisions) == 1

@@ -186,9 +186,9 @@ class TestMarks:
     def test_what_the_run_noted_is_told(self, tmp_path: Path):
         store = ModelStore(tmp_path)
         store.save(reused_model())
-        store.save_mark(mark())
+        store.save(mark())
         other = mark(id="20261120T115725.000000Z-0badcafe")
-        store.save_mark(replace(other, origin=replace(other.origin, run_id="another")))
+        store.save(replace(other, origin=replace(other.origin, run_id="another")))
         run = retrained_run()
         (told,) = page(run, stored_of(store, run))["marks"]
         assert (told["cause"], told["reason"], told["model_id"]) == ("code", WHY_TRAINED, REUSED_ID)

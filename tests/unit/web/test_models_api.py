@@ -35,7 +35,7 @@ def store(tmp_path: Path) -> ModelStore:
     other = Origin(dag_id="secret_dag", run_id="r", task_id="t")
     store.save(replace(model(), id=OLDER_ID, at="2026-11-01T00:00:00+00:00", origin=other))
     store.save(replace(model(), job="by hand", origin=None))
-    store.save_decision(record())
+    store.save(record())
     return store
 
 
@@ -51,7 +51,7 @@ def test_sample_runs_of_a_dag_that_has_made_nothing_else_are_counted(store):
             origin=Origin(dag_id="new_dag", run_id="r", task_id="t"),
         ),
     )
-    store.save_observation(run)
+    store.save(run)
     assert pages(store=store).get("/api/untrained_runs", params=ONE).json()["count"] == 1
     viewer = StubAuthManager(dags={DAG_ID})
     assert pages(viewer, store=store).get("/api/untrained_runs", params=ONE).json()["count"] == 0
@@ -203,7 +203,7 @@ class TestAStoreThatCannotBeOpened:
 class TestAModelThatIsListedAndGone:
     @pytest.fixture
     def gone(self, store) -> ModelStore:
-        (store.root / quote(JOB) / TYPE / f"{MODEL_ID}.json").unlink()
+        (store.root / quote(JOB) / TYPE / "models" / f"{MODEL_ID}.json").unlink()
         return store
 
     def test_the_next_version_is_shown(self, gone, path):
@@ -223,7 +223,7 @@ class TestAModelThatIsListedAndGone:
 
     def test_one_that_is_damaged_is_no_absent_one(self, store, path):
         assert store.catalogue.entries()
-        (store.root / quote(JOB) / TYPE / f"{MODEL_ID}.json").write_text("{")
+        (store.root / quote(JOB) / TYPE / "models" / f"{MODEL_ID}.json").write_text("{")
         assert pages(store=store).get(path, params=ONE).status_code == 503
 
 
@@ -254,7 +254,7 @@ def test_what_the_page_asks_at_first_can_be_asked(store):
         deadline_seconds=0.0,
         budget_dollars=1e200,
     )
-    store.save_decision(absurd)
+    store.save(absurd)
     client = pages(store=store)
     defaults = client.get("/api/model", params=ONE).json()["defaults"]
     assert (defaults["min_machines"], defaults["max_machines"]) == (1, 1000)

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import InvalidDocumentError, StoreError
 from airflow_provider_ernest.store import archive as archive_lines
 from airflow_provider_ernest.store import archive as store_archive
 from airflow_provider_ernest.store.archive import export_documents, import_archive
+from airflow_provider_ernest.store.records import FORMS, sealed
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.stored_examples import (
     decision,
@@ -65,7 +66,7 @@ def test_a_store_arrives_as_it_was(store, other, is_compressed):
     assert archive.startswith(b"\x1f\x8b") is is_compressed
     result = imported(other, archive)
     assert result.is_complete
-    assert dict(result.stored) == dict.fromkeys(archive_lines.SHELVES_BY_KIND, 1)
+    assert dict(result.stored) == dict.fromkeys(FORMS, 1)
     assert ids(other) == ids(store)
     assert [entry.key for entry in other.catalogue.entries()] == [
         entry.key for entry in store.catalogue.entries()
@@ -93,8 +94,8 @@ def test_another_document_of_the_same_id_is_left_out_and_named_and_the_rest_goes
     (conflict,) = result.conflicts
     assert (conflict.line, conflict.name) == (2, f"model {a_model().id}")
     assert "another one of that id for 'pca' on m5.large" in conflict.problem
-    assert store.load("pca", "m5.large", a_model().id) == DOCUMENTS[0]
-    assert store.load("pca", "m5.large", a_model(7).id)
+    assert store.load(Model, "pca", "m5.large", a_model().id) == DOCUMENTS[0]
+    assert store.load(Model, "pca", "m5.large", a_model(7).id)
     assert not result.is_complete
 
 
@@ -102,19 +103,19 @@ def test_names_lead_nowhere_else(tmp_path, other):
     hostile = replace(a_model(), job="../../x", instance_type="..", id="../../../etc/passwd")
     before = set(tmp_path.rglob("*"))
     assert imported(other, exported([hostile])).is_complete
-    assert other.load("../../x", "..", "../../../etc/passwd") == hostile
+    assert other.load(Model, "../../x", "..", "../../../etc/passwd") == hostile
     assert all(path.is_relative_to(other.root) for path in set(tmp_path.rglob("*")) - before)
 
 
 def line_of(data):
-    return json.dumps({"kind": "model", "document": sealed(data)}).encode()
+    return json.dumps(sealed({"kind": "model", **data})).encode()
 
 
 @pytest.mark.parametrize(
     ("line", "problem"),
     [
-        (b'{"kind":"pickle","document":{}}', "'pickle' is no kind"),
-        (b'{"kind":"model","document":{"schema":1}}', "no digest"),
+        (b'{"kind":"pickle"}', "'pickle' is no kind"),
+        (b'{"kind":"model","schema":1}', "no digest"),
         (line_of({"schema": 1}), "no Model document"),
         (line_of({"schema": 99}), "schema 99"),
         (line_of({**a_model().to_dict(), "driver_shore": 0.5}), "'driver_shore' is unknown"),
@@ -122,8 +123,7 @@ def line_of(data):
             line_of(a_model().to_dict()).replace(b"fixed work", b"fixed worm"),
             "does not agree with its digest",
         ),
-        (b'{"kind":"model","document":[1]}', "must be a mapping"),
-        (b'{"kind":["model"],"document":{}}', "no kind"),
+        (b'{"kind":["model"]}', "no kind"),
         (b"[1]", "no JSON object"),
         (b"{" * 100_000, "no JSON object"),
         (b"\xff\xfe", "no JSON object"),
@@ -210,7 +210,7 @@ def test_memory_does_not_grow_with_the_documents(tmp_path):
         with path.open("wb") as target:
             export_documents((observation(str(n), 1) for n in range(count)), target, is_compressed=True)
         with path.open("rb") as source:
-            assert sum(line.document is not None for line in archive_lines.ArchiveReader(source)) == count
+            assert sum(line.record is not None for line in archive_lines.ArchiveReader(source)) == count
         used = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
         return used
@@ -225,8 +225,8 @@ def test_memory_does_not_grow_with_the_documents(tmp_path):
     ids=["no number", "infinite", "huge"],
 )
 def test_numbers_that_cannot_be_stop_nothing(other, field, value):
-    data = {"kind": "model", "document": model(1, 3).to_dict()}
-    data["document"]["observations"][0][field] = value
+    data = model(1, 3).to_dict()
+    data["observations"][0][field] = value
     header, _, *lines = exported([model(0, 3), model(2, 3)]).splitlines()
     result = imported(other, b"\n".join([header, json.dumps(data).encode(), *lines]) + b"\n")
     assert [each.line for each in result.refused] == [2]
@@ -236,8 +236,8 @@ def test_numbers_that_cannot_be_stop_nothing(other, field, value):
 def test_a_file_of_nothing_but_rubbish_fills_neither_the_memory_nor_the_terminal(other, monkeypatch):
     monkeypatch.setattr(store_archive, "MOST_NAMED", 10)
     header = exported([])
-    long = json.dumps({"kind": "model", "document": ["x" * 100_000]}).encode()
-    strange = json.dumps({"kind": "y" * 100_000, "document": {}}).encode()
+    long = json.dumps(["x" * 100_000]).encode()
+    strange = json.dumps({"kind": "y" * 100_000}).encode()
     result = imported(other, header + b"\n".join([long, strange, *[b""] * 500]) + b"\n")
     assert (len(result.refused), result.refused_count) == (10, 502)
     assert max(len(each.problem) for each in result.refused) < 1_000

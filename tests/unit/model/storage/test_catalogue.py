@@ -9,10 +9,11 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
+from airflow_provider_ernest.documents import DecisionRecord, ProductionRun
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of
+from airflow_provider_ernest.store.records import place_of
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import MODELS
 from tests.unit.model.sample_records import a_decision, a_model, a_production_run
 
 
@@ -31,8 +32,8 @@ def test_what_is_saved_is_listed_oldest_first(root):
     documents = [a_model(), a_model(1, job="sort"), a_decision(), a_production_run()]
     for document in reversed(documents[:2]):
         store.save(document)
-    store.save_decision(documents[2])
-    store.save_production(documents[3])
+    store.save(documents[2])
+    store.save(documents[3])
 
     expected = [entry_of(document) for document in documents]
     assert store.catalogue.entries() == listed(root) == expected
@@ -58,8 +59,8 @@ def test_ids_need_only_be_unique_among_their_kind_and_job(root):
     store.save(a_model(id="same"))
     store.save(a_model(id="same", job="sort"))
     store.save(a_model(id="same", instance_type="m5.xlarge"))
-    store.save_decision(a_decision(id="same"))
-    store.save_production(a_production_run(id="same"))
+    store.save(a_decision(id="same"))
+    store.save(a_production_run(id="same"))
 
     assert len(listed(root)) == 5
 
@@ -126,12 +127,12 @@ def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
     run = a_production_run(job=name, instance_type=name, id=name)
 
     store.save(model)
-    store.save_decision(decision)
-    store.save_production(run)
+    store.save(decision)
+    store.save(run)
 
     assert store.history(name, name) == [model]
-    assert store.decisions(name, name) == [decision]
-    assert store.productions(name, name) == [run]
+    assert store.newest(DecisionRecord, name, name) == [decision]
+    assert store.newest(ProductionRun, name, name) == [run]
     assert len(listed(root)) == 3
 
 
@@ -235,7 +236,7 @@ def test_what_was_removed_since_leaves_the_summary_too(root):
     (summary,) = (root / FOLDER).iterdir()
     assert a_model(3).id in summary.read_text()
 
-    MODELS.path(root, "pca", "m5.large", a_model(3).id).unlink()
+    place_of(a_model(3)).path(root).unlink()
 
     assert listed(root) == [entry for entry in entries if entry.id != a_model(3).id]
     assert a_model(3).id not in summary.read_text()
@@ -244,10 +245,12 @@ def test_what_was_removed_since_leaves_the_summary_too(root):
 def test_a_document_that_was_edited_by_hand_and_imported_is_listed_as_it_is_now(root):
     many(root)
     listed(root)
-    path = MODELS.path(root, "pca", "m5.large", a_model(3).id)
+    path = place_of(a_model(3)).path(root)
     path.unlink()
 
-    ModelStore(root).save_any(a_model(3, warnings=("one", "two", "three")))
+    edited = a_model(3, warnings=("one", "two", "three"))
+    ModelStore(root).save(edited)
+    Catalogue(root).forget(edited)
 
     assert [entry.warnings for entry in listed(root)] == [1, 1, 1, 3, *[1] * (MANY - 4)]
 
@@ -294,7 +297,7 @@ def test_a_document_is_saved_and_listed_where_the_catalogue_cannot_be_written(tm
     store = ModelStore(tmp_path)
 
     store.save(a_model())
-    store.save_any(a_decision())
+    store.save(a_decision())
 
     assert listed(tmp_path) == [entry_of(a_model()), entry_of(a_decision())]
     assert store.remove("model", job="pca", instance_type="m5.large", document_id=a_model().id)

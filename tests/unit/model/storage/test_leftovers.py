@@ -1,5 +1,6 @@
 """What killed writers leave is found when it is old, and never read."""
 
+import os
 from datetime import timedelta
 
 import pytest
@@ -14,7 +15,7 @@ from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of
 def test_a_store_that_is_well_has_none(root):
     assert leftovers(root) == []
     for kind in KINDS:
-        ModelStore(root).save_any(MADE[kind]())
+        ModelStore(root).save(MADE[kind]())
 
     assert leftovers(root, older_than=timedelta(0)) == []
 
@@ -22,7 +23,7 @@ def test_a_store_that_is_well_has_none(root):
 def test_temporary_files_are_never_read_and_are_found_when_they_are_old(tmp_path, caplog):
     store, expected = ModelStore(tmp_path), []
     for number, kind in enumerate(KINDS):
-        path = store.save_any(MADE[kind]())
+        path = store.save(MADE[kind]())
         old = path.with_name(f".{path.name}.0123456{number}")
         old.write_bytes(path.read_bytes()[:100])
         age(old)
@@ -45,10 +46,10 @@ def test_temporary_files_are_never_read_and_are_found_when_they_are_old(tmp_path
 
 
 def test_a_root_that_cannot_be_listed_is_a_store_error(tmp_path, monkeypatch):
-    def refuse(self):
-        raise PermissionError(13, "Permission denied", str(self))
+    def refuse(path):
+        raise PermissionError(13, "Permission denied", str(path))
 
-    monkeypatch.setattr(type(tmp_path), "iterdir", refuse)
+    monkeypatch.setattr(os, "scandir", refuse)
 
     with pytest.raises(StoreError, match=r"cannot be listed.*Permission denied"):
         leftovers(tmp_path)

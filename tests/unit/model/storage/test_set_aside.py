@@ -8,18 +8,18 @@ from pathlib import Path
 import pytest
 
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.store import files, stored_documents
+from airflow_provider_ernest.store import files, records
 from airflow_provider_ernest.store.catalogue import MODEL
-from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import (
-    FOLDER,
-    MODELS,
+from airflow_provider_ernest.store.records import (
+    SET_ASIDE,
     list_set_aside,
+    place_of,
     sealed,
     set_aside,
     set_aside_if_damaged,
     with_digest,
 )
+from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of, id_of
 
@@ -53,7 +53,7 @@ def test_a_torn_file_is_moved_with_its_folders_and_named_with_the_remedy(root, c
 
     assert store.latest("pca", "m5.large") == old
 
-    moved = root / FOLDER / "pca" / "m5.large" / path.name
+    moved = root / SET_ASIDE / "pca" / "m5.large" / "models" / path.name
     assert not path.exists()
     assert moved.read_bytes() == content
     (record,) = [record for record in caplog.records if record.levelno == logging.WARNING]
@@ -66,8 +66,8 @@ def test_a_torn_file_is_moved_with_its_folders_and_named_with_the_remedy(root, c
 def test_what_was_set_aside_is_listed_with_problem_and_time(root, kind):
     store = ModelStore(root)
     torn, whole = MADE[kind](1), MADE[kind]()
-    store.save_any(whole)
-    path = store.save_any(torn)
+    store.save(whole)
+    path = store.save(torn)
     tear(path)
 
     assert all_of(store, kind) == [whole]
@@ -85,7 +85,7 @@ def test_nothing_was_set_aside_in_a_store_that_is_well(root):
     assert list_set_aside(root) == []
     store = ModelStore(root)
     for kind in KINDS:
-        store.save_any(MADE[kind]())
+        store.save(MADE[kind]())
 
     for kind in KINDS:
         assert all_of(store, kind) == [MADE[kind]()]
@@ -118,7 +118,7 @@ def test_a_file_that_may_still_be_growing_is_left_to_its_writer(tmp_path, caplog
     """A program that copies a store writes under the final names, and not whole."""
     source, target = ModelStore(tmp_path / "one"), ModelStore(tmp_path / "two")
     content = source.save(a_model()).read_bytes()
-    path = MODELS.path(tmp_path / "two", "pca", "m5.large", a_model().id)
+    path = place_of(a_model()).path(tmp_path / "two")
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
         file.write(content[:100])
@@ -161,15 +161,14 @@ def test_a_torn_file_is_no_obstacle_to_saving_the_document(tmp_path):
 def test_what_was_set_aside_is_listed_no_more(root, kind, found_by):
     store, reader = ModelStore(root), ModelStore(root)
     torn, whole = MADE[kind](1), MADE[kind]()
-    store.save_any(whole)
-    path = store.save_any(torn)
+    store.save(whole)
+    path = store.save(torn)
     assert len(reader.catalogue.entries()) == 2
     tear(path)
 
     if found_by == "its id":
-        read = {"model": store.load, "decision": store.decision, "production": store.production}
         with pytest.raises(StoreError, match=r"not JSON|no readable"):
-            read.get(kind, store.mark)("pca", "m5.large", id_of(kind, torn))
+            store.load(type(torn), "pca", "m5.large", torn.id)
     elif found_by == "the listing":
         assert all_of(store, kind) == [whole]
     else:
@@ -178,7 +177,7 @@ def test_what_was_set_aside_is_listed_no_more(root, kind, found_by):
     for catalogue in (store.catalogue, reader.catalogue, ModelStore(root).catalogue):
         assert [entry.id for entry in catalogue.entries()] == [id_of(kind, whole)]
     # Put right again, as an import does.
-    ModelStore(root).save_any(torn)
+    ModelStore(root).save(torn)
     assert len(reader.catalogue.entries()) == 2
     assert all_of(store, kind) == [whole, torn]
 
@@ -198,7 +197,7 @@ def test_a_long_name_is_listed_no_more_either(tmp_path):
 def test_a_first_listing_sets_aside_what_is_torn(root):
     store = ModelStore(root)
     store.save(a_model())
-    torn = MODELS.write(root, a_model(1))
+    torn = store.save(a_model(1))
     tear(torn)
 
     assert len(ModelStore(root).catalogue.entries()) == 1
@@ -214,7 +213,7 @@ def test_nothing_that_was_set_aside_is_overwritten(root):
 
     found = list_set_aside(root)
     assert sorted(each.path.read_bytes()[-1:] for each in found) == [b"0", b"1", b"2"]
-    assert {str(each.original) for each in found} == {str(MODELS.path(root, "pca", "m5.large", a_model().id))}
+    assert {str(each.original) for each in found} == {str(place_of(a_model()).path(root))}
 
 
 @pytest.mark.usefixtures("_at_once")
@@ -222,14 +221,14 @@ def test_two_readers_at_once_set_it_aside_once(root, monkeypatch):
     store = ModelStore(root)
     path = store.save(a_model())
     tear(path)
-    real = stored_documents.move_whole
+    real = records.move_whole
 
     def another_was_faster(source, target):
-        monkeypatch.setattr(stored_documents, "move_whole", real)
+        monkeypatch.setattr(records, "move_whole", real)
         assert ModelStore(root).latest("pca", "m5.large") is None
         real(source, target)
 
-    monkeypatch.setattr(stored_documents, "move_whole", another_was_faster)
+    monkeypatch.setattr(records, "move_whole", another_was_faster)
 
     assert store.latest("pca", "m5.large") is None
     assert len(list_set_aside(root)) == 1
@@ -239,7 +238,7 @@ def test_a_mover_that_is_killed_between_both_names_leaves_it_to_the_next(tmp_pat
     path = ModelStore(tmp_path).save(a_model())
     tear(path)
     age(path)
-    target = tmp_path / FOLDER / "pca" / "m5.large" / path.name
+    target = tmp_path / SET_ASIDE / "pca" / "m5.large" / "models" / path.name
     target.parent.mkdir(parents=True)
     target.hardlink_to(path)
 
@@ -253,14 +252,14 @@ def test_a_whole_file_that_somebody_puts_there_meanwhile_stays(tmp_path, monkeyp
     whole = path.read_bytes()
     tear(path)
     age(path)
-    real = stored_documents.move_whole
+    real = records.move_whole
 
     def repaired(source, target):
         if source == path:
             source.write_bytes(whole)
         real(source, target)
 
-    monkeypatch.setattr(stored_documents, "move_whole", repaired)
+    monkeypatch.setattr(records, "move_whole", repaired)
 
     assert not set_aside_if_damaged(tmp_path, path)
     assert ModelStore(tmp_path).latest("pca", "m5.large") == a_model()
@@ -324,9 +323,9 @@ def test_a_file_that_cannot_be_read_is_told_from_a_torn_one(tmp_path):
 
 def test_no_job_lies_where_torn_files_lie(tmp_path):
     store = ModelStore(tmp_path)
-    model = a_model(job=FOLDER)
+    model = a_model(job=SET_ASIDE)
     store.save(model)
 
     assert list_set_aside(tmp_path) == []
-    assert not (tmp_path / FOLDER).exists()
-    assert store.remove(MODEL, job=FOLDER, instance_type="m5.large", document_id=model.id)
+    assert not (tmp_path / SET_ASIDE).exists()
+    assert store.remove(MODEL, job=SET_ASIDE, instance_type="m5.large", document_id=model.id)

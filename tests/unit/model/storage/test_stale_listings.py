@@ -6,6 +6,7 @@ import pytest
 from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
+from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from tests.unit.model.sample_records import a_model
@@ -43,4 +44,4 @@ def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_pat
     remembered.update(before)
     with pytest.raises(StoreError, match="exists"):
         store.save(replace(a_model(1), artifact="another.jar"))
-    assert store.load("pca", "m5.large", a_model(1).id) == a_model(1)
+    assert store.load(Model, "pca", "m5.large", a_model(1).id) == a_model(1)

@@ -5,8 +5,8 @@ import logging
 import pytest
 
 from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of
+from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import list_set_aside
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of
 
@@ -25,10 +25,10 @@ def read_everything(store):
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_document_that_ends_at_any_byte_hides_nothing_else(tmp_path, kind):
     store = ModelStore(tmp_path)
-    path = store.save_any(MADE[kind](1))
+    path = store.save(MADE[kind](1))
     others = {name: [MADE[name]()] for name in KINDS}
     for each in others.values():
-        store.save_any(each[0])
+        store.save(each[0])
     whole = path.read_bytes()
     path.unlink()
     for length in range(len(whole) - 1):
@@ -56,7 +56,7 @@ def test_after_a_crash_at_any_byte_of_any_file_reading_and_writing_go_on(tmp_pat
         root = tmp_path / str(share)
         store = ModelStore(root)
         for kind in KINDS:
-            store.save_any(MADE[kind]())
+            store.save(MADE[kind]())
         for path in [path for path in root.rglob("*") if path.is_file()]:
             content = path.read_bytes()
             path.write_bytes(content[: int(share * len(content))])
@@ -68,7 +68,7 @@ def test_after_a_crash_at_any_byte_of_any_file_reading_and_writing_go_on(tmp_pat
         assert store.catalogue.entries() == []
         assert len(list_set_aside(root)) == len(KINDS)
         for kind in KINDS:
-            store.save_any(MADE[kind]())
+            store.save(MADE[kind]())
         assert read_everything(ModelStore(root)) == {kind: [MADE[kind]()] for kind in KINDS}
         assert len(ModelStore(root).catalogue.entries()) == len(LISTED)
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.documents import Configuration
+from airflow_provider_ernest.documents import Configuration, Model
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
 from airflow_provider_ernest.store.catalogue import Catalogue
+from airflow_provider_ernest.store.records import place, with_digest
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import MODELS, with_digest
 from tests.unit.model.sample_records import a_model
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, all_of, id_of, remove
 
@@ -23,7 +23,7 @@ def test_a_document_is_removed_and_no_other(root, kind):
     store = ModelStore(root)
     for each in KINDS:
         for number in range(2):
-            store.save_any(MADE[each](number))
+            store.save(MADE[each](number))
 
     assert remove(store, kind, MADE[kind](1))
 
@@ -60,7 +60,7 @@ def test_hostile_names_remove_nothing_outside(tmp_path, name):
 
 
 def test_a_kind_that_is_none_is_refused(tmp_path):
-    with pytest.raises(InvalidParameterError, match=r"kind='song' .* production, mark, observation"):
+    with pytest.raises(InvalidParameterError, match=r"kind='song' .* production, observation, mark"):
         ModelStore(tmp_path).remove("song", job="pca", instance_type="m5.large", document_id="1")
     with pytest.raises(InvalidParameterError, match="id="):
         ModelStore(tmp_path).remove("model", job="pca", instance_type="m5.large", document_id="")
@@ -80,7 +80,7 @@ def test_readers_that_go_on_see_it_go(root):
 def test_removing_and_adding_again_and_again(root):
     reader = Catalogue(root)
     for _ in range(3):
-        ModelStore(root).save_any(a_model())
+        ModelStore(root).save(a_model())
         assert len(reader.entries()) == len(ids(root)) == 1
         assert remove(ModelStore(root), "model", a_model())
         assert reader.entries() == ids(root) == []
@@ -118,8 +118,8 @@ def test_all_documents_come_job_by_job(root, caplog):
         MADE[kind](number, job=job) for job in ("join", "pca") for kind in KINDS for number in (0, 1)
     ]
     for document in reversed(documents):
-        store.save_any(document)
-    misplaced = MODELS.path(root, "pca", "m5.large", "misplaced")
+        store.save(document)
+    misplaced = place(Model, "pca", "m5.large", "misplaced").path(root)
     misplaced.write_text(json.dumps(with_digest(a_model(9, job="join"))))
     (root / "notes.txt").write_text("no job")
 
@@ -137,14 +137,14 @@ def test_all_documents_come_job_by_job(root, caplog):
 def test_any_document_is_saved_where_its_kind_lies(root, kind):
     store = ModelStore(root)
 
-    path = store.save_any(MADE[kind]())
+    path = store.save(MADE[kind]())
 
     assert path.name == f"{id_of(kind, MADE[kind]())}.json"
     assert all_of(ModelStore(root), kind) == [MADE[kind]()]
-    assert store.save_any(MADE[kind]()) == path
+    assert store.save(MADE[kind]()) == path
     assert len(ids(root)) == (kind in LISTED)
 
 
 def test_what_no_store_keeps_is_refused(tmp_path):
     with pytest.raises(InvalidDocumentError, match="keeps no Configuration"):
-        ModelStore(tmp_path).save_any(Configuration(machines=1))
+        ModelStore(tmp_path).save(Configuration(machines=1))

@@ -2,8 +2,9 @@
 
 import pytest
 
+from airflow_provider_ernest.documents import Model, ProductionRun
+from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import Shelf
 from tests.unit.model.sample_records import a_model, a_production_run
 
 MANY = 20
@@ -12,8 +13,8 @@ MANY = 20
 @pytest.fixture
 def read(monkeypatch):
     """The texts that were decoded as documents."""
-    texts, real = [], Shelf.decode
-    monkeypatch.setattr(Shelf, "decode", lambda self, text: texts.append(text) or real(self, text))
+    texts, real = [], records.decode
+    monkeypatch.setattr(records, "decode", lambda form, text: texts.append(text) or real(form, text))
     return texts
 
 
@@ -29,17 +30,17 @@ def test_the_newest_of_many_models_is_one_file(full, read):
     assert full.latest("pca", "m5.large") == a_model(MANY - 1)
     assert len(read) == 1
 
-    assert len(list(full.newest_models("pca", "m5.large", limit=5))) == 5
+    assert len(list(full.newest_first(Model, "pca", "m5.large", limit=5))) == 5
     assert len(read) == 1 + 5
 
 
 def test_the_newest_decisions_of_many_are_read_alone(root, read):
     store = ModelStore(root)
     for number in range(MANY):
-        store.save_production(a_production_run(number))
+        store.save(a_production_run(number))
     read.clear()
 
-    assert len(store.productions("pca", "m5.large", limit=3)) == 3
+    assert len(store.newest(ProductionRun, "pca", "m5.large", limit=3)) == 3
     assert len(read) == 3
 
 

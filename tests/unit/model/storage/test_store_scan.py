@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.model.sample_records import a_model, a_production_run
 from tests.unit.model.stored_examples import save_all
 
@@ -13,7 +13,7 @@ from tests.unit.model.stored_examples import save_all
 @pytest.mark.parametrize("field", ["production_id", "job", "instance_type"])
 def test_a_document_without_a_name_hides_no_other(tmp_path, field, caplog):
     store = save_all(ModelStore(tmp_path), a_model())
-    path = store.save_production(a_production_run())
+    path = store.save(a_production_run())
     path.write_text(json.dumps(sealed({**a_production_run().to_dict(), field: ""})))
     skipped = []
     assert list(store.all_documents(on_skip=skipped.append)) == [a_model()]

@@ -7,8 +7,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
+from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import list_set_aside
 from tests.unit.model.store_samples import KINDS, LISTED, all_of
 
 PROJECT = Path(__file__).parents[4]
@@ -42,7 +42,7 @@ sys.stdin.readline()
 for number in itertools.count() if int(rounds) == 0 else range(int(rounds)):
     for kind in KINDS:
         name = f"{number:04d}-{writer}"
-        store.save_any(MADE[kind](id=name, job=["pca", "sort"][number % 2]))
+        store.save(MADE[kind](id=name, job=["pca", "sort"][number % 2]))
         print(kind, name, flush=True)
 """
 

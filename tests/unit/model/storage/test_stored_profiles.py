@@ -4,9 +4,10 @@ import json
 
 import pytest
 
+from airflow_provider_ernest.documents import ProfileRecord
 from airflow_provider_ernest.run_profile import BLOCKING
+from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.store.stored_documents import sealed
 from tests.unit.model.profile_samples import a_profile, a_run_profile, a_stage
 from tests.unit.model.sample_records import a_model
 
@@ -35,24 +36,24 @@ def store(tmp_path) -> ModelStore:
 
 
 def test_a_profile_of_many_stages_is_a_small_file(store):
-    path = store.save_profile(a_large_profile())
+    path = store.save(a_large_profile())
     assert path.stat().st_size < 120_000
 
 
 def test_a_profile_comes_back_as_it_was(store):
-    store.save_profile(a_large_profile())
-    assert store.profiles("pca", "m5.large") == [a_large_profile()]
+    store.save(a_large_profile())
+    assert store.newest(ProfileRecord, "pca", "m5.large") == [a_large_profile()]
 
 
 def test_a_profile_may_be_saved_again(store):
-    path = store.save_profile(a_large_profile())
-    assert store.save_profile(a_large_profile()) == path
-    (kept,) = store.profiles("pca", "m5.large")
-    assert store.save_any(kept) == path
+    path = store.save(a_large_profile())
+    assert store.save(a_large_profile()) == path
+    (kept,) = store.newest(ProfileRecord, "pca", "m5.large")
+    assert store.save(kept) == path
 
 
 def test_beside_profiles_and_reports_a_job_has_still_its_models_only(store):
-    store.save_profile(a_profile())
+    store.save(a_profile())
     assert store.latest("pca", "m5.large") is None
     assert store.latest_of_jobs("m5.large", limit=5) == []
     store.save(a_model())
@@ -60,16 +61,16 @@ def test_beside_profiles_and_reports_a_job_has_still_its_models_only(store):
 
 
 def test_a_profile_of_a_later_version_is_left_where_it_is(store, caplog):
-    path = store.save_profile(a_profile())
+    path = store.save(a_profile())
     path.write_text(json.dumps(sealed({**a_profile().to_dict(), "schema": 99})))
-    assert store.profiles("pca", "m5.large") == []
+    assert store.newest(ProfileRecord, "pca", "m5.large") == []
     assert path.exists()
     assert "schema 99" in caplog.text
 
 
 def test_only_the_newest_are_read_where_no_more_are_asked_for(store):
     for number in range(4):
-        store.save_profile(a_profile(number))
-    newest = store.profiles("pca", "m5.large", limit=2)
-    assert store.profile_ids("pca", "m5.large", limit=2) == [each.id for each in reversed(newest)]
+        store.save(a_profile(number))
+    newest = store.newest(ProfileRecord, "pca", "m5.large", limit=2)
+    assert store.ids(ProfileRecord, "pca", "m5.large", limit=2) == [each.id for each in reversed(newest)]
     assert [record.id for record in newest] == [a_profile(2).id, a_profile(3).id]

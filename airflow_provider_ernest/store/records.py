@@ -1,0 +1,412 @@
+"""Where each record lies in a store, and how it is written and read: one JSON file each.
+
+Layout: ``root / job / instance type / models / id.json``, and the same with the other folders of `FOLDERS`.
+Names are percent-encoded, for they are the user's: a job may be called "../x". Ids sort by time, so the last
+name in a folder is the newest.
+
+Each file bears a digest, by which is found what a disk or a copy has changed in it. It is no signature:
+whoever may write to a store may write digests, too. A damaged file, torn in the middle of its JSON or changed
+since it was stored, is moved to ``root / .set-aside``, with the folders that it lay in. Nothing there is ever
+overwritten or read as a record, and a name that starts with a dot is no job's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import re
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from airflow_provider_ernest.documents import (
+    RECORDS,
+    BottleneckReport,
+    DecisionRecord,
+    Model,
+    ModelMark,
+    ObservationRecord,
+    ProductionRun,
+    ProfileRecord,
+    Record,
+)
+from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError, StoreError
+from airflow_provider_ernest.store.files import (
+    changed_at,
+    create_whole,
+    decode_json,
+    files,
+    forget_listing,
+    is_settled,
+    local_path,
+    move_whole,
+    safe_name,
+    store_errors,
+)
+
+log = logging.getLogger(__name__)
+
+Kept = TypeVar("Kept", bound=Record)
+
+FOLDERS: dict[type[Record], str] = {
+    Model: "models",
+    DecisionRecord: "decisions",
+    ProductionRun: "production",
+    ObservationRecord: "observations",
+    ModelMark: "marks",
+    ProfileRecord: "profiles",
+    BottleneckReport: "bottlenecks",
+}
+"""Where records of a class lie under the folder of an instance type."""
+
+FORMS: dict[str, type[Record]] = {form.kind: form for form in RECORDS}
+_FORM_IN = {folder: form for form, folder in FOLDERS.items()}
+
+SUFFIX = ".json"
+DEPTH = 3
+"""Of a record under its job's folder: the type of machine, the folder of its kind, the file."""
+DIGEST = "digest"
+"""Its field in the JSON, beside those of the record."""
+
+BY_HAND = (
+    "If it was edited on purpose, move the file out of the store, delete its field `digest`, and import it: "
+    "`ernest store import FILE`."
+)
+
+
+class Place(NamedTuple):
+    """Where a record lies under a store's root: the names of its three folders, and of its file."""
+
+    job: str
+    instance_type: str
+    folder: str
+    file: str
+
+    @property
+    def form(self) -> type[Record]:
+        """The class of what lies there."""
+        return _FORM_IN[self.folder]
+
+    @property
+    def name(self) -> str:
+        """The path under the job's folder."""
+        return "/".join(self[1:])
+
+    def path(self, root: Any) -> Any:
+        """The file in a store."""
+        return root / self.job / self.instance_type / self.folder / self.file
+
+
+def place_of(record: Record) -> Place:
+    """Where a record lies.
+
+    Raises:
+        InvalidParameterError: its id or a name in it is empty.
+    """
+    return place(type(record), record.job, record.instance_type, record.id)
+
+
+def place(form: type[Record], job: str, instance_type: str, record_id: str) -> Place:
+    """Where the record of that class and id lies; see `place_of`."""
+    return Place(
+        safe_name("job", job),
+        safe_name("instance_type", instance_type),
+        FOLDERS[form],
+        f"{safe_name('id', record_id)}{SUFFIX}",
+    )
+
+
+def place_named(job: str, name: str) -> Place | None:
+    """The place of a file by its job's folder and its path under that; None where no record lies."""
+    parts = name.split("/")
+    return Place(job, *parts) if len(parts) == DEPTH and parts[1] in _FORM_IN else None
+
+
+def folder_of(root: Any, form: type[Record], job: str, instance_type: str) -> Any:
+    """Where the records of a class of a job on a type of machine lie."""
+    return root / safe_name("job", job) / safe_name("instance_type", instance_type) / FOLDERS[form]
+
+
+def newest_first(folder: Any) -> list[Any]:
+    """The paths of the records in a folder."""
+    return sorted(files(folder), key=lambda path: str(path.name), reverse=True)
+
+
+def write(root: Any, record: Record) -> Any:
+    """Write a record, whole; repeating that is allowed, overwriting another is not. Returns its path.
+
+    Raises:
+        InvalidDocumentError: no store keeps documents of its kind.
+        StoreError: it cannot be written or read back, or another one has its id.
+    """
+    if type(record) not in FOLDERS:
+        raise InvalidDocumentError(f"A model store keeps no {type(record).__name__} documents.")
+    name = f"{record.words.capitalize()} {record.id}"
+    text = _encoded(record, name)
+    path = place_of(record).path(root)
+    with store_errors(f"{name} cannot be written to {path}"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # What others have written since it was listed is not to be overwritten.
+        forget_listing(path.parent)
+        try:
+            create_whole(path, text)
+        except FileExistsError:
+            if set_aside_if_damaged(root, path):
+                create_whole(path, text)
+            elif not _is_in(path, record):
+                raise
+    return path
+
+
+def _encoded(record: Record, name: str) -> str:
+    """The record as JSON that has been read back."""
+    try:
+        encoded = msgspec.json.encode(with_digest(record))
+        # People read the files; those of profiles are large, and smaller without.
+        is_indented = not isinstance(record, ProfileRecord)
+        text = (msgspec.json.format(encoded, indent=2) if is_indented else encoded).decode("utf-8")
+        if decode(type(record), text) != record:
+            raise InvalidDocumentError("It would not be the same.")
+    except ValueError as error:
+        raise StoreError(
+            f"{name} could not be read back unchanged: {error}", remedy="Check it for values such as NaN."
+        ) from error
+    return text + "\n"
+
+
+def _is_in(path: Any, record: Record) -> bool:
+    try:
+        return decode(type(record), path.read_text(encoding="utf-8")) == record
+    except (InvalidDocumentError, UnicodeDecodeError):
+        return False
+
+
+def decode(form: type[Kept], text: str) -> Kept:
+    """The record in a file's text.
+
+    Raises:
+        InvalidDocumentError: there is none, or it is not as it was stored.
+    """
+    return form.from_dict(without_digest(decode_json(text)))
+
+
+def read(root: Any, form: type[Kept], path: Any) -> Kept | None:
+    """The record in a file of a store; None, with a warning in the log that names it, where there is none.
+
+    Raises:
+        OSError: the file cannot be read.
+    """
+    try:
+        return decode(form, path.read_text(encoding="utf-8"))
+    except (InvalidDocumentError, UnicodeDecodeError, IsADirectoryError) as error:
+        if not set_aside_if_damaged(root, path):
+            log.warning("Skipping %s, which is no %s: %s", path, form.words, error)
+        return None
+
+
+def read_or_skip(root: Any, form: type[Kept], path: Any) -> Kept | None:
+    """The same; None, with a warning that names it, also where the file cannot be read."""
+    try:
+        return read(root, form, path)
+    except OSError as error:
+        log.warning("Skipping %s, which cannot be read: %s", path, error)
+        return None
+
+
+def is_misplaced(root: Any, place: Place, record: Record) -> bool:
+    """Whether a record belongs elsewhere than where it was found; then a warning in the log names it."""
+    try:
+        # File systems that do not tell upper from lower case keep the first name of a folder.
+        if [*map(str.casefold, place_of(record))] == [*map(str.casefold, place)]:
+            return False
+    except InvalidParameterError as error:
+        log.warning("Skipping %s, which belongs nowhere: %s", place.path(root), error)
+        return True
+    log.warning("Skipping %s: it is a %s of another job or type of machine.", place.path(root), record.words)
+    return True
+
+
+def with_digest(record: Record) -> dict[str, Any]:
+    """The record as JSON-compatible builtins, with its digest."""
+    return sealed(record.to_dict())
+
+
+def sealed(data: dict[str, Any]) -> dict[str, Any]:
+    """The data with its digest."""
+    return {**data, DIGEST: _digest_of(data)}
+
+
+def without_digest(data: Any) -> Any:
+    """What bore a digest, without it.
+
+    Raises:
+        InvalidDocumentError: it bears none, or that of something else.
+    """
+    if not isinstance(data, dict):
+        raise InvalidDocumentError(f"A document must be a mapping, not {type(data).__name__}.")
+    content = {name: value for name, value in data.items() if name != DIGEST}
+    if DIGEST not in data:
+        raise InvalidDocumentError("It bears no digest, so this package has not stored it.", remedy=BY_HAND)
+    if data[DIGEST] != _digest_of(content):
+        raise InvalidDocumentError(
+            "Its content does not agree with its digest: it was changed after it was stored.", remedy=BY_HAND
+        )
+    return content
+
+
+def _digest_of(data: dict[str, Any]) -> str:
+    """SHA-256 of the JSON without white space, its fields in the order of their names."""
+    return hashlib.sha256(msgspec.json.encode(data, order="sorted")).hexdigest()
+
+
+def damage_in(content: bytes) -> str:
+    """What is wrong with the content of a file, as a sentence; empty where it can be what somebody wrote.
+
+    What is nested too deeply to be read, and JSON that bears no digest, counts as that.
+    """
+    if not content.strip():
+        return "It is empty."
+    if not content.strip(b"\0"):
+        return "It holds nothing but zeros."
+    try:
+        data = decode_json(content.decode("utf-8"))
+    except UnicodeDecodeError:
+        return f"It is not text of UTF-8, {len(content):,} bytes."
+    except InvalidDocumentError as error:
+        if isinstance(error.__cause__, RecursionError):
+            return ""
+        return f"It ends or breaks off in the middle of its JSON, {len(content):,} bytes."
+    if isinstance(data, dict) and DIGEST in data:
+        try:
+            without_digest(data)
+        except InvalidDocumentError as error:
+            return str(error)
+    return ""
+
+
+SET_ASIDE = ".set-aside"
+_DEEPEST = DEPTH + 1
+_NAME = re.compile(r"(?P<original>.+\.json)(\.[0-9a-f]{8})?")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetAside:
+    """A file that was set aside.
+
+    Attributes:
+        path: where it lies.
+        original: where it lay.
+        problem: what is wrong with it, and what to do about that.
+        at: when it was set aside, as the storage tells: ISO 8601 with UTC offset; empty where it does not.
+    """
+
+    path: Any
+    original: Any
+    problem: str
+    at: str
+
+
+def set_aside_if_damaged(root: Any, path: Any) -> bool:
+    """Set a file that could not be read as a record aside if it is damaged. Never raises.
+
+    Returns:
+        Whether it is gone: this process or another one has set it aside.
+    """
+    # A storage's library may raise anything; the file is then left where it is, as on a read-only storage.
+    try:
+        if not str(path.name).endswith(SUFFIX):
+            return False
+        content = path.read_bytes()
+        if not damage_in(content) or not is_settled(path):
+            return False
+        target = set_aside(root, path, _problem(content))
+        if not damage_in(target.read_bytes()):
+            # Somebody has put a whole file there between reading and moving it.
+            move_whole(target, path)
+            return False
+        return True
+    except FileNotFoundError:
+        return True
+    except Exception as error:
+        log.info("%s is damaged and cannot be moved: %s", path, error)
+        return False
+
+
+def set_aside(root: Any, path: Any, problem: str) -> Any:
+    """Move a file of a store out of the way of its readers, and say so in a warning in the log.
+
+    Returns:
+        Its new path.
+
+    Raises:
+        FileNotFoundError: it is not there any more.
+        OSError: it cannot be moved.
+    """
+    folders: list[str] = []
+    folder = path.parent
+    while folder != root and len(folders) < _DEEPEST:
+        folders.insert(0, str(folder.name))
+        folder = folder.parent
+    target_folder = root / SET_ASIDE
+    for name in folders:
+        target_folder = target_folder / name
+    target_folder.mkdir(parents=True, exist_ok=True)
+    target = target_folder / str(path.name)
+    while True:
+        try:
+            move_whole(path, target)
+            break
+        except FileExistsError:
+            target = target_folder / f"{path.name}.{secrets.token_hex(4)}"
+    log.warning("%s was set aside: %s It is now %s; `ernest store` lists it.", path, problem, target)
+    return target
+
+
+def list_set_aside(root: Any) -> list[SetAside]:
+    """All files that were set aside, by name.
+
+    Raises:
+        StoreError: they cannot be listed.
+    """
+    with store_errors(f"What was set aside in {root} cannot be listed"):
+        return [_described(original, path) for original, path in _below(root / SET_ASIDE, root, 0)]
+
+
+def _below(folder: Any, original: Any, depth: int) -> Iterator[tuple[Any, Any]]:
+    """The folders that the files lay in, and the files."""
+    for path in sorted(files(folder), key=lambda path: str(path.name)):
+        if depth < _DEEPEST and path.is_dir():
+            yield from _below(path, original / str(path.name), depth + 1)
+        else:
+            yield original, path
+
+
+def _described(folder: Any, path: Any) -> SetAside:
+    name = _NAME.fullmatch(str(path.name))
+    try:
+        problem = _problem(path.read_bytes())
+    except OSError as error:
+        problem = f"It cannot be read: {error}."
+    original = folder / (name["original"] if name else str(path.name))
+    return SetAside(path=path, original=original, problem=problem, at=_moved_at(path))
+
+
+def _moved_at(path: Any) -> str:
+    local = local_path(path)
+    try:
+        # A move leaves the time of modification, and changes that of the directory entry.
+        moved = datetime.fromtimestamp(local.stat().st_ctime, UTC) if local is not None else changed_at(path)
+    except OSError:
+        return ""
+    return moved.isoformat() if moved else ""
+
+
+def _problem(content: bytes) -> str:
+    damage = damage_in(content)
+    if not damage:
+        return "It is whole now. Move it back to where it lay."
+    return f"{damage} Import a whole copy if you have one (`ernest store import`), and delete it."
