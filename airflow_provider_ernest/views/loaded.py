@@ -34,7 +34,9 @@ MOST_PURPOSES_KEPT = 4096
 load_model: Load[Model] = lru_cache(MOST_MODELS_KEPT)(lambda store, *where: store.load(Model, *where))
 # A decision has all its alternatives with it, some tens of kilobytes; a profile a hundred stages.
 load_decision: Load[DecisionRecord] = lru_cache(256)(lambda store, *where: store.load(DecisionRecord, *where))
-load_production: Load[ProductionRun] = lru_cache(1024)(lambda store, *where: store.load(ProductionRun, *where))
+load_production: Load[ProductionRun] = lru_cache(1024)(
+    lambda store, *where: store.load(ProductionRun, *where)
+)
 load_mark: Load[ModelMark] = lru_cache(256)(lambda store, *where: store.load(ModelMark, *where))
 load_profile: Load[ProfileRecord] = lru_cache(64)(lambda store, *where: store.load(ProfileRecord, *where))
 
