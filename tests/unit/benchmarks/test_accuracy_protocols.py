@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from benchmarks.accuracy import bell, c3o, synthetic
 from benchmarks.table1 import TABLE_1, seconds_of
 
@@ -75,26 +74,6 @@ class TestC3o:
         assert len(chosen) == 4
         assert (c3o.COSTS[table](points) < c3o.COSTS[table](chosen).max()).sum() == 3
 
-    def test_cheap_is_short_or_few_machine_seconds(self, tmp_path: Path) -> None:
-        lines_file(tmp_path)
-        points = c3o.trained(c3o.contexts(tmp_path)[0])
-        short, small = (
-            c3o.cheapest(points, 3, cost=c3o.COSTS[table])
-            for table in (c3o.FEWEST_SECONDS, c3o.FEWEST_MACHINE_SECONDS)
-        )
-        assert set(short.machines) == {4, 6}
-        assert set(small.machines) == {2}
-
-    def test_rounds_are_all_runs_and_then_each_number_of_cheapest_points(self, tmp_path: Path) -> None:
-        lines_file(tmp_path)
-        rounds = c3o.rounds(c3o.contexts(tmp_path))
-        assert [len(one_round.cases[0].train) for one_round in rounds] == [27, *[4, 5, 6, 7, 8] * 2]
-        assert [one_round.cases[0].splits[0] for one_round in rounds] == [
-            c3o.ALL_POINTS,
-            *[c3o.FEWEST_SECONDS] * 5,
-            *[c3o.FEWEST_MACHINE_SECONDS] * 5,
-        ]
-
     def test_no_run_is_both_trained_and_predicted(self, tmp_path: Path) -> None:
         lines_file(tmp_path, sizes=(1, 2))
         for one_round in c3o.rounds(c3o.contexts(tmp_path)):
@@ -108,16 +87,6 @@ class TestC3o:
         (context,) = c3o.contexts(tmp_path)
         assert context.sizes == pytest.approx((0.25, 0.5, 1.0))
 
-    def test_inputs_of_one_scale_and_another_shape_have_one_truth(self, tmp_path: Path) -> None:
-        # 4 million rows of 10 take 40 s over the machines, 2 million of 20 take 20 s.
-        inputs = ["900 1000000 10", "950 2000000 10", "1000 4000000 10", "1000 2000000 20"]
-        write_c3o(tmp_path / "sgd.tsv", columns="observations features", inputs=inputs)
-        (context,) = c3o.contexts(tmp_path)
-        test, repetitions = c3o.tested(context)
-        assert test.machines.tolist() == [8, 12]
-        assert sorted(repetitions[0]) == pytest.approx([22.5, 23.5, 24.5, 25, 26, 27])
-        assert test.seconds[0] == pytest.approx((24.5 + 25) / 2)
-
     def test_inputs_of_one_shape_have_as_many_features(self, tmp_path: Path) -> None:
         inputs = ["900 1000000 10", "950 2000000 10", "1000 4000000 10", "1000 2000000 20"]
         write_c3o(tmp_path / "sgd.tsv", columns="observations features", inputs=inputs)
@@ -125,60 +94,6 @@ class TestC3o:
         assert "features=10" in ten.setting
         assert "features=20" in twenty.setting
         assert (ten.sizes, twenty.sizes) == (pytest.approx((0.25, 0.5, 1.0)), (1.0,))
-
-    def test_links_never_split_contexts_but_by_their_share_of_a_page(self, tmp_path: Path) -> None:
-        inputs = ["10 1000000 5000000", "20 2000000 10000000", "30 4000000 20000000", "30 4000000 80000000"]
-        write_c3o(tmp_path / "pagerank.tsv", columns="pages links", inputs=inputs)
-        (mixed,) = c3o.contexts(tmp_path)
-        assert mixed.sizes == pytest.approx((0.25, 0.5, 1.0))
-        assert [len(runs) for runs in c3o.tested(mixed)[1]] == [6, 6]
-        settings = [context.setting[-1] for context in c3o.contexts(tmp_path, one_shape=True)]
-        assert settings == ["links/page=20", "links/page=5"]
-
-    def test_megabytes_serve_where_no_logical_size_is_known(self, tmp_path: Path) -> None:
-        write_c3o(tmp_path / "job.tsv", columns="word", inputs=["100 1", "200 1", "400 1"])
-        (context,) = c3o.contexts(tmp_path)
-        assert context.sizes == pytest.approx((0.25, 0.5, 1.0))
-
-    def test_a_context_of_one_size_is_trained_and_predicted_at_that(self, tmp_path: Path) -> None:
-        lines_file(tmp_path, sizes=(1,))
-        context = c3o.contexts(tmp_path)[0]
-        train, test = c3o.trained(context), c3o.tested(context)[0]
-        assert (train.machines.tolist(), test.machines.tolist()) == ([2, 4, 6], [8, 12])
-        assert set(train.scale) == set(test.scale) == {1.0}
-        # It has fewer than four points, and takes part with what it has.
-        assert [len(one_round.cases[0].train) for one_round in c3o.rounds([context])] == [9, *[3] * 10]
-
-    def test_a_folder_whose_contexts_train_or_predict_nothing_is_refused(self, tmp_path: Path) -> None:
-        (tmp_path / "job.tsv").write_text(
-            "instance_count\tlines\tgross_runtime\n2\t10\t5\n4\t10\t5\n8\t10\t5\n"
-        )
-        with pytest.raises(InvalidParameterError, match=r"no context with 3 small configurations"):
-            c3o.contexts(tmp_path)
-        assert c3o.contexts(tmp_path, one_shape=True) == []
-
-    def test_a_folder_without_traces_is_named(self, tmp_path: Path) -> None:
-        with pytest.raises(MissingResourceError, match=r"holds no \*\.tsv file"):
-            c3o.contexts(tmp_path)
-        with pytest.raises(MissingResourceError, match=r"There is no folder .*nowhere"):
-            c3o.contexts(tmp_path / "nowhere")
-
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            ("a\tb\n1\t2\n", r"has no column gross_runtime, instance_count"),
-            ("instance_count\tgross_runtime\n2\t10\n", r"no column that tells the size"),
-            (
-                "instance_count\tlines\tgross_runtime\n2\t10\tfast\n",
-                r"gross_runtime='fast' is not a number above 0",
-            ),
-            ("instance_count\tlines\tgross_runtime\n2\t0\t10\n", r"lines='0' is not a number above 0"),
-        ],
-    )
-    def test_a_file_that_cannot_be_read_says_why(self, tmp_path: Path, content: str, message: str) -> None:
-        (tmp_path / "job.tsv").write_text(content)
-        with pytest.raises(InvalidParameterError, match=message):
-            c3o.contexts(tmp_path)
 
 
 def write_bell(path: Path, nodes: range = range(4, 61, 4), repetitions: int = 2) -> None:
@@ -223,27 +138,6 @@ class TestBell:
             ("spark", ("grep.spark", "sgd.spark")),
         }
 
-    def test_a_seed_gives_the_same_training_sets(self, tmp_path: Path) -> None:
-        write_bell(tmp_path / "grep.spark.csv")
-        first, second, other = (
-            [r.cases[0].train.machines.tolist() for r in bell.rounds(traces, repetitions=3, seed=seed)]
-            for traces, seed in ((bell.traces(tmp_path), seed) for seed in (1, 1, 2))
-        )
-        assert first == second != other
-
-    @pytest.mark.parametrize(
-        ("content", "message"),
-        [
-            ("Nodes,Seconds\n4,10\n", r"line 2' is not a run"),
-            ("Nodes,Runtime\n4,10\n8,-1\n", r"line 3' has a value that is not above 0"),
-            ("Nodes,Runtime\n4,10\n8,10\n", r"has 2 scale-outs"),
-        ],
-    )
-    def test_a_file_that_cannot_be_read_says_why(self, tmp_path: Path, content: str, message: str) -> None:
-        (tmp_path / "job.csv").write_text(content)
-        with pytest.raises(InvalidParameterError, match=message):
-            bell.traces(tmp_path)
-
 
 class TestSynthetic:
     def test_eight_small_runs_of_each_job_of_table_1_and_the_whole_input_predicted(self) -> None:
@@ -257,18 +151,3 @@ class TestSynthetic:
                 assert case.train.scale.max() <= 0.1 + 1e-9
                 truth = seconds_of(case.job, machines=[45, 64], scale=1.0)
                 np.testing.assert_allclose(case.test.seconds, truth)
-
-    def test_a_prediction_at_the_target_is_what_the_default_design_is_for(self) -> None:
-        machines, scale = synthetic.TARGETS.columns()
-        assert machines.tolist() == [45, 64]
-        assert scale.tolist() == [1, 1]
-        assert synthetic.DESIGNS["default design"] == {"targets": synthetic.TARGETS}
-
-    def test_noise_is_as_large_as_its_name_says(self) -> None:
-        deviations: dict[str, list[float]] = {}
-        for one_round in synthetic.rounds(repetitions=10):
-            for case in one_round.cases:
-                singles = np.array(case.repetitions) / case.test.seconds[:, None] - 1
-                deviations.setdefault(case.condition, []).extend(singles.ravel())
-        spreads = {name: float(np.std(values)) for name, values in deviations.items()}
-        assert spreads == pytest.approx({"2% noise": 0.02, "5% noise": 0.05, "10% noise": 0.1}, rel=0.1)

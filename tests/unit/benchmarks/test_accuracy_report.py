@@ -12,7 +12,7 @@ from airflow_provider_ernest.exceptions import FitError
 from benchmarks.accuracy import __main__ as program
 from benchmarks.accuracy.evaluation import evaluate_rounds, summarise
 from benchmarks.accuracy.forms import LeastSquares
-from benchmarks.accuracy.report import as_json, tables
+from benchmarks.accuracy.report import tables
 from benchmarks.accuracy.runs import Case, Round, Runs, gather
 from tests.unit.benchmarks.test_accuracy_protocols import lines_file, write_bell
 
@@ -82,18 +82,6 @@ class TestEvaluation:
         # Single runs of 79, 81 and of 99, 101: the wider interval holds one of the former.
         assert summary.coverage == pytest.approx((50, 62.5))
 
-    def test_bias_is_signed(self) -> None:
-        cases = case("a", trained=1, tested=[100, 80, 50])
-        short = case("a", trained=1, tested=[100, 125, 200])
-        for of, bias in ((cases, 25), (short, -20)):
-            assert summarise(evaluate_rounds(one_round(of), [Constant("c", 100.0)])).bias == pytest.approx(
-                bias
-            )
-
-    def test_the_error_is_relative_to_what_happened(self) -> None:
-        (outcome,) = evaluate_rounds(one_round(case("a", trained=1, tested=[50])), [Constant("c", 100.0)])
-        assert outcome.error_percent == pytest.approx(100)
-
     def test_a_refusal_is_counted_not_hidden(self) -> None:
         summary = summarise(evaluate_rounds(one_round(case("a", trained=1, tested=[50, 60])), [Refusing()]))
         assert (summary.predictions, summary.refused, summary.mean, summary.coverage) == (2, 2, None, None)
@@ -103,12 +91,6 @@ class TestEvaluation:
         outcomes = evaluate_rounds(one_round(*cases), [Pooling()])
         assert [outcome.predicted for outcome in outcomes] == [20, 20]
         assert {outcome.method for outcome in outcomes} == {"pooling"}
-
-    def test_progress_is_told_after_each_round(self) -> None:
-        told: list[tuple[int, int]] = []
-        rounds = one_round(case("a", trained=1, tested=[1])) * 3
-        evaluate_rounds(rounds, [Constant("c", 1.0)], progress=lambda done, of: told.append((done, of)))
-        assert told == [(1, 3), (2, 3), (3, 3)]
 
 
 class TestReport:
@@ -123,18 +105,6 @@ class TestReport:
         assert "  table, a: ours 43.2, good 4.5" in lines
         assert not any(line.startswith("  table, b: ours") for line in lines)
         assert any("table, a, 1 point: 8 machines" in line and "(+50 %)" in line for line in lines)
-
-    def test_every_method_has_its_row_and_refusals_are_told(self) -> None:
-        lines = tables("Protocol", self.outcomes())
-        assert "Protocol: table (3 predictions by each method)" in lines
-        assert any(line.startswith("refusing") and line.endswith("| refused 3") for line in lines)
-
-    def test_json_holds_the_same_by_job(self) -> None:
-        records = as_json(self.outcomes())
-        assert [record["method"] for record in records] == ["good", "ours", "refusing"]
-        (good, *_) = json.loads(json.dumps(records))
-        assert good["by_job"]["b"]["mean"] == pytest.approx(50)
-        assert good["predictions"] == 3
 
 
 class TestProgram:
@@ -161,18 +131,6 @@ class TestProgram:
         # The made-up traces follow the model but for their repetitions' second.
         assert all(record["mean"] < 5 for record in results["C3O"])
         assert all(math.isfinite(record["mean"]) for record in results["synthetic"])
-
-    def test_inputs_of_one_shape_are_a_protocol_of_their_own(
-        self, tmp_path: Path, monkeypatch, capsys
-    ) -> None:
-        lines_file(tmp_path)
-        one = [LeastSquares("ours", terms=("1", "scale/machines"), weighting="relative")]
-        monkeypatch.setattr(program, "all_methods", lambda: one)
-        assert program.main(["--c3o", str(tmp_path), "--quick", "--one-shape"]) == 0
-        tables, _, goals = capsys.readouterr().out.partition("== goals ==")
-        assert "== C3O, inputs of one shape ==" in tables
-        assert "C3O" in goals
-        assert "one shape" not in goals
 
     def test_a_wrong_folder_is_an_error_in_words(self, tmp_path: Path, capsys) -> None:
         assert program.main(["--c3o", str(tmp_path), "--quick"]) == 2

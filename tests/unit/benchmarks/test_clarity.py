@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from airflow_provider_ernest import run_profile
-from benchmarks.clarity.prior_runs import JOBS, prior_scenarios, samples
+from benchmarks.clarity.prior_runs import prior_scenarios
 from benchmarks.clarity.questions import QUESTIONS
 from benchmarks.clarity.report import answers, report_lines
 from benchmarks.clarity.running import SLOW_HOST_SETTING, log_of
@@ -25,11 +25,6 @@ def test_every_run_is_of_use_and_has_a_log_of_its_own(tmp_path):
     everything = [*SCENARIOS, *prior_scenarios()]
     assert len({log_of(tmp_path, scenario.name, 0) for scenario in everything}) == len(everything)
     assert all(scenario.machines <= WORKERS[scenario.cluster] for scenario in everything)
-
-
-def test_every_job_of_the_prior_has_its_samples_and_its_production():
-    names = [scenario.name for scenario in prior_scenarios()]
-    assert len(set(names)) == len(names) == len(JOBS) * (len(samples()) + 3)
 
 
 def test_a_prediction_stands_beside_the_median_of_what_came():
@@ -54,10 +49,3 @@ def test_the_report_tells_what_was_said_and_whom_stragglers_were_put_down_to():
     assert lines[place + 1].strip() == "3 stragglers: 3 on 10.0.0.1; 3 slow host"
     assert any(run_profile.CPU in line and line.startswith("slow CPU  ") for line in lines)
     assert any("no slow host" in line for line in lines)
-
-
-def test_a_folder_without_logs_is_told(tmp_path, capsys):
-    from benchmarks.clarity.command import run_command
-
-    assert run_command("it", "What it does.", SCENARIOS, report_lines, ["--logs", str(tmp_path)]) == 1
-    assert "holds none of this benchmark's event logs" in capsys.readouterr().err

@@ -2,16 +2,12 @@
 
 import json
 
-import numpy as np
 import pytest
 
 from benchmarks.decisions import __main__ as program
 from benchmarks.decisions import training_share
 from benchmarks.decisions.grown_jobs import (
     LARGER_INPUT,
-    LONGER,
-    REFERENCE_MACHINES,
-    grown_jobs,
 )
 from benchmarks.decisions.report import training_table
 from tests.unit.benchmarks.decision_situations import write_two_types
@@ -27,21 +23,6 @@ def short_training(monkeypatch):
     monkeypatch.setattr(training_share, "PLANS_OF", {LARGER_INPUT: plans})
 
 
-@pytest.mark.parametrize("growth", [LARGER_INPUT, LONGER])
-def test_grown_jobs_take_as_long_as_wanted(growth):
-    jobs = grown_jobs(growth, 3600.0)
-    machines, whole = np.array([float(REFERENCE_MACHINES)]), np.ones(1)
-    assert len(jobs) == 8
-    for job in jobs:
-        assert job.seconds(machines, whole) == pytest.approx([3600.0])
-        assert job.work_seconds > 0
-
-
-def test_a_larger_input_is_more_of_the_work_that_spreads_and_nothing_else():
-    (short, *_), (long, *_) = grown_jobs(LARGER_INPUT, 1200.0), grown_jobs(LARGER_INPUT, 3600.0)
-    assert np.flatnonzero(short.coefficients != long.coefficients).tolist() == [1]
-
-
 def test_the_deadline_alone_makes_training_cheap_by_default(short_training):
     default, untold = training_share.measure(repetitions=1)
 
@@ -49,13 +30,6 @@ def test_the_deadline_alone_makes_training_cheap_by_default(short_training):
     assert default.small_bills > 50.0
     assert default.decisions.kept > 90.0
     assert sum(training_share.DEFAULT in line for line in training_table([default, untold])) == 1
-
-
-def test_the_samples_are_designed_as_a_dag_designs_them():
-    design = training_share.planned(3600.0, training_share.PLANS[training_share.DEFAULT])
-
-    assert design.cost_unit == "machine seconds"
-    assert max(run.machines for run in design.experiments) == 4
 
 
 def test_the_whole_program_prints_its_tables_and_goals(tmp_path, capsys, short_training):
@@ -96,13 +70,6 @@ def test_the_whole_program_prints_its_tables_and_goals(tmp_path, capsys, short_t
         "ours, 0.8",
         "original Ernest",
     }
-
-
-def test_without_traces_there_is_training_only(capsys, short_training):
-    assert program.main(["--quick"]) == 0
-    printed = capsys.readouterr().out
-    assert "training beside production" in printed
-    assert program.JUDGED not in printed
 
 
 @pytest.mark.parametrize(

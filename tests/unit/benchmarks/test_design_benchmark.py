@@ -6,8 +6,6 @@ import pytest
 from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.costs import relative_time
 from airflow_provider_ernest.design.criteria import Targets
-from airflow_provider_ernest.exceptions import FitError
-from benchmarks.design import __main__ as program
 from benchmarks.design import prediction, trials
 from benchmarks.design.rivals import CHEAPEST, CHOICES, Task
 
@@ -28,15 +26,6 @@ def test_every_way_keeps_the_budget_and_all_but_one_the_number_of_runs(name):
     assert name == CHEAPEST or len(chosen) <= 7
 
 
-def test_cheapest_first_leaves_nothing_that_it_could_have_had():
-    costs = relative_time(CANDIDATES)
-    chosen = CHOICES[CHEAPEST](TASK, np.random.default_rng(0))
-    rest = np.delete(costs, chosen)
-
-    assert costs[chosen].max() <= rest.min()
-    assert costs[chosen].sum() + rest.min() > 60.0
-
-
 def test_exact_runs_of_an_optimal_design_are_predicted_exactly(monkeypatch):
     monkeypatch.setattr(trials, "NOISE", 0.0)
     predictor = prediction.Predictor(predict=prediction.ernest_terms)
@@ -48,29 +37,3 @@ def test_exact_runs_of_an_optimal_design_are_predicted_exactly(monkeypatch):
     assert results["A-optimal"][0].errors_percent["Ernest's terms"].max() < 1e-3
     assert len(results["random"]) == prediction.RANDOM_DESIGNS
     assert all(result.spent <= 1 + 1e-6 for of_name in results.values() for result in of_name)
-
-
-def test_the_table_shows_every_way_and_says_what_was_refused(monkeypatch):
-    def refuses_few(train, machines, scale):
-        if len(train) < 7:
-            raise FitError("too few")
-        return prediction.ernest_terms(train, machines, scale)
-
-    for module in (prediction, program):
-        monkeypatch.setattr(module, "PREDICTORS", {"refuses few": prediction.Predictor(predict=refuses_few)})
-    results = prediction.compare([next(iter(trials.with_machine_seconds(repetitions=2)))])
-
-    lines = list(program._table("A title", results))
-
-    assert "A title" in lines[0]
-    assert [line.split("  ")[0] for line in lines[3 : 3 + len(CHOICES)]] == [
-        name[:24].strip() for name in CHOICES
-    ]
-    assert "+0%" in lines[3]
-    assert any(line.endswith("-") for line in lines)
-    assert "refused" in lines[-1]
-
-
-def test_a_wrong_folder_shows_at_once(tmp_path, capsys):
-    assert program.main(["--c3o", str(tmp_path / "nowhere")]) == 2
-    assert "nowhere" in capsys.readouterr().err

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.house import House, circles, code_lines, longest_chain, main, table
+from benchmarks.house import House, circles, code_lines, longest_chain, main
 
 FILES = {
     "airflow_provider_ernest/__init__.py": '"""Nothing else."""\n',
@@ -125,25 +125,3 @@ def test_an_earlier_revision_stands_beside_the_present_files(
     assert printed[0] == "| | first | now |"
     assert "| modules | 5 | 4 |" in printed
     assert "| lines of tests | 2 | 2 |" in printed
-
-
-def test_a_revision_that_the_clone_has_not_is_named(
-    checkout: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    subprocess.run(["git", "-C", str(checkout), "init", "-q"], check=True)
-
-    assert main(["--repo", str(checkout), "--before", "e5f8cff"]) == 2
-    assert "no revision 'e5f8cff'" in capsys.readouterr().err
-
-
-def test_a_folder_without_the_package_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["--repo", str(tmp_path)]) == 2
-    assert str(tmp_path) in capsys.readouterr().err
-
-
-def test_a_table_has_a_column_for_each_revision() -> None:
-    assert list(table({"a": {"modules": "1"}, "b": {"modules": "2"}})) == [
-        "| | a | b |",
-        "|---|---:|---:|",
-        "| modules | 1 | 2 |",
-    ]

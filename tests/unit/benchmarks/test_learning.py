@@ -6,9 +6,7 @@ import pytest
 from airflow_provider_ernest.learning.drift import evidence_of
 from benchmarks.learning import __main__ as program
 from benchmarks.learning import fit_time, measured_drift, simulated_drift
-from benchmarks.learning.prediction import Predicted, prediction_table, unfavourable
 from benchmarks.learning.tests_of_drift import (
-    binomial_after_each,
     first_alarm,
     sequential,
     three_of_five,
@@ -49,46 +47,6 @@ def test_three_of_five_are_those_of_the_last_five_runs():
     ]
 
 
-def test_the_binomial_test_counts_all_runs_so_far():
-    """Two of two are too many, two of ten at 5 % not."""
-    outcomes = np.array([[2, 2, 0, 0, 0, 0, 0, 0, 0, 0]])
-
-    alarms = binomial_after_each(outcomes)[0]
-    assert alarms[1]
-    assert not alarms[9]
-
-
-def test_the_first_alarm_is_counted_from_the_change():
-    alarms = np.array([[True, False, False, True], [True, False, False, False]])
-
-    assert first_alarm(alarms).tolist() == [1.0, 1.0]
-    assert first_alarm(alarms, after=2).tolist() == [2.0, np.inf]
-
-
-def predicted(way, error, *, learned=1, inside=()):
-    return Predicted(way=way, job="grep", learned=learned, error_percent=error, inside=inside, width=1.5)
-
-
-def test_the_table_tells_errors_and_coverage_and_what_is_better():
-    every = [
-        predicted("no learning", 10.0),
-        predicted("refit (ours)", 4.0, inside=(True, True)),
-        predicted("refit (ours)", 7.0, inside=(False, True)),
-        predicted("refit (ours)", 13.0, inside=(False, True)),
-        predicted("one factor", 3.0),
-    ]
-    table = "\n".join(prediction_table("made up", every))
-
-    assert "inside its 80%, in %" in table
-    assert [line.split()[-1] for line in table.splitlines() if line.startswith("  refit (ours)  ")] == [
-        "7.0",
-        "8.0",
-    ]
-    assert unfavourable("made up", every) == [
-        "  made up, grep, after 1: one factor 3.0 % (mean 3.0 %), refit (ours) 7.0 % (mean 8.0 %)"
-    ]
-
-
 def test_the_whole_program_prints_its_tables(tmp_path, capsys, short):
     write_two_types(tmp_path)
 
@@ -97,13 +55,6 @@ def test_the_whole_program_prints_its_tables(tmp_path, capsys, short):
     printed = capsys.readouterr().out
     titles = ("the next run", "what speaks", "false alarms", "delays", "drift on measured", "seconds to")
     assert not [title for title in titles if f"== {title}" not in printed]
-
-
-def test_without_traces_there_is_the_simulation_only(capsys, short):
-    assert program.main(["--sequences", "20"]) == 0
-    printed = capsys.readouterr().out
-    assert "== false alarms" in printed
-    assert "the next run" not in printed
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.mutation.__main__ import drawn, table
 from benchmarks.mutation.areas import AREAS
 from benchmarks.mutation.mutants import mutants_of
-from benchmarks.mutation.running import Outcome
 
 ROOT = Path(__file__).parents[3]
 
@@ -121,14 +119,6 @@ def test_letters_of_more_than_one_byte_do_not_move_a_change() -> None:
     assert mutant.applied(text) == 'x = "µµ ß"; y = (a - b)  # µ\n'
 
 
-def test_a_draw_is_that_of_its_seed() -> None:
-    mutants = mutants_of("a.py", CODE)
-
-    assert drawn(mutants, 4, seed="1") == drawn(mutants, 6, seed="1")[:4]
-    assert drawn(mutants, 4, seed="1") != drawn(mutants, 4, seed="2")
-    assert sorted(drawn(mutants, 1000, seed="1")) == mutants
-
-
 def test_mutants_die_where_a_test_looks_and_the_files_stay_as_they_are(tmp_path: Path) -> None:
     package = tmp_path / "airflow_provider_ernest"
     (tmp_path / "tests").mkdir()
@@ -156,13 +146,6 @@ def test_mutants_die_where_a_test_looks_and_the_files_stay_as_they_are(tmp_path:
     assert outcomes["LIMIT = 4"] == "SURVIVED"
     assert outcomes["return number * 3"] == "KILLED", "by a doctest"
     assert (package / "shop.py").read_text() == CODE
-
-
-def test_the_table_counts_what_dies() -> None:
-    mutants = mutants_of("a.py", CODE)[:4]
-    outcomes = dict(zip(mutants, Outcome, strict=True))
-
-    assert list(table({"shop": (9, outcomes)}))[-1] == "| shop | 9 | 4 | 1 | 1 | 1 | 1 | 50% |"
 
 
 @pytest.mark.parametrize("name", AREAS)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from xml.etree import ElementTree
 
 import pytest
 
@@ -26,12 +25,6 @@ def drawn(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("pictures")
     assert main(["--into", str(folder)]) == 0
     return folder
-
-
-def test_each_term_has_a_picture_and_no_two_share_one():
-    names = [picture.name for picture in pictures()]
-    assert len(set(names)) == len(names)
-    assert sum(name.startswith("term_") for name in names) == len(TERMS) + 1  # and one by formula
 
 
 def test_the_documentation_shows_each_picture_and_says_what_is_on_it(drawn):
@@ -61,20 +54,6 @@ def test_the_screenshots_of_the_documentation_are_all_taken_by_the_command_and_s
 def test_the_same_picture_is_drawn_again(drawn, tmp_path):
     for picture in pictures():
         assert write(picture, tmp_path).read_bytes() == (drawn / f"{picture.name}.svg").read_bytes()
-
-
-def test_no_picture_tells_when_or_by_which_version_it_was_drawn(drawn):
-    for path in drawn.iterdir():
-        text = path.read_text(encoding="utf-8")
-        assert "dc:date" not in text
-        assert "dc:creator" not in text
-
-
-def test_pictures_have_a_title_and_writing_as_text(drawn):
-    for path in drawn.iterdir():
-        names = [element.tag.rpartition("}")[2] for element in ElementTree.parse(path).iter()]
-        assert "title" in names
-        assert "text" in names
 
 
 @pytest.mark.parametrize("colours", [(BACKGROUND, INK), (DARK[BACKGROUND], DARK[INK])])

@@ -1,0 +1,165 @@
+"""The demonstration on EC2: its example DAG, and what it tells of machines and of money."""
+
+import json
+import runpy
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
+from benchmarks.demo_ec2.cloud import airflow_environment
+from benchmarks.demo_ec2.costs import deadline_line, paid_before, paid_in_all
+from benchmarks.demo_ec2.machines import LaunchedMachine, launched_machines, machine_lines
+
+EXAMPLE = Path(__file__).parents[3] / "dags" / "example_ernest_ec2.py"
+START = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
+
+
+def after(seconds):
+    return START + timedelta(seconds=seconds)
+
+
+# Its example DAG.
+
+
+def create_cluster():
+    """The operator that launches the example's machines."""
+    return runpy.run_path(str(EXAMPLE))["ernest"].dag.task_dict["ernest.create_cluster"]
+
+
+def test_without_settings_a_launch_template_tells_of_the_machines(monkeypatch):
+    monkeypatch.delenv("ERNEST_EC2_CLUSTER", raising=False)
+    spec = create_cluster().spec
+    assert (spec["launch_template"], spec["image"]) == ("ernest-spark", None)
+
+
+def test_a_misspelt_setting_is_refused(monkeypatch):
+    monkeypatch.setenv("ERNEST_EC2_CLUSTER", json.dumps({"instance_typ": "m6i.large"}))
+    with pytest.raises(TypeError, match=r"instance_typ"):
+        create_cluster()
+
+
+def test_the_demonstration_states_its_machines_in_the_environment(tmp_path, monkeypatch):
+    class Bed:
+        """What is asked of a bed that is not started."""
+
+        image_id = "ami-0123456789abcdef0"
+        subnet_ids = ("subnet-0123456789abcdef0",)
+        security_group_id = "sg-0123456789abcdef0"
+        spark_home = "/usr/lib/spark"
+        java_home = "/usr/lib/java"
+        python = "/usr/bin/python3"
+        gateway_address = "10.77.0.1"
+
+        def airflow_connection(self):
+            return "{}"
+
+    environment = airflow_environment(Bed(), tmp_path)
+    monkeypatch.setenv("ERNEST_EC2_CLUSTER", environment["ERNEST_EC2_CLUSTER"])
+
+    spec = EC2ClusterSpec(**json.loads(environment["ERNEST_EC2_CLUSTER"]))
+    assert spec.driver_host == "10.77.0.1"
+    assert spec.additional_machines == 1, "the example culls one"
+    assert (Path(environment["SPARK_CONF_DIR"]) / "spark-defaults.conf").is_file()
+    assert create_cluster().spec["image"] == Bed.image_id
+
+
+# What was paid.
+
+
+def launched(number, *, at, until, price=0.36):
+    return LaunchedMachine(
+        number=number,
+        instance_id=f"i-{number}",
+        role="worker",
+        launched_at=after(at),
+        ended_at=None if until is None else after(until),
+        price_per_hour=price,
+    )
+
+
+def test_what_was_paid_until_a_moment_and_in_all():
+    """One machine all the time, one until a minute, one from a hundred seconds on."""
+    machines = [launched(1, at=0, until=200), launched(2, at=0, until=60), launched(3, at=100, until=None)]
+
+    before = paid_before(machines, after(120), now=after(200))
+    assert before.machine_seconds == 120 + 60 + 20
+    assert before.dollars == pytest.approx(200 * 0.36 / 3600)
+    assert paid_in_all(machines, now=after(200)).machine_seconds == 200 + 60 + 100
+    unknown = paid_in_all([*machines, launched(4, at=0, until=10, price=None)], now=after(200))
+    assert (unknown.dollars, unknown.machine_seconds) == (None, 370)
+
+
+def test_a_missed_deadline_is_said_loudly():
+    assert deadline_line(100.6, 100) == "the deadline of 100 s was MISSED by 0.6 s"
+    assert deadline_line(84.9, 90) == "the deadline of 90 s was kept with 5.1 s to spare"
+
+
+# Which machines were culled.
+
+
+def instance(number, *, role="worker", launched=0, ended=None):
+    """As DescribeInstances tells of it."""
+    stamp = "" if ended is None else after(ended).strftime("%Y-%m-%d %H:%M:%S UTC")
+    return {
+        "InstanceId": f"i-{number}",
+        "LaunchTime": after(launched),
+        "State": {"Name": "running" if ended is None else "terminated"},
+        "StateTransitionReason": f"User initiated ({stamp})" if stamp else "",
+        "Tags": [{"Key": "ernest:role", "Value": role}],
+    }
+
+
+def machine(number, score=1.0):
+    bandwidth = Bandwidth(
+        memory_gigabytes_per_second=10.0, network_gigabytes_per_second=0.05 * score, score=score
+    )
+    return Machine(
+        worker_id=f"worker-{number}",
+        host=f"10.0.0.{number}",
+        cores=1,
+        memory_megabytes=512,
+        instance_id=f"i-{number}",
+        price_per_hour=0.05 if number == 1 else 0.096,
+        bandwidth=bandwidth,
+    )
+
+
+INSTANCES = [instance(1, role="master"), instance(2), instance(3), instance(4, launched=5, ended=65)]
+HANDLE = ClusterHandle(
+    kind="ec2",
+    name="ernest-1",
+    master_url="spark://10.0.0.1:7077",
+    machines=(machine(2), machine(3)),
+    master=machine(1),
+    culled=(CulledMachine(machine=machine(4, 0.3), reason="network 0.30 of the median"),),
+)
+
+
+def lines(slow):
+    return machine_lines(launched_machines(INSTANCES, [HANDLE], slow=slow), now=after(100))
+
+
+def test_each_machine_has_its_line_with_price_score_and_fate():
+    master, second, _, fourth = lines({})[1:5]
+    assert master.split()[:3] == ["1", "i-1", "master"]
+    assert "0.0500" in master
+    assert second.split()[-2:] == ["1.00", "kept"]
+    assert fourth.split()[3:7] == ["5", "s", "60", "s"]
+    assert fourth.split()[-2:] == ["0.30", "culled"]
+
+
+@pytest.mark.parametrize(
+    ("slow", "told"),
+    [
+        ({4: "100 Mbit/s"}, "#4 (100 Mbit/s); exactly those were culled"),
+        ({3: "100 Mbit/s"}, "NOT culled: #3; culled without having been made slow: #4"),
+    ],
+)
+def test_whether_the_slow_machine_was_culled_is_told(slow, told):
+    shown = " ".join(lines(slow))
+    assert "#4 i-4 was culled: network 0.30 of the median." in shown
+    assert told in shown
