@@ -50,6 +50,12 @@ HEAVY = (
 
 PACKAGE = "airflow_provider_ernest"
 
+MOST_FAILED = 3
+"""Tests of an area that may fail without a mutant; they are left out."""
+
+LEAST_LIMIT = 10.0
+"""Seconds of CPU time that each test may take, however quick it is without a mutant."""
+
 Place = tuple[str, int]
 """A function: its file and the line at which it begins."""
 
@@ -68,15 +74,17 @@ class Known:
     """What the tests do while nothing is mutated.
 
     Attributes:
-        seconds: CPU time of each test, by its id.
+        seconds: CPU time of each test that passes, by its id.
         reached: which tests, or tests below which folder, file or class, run a function.
+        failed: tests that fail without any mutant, as one may that a busy machine leaves too little time.
     """
 
     seconds: dict[str, float] = field(default_factory=dict)
     reached: dict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
+    failed: set[str] = field(default_factory=set)
 
-    def tests(self, path: str, function: int) -> list[str]:
-        """The tests that run a function, or any of its file's for 0; the quickest first."""
+    def tests(self, path: str, function: int) -> dict[str, float]:
+        """The tests that run a function, or any of its file's for 0, with their CPU time; quickest first."""
         scopes = {
             scope
             for (file, line), scopes in self.reached.items()
@@ -86,7 +94,7 @@ class Known:
         chosen = [
             test for test in self.seconds if test in scopes or any(map(test.startswith, scopes - {test}))
         ]
-        return sorted(chosen, key=lambda test: self.seconds[test])
+        return {test: self.seconds[test] for test in sorted(chosen, key=lambda test: self.seconds[test])}
 
 
 def load_heavy_libraries() -> None:
@@ -102,28 +110,33 @@ def learn(root: Path, code: Sequence[str], tests: Sequence[str], *, limit_second
     """Run an area's tests as they are, and note what each of them runs.
 
     Raises:
-        RuntimeError: they fail, or take too long.
+        RuntimeError: more than `MOST_FAILED` of them fail, or they take too long.
     """
     with _folder() as folder:
         kept = folder / "known"
 
         def run() -> int:
             recorder = _Recorder(root, frozenset(code))
-            result = _pytest(root, [*tests, *code], [recorder])
+            result = _pytest(root, [*tests, *code], [recorder], options=[f"--maxfail={MOST_FAILED + 1}"])
             kept.write_bytes(pickle.dumps(recorder.known))
             return result
 
         result, output = _forked(run, folder=folder, limit_seconds=limit_seconds)
-        if result != 0:
+        known: Known = pickle.loads(kept.read_bytes()) if kept.exists() else Known()  # noqa: S301 - our child's
+        some_failed = result == pytest.ExitCode.TESTS_FAILED and len(known.failed) <= MOST_FAILED
+        if result != pytest.ExitCode.OK and not some_failed:
             raise RuntimeError(
                 f"The tests fail without a mutant, or take too long ({result}):\n{output[-3000:]}"
             )
-        known: Known = pickle.loads(kept.read_bytes())  # noqa: S301 - written by our own child
     return known
 
 
-def outcome_of(root: Path, path: str, mutated: str, tests: Sequence[str], *, limit_seconds: float) -> Outcome:
-    """Run tests, in this order and until one fails, with a file as it was mutated."""
+def outcome_of(root: Path, path: str, mutated: str, tests: Mapping[str, float]) -> Outcome:
+    """Run tests, in this order and until one fails, with a file as it was mutated.
+
+    The tests come with their CPU time without the mutant. One that takes many times as long is ended: a
+    mutant may loop for ever.
+    """
     if not tests:
         return Outcome.NOT_RUN
     files = list(dict.fromkeys(test.partition("::")[0] for test in tests))
@@ -131,10 +144,10 @@ def outcome_of(root: Path, path: str, mutated: str, tests: Sequence[str], *, lim
 
         def run() -> int:
             sys.meta_path.insert(0, _Mutated(root / path, _module_name(path), mutated))
-            return _pytest(root, files, [_Only(tests)])
+            return _pytest(root, files, [_Only(tests)], options=["-x"])
 
-        result, output = _forked(run, folder=folder, limit_seconds=limit_seconds)
-    if result is None:
+        result, output = _forked(run, folder=folder, limit_seconds=20 + 3 * sum(tests.values()))
+    if result is None or result == -signal.SIGPROF:
         return Outcome.TIMED_OUT
     if result in (pytest.ExitCode.INTERNAL_ERROR, pytest.ExitCode.USAGE_ERROR):
         raise RuntimeError(f"pytest did not get as far as the tests ({result}):\n{output[-3000:]}")
@@ -155,10 +168,10 @@ def _module_name(path: str) -> str:
     return ".".join(Path(path.removesuffix("/__init__.py")).with_suffix("").parts)
 
 
-def _pytest(root: Path, paths: Sequence[str], plugins: list[object]) -> int:
+def _pytest(root: Path, paths: Sequence[str], plugins: list[object], *, options: Sequence[str]) -> int:
     os.chdir(root)
     sys.path.insert(0, str(root))
-    quiet = ["-x", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
+    quiet = [*options, "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider", "-p", "no:faulthandler"]
     # pytest's own importer, which rewrites asserts, would load the files that it was given for their
     # doctests, and so the mutated module without its mutant.
     quiet.append("--assert=plain")
@@ -246,16 +259,25 @@ class _Loader(importlib.machinery.SourceFileLoader):
 
 
 class _Only:
-    """Keeps the given tests, in the given order."""
+    """Keeps the given tests, in the given order, and ends the process by SIGPROF where one does not end."""
 
-    def __init__(self, tests: Sequence[str]) -> None:
+    def __init__(self, tests: Mapping[str, float]) -> None:
         self.rank = {test: rank for rank, test in enumerate(tests)}
+        self.seconds = tests
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = sorted(
             (item for item in items if item.nodeid in self.rank), key=lambda item: self.rank[item.nodeid]
         )
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        signal.setitimer(signal.ITIMER_PROF, LEAST_LIMIT + 10 * self.seconds[item.nodeid])
+        try:
+            return (yield)
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
 
 
 class _Recorder:
@@ -307,7 +329,12 @@ class _Recorder:
         try:
             return (yield)
         finally:
-            self.known.seconds[item.nodeid] = time.process_time() - begun
+            if item.nodeid not in self.known.failed:
+                self.known.seconds[item.nodeid] = time.process_time() - begun
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed:
+            self.known.failed.add(report.nodeid)
 
 
 def _empty_caches(modules: Mapping[str, ModuleType]) -> None:

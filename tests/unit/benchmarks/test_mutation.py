@@ -30,6 +30,14 @@ def unseen() -> int:
     return 1
 
 
+def halvings(number: int) -> int:
+    count = 0
+    while number > 0:
+        number //= 2
+        count += 1
+    return count
+
+
 def doubled(number: int) -> int:
     """
     >>> doubled(2)
@@ -39,13 +47,19 @@ def doubled(number: int) -> int:
 '''
 
 TESTS = """
-from airflow_provider_ernest.shop import affordable
+from airflow_provider_ernest.shop import affordable, halvings
 
 def test_cheap():
     assert affordable(1.0)
 
 def test_dear():
     assert not affordable(9.0)
+
+def test_halvings():
+    assert halvings(9) == 4
+
+def test_that_fails_without_a_mutant():
+    assert affordable(9.0)
 """
 
 RUN = """
@@ -55,12 +69,13 @@ from benchmarks.mutation import running
 from benchmarks.mutation.mutants import mutants_of
 
 root, path = Path(sys.argv[1]), "airflow_provider_ernest/shop.py"
+running.LEAST_LIMIT = 0.5
 text = (root / path).read_text()
 known = running.learn(root, [path], ["tests"], limit_seconds=60)
 outcomes = {}
 for mutant in mutants_of(path, text):
     tests = known.tests(path, mutant.function)
-    outcome = running.outcome_of(root, path, mutant.applied(text), tests, limit_seconds=60)
+    outcome = running.outcome_of(root, path, mutant.applied(text), tests)
     outcomes[mutant.difference(text)] = outcome.name
 print(json.dumps(outcomes))
 """
@@ -87,6 +102,13 @@ def test_conditions_numbers_and_refusals_are_changed() -> None:
         "pass",
         "return (price < LIMIT)",
         "return 2",
+        "count = 1",
+        "while (number >= 0):",
+        "while number > 1:",
+        "number /= 2",
+        "number //= 3",
+        "count -= 1",
+        "count += 2",
         "return (number / 2)",
         "return number * 3",
     }
@@ -145,6 +167,7 @@ def test_mutants_die_where_a_test_looks_and_the_files_stay_as_they_are(tmp_path:
     assert outcomes["return 2"] == "NOT_RUN"
     assert outcomes["LIMIT = 4"] == "SURVIVED"
     assert outcomes["return number * 3"] == "KILLED", "by a doctest"
+    assert outcomes["while (number >= 0):"] == "TIMED_OUT", "it never ends"
     assert (package / "shop.py").read_text() == CODE
 
 
