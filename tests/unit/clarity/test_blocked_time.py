@@ -43,10 +43,6 @@ def test_each_kind_of_waiting_is_told_by_its_metrics():
     assert serialised == {SERIALISATION: 1.75}
 
 
-def test_garbage_is_not_collected_for_longer_than_the_task_ran():
-    assert blocked(run_seconds=10.0, garbage_collection_seconds=30.0) == {GARBAGE_COLLECTION: 10.0}
-
-
 def test_a_task_does_not_wait_while_it_computes():
     """Writing to the page cache is told as shuffle write time, and takes the CPU: no disk makes it faster."""
     assert blocked(shuffle_write_seconds=4.0, cpu_seconds=9.0) == {DISK: 1.0}
@@ -79,13 +75,6 @@ def test_no_parts_add_up_to_more_than_the_task_took():
     found = np.stack(list(blocked_seconds(tasks, assumed_disk_bytes_per_second=1e6).values()))
     assert (found >= 0.0).all()
     assert (found.sum(axis=0) <= tasks.seconds + 1e-6).all()
-
-
-def test_python_workers_take_at_most_what_is_left_where_the_log_does_not_tell():
-    row = task(0, 0.0, 10.0, run_seconds=10.0, cpu_seconds=3.0, fetch_wait_seconds=2.0)
-    tasks = task_table([row, {**row, "stage_id": 1}])
-    found = blocked_seconds(tasks, in_python=np.array([False, True]))[PYTHON_WORKER]
-    assert found.tolist() == [0.0, 5.0]
 
 
 def test_a_disk_s_time_to_read_and_spill_is_assumed_only_where_that_is_asked_for():
@@ -122,14 +111,6 @@ def test_an_infinitely_fast_network_takes_the_waiting_off_the_stage():
     assert analysis.stages[0, 0].seconds_without[NETWORK] == pytest.approx(4.0)
     assert analysis.stages[1, 0].seconds_without[NETWORK] == pytest.approx(2.0)
     assert analysis.stages[1, 0].blocked_seconds[NETWORK] == pytest.approx(8.0)
-
-
-def test_all_kinds_are_told_and_what_was_not_waited_for_wins_nothing():
-    limits = blocked_time(shuffling(fetch=2.0)).limits
-    assert {limit.resource for limit in limits} == set(BLOCKING)
-    for limit in limits[1:]:
-        assert limit.improvement_percent == 0.0
-        assert limit.seconds_without == pytest.approx(11.0)
 
 
 def test_a_waiting_that_only_idle_slots_had_wins_nothing():

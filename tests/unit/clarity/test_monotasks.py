@@ -9,13 +9,10 @@ import pytest
 
 from airflow_provider_ernest.clarity.monotasks import (
     achieved_capacity,
-    cores_per_machine,
-    disk_bytes,
     ideal_times,
     resource_use,
     stated_capacity,
 )
-from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.run_profile import (
     CPU,
@@ -59,20 +56,6 @@ def test_a_task_s_time_is_split_by_what_it_did():
     )
 
 
-def test_writing_that_took_only_cpu_waited_for_no_disk():
-    assert parts_of(task(seconds=4.0, cpu_seconds=4.0, shuffle_write_seconds=1.5)) == {CPU: 4.0}
-
-
-def test_a_driver_that_fetches_a_large_result_holds_the_task_up():
-    parts = parts_of(task(seconds=5.0, run_seconds=3.0, cpu_seconds=3.0, getting_result_seconds=2.0))
-
-    assert parts == pytest.approx({CPU: 3.0, SCHEDULER: 2.0})
-
-
-def test_sleeping_is_told_apart_from_computing_where_no_python_is_in_play():
-    assert parts_of(task(seconds=10.0, cpu_seconds=1.0)) == pytest.approx({CPU: 1.0, UNMEASURED: 9.0})
-
-
 def test_python_workers_get_what_the_jvm_did_not_do():
     """Spark's CPU time leaves them out: without this, a job whose work is in Python would look idle."""
     row = task(seconds=10.0, cpu_seconds=1.0, fetch_wait_seconds=2.0)
@@ -102,36 +85,6 @@ def test_stages_that_hand_their_rows_to_python(scopes, expected):
     log = event_log([task()], stages=[stage(0, name="count at python_job.py:12", scopes=scopes)])
 
     assert resource_use(log).in_python.tolist() == [expected]
-
-
-def test_a_stage_runs_no_more_tasks_at_once_than_it_has_or_there_are_slots():
-    log = event_log([task(0), task(0), *(task(1, 1.0) for _ in range(9))], executors=[executor(0, cores=4)])
-
-    assert resource_use(log).parallelism.tolist() == [2.0, 4.0]
-
-
-def test_without_executors_as_many_run_at_once_as_did():
-    """As in a log that was cut off before they were told."""
-    log = event_log([task(), task(launched=0.5), task(launched=1.0)], executors=[])
-
-    assert resource_use(log).parallelism.tolist() == [2.0]
-
-
-def test_what_is_spilled_is_written_and_read_again():
-    log = event_log(
-        [
-            task(
-                input_bytes=1,
-                output_bytes=10,
-                shuffle_written_bytes=100,
-                shuffle_local_bytes=1_000,
-                shuffle_remote_bytes=10_000,
-                disk_spilled_bytes=100_000,
-            )
-        ]
-    )
-
-    assert disk_bytes(log.task_columns).tolist() == [211_111]
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -193,13 +146,6 @@ def test_a_network_that_was_never_full_binds_nothing():
     assert ideal_times(log, capacity).bottlenecks()[0, 0] == CPU
 
 
-def test_waiting_for_a_network_of_unknown_rate_tells_enough():
-    """A second of waiting in all is too little to know the rate by."""
-    log = two_machines(shuffle(0.01, cpu=0.05, waited=0.2, seconds=0.25))
-
-    assert ideal_times(log, achieved_capacity(log)).bottlenecks()[0, 0] == NETWORK
-
-
 def test_bytes_that_came_faster_than_the_disk_gives_came_from_memory():
     """10 GB in 8 s by two disks of 0.1 GB/s: 50 s would have been needed."""
     log = two_machines(shuffle(cpu=6.0, input_bytes=int(2.5 * GIGABYTE)))
@@ -215,27 +161,11 @@ def test_tasks_that_only_wait_are_bound_by_no_resource():
     assert ideal_times(log, stated_capacity(log, network=1.0, disk=1.0)).bottlenecks()[0, 0] == UNMEASURED
 
 
-def test_what_is_not_measured_is_told():
-    log = two_machines(shuffle(cpu=0.5, waited=1.5))
-
-    assert resource_use(log).seconds([UNMEASURED]) == pytest.approx([4 * 6.0])
-    profile = profile_run(log)
-    assert profile.unmeasured_seconds == pytest.approx(24.0)
-    assert [stage.unmeasured_seconds for stage in profile.stages] == [pytest.approx(24.0)]
-
-
 def test_cores_that_others_use_as_well_leave_a_job_computing():
     """Twice as many tasks as cores wait as long as they compute."""
     log = two_machines(shuffle(cpu=4.0))
 
     assert ideal_times(log, achieved_capacity(log)).bottlenecks()[0, 0] == CPU
-
-
-def test_work_in_python_takes_cores_and_is_named():
-    log = two_machines(shuffle(cpu=0.5), stages=[stage(0, completed=8.0, scopes=("PythonRDD",))])
-
-    assert ideal_times(log, achieved_capacity(log)).seconds()[0, 0] == {CPU: 8.0}
-    assert ideal_times(log, achieved_capacity(log)).bottlenecks()[0, 0] == PYTHON_WORKER
 
 
 def test_tiny_tasks_are_bound_by_their_scheduling():
@@ -255,17 +185,6 @@ def test_a_run_is_bound_by_what_binds_its_longest_stages():
     assert ideal_times(log, stated_capacity(log)).seconds_of_run() == pytest.approx({CPU: 7.0 + 1.0})
 
 
-def test_a_run_without_tasks():
-    log = event_log([], executors=[executor(0)])
-
-    assert resource_use(log).stages == ()
-    assert achieved_capacity(log).network_gigabytes_per_second is None
-
-    assert ideal_times(log, stated_capacity(log)).seconds() == {}
-    assert ideal_times(log, stated_capacity(log)).seconds_of_run() == {}
-    assert list(ideal_times(log, stated_capacity(log)).bottlenecks_of_run()) == []
-
-
 @pytest.mark.parametrize("seed", range(10))
 def test_no_stage_needs_more_cpu_than_it_took(seed):
     """Its slots can do no more than compute from its beginning to its end."""
@@ -280,20 +199,6 @@ def test_no_stage_needs_more_cpu_than_it_took(seed):
         assert all(math.isfinite(seconds) and seconds >= 0 for seconds in ideal.values())
         # What moves bytes faster than its capacity did not use it.
         assert all(seconds <= 1.25 * max(took, 1e-3) for seconds in ideal.values())
-
-
-@pytest.mark.parametrize("seed", range(10))
-def test_a_faster_network_needs_less(seed):
-    log = random_log(seed)
-    slow = ideal_times(log, stated_capacity(log, network=0.5)).seconds_of_run()
-    fast = ideal_times(log, stated_capacity(log, network=1.0)).seconds_of_run()
-
-    assert fast.get(NETWORK, 0.0) >= 0.0
-    for key, ideal in ideal_times(log, stated_capacity(log, network=0.5)).seconds().items():
-        if NETWORK in ideal:
-            twice = ideal_times(log, stated_capacity(log, network=1.0)).seconds()[key]
-            assert twice[NETWORK] == pytest.approx(ideal[NETWORK] / 2)
-    assert fast[CPU] == slow[CPU]
 
 
 MEGABYTES = 1_000_000
@@ -328,15 +233,6 @@ def test_a_network_that_nobody_waited_for_stays_unknown():
     assert achieved_capacity(log).network_gigabytes_per_second is None
 
 
-def test_each_machine_is_seen_by_itself():
-    log = event_log(
-        [a_fetch(executor=0, megabytes=40), a_fetch(executor=1, megabytes=80)],
-        executors=[executor(0), executor(1)],
-    )
-
-    assert achieved_capacity(log).network_gigabytes_per_second == pytest.approx(0.020)
-
-
 def test_two_executors_of_one_machine_share_its_network():
     log = event_log(
         [a_fetch(executor=0), a_fetch(executor=1)],
@@ -356,35 +252,7 @@ def test_a_task_of_no_time_does_not_make_the_network_fast():
     assert achieved_capacity(log).network_gigabytes_per_second == pytest.approx(0.010)
 
 
-def test_less_than_a_second_of_waiting_shows_nothing():
-    log = event_log([a_fetch(seconds=0.9, waited=0.8)], executors=[executor(0)])
-
-    assert achieved_capacity(log).network_gigabytes_per_second is None
-
-
-def test_of_disks_nothing_is_found():
-    """What tasks write goes to the page cache first."""
-    written = task(seconds=10.0, shuffle_write_seconds=9.0, shuffle_written_bytes=10**9)
-
-    assert achieved_capacity(event_log([written])).disk_gigabytes_per_second is None
-
-
-def test_what_is_stated_is_kept():
-    capacity = stated_capacity(event_log([task()]), network=1.25)
-
-    assert capacity.network_gigabytes_per_second == 1.25
-    assert capacity.disk_gigabytes_per_second is None
-    assert capacity.source == "stated"
-
-
 @pytest.mark.parametrize("rate", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_stated_rate_must_be_one(rate):
     with pytest.raises(InvalidParameterError, match="disk"):
         stated_capacity(event_log([task()]), disk=rate)
-
-
-def test_executors_that_share_a_machine_share_its_cores():
-    """As on YARN, and where an executor takes a part of a worker."""
-    shared = [executor(number, cores=2, host="10.0.0.1") for number in range(3)]
-
-    assert cores_per_machine(event_log([task()], executors=shared)) == 6

@@ -17,7 +17,6 @@ from airflow_provider_ernest.clarity.profile import (
     category_of,
     optex_phases,
     profile_run,
-    sizes_around,
 )
 from airflow_provider_ernest.clarity.what_if import Change
 from airflow_provider_ernest.eventlog.reading import read_event_log
@@ -96,24 +95,6 @@ def test_its_stages():
     assert (computing.bottleneck, fetching.bottleneck) == (run_profile.CPU, run_profile.NETWORK)
 
 
-def test_time_that_spark_does_not_measure_is_told():
-    rows = [task(0, 1.0, 2.0, cpu_seconds=0.5, run_seconds=2.0)]
-    profile = profile_run(event_log(rows, ended=3.5))
-    assert profile.unmeasured_seconds == pytest.approx(1.5)
-    assert profile.stages[0].unmeasured_seconds == pytest.approx(1.5)
-    assert profile.bottleneck == run_profile.UNMEASURED
-
-
-def test_twice_the_cores_are_twice_those_that_tasks_took():
-    """The cluster has four cores a machine; a task takes two."""
-    rows = [task(0, 2.0 * (number // 4), 2.0, executor=number % 2) for number in range(16)]
-    log = event_log(
-        rows, executors=[executor(0, cores=4), executor(1, cores=4)], properties={"spark.task.cpus": "2"}
-    )
-    told = {each.change: each.seconds for each in profile_run(log, capacity=Capacity(cores=4)).what_ifs}
-    assert told["twice the cores a machine"] == pytest.approx(4.0)
-
-
 def test_the_capacity_is_what_was_given_or_what_the_tasks_got():
     given = Capacity(cores=1, network_gigabytes_per_second=0.01, source="stated")
     profile = profile_run(shuffle(), capacity=given)
@@ -138,13 +119,6 @@ def test_other_machines_as_asked_or_by_default():
     assert profile_run(shuffle(), changes=[]).what_ifs == ()
 
 
-@pytest.mark.parametrize(
-    ("machines", "sizes"), [(1, (1, 2, 4)), (3, (1, 2, 3, 4, 8)), (6, (1, 2, 4, 6, 8, 16))]
-)
-def test_default_sizes_lie_around_the_run(machines: int, sizes: tuple[int, ...]):
-    assert sizes_around(machines) == sizes
-
-
 def test_of_many_stages_the_longest_are_kept_and_the_others_counted():
     profile = profile_run(iterations(240))
     assert len(profile.stages) == MOST_STAGES
@@ -156,20 +130,6 @@ def test_of_many_stages_the_longest_are_kept_and_the_others_counted():
     assert profile.left_out_seconds == pytest.approx(2 * (60 * 0.5 + 120 * 0.1), abs=0.01)
 
 
-def test_short_stages_of_a_long_run_are_told_in_short():
-    tasks = [0.1 * number for number in range(1, 41)]
-    log = run(
-        [SimulatedJob(0.0, [SimulatedStage([1000.0] * 2)]), SimulatedJob(0.0, [SimulatedStage(tasks)])],
-        machines=20,
-    )
-    _, short = profile_run(log).stages
-    assert short.quantiles_seconds[0] == pytest.approx(0.1)
-    assert short.quantiles_seconds[-1] == pytest.approx(4.0)
-    assert len(short.quantiles_seconds) == 5
-    assert short.mean_seconds == pytest.approx(2.05)
-    assert short.blocked_seconds == short.seconds_without == {}, "it waited for nothing"
-
-
 def test_quantiles_reach_from_the_shortest_to_the_longest_task():
     seconds = [0.1 * number for number in range(1, 101)]
     (only,) = profile_run(run([SimulatedJob(0.1, [SimulatedStage(seconds)])], machines=1)).stages
@@ -179,30 +139,12 @@ def test_quantiles_reach_from_the_shortest_to_the_longest_task():
     assert only.quantiles_seconds[-1] == pytest.approx(10.0)
 
 
-def test_first_tasks_count_without_their_warm_up():
-    stages = [SimulatedStage([1.0] * 20, warm_up=3.0)]
-    (only,) = profile_run(run([SimulatedJob(0.1, stages)], machines=2)).stages
-    assert only.warmup_seconds == pytest.approx(3.0)
-    assert max(only.quantiles_seconds) == pytest.approx(1.0)
-
-
 def test_stragglers_count_for_their_stages():
     slow = [0.5] * 19 + [4.0]
     profile = profile_run(run([SimulatedJob(0.1, [SimulatedStage(slow)])], machines=2))
     assert [stage.stragglers for stage in profile.stages] == [1]
     assert [straggler.seconds for straggler in profile.stragglers] == pytest.approx([4.0])
     assert sum(cause.tasks for cause in profile.straggler_causes) == 1
-
-
-def test_a_run_that_waits_for_its_driver_is_bound_by_it():
-    profile = profile_run(run([SimulatedJob(20.0, [SimulatedStage([1.0])])], machines=1))
-    assert profile.bottleneck == run_profile.DRIVER
-    assert profile.headline.startswith("Bound by the driver, with no task running for 2")
-
-
-def test_advice_rests_on_the_profile():
-    network = next(each for each in profile_run(shuffle()).advice if "network" in each.text)
-    assert network.figure == "6.0 s of waiting in all tasks; without it at best 6.0 s instead of 9.0 s"
 
 
 def test_without_a_task_there_is_nothing_to_analyse():
@@ -250,11 +192,6 @@ def test_a_replay_that_is_off_is_not_to_be_trusted(monkeypatch: pytest.MonkeyPat
         "The replay of the run as it was is +0 % off: what could be won, and what other machines would make "
         "of it, is not to be trusted."
     )
-
-
-def test_what_of_the_log_could_not_be_read_is_told():
-    (warning,) = profile_run(shuffle(warnings=("It was cut off.",))).warnings
-    assert warning == "Event log: it was cut off."
 
 
 @pytest.mark.parametrize(
@@ -335,13 +272,6 @@ def test_handing_results_over_is_communication():
     assert phases_of(rows) == (5.0, 0.0, 0.0, 7.0, 3.0)
 
 
-def test_broadcasts_are_time_of_the_driver():
-    """2 s from 0 to 2 without tasks, in a query whose broadcast took 1.5 s to build and send."""
-    rows = [task(0, 2.0, 4.0)]
-
-    assert phases_of(rows, sql_executions=[query(0.0, 6.0, broadcast=1.5)]) == (5.0, 0.5, 1.5, 4.0, 0.0)
-
-
 def test_a_broadcast_behind_tasks_costs_nothing():
     rows = [task(0, 0.0, 6.0)]
 
@@ -355,12 +285,6 @@ def test_a_moment_is_shared_by_one_query_only():
     assert phases_of(rows, sql_executions=queries) == (5.0, 0.5, 1.5, 4.0, 0.0)
 
 
-def test_a_query_that_the_log_does_not_end_lasts_until_its_end():
-    rows = [task(0, 2.0, 4.0)]
-
-    assert phases_of(rows, sql_executions=[query(broadcast=9.0)]) == (5.0, 0.0, 2.0, 4.0, 0.0)
-
-
 def test_a_machine_that_joins_work_under_way_does_not_prolong_the_initialisation():
     """As under dynamic allocation."""
     rows = [task(0, 1.0, 4.0)]
@@ -372,10 +296,6 @@ def test_a_machine_that_joins_work_under_way_does_not_prolong_the_initialisation
 
 def test_an_application_that_ran_nothing():
     assert phases_of([], executors=[executor(0)], jobs=[], ended=3.0) == (5.0, 3.0, 0.0, 0.0, 0.0)
-
-
-def test_a_local_application_without_executors():
-    assert phases_of([], executors=[], jobs=[], ended=3.0) == (0.0, 8.0, 0.0, 0.0, 0.0)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -422,10 +342,6 @@ def test_the_library_that_asked_for_the_stages_tells(library, expected):
     assert category_of(a_run((library, 1.0))) == expected
 
 
-def test_what_queries_asked_for_is_sql():
-    assert category_of(a_run(("", 9.0), ("", 1.0), queried=[0])) == run_profile.SQL
-
-
 def test_a_job_of_rdds_with_a_small_query_is_core():
     assert category_of(a_run(("", 1.0), ("", 9.0), queried=[0])) == run_profile.CORE
 
@@ -436,10 +352,6 @@ def test_learning_is_what_a_job_is_about_though_queries_read_its_data():
 
 def test_a_little_scaling_of_columns_makes_no_job_of_learning():
     assert category_of(a_run(("", 9.5), ("ml", 0.5), queried=[0])) == run_profile.SQL
-
-
-def test_streams_are_known_by_their_batches():
-    assert category_of(a_run(("ml", 9.0), is_streaming=True)) == run_profile.STREAMING
 
 
 def test_an_application_without_tasks():

@@ -13,7 +13,7 @@ from airflow_provider_ernest.clarity.replay_plan import plan_of, releases
 from airflow_provider_ernest.eventlog.reading import read_event_log
 from airflow_provider_ernest.exceptions import EventLogError
 from airflow_provider_ernest.run_profile import PYTHON_WORKER
-from tests.unit.eventlog.logs import START, event_log, executor, job, stage, task
+from tests.unit.eventlog.logs import event_log, executor, job, stage, task
 from tests.unit.eventlog.simulated_run import SimulatedJob, SimulatedStage, run
 
 
@@ -38,41 +38,12 @@ def test_a_stage_as_it_was():
     assert replayed.stages[0, 0].seconds == pytest.approx(5.0)
 
 
-def test_the_order_of_rows_is_of_no_account():
-    log = one_stage()
-    shuffled = [3, 1, 0, 2]
-    seconds = np.array([1.0, 1.0, 4.0, 1.0])
-    other = event_log(
-        [
-            task(0, 3.0, 2.0, executor=0, task_id=3),
-            task(0, 0.0, 1.0, executor=1, task_id=1),
-            task(0, 0.0, 3.0, executor=0, task_id=0),
-            task(0, 1.0, 2.0, executor=1, task_id=2),
-        ],
-        executors=two_slots(),
-    )
-    for own, others in ((None, None), (seconds, seconds[shuffled])):
-        replayed, again = replay(log, task_seconds=own), replay(other, task_seconds=others)
-        assert (again.seconds, again.stages) == (replayed.seconds, replayed.stages)
-
-
 def test_other_seconds_of_tasks_change_when_the_next_begin():
     # 1 | 1, then 4 from 1 and 1 from 1: ends at 5.
     replayed = replay(one_stage(), task_seconds=np.array([1.0, 1.0, 4.0, 1.0]))
     assert replayed.seconds == pytest.approx(5.0)
     # Without any work nothing is left but what the driver took.
     assert replay(one_stage(ended=7.0), task_seconds=np.zeros(4)).seconds == pytest.approx(2.0)
-
-
-def test_a_stage_is_never_shorter_than_its_longest_task_or_its_share_of_the_slots():
-    generator = np.random.default_rng(3)
-    for _ in range(20):
-        seconds = generator.lognormal(0.0, 1.0, size=17)
-        log = run([SimulatedJob(0.0, [SimulatedStage(seconds)])], machines=3, tail=0.0)
-        other = generator.lognormal(0.0, 1.0, size=17)
-        took = replay(log, task_seconds=other).seconds
-        assert took >= max(other.sum() / 3, other.max()) - 1e-4
-        assert took <= other.sum() / 3 + other.max() + 1e-4
 
 
 def test_shorter_tasks_never_make_a_single_stage_longer():
@@ -174,32 +145,6 @@ def test_fair_scheduling_gives_both_jobs_slots():
     assert replayed.stages[0, 0].ended_seconds == replayed.stages[1, 0].ended_seconds == pytest.approx(4.0)
 
 
-def test_an_executor_takes_tasks_from_when_it_came_to_when_it_was_lost():
-    rows = [
-        task(0, -2.0, 2.0, executor=0),
-        task(0, 0.0, 2.0, executor=0),
-        task(0, 0.0, 2.0, executor=1),
-        task(0, 2.0, 2.0, executor=0),
-        task(0, 4.0, 2.0, executor=0),
-    ]
-    executors = [executor(0, added=-3.0), executor(1, added=0.0, removed=2.0)]
-    assert replay(event_log(rows, executors=executors)).seconds == pytest.approx(9.0)
-
-
-def test_executors_that_leave_with_the_application_stay_for_a_longer_replay():
-    log = event_log(
-        [task(0, 0.0, 1.0), task(0, 1.0, 1.0)],
-        executors=[executor(0, removed=2.1)],
-    )
-    assert replay(log, task_seconds=np.array([3.0, 3.0])).seconds == pytest.approx(6.0)
-
-
-def test_tasks_of_several_cores_leave_fewer_slots():
-    rows = [task(0, 0.0, 1.0), task(0, 1.0, 1.0)]
-    log = event_log(rows, executors=[executor(0, cores=2)], properties={"spark.task.cpus": "2"})
-    assert replay(log).seconds == pytest.approx(2.0)
-
-
 def test_a_failed_attempt_takes_its_slot_and_the_next_one_waits_for_it():
     rows = [
         task(0, 0.0, 2.0, executor=0, succeeded=False),
@@ -256,11 +201,6 @@ def test_a_stage_that_failed_is_followed_by_its_next_attempt():
     assert replay(log, task_seconds=np.array([0.5, 0.5, 0.5, 1.0])).seconds == pytest.approx(3.0)
 
 
-def test_a_slot_is_free_while_the_driver_fetches_a_result():
-    rows = [task(0, 0.0, 3.0, getting_result_seconds=2.0), task(0, 1.0, 3.0, getting_result_seconds=2.0)]
-    assert replay(event_log(rows, executors=[executor()])).seconds == pytest.approx(4.0)
-
-
 def test_a_slot_that_stands_idle_between_tasks_does_so_in_the_replay():
     rows = [task(0, 1.2 * place, 1.0) for place in range(5)]
     log = event_log(rows)
@@ -289,18 +229,6 @@ def test_a_log_that_was_cut_off_is_replayed_as_far_as_it_goes():
     ]
     log = event_log(rows, stages=stages, jobs=[job(0, stages=[0, 1])], ended=3.0, is_complete=False)
     assert replay(log).seconds == pytest.approx(3.0)
-
-
-def test_tasks_of_stages_that_the_log_does_not_tell_of_are_replayed_too():
-    log = event_log([task(0, 0.0, 1.0), task(7, 2.0, 1.0)], stages=[], jobs=[])
-    assert replay(log).seconds == pytest.approx(3.0)
-    assert replay(log, task_seconds=np.array([2.0, 1.0])).seconds == pytest.approx(4.0)
-
-
-def test_a_log_without_executors_has_as_many_slots_as_tasks_ran_at_once():
-    rows = [task(0, 0.0, 1.0, executor=-1), task(0, 0.0, 1.0, executor=-1), task(0, 1.0, 1.0, executor=-1)]
-    log = event_log(rows, executors=[], started_at=START)
-    assert replay(log).seconds == pytest.approx(2.0)
 
 
 def test_nothing_to_replay_is_told():
@@ -336,30 +264,6 @@ def test_the_excess_of_first_tasks_is_told_apart_from_what_is_their_own():
     assert found.own_seconds.tolist() == pytest.approx([1.0, 1.25, 1.0, 1.0, 1.0])
 
 
-def test_first_tasks_that_are_no_slower_have_no_excess():
-    rows = [task(0, 0.0, 1.0), task(0, 1.0, 1.5), task(0, 2.5, 1.0)]
-    found = warm_up_of(log := event_log(rows), plan_of(log))
-    assert found.excess_seconds == (0.0,)
-    assert found.own_seconds.tolist() == pytest.approx([1.0, 1.5, 1.0])
-
-
-def test_where_all_are_first_only_the_closure_s_time_is_known():
-    rows = [
-        task(0, 0.0, 2.0, executor=0, deserialise_seconds=0.5),
-        task(0, 0.0, 2.0, executor=1, deserialise_seconds=0.5),
-        task(1, 2.0, 1.0, executor=0),
-        task(1, 3.0, 1.0, executor=0, deserialise_seconds=0.1),
-    ]
-    found = warm_up_of(log := event_log(rows), plan_of(log))
-    assert found.excess_seconds == pytest.approx((0.4, 0.0))
-
-
-def test_a_task_that_is_launched_a_moment_before_the_first_has_ended_is_no_first():
-    rows = [task(0, 0.0, 3.0), task(0, 2.999, 1.0), task(0, 3.998, 1.0)]
-    found = warm_up_of(log := event_log(rows), plan_of(log))
-    assert found.is_first.tolist() == [True, False, False]
-
-
 def a_job(warm_up: float = 0.0):
     generator = np.random.default_rng(7)
     maps, reduces = generator.lognormal(0.0, 0.3, size=61), generator.lognormal(-1.0, 0.3, size=24)
@@ -385,23 +289,6 @@ def test_other_sizes_have_other_numbers_of_first_tasks():
         assert size.seconds == pytest.approx(truth, rel=0.05), size.machines
 
 
-def test_the_own_size_is_the_run_as_it_was():
-    log = run(a_job(warm_up=2.0), machines=3)
-    (own,) = replay_sizes(log, [3])
-    assert own.seconds == replay(log).seconds == pytest.approx(log.clean_seconds, rel=1e-4)
-
-
-def test_each_number_is_told_once_by_ascending_number():
-    sizes = replay_sizes(run(a_job(), machines=2), [4, 1, 4, 2])
-    assert [size.machines for size in sizes] == [1, 2, 4]
-
-
-def test_more_machines_than_tasks_need_help_no_more():
-    log = run(a_job(), machines=3)
-    few, many = replay_sizes(log, [61, 200])
-    assert few.seconds == pytest.approx(many.seconds)
-
-
 def test_on_one_machine_nothing_is_fetched_from_another():
     rows = [
         task(0, 2.0 * (place // 2), 2.0, executor=place % 2, fetch_wait_seconds=1.0) for place in range(8)
@@ -412,18 +299,6 @@ def test_on_one_machine_nothing_is_fetched_from_another():
     assert one.seconds == pytest.approx(8 * 1.0)
     # Of four machines three quarters of the data lie elsewhere, of two one half.
     assert four.seconds == pytest.approx(2 * 2.5)
-
-
-def test_on_another_size_no_machine_is_lost_or_late():
-    rows = [task(0, 0.0, 1.0, executor=0), task(0, 0.0, 1.0, executor=1), task(0, 1.0, 1.0, executor=0)]
-    log = event_log(rows, executors=[executor(0, added=-5.0), executor(1, added=0.0, removed=1.0)])
-    assert replay(log, machines=3).seconds == pytest.approx(1.0)
-
-
-def test_machines_are_as_large_as_those_in_the_middle():
-    rows = [task(0, 0.0, 1.0, executor=0) for _ in range(8)]
-    executors = [executor(0, cores=4), executor(1, cores=4), executor(2, cores=1)]
-    assert replay(event_log(rows, executors=executors), machines=1).seconds == pytest.approx(2.0)
 
 
 def test_executors_that_share_a_machine_come_with_it():

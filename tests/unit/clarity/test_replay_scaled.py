@@ -90,15 +90,6 @@ def test_a_run_that_other_load_made_long_does_not_stand_for_the_job():
     assert size.replayed_seconds == pytest.approx(truth, rel=0.25)
 
 
-def test_the_order_of_the_runs_is_of_no_account():
-    profiles = [
-        profile_of(an_aggregation, machines=machines, scale=scale, number=number)
-        for number, (scale, machines) in enumerate(RUNS)
-    ]
-    asked = {"machines": [6], "scale": 1.0, "cores_per_machine": 1}
-    assert replay_scaled(profiles, **asked) == replay_scaled(profiles[::-1], **asked)
-
-
 def constant_shuffle(scale: float):
     """Few groups: the reducers do the same whatever was read."""
     columns = {"input_bytes": 64 * MEGABYTE}
@@ -116,13 +107,6 @@ def test_what_does_not_grow_is_learned_from_other_scales():
     assert size.replayed_seconds == pytest.approx(
         true_seconds(constant_shuffle, machines=4, scale=1.0), rel=0.03
     )
-
-
-def test_more_cores_are_more_slots():
-    profile = profile_of(an_aggregation, machines=2, scale=0.5, cores=2)
-    (size,) = replay_scaled([profile], machines=[4], scale=0.5, cores_per_machine=2).sizes
-    truth = true_seconds(an_aggregation, machines=4, scale=0.5, cores=2)
-    assert size.replayed_seconds == pytest.approx(truth, rel=0.05)
 
 
 def test_on_one_machine_nothing_is_fetched_from_another():
@@ -240,39 +224,12 @@ def test_of_a_single_run_input_makes_more_tasks_and_shuffle_data_larger_ones():
     assert (shuffled.tasks, shuffled.times_seconds) == (10, pytest.approx(4.0))
 
 
-def test_of_a_single_run_what_no_data_takes_does_not_grow():
-    shuffled = growth(point(0.25, 10, 1.0, fixed_seconds=0.4), [], scale=1.0, slots=2)
-    assert shuffled.times_seconds == pytest.approx(0.4 + 4 * 0.6)
-    nothing_read = growth(point(0.25, 10, 1.0, read=0), [], scale=1.0, slots=2)
-    assert (nothing_read.tasks, nothing_read.times_seconds) == (10, pytest.approx(1.0))
-    few_bytes = growth(point(0.25, 1, 0.3, read=600), [], scale=1.0, slots=2)
-    assert (few_bytes.tasks, few_bytes.times_seconds) == (1, pytest.approx(1.0))
-
-
 def test_partitions_of_the_input_are_not_taken_for_slots():
     """The runs of more input had as many times as many machines."""
     source = point(0.25, 12, 1.0, slots=2, reads_input=True)
     other = point(0.125, 6, 1.0, slots=1, reads_input=True)
     found = growth(source, [other], scale=1.0, slots=4)
     assert (found.tasks, found.times_seconds) == (48, pytest.approx(1.0))
-
-
-def test_runs_of_one_scale_tell_as_much_as_one_of_them():
-    source, other = point(0.25, 12, 1.0, slots=4, reads_input=True), point(0.25, 12, 1.0, reads_input=True)
-    assert growth(source, [other], scale=1.0, slots=4).tasks == 48
-
-
-def test_input_that_is_the_same_at_all_scales_stays_the_same():
-    """A small table beside the one that is sampled."""
-    source = point(0.25, 3, 1.0, read=5000, reads_input=True)
-    other = point(0.125, 3, 1.0, read=5000, reads_input=True)
-    found = growth(source, [other], scale=1.0, slots=4)
-    assert (found.tasks, found.times_seconds) == (3, pytest.approx(1.0))
-
-
-def test_partitions_rounded_to_whole_ones_are_in_proportion():
-    source, other = point(0.25, 12, 1.0, reads_input=True), point(0.1, 5, 1.0, reads_input=True)
-    assert growth(source, [other], scale=1.0, slots=2).tasks == pytest.approx(48, abs=2)
 
 
 def test_a_fixed_number_of_tasks_for_each_slot_follows_the_slots():
@@ -287,17 +244,6 @@ def test_the_time_for_each_byte_is_learned_from_other_runs():
     """0.5 s and 2 s for each unit of scale."""
     source, other = point(0.25, 10, 1.0), point(0.125, 10, 0.75)
     assert growth(source, [other], scale=1.0, slots=2).times_seconds == pytest.approx(2.5, rel=0.1)
-
-
-def test_what_does_not_read_more_does_not_grow():
-    source, other = point(0.25, 10, 1.0, read=5 * KILOBYTE), point(0.125, 10, 1.0, read=5 * KILOBYTE)
-    found = growth(source, [other], scale=1.0, slots=2)
-    assert (found.tasks, found.times_seconds) == (10, pytest.approx(1.0))
-
-
-def test_a_stage_that_reads_nothing_grows_by_what_the_scales_tell():
-    source, other = point(0.25, 10, 1.0, read=0), point(0.125, 10, 0.5, read=0)
-    assert growth(source, [other], scale=1.0, slots=2).times_seconds == pytest.approx(4.0, rel=0.05)
 
 
 def test_noise_never_makes_more_input_take_less():

@@ -66,6 +66,15 @@ def test_without_a_fallback_it_is_an_error(model: Model) -> None:
         decide(goal(), [trained(None)])
 
 
+def test_sample_runs_of_unknown_cost_are_told_of_the_types_that_had_some(model: Model) -> None:
+    unmodelled = TrainedType(instance_type="m5.large", model=None, cluster=handle(kind="ec2"))
+    asked = goal(price_per_hour=None, billing=Billing(expected_runs=30))
+    decision = decide(asked, [trained(model, handle()), unmodelled])
+    assert [warning for warning in decision.warnings if "sample runs" in warning] == [
+        "What the sample runs on local cost is not known and not counted."
+    ]
+
+
 def test_a_local_cluster_limits_production_until_it_has_ended() -> None:
     assert handle().most_machines == 4
     assert handle(master_url="").most_machines is None

@@ -89,15 +89,6 @@ def test_without_a_rate_those_are_taken_at_which_the_types_differ_least():
     assert rates[-1] <= 4.0, "no type is compared where it has no machines left"
 
 
-def test_types_whose_rates_do_not_meet_are_not_compared():
-    offers = [
-        offer("m5.large", 0.1, work=4000.0, machines=[1, 2]),
-        offer("p3.large", 3.0, work=900.0, machines=[1, 2]),
-    ]
-
-    assert same_cost(offers) == ()
-
-
 @pytest.mark.parametrize(("rate", "named"), [(0.05, "pays for no allowed number"), (-1.0, "finite number")])
 def test_rates_that_cannot_be(rate, named):
     with pytest.raises(InvalidParameterError, match=named):

@@ -89,11 +89,6 @@ def test_an_input_of_too_few_partitions_is_named():
         )
 
 
-def test_no_whole_partition_between_the_scales():
-    with pytest.raises(DesignError, match=r"Raise max_scale to 0\.0666667 or more"):
-        enumerate_candidates(max_machines=2, min_scale=0.04, max_scale=0.06, partitions=30)
-
-
 def test_runs_made_are_told_by_what_they_nearly_read():
     """A sample of 5 % may really read 5.02 %, but not 6 %."""
     candidates = enumerate_candidates(max_machines=2, min_scale=0.05, max_scale=0.06, partitions=100)

@@ -1,4 +1,6 @@
-"""What a run costs, in time, machine time or money."""
+"""What a run costs in time or money, budgets as shares of production, and what runs have cost."""
+
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,11 +10,16 @@ from airflow_provider_ernest.design.costs import (
     Dollars,
     ExpectedSeconds,
     MachineSeconds,
+    ProductionShare,
     RelativeTime,
+    costs_by_now,
     relative_time,
+    resolve_budget,
     resolve_cost,
+    spent_on,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from tests.examples import observe
 
 RUNS = Candidates(
     machines=np.array([1, 4, 16]), scale=np.array([0.1, 0.1, 0.1]), partitions=np.array([16, 16, 16])
@@ -31,28 +38,6 @@ def test_an_overhead_makes_tiny_runs_dear():
     assert unit == "cheapest runs"
     with pytest.raises(InvalidParameterError, match="run_overhead=-1"):
         RelativeTime(run_overhead=-1)
-
-
-def test_runs_that_are_no_candidates_cost_in_the_same_unit():
-    tiny = Candidates(machines=np.array([16]), scale=np.array([0.05]), partitions=np.array([8]))
-
-    assert relative_time.relative_to(RUNS, runs=tiny).tolist() == pytest.approx([0.5])
-
-
-def test_a_cost_knows_its_unit_and_the_seconds_it_is_made_of():
-    dollars = Dollars(**PRIOR, price_per_hour=0.36)
-    resolved, unit = resolve_cost(dollars)
-
-    assert unit == "dollars"
-    assert resolve_cost(resolved) == (resolved, "dollars")
-    assert resolved.in_seconds is dollars
-    assert dollars.seconds(machines=RUNS.machines, scale=RUNS.scale).tolist() == pytest.approx(
-        [390, 120, 52.5]
-    )
-    assert dollars.of_seconds(machines=np.array([10]), seconds=np.array([3600.0])).tolist() == pytest.approx(
-        [3.6]
-    )
-    assert resolve_cost(relative_time)[0].in_seconds is None
 
 
 def test_an_hours_work_on_a_tenth_of_the_data():
@@ -96,11 +81,6 @@ def test_a_missing_prior_is_asked_for(name):
         resolve_cost(name)
 
 
-def test_a_missing_price_is_asked_for():
-    with pytest.raises(InvalidParameterError, match="price_per_hour=None"):
-        resolve_cost("dollars", full_seconds_on_one_machine=100.0)
-
-
 @pytest.mark.parametrize(
     "prior",
     [
@@ -142,6 +122,79 @@ def test_a_cluster_that_is_there_for_the_samples_is_billed_whole_while_one_runs(
     assert cost(runs) == pytest.approx(factor * np.array([4 * 120.0, 4 * 45.0, 8 * 32.5]))
 
 
-def test_machines_that_cannot_be_billed():
-    with pytest.raises(InvalidParameterError, match=r"billed_machines=-1"):
-        MachineSeconds(full_seconds_on_one_machine=1.0, billed_machines=-1)
+def checked(cost):
+    resolved, _ = resolve_cost(cost)
+    return resolved
+
+
+OBSERVED = observe(machines=[2, 4], scale=[0.1, 0.2], seconds=[100.0, 50.0], startup_seconds=10.0)
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        (MachineSeconds(**PRIOR), 0.05 * (3600 + 10 * 30)),
+        (Dollars(**PRIOR, price_per_hour=1.8), 0.05 * 1.95),
+        (ExpectedSeconds(**PRIOR), 0.05 * 390),
+    ],
+)
+def test_five_per_cent_of_a_production_run_on_ten_machines(cost, expected):
+    assert ProductionShare(share=0.05, machines=10).of(checked(cost), RUNS) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", [MachineSeconds, partial(Dollars, price_per_hour=1.8)])
+def test_production_is_not_billed_the_cluster_of_the_samples(kind):
+    own, whole = kind(**PRIOR), kind(**PRIOR, billed_machines=64)
+
+    assert ProductionShare().of(checked(whole), RUNS) == ProductionShare().of(checked(own), RUNS)
+
+
+def test_a_function_of_the_users_is_asked_for_production_as_a_candidate():
+    cost, _ = resolve_cost(lambda runs: runs.partitions * 1.0)
+
+    assert ProductionShare(share=0.1).of(checked(cost), RUNS) == pytest.approx(16.0)
+
+
+def test_nothing_says_what_production_costs():
+    cost, _ = resolve_cost("relative_time")
+
+    with pytest.raises(InvalidParameterError, match=r"nothing says what that is.*machine_seconds"):
+        resolve_budget(ProductionShare(), cost=cost, candidates=RUNS)
+
+
+@pytest.mark.parametrize("wrong", [{"share": 0.0}, {"machines": 0}, {"scale": -1.0}, {"share": float("nan")}])
+def test_shares_that_cannot_be(wrong):
+    with pytest.raises(InvalidParameterError):
+        ProductionShare(**wrong)
+
+
+@pytest.mark.parametrize(
+    ("cost", "expected"),
+    [
+        (ExpectedSeconds(**PRIOR), 170.0),
+        (MachineSeconds(**PRIOR), 2 * 110.0 + 4 * 60.0),
+        (Dollars(**PRIOR, price_per_hour=3600.0), 460.0),
+        (relative_time, 16 / 2 + 2 * 16 / 4),
+        (lambda runs: runs.partitions * 1.0, 16.0 + 32.0),
+    ],
+)
+def test_what_runs_have_cost(cost, expected):
+    assert spent_on(OBSERVED, cost=checked(cost), candidates=RUNS) == pytest.approx(expected)
+    assert spent_on([], cost=checked(cost), candidates=RUNS) == 0.0
+
+
+def test_the_next_runs_cost_what_the_seconds_now_expected_of_them_do():
+    def twice(*, machines, scale):
+        return 100.0 * scale * machines
+
+    learnt = costs_by_now(
+        RUNS, cost=checked(MachineSeconds(**PRIOR)), observed=OBSERVED, expected_seconds=twice
+    )
+    assert learnt.tolist() == pytest.approx([1 * (10 + 10), 4 * (10 + 40), 16 * (10 + 160)])
+
+    guessed = costs_by_now(
+        RUNS, cost=checked(MachineSeconds(**PRIOR)), observed=OBSERVED, expected_seconds=None
+    )
+    assert guessed.tolist() == pytest.approx([390.0, 480.0, 840.0])
+    relative = costs_by_now(RUNS, cost=checked(relative_time), observed=OBSERVED, expected_seconds=twice)
+    assert relative.tolist() == pytest.approx([16.0, 4.0, 1.0])

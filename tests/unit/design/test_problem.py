@@ -1,12 +1,12 @@
-"""What a design is reckoned with: relative rows, belief, and what must be told apart."""
+"""What a design is reckoned with: relative rows, belief, targets, and what must be told apart."""
 
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.candidates import Candidates, enumerate_candidates
+from airflow_provider_ernest.design.candidates import enumerate_candidates
 from airflow_provider_ernest.design.criteria import Targets
 from airflow_provider_ernest.design.problem import design_problem
-from airflow_provider_ernest.exceptions import DesignError
+from airflow_provider_ernest.exceptions import DesignError, InvalidParameterError
 from airflow_provider_ernest.prediction.terms import basis
 from tests.examples import observe
 
@@ -65,16 +65,6 @@ def test_belief_counts_like_a_run_for_each_term():
     assert value == pytest.approx(np.mean(np.sum((targets @ covariance) * targets, axis=1)))
 
 
-def test_without_runs_belief_is_all_there_is():
-    """A term that may take all of the run's time: the relative error of each is 100 % of it."""
-    nothing = np.zeros(len(CANDIDATES))
-    noise = 0.1
-
-    value = problem("bayesian I", prior_precision=noise**2).value(nothing)
-
-    assert noise * np.sqrt(value) == pytest.approx(np.sqrt(len(TERMS)), rel=0.5)
-
-
 def test_runs_made_are_information_at_no_cost():
     counts = np.zeros(len(CANDIDATES), dtype=int)
     counts[[0, 5, 11, 18, 23]] = 1
@@ -91,15 +81,6 @@ def test_runs_made_are_information_at_no_cost():
     assert made.required_known_rows.shape == (5, 4)
 
 
-def test_what_must_be_told_apart_is_what_the_candidates_allow():
-    assert problem("bayesian D").required_rows.shape[1] == 4
-    assert problem("D").required_rows.shape[1] == len(TERMS)
-    tied = Candidates(
-        machines=np.array([1, 2, 3]), scale=np.array([0.1, 0.2, 0.3]), partitions=np.array([1, 2, 3])
-    )
-    assert problem("bayesian D", candidates=tied, costs=np.ones(3)).required_rows.shape[1] == 3
-
-
 def test_what_an_observed_run_varies_need_not_vary_again():
     one = enumerate_candidates(min_machines=4, max_machines=4, min_scale=0.02, max_scale=0.1, partitions=100)
     costs = np.ones(len(one))
@@ -108,3 +89,16 @@ def test_what_an_observed_run_varies_need_not_vary_again():
     assert problem("bayesian I", candidates=one, costs=costs, observed=elsewhere).known_rows.shape[0] == 5
     with pytest.raises(DesignError, match="one number of machines, 4"):
         problem("bayesian I", candidates=one, costs=costs)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"machines": (0,)},
+        {"machines": (4,), "scale": 0.0},
+        {"machines": (4, 8), "scale": (1.0, 1.0, 1.0)},
+    ],
+)
+def test_configurations_that_cannot_be(wrong):
+    with pytest.raises(InvalidParameterError):
+        Targets(**wrong)

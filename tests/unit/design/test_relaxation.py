@@ -59,12 +59,6 @@ def test_the_same_optimum_as_the_textbook_formulation(name):
     assert ours.sum() <= 5 * (1 + 1e-6)
 
 
-def test_a_bound_on_the_runs_bounds_the_weights():
-    weights = optimal_weights(classic_problem(ROWS, COSTS), plain_bounds(COSTS, budget=1e6, max_runs=5))
-
-    assert weights.sum() == pytest.approx(5, rel=1e-5)
-
-
 def test_candidates_that_determine_nothing_are_refused_before_solving():
     rows = basis(ERNEST, machines=[1, 2, 1, 2], scale=[0.1, 0.1, 0.2, 0.2])
 
@@ -82,20 +76,6 @@ def test_every_allowed_whole_design_keeps_the_tighter_bounds(budget_runs, repeti
     for counts in all_designs(problem, limits):
         assert np.all(counts <= bounds.most)
         assert np.all(bounds.shares @ counts <= 1 + 1e-6)
-
-
-def test_runs_that_the_budget_cannot_pay_for_get_no_weight():
-    problem = small_problem(max_machines=12, steps=10)
-    limits = limits_of(problem, budget_runs=2.0, max_runs=8)
-    unaffordable = problem.costs > limits.budget - np.sort(problem.costs)[:3].sum()
-    assert unaffordable.any()
-
-    tight = optimal_weights(problem, whole_run_bounds(problem.costs, limits))
-    loose = optimal_weights(problem, plain_bounds(problem.costs, budget=limits.budget, max_runs=8))
-
-    assert not tight[unaffordable].any()
-    assert loose[unaffordable].any()
-    assert problem.value(tight) > problem.value(loose)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from airflow_provider_ernest.design.problem import Limits, missing_directions
 from airflow_provider_ernest.design.solving import optimal_weights, round_design, whole_run_bounds
 from airflow_provider_ernest.exceptions import DesignError
 from airflow_provider_ernest.settings import CRITERIA
-from tests.examples import observe
 
 from .problems import all_designs, limits_of, small_problem
 
@@ -33,15 +32,6 @@ def test_nearly_as_good_as_the_best_of_all_designs(criterion, budget_runs, repet
     # Where four runs must tell four terms for the price of two, few exchanges are possible.
     scarce = criterion.startswith("bayesian") and budget_runs == 2.0
     assert problem.value(counts) == pytest.approx(best, rel=0.12 if scarce else 0.05)
-
-
-def test_observed_runs_count_in_the_choice():
-    observed = observe(machines=[1, 1, 4], scale=[0.02, 0.1, 0.1], seconds=[1.0, 1.0, 1.0])
-    problem = small_problem(observed=observed)
-    limits = limits_of(problem, budget_runs=3.0, max_runs=4)
-
-    best = min(problem.value(each) for each in all_designs(problem, limits))
-    assert problem.value(rounded(problem, limits)) == pytest.approx(best, rel=0.05)
 
 
 @pytest.mark.parametrize("criterion", CRITERIA)

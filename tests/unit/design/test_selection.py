@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.design.criteria import a_criterion, information_matrix
-from airflow_provider_ernest.design.problem import greedy_selection, missing_directions
-
-NONE_OBSERVED = np.empty((0, 3))
+from airflow_provider_ernest.design.problem import greedy_selection
 
 
 def cheapest_selection(rows, costs, **limits):
@@ -42,23 +40,3 @@ def test_no_cheaper_selection_exists(repetitions, observed_runs):
             assert counts.sum() == 4
             assert counts.max() <= repetitions
             assert counts @ costs == pytest.approx(expected)
-
-
-@pytest.mark.parametrize(
-    ("rows", "runs", "repetitions"),
-    [(np.outer([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]), 3, 9), (np.eye(3), 2, 9), (np.eye(3), 4, 1)],
-    ids=["on a line", "too few", "too many"],
-)
-def test_there_may_be_none(rows, runs, repetitions):
-    found = cheapest_selection(
-        rows, np.ones(3), runs=runs, max_repetitions=repetitions, observed_rows=NONE_OBSERVED
-    )
-
-    assert found is None
-
-
-def test_observed_runs_reduce_what_is_missing():
-    assert missing_directions(NONE_OBSERVED) == 3
-    assert missing_directions(np.array([[1.0, 1.0, 1.0]])) == 2
-    assert missing_directions(np.array([[1.0, 1.0, 1.0], [2.0, 2.0, 2.0]])) == 2
-    assert missing_directions(np.eye(3)) == 0

@@ -77,18 +77,6 @@ def test_a_narrow_interval_is_not_believed_of_too_few_runs():
     assert np.linalg.matrix_rank(core) == 4
 
 
-def test_the_width_is_not_asked_of_runs_that_no_model_can_be_fitted_to():
-    asked = []
-
-    def width(observed):
-        asked.append(len(observed))
-        return 9.0
-
-    sample(relative_width=width, max_runs=7)
-
-    assert asked == [6, 7]
-
-
 def test_stops_when_the_budget_is_used_up():
     observed, proposal = sample(budget=250.0)
 
@@ -108,15 +96,6 @@ def test_stops_at_the_bound_on_the_runs():
     assert proposal.reason == "Stop: 6 runs were made, and max_runs is 6."
 
 
-def test_stops_when_everything_was_run():
-    few = enumerate_candidates(max_machines=2, min_scale=0.05, max_scale=0.1, partitions=20, scale_steps=2)
-
-    observed, proposal = sample(candidates=few)
-
-    assert len(observed) == len(few) == 3
-    assert proposal.reason == "Stop: all candidates were run."
-
-
 def test_says_so_when_the_rest_does_not_pay_for_what_is_missing():
     observed = observe(machines=[1], scale=0.1, seconds=[70.0])
     dearest = float(relative_time(CANDIDATES).max())
@@ -125,12 +104,6 @@ def test_says_so_when_the_rest_does_not_pay_for_what_is_missing():
 
     assert proposal.experiment is None
     assert "does not allow the runs that are missing" in proposal.reason
-
-
-def test_no_run_is_proposed_twice_unless_allowed():
-    observed, _ = sample(max_runs=12)
-    points = [(run.machines, run.scale) for run in observed]
-    assert len(set(points)) == len(points)
 
 
 def test_a_proposal_is_numbered_explained_and_a_document():

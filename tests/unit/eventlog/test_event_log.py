@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import tracemalloc
 import zlib
 from pathlib import Path
@@ -171,14 +170,6 @@ def test_unknown_events_are_counted_by_name(tmp_path: Path):
 
     assert log.unknown_events == {"SparkListenerOfTheFuture": 2}
     assert log.unreadable_lines == 0
-
-
-def test_json_written_in_another_way_is_read_all_the_same(tmp_path: Path):
-    """A filter over logs may sort keys and put spaces in."""
-    other = json.dumps({**started(), "A": 1}, sort_keys=True).encode() + b"\n"
-    log = read_event_log(write(tmp_path / "app-1", other, json.dumps(task(1)).encode() + b"\r\n", ended()))
-
-    assert (log.application_id, len(log.task_columns)) == ("app-1", 1)
 
 
 @pytest.mark.parametrize("content", [b"", b"hello\n", b"\x89PNG\r\n\x1a\n" + bytes(5000), line(task(1))])
@@ -355,14 +346,6 @@ def test_whether_a_query_failed_is_told_by_its_end_or_by_its_jobs(tmp_path: Path
     log = read_event_log(write(tmp_path / "app-1", started(), *begins, *jobs, *ends, ended()))
 
     assert [query.failed for query in log.sql_executions] == [False, True, False, True]
-
-
-def test_a_job_inside_its_driver_is_told(tmp_path: Path):
-    driver = {**executor(0), "Executor ID": "driver"}
-    log = read_event_log(write(tmp_path / "app-1", started(), driver, task(1, executor="driver"), ended()))
-
-    assert log.task_columns.executor.tolist() == [0]
-    assert any("inside its driver" in warning for warning in log.warnings)
 
 
 def test_another_application_in_the_same_log_is_told(tmp_path: Path):

@@ -107,13 +107,6 @@ def test_the_files_of_databricks_are_one_log(given: str, tmp_path: Path):
     assert (log.application_id, log.is_complete, log.warnings) == ("app-1", True, ())
 
 
-def test_without_its_first_file_it_is_refused(rolled: Path):
-    file_of(rolled, 1).unlink()
-
-    with pytest.raises(EventLogError, match="lacks its beginning"):
-        read_event_log(rolled)
-
-
 def test_a_compact_file_stands_for_those_before_and_its_own(rolled: Path):
     """As the History Server leaves them, before it has removed what it compacted."""
     compact = rolled / f"events_6_{APPLICATION}_1.compact"
@@ -181,11 +174,6 @@ def bucket(rolled: Path, tmp_path: Path) -> Iterator[UPath]:
         (place / rolled.name / file.name).write_bytes(file.read_bytes())
     yield place
     place.fs.rm(place.path, recursive=True)
-
-
-def test_any_path_will_do(bucket: UPath, rolled: Path):
-    assert len(read_event_log(bucket / "app-2.zstd").task_columns) == 28
-    assert len(read_event_log(bucket / rolled.name).task_columns) == 24
 
 
 def test_addresses_are_opened_by_fsspec(bucket: UPath, rolled: Path):

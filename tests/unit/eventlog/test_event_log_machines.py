@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
-
 from tests.unit.eventlog.logs import START, event_log, executor, task
 
 
@@ -33,21 +31,6 @@ def test_an_executor_that_replaces_another_does_not_count_beside_it():
     assert log.slots_by_worker == {"10.0.0.1:8081": 2, "10.0.0.2:8081": 2}
 
 
-def test_an_executor_that_went_when_it_came_counts_all_the_same():
-    """Whatever such a log means, a machine without slots is none."""
-    log = event_log(
-        [task()], executors=[executor(0, cores=2, added=3.0, removed=removed) for removed in (3.0, 1.0)]
-    )
-
-    assert log.slots == log.slots_by_worker["10.0.0.1:8081"] == 4
-
-
-def test_clean_time_begins_when_all_are_there_that_the_first_task_waited_for():
-    log = event_log([task(0, 3.0)], executors=[executor(0), executor(1, added=2.5)])
-
-    assert log.ready_at == START + 2.5
-
-
 def test_a_machine_that_joins_later_does_not_hide_what_was_done_without_it():
     """Under dynamic allocation the last may come at the very end."""
     log = event_log(
@@ -70,10 +53,3 @@ def test_without_machines_it_begins_with_the_application():
     log = event_log([task()], executors=[])
 
     assert (log.ready_at, log.slots) == (log.started_at, 0)
-
-
-def test_a_run_with_other_executors_is_counted_anew():
-    log = event_log([task()], executors=[executor(0, cores=2)])
-    assert log.slots == 2
-
-    assert dataclasses.replace(log, executors=(executor(0, cores=8),)).slots == 8

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
-from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -159,11 +158,6 @@ def test_the_logs_tell_nothing_of_the_machine_that_they_were_made_on():
         assert users == {"spark"}
     sizes = [file.stat().st_size for file in REAL.rglob("*") if file.is_file()]
     assert sum(sizes) < 600_000
-
-
-def test_all_columns_are_as_long_as_the_table(log: EventLog):
-    for column in fields(log.task_columns):
-        assert getattr(log.task_columns, column.name).shape == (len(log.task_columns),)
 
 
 def test_tasks_are_a_table_of_pandas(log: EventLog):

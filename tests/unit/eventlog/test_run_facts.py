@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import zstandard
 
 from airflow_provider_ernest.clarity.profile import profile_run
 from airflow_provider_ernest.documents import Experiment, RunMetrics
@@ -14,7 +13,6 @@ from airflow_provider_ernest.eventlog.files import application_of_name, find_eve
 from airflow_provider_ernest.eventlog.reading import EventLogProgress
 from airflow_provider_ernest.eventlog.run_facts import (
     read_run,
-    require_all_kept,
     run_metrics,
     run_seconds,
 )
@@ -138,41 +136,6 @@ def test_what_spark_wrote_of_cache_and_tasks_is_told():
     assert cache(metrics) == (36064, 36064, 0)
 
 
-def test_what_is_malformed_costs_no_run_that_was_paid_for(tmp_path: Path):
-    """As it costs no profile."""
-    odd = [
-        {"Event": "SparkListenerTaskEnd", "Stage ID": "zero"},
-        {"Event": "SparkListenerExecutorAdded", "Timestamp": 10**21},
-        {"Event": "SparkListenerBlockManagerAdded"},
-        {"Event": "SparkListenerStageCompleted"},
-        {"Event": "SparkListenerBlockUpdated", "Block Updated Info": {"Block ID": "rdd_0_0"}},
-        {"Event": "SparkListenerUnpersistRDD", "RDD ID": None},
-        {"Event": "SparkListenerApplicationStart", "Timestamp": "today"},
-        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": {"spark.task.cpus": "many"}},
-        {"Event": "SparkListenerEnvironmentUpdate", "Spark Properties": []},
-    ]
-    whole = read_run(write(tmp_path / "whole", *events(FIRST)))
-    run = read_run(write(tmp_path / "app-1", *odd, *events(FIRST)))
-
-    assert run_metrics(run) == run_metrics(whole)
-    assert run_seconds(run, 1) == run_seconds(whole, 1)
-
-
-def test_a_compressed_and_a_rolled_log_tell_of_the_same_run(tmp_path: Path):
-    plain = write(tmp_path / "app-1", *events(FIRST, executor(1, at=112_000, cores=1, port=2)))
-    packed = tmp_path / "app-1.zstd"
-    packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
-    rolled = tmp_path / "eventlog_v2_app-1"
-    rolled.mkdir()
-    lines = plain.read_bytes().splitlines(keepends=True)
-    (rolled / "events_1_app-1").write_bytes(b"".join(lines[:4]))
-    (rolled / "events_2_app-1").write_bytes(b"".join(lines[4:]))
-
-    runs = [read_run(log) for log in (plain, packed, rolled)]
-    assert [run_seconds(run, 2) for run in runs] == pytest.approx([48] * 3)
-    assert run_metrics(runs[0]) == run_metrics(runs[1]) == run_metrics(runs[2])
-
-
 def test_the_event_log_in_a_folder_is_found(tmp_path: Path):
     """Neither files of checksums nor other folders are one."""
     (tmp_path / "checkpoints").mkdir()
@@ -244,12 +207,6 @@ def test_executors_that_cost_the_run_nothing_are_not_lost(tmp_path, others):
     progress = EventLogProgress()
     progress.read(tmp_path / "app-1")
     assert progress.lost is None
-
-
-def test_all_losses_are_named(tmp_path):
-    run = read_run(write(tmp_path / "app-1", started(), *TWO, removed(2), removed(1, at=131_000), ended()))
-    with pytest.raises(SampleRunError, match=r"executor 2 on .* and executor 1 on"):
-        require_all_kept(run)
 
 
 def test_a_loss_is_seen_while_the_log_is_written(tmp_path):

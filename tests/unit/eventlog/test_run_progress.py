@@ -59,16 +59,6 @@ def test_a_compressed_log_is_counted_once_however_often_it_is_read(
     assert (progress.executors, progress.tasks, progress.stages) == (1, 2, 1)
 
 
-def test_a_compressed_log_that_is_rolled_over_is_read_to_its_last_file(rolled: Path):
-    progress = EventLogProgress()
-    pack = zstandard.ZstdCompressor().compress
-    for number in (1, 2, 3):
-        (rolled / f"events_{number}_app-1.zstd").write_bytes(pack(line(task(number))))
-    progress.read(rolled)
-
-    assert progress.tasks == 3
-
-
 @pytest.mark.parametrize(
     "odd",
     [{"Event": "SparkListenerExecutorAdded"}, {"Event": "SparkListenerExecutorRemoved", "Timestamp": "x"}],
@@ -80,15 +70,6 @@ def test_an_odd_line_does_not_end_the_watch(tmp_path: Path, odd: dict[str, str])
     progress.read(log)
 
     assert progress.tasks == 1
-
-
-def test_a_log_that_may_not_be_read_does_not_end_the_watch(tmp_path: Path):
-    progress = EventLogProgress()
-    progress.read(tmp_path / "app-1" / "is no folder")
-    (tmp_path / "file").touch()
-    progress.read(tmp_path / "file" / "is no folder")
-
-    assert progress.tasks == 0
 
 
 def test_a_compressed_log_is_not_read_without_rest(tmp_path: Path):

@@ -1,15 +1,18 @@
-"""Predictors are fitted once and kept, but not at any price."""
+"""Predictors are used in one way, and fitted once and kept, but not at any price."""
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier, Event
 
+import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents import Observation
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction import predict
 from airflow_provider_ernest.prediction.predict import fitted
-from airflow_provider_ernest.prediction.predictors import new_predictor
+from airflow_provider_ernest.prediction.predictors import check_method, default_terms, new_predictor
+from airflow_provider_ernest.settings import METHODS
 from tests.examples import model as a_model
 
 
@@ -81,16 +84,6 @@ def test_one_model_does_not_wait_for_another(monkeypatch):
         assert first.result(60) is fitted(slow)
 
 
-def test_many_small_models_are_kept_and_the_oldest_forgotten(fits):
-    for number in range(predict.MOST_KEPT + 1):
-        fitted(of_runs(number))
-    fitted(of_runs(predict.MOST_KEPT))
-    fitted(of_runs(1))
-    assert len(fits) == predict.MOST_KEPT + 1
-    fitted(of_runs(0))
-    assert len(fits) == predict.MOST_KEPT + 2
-
-
 def test_large_models_crowd_out_others_and_stay_while_they_are_the_last(fits, monkeypatch):
     monkeypatch.setattr(predict, "MOST_SQUARED_CONFIGURATIONS", 100)
     small, large = of_runs(0, runs=4), of_runs(1, runs=20)
@@ -101,14 +94,22 @@ def test_large_models_crowd_out_others_and_stay_while_they_are_the_last(fits, mo
     assert len(fits) == 3
 
 
-def test_a_fit_that_fails_is_tried_again(monkeypatch):
-    with monkeypatch.context() as patched:
+MACHINES = np.array([2, 4, 8, 16, 2, 16, 6])
+SCALE = np.array([0.1, 0.1, 0.1, 0.1, 0.02, 0.05, 0.05])
+RUNS = {"machines": MACHINES, "scale": SCALE, "seconds": 10.0 + 200.0 * SCALE / MACHINES}
 
-        def refuse(method, **options):
-            raise MemoryError
 
-        patched.setattr(predict, "new_predictor", refuse)
-        with pytest.raises(MemoryError):
-            fitted(of_runs(0))
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_makes_something_of_too_few_runs_for_cross_validation(method):
+    few = {name: column[:2] for name, column in RUNS.items()}
 
-    assert fitted(of_runs(0)) is fitted(of_runs(0))
+    predictor = new_predictor(method).fit_undetermined(**few)
+
+    np.testing.assert_allclose(predictor.predict(machines=[2, 4], scale=0.1), few["seconds"], rtol=0.1)
+
+
+@pytest.mark.parametrize("method", ["", "best", "Averaging", None])
+def test_an_unknown_method_lists_the_known_ones(method):
+    for ask in (check_method, default_terms, new_predictor):
+        with pytest.raises(InvalidParameterError, match=r'is unknown.*"averaging", "relative", "classic"'):
+            ask(method)

@@ -33,22 +33,6 @@ def test_where_samples_grow_with_the_machines_spread_work_looks_fixed():
     assert "independently" in advice
 
 
-def test_at_one_scale_the_scale_looks_fixed():
-    machines, scale = np.array([1, 2, 4, 8.0]), np.full(4, 0.1)
-    terms = ("1", "scale", "machines")
-
-    assert undetermined(machines, scale, terms) == ("1", "scale")
-    assert "more than one scale (now: 0.1)" in runs_to_add(("1", "scale"), machines=machines, scale=scale)
-
-
-def test_fewer_runs_than_terms_leave_terms_open():
-    assert undetermined([1, 2, 4], [0.1, 0.1, 0.1]) == ERNEST
-
-
-def test_a_term_that_is_always_zero_is_open():
-    assert "log(machines)" in undetermined([1, 1], [0.1, 0.2], ("log(machines)", "scale"))
-
-
 @pytest.mark.parametrize("counts", [[1, 2], [3], [2, 40]])
 def test_following_the_advice_helps(counts):
     machines, scale = (grid.ravel() for grid in np.meshgrid(np.array(counts, float), [0.01, 0.05, 0.1]))
@@ -58,9 +42,3 @@ def test_following_the_advice_helps(counts):
 
     more = [count + 5 for count in range(3 - len(counts))]
     assert undetermined([*machines, *more], [*scale, *([0.1] * len(more))]) == ()
-
-
-def test_advice_is_given_for_a_formula_too():
-    machines, scale = np.array([1.0, 2.0, 4.0]), np.full(3, 0.1)
-
-    assert "scale" in runs_to_add(("scale^2/machines",), machines=machines, scale=scale)

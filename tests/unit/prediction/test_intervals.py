@@ -7,7 +7,6 @@ import pytest
 from scipy.optimize import brentq
 from scipy.stats import norm
 
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.regression import (
     Widening,
     mixture_probabilities,
@@ -43,29 +42,6 @@ def test_equal_components_give_their_own_quantiles_however_rare(level):
     np.testing.assert_allclose(found, np.repeat(expected[:, None], 3, axis=1), atol=1e-9)
 
 
-def test_a_certain_level_has_its_halves_on_both_sides():
-    assert two_sided(0.8) == pytest.approx((0.1, 0.9))
-    assert two_sided(0.95) == pytest.approx((0.025, 0.975))
-
-
-@pytest.mark.parametrize("level", [0.0, 1.0, -0.1, 80, 95.0, math.nan, math.inf])
-def test_what_is_no_level(level):
-    with pytest.raises(InvalidParameterError, match=r"level=.* is not between 0 and 1\. Give 0\.8"):
-        two_sided(level)
-
-
-def test_widened_by_a_factor_on_the_logarithm():
-    seconds = np.array([100.0, 100.0])
-    bounds = (np.array([80.0, 80.0]), np.array([150.0, 150.0]))
-
-    wider = Widening(factors=np.array([1.0, 2.0]), least_log_spreads=np.zeros(2))
-
-    low, high = wider.interval(seconds, bounds, level=0.8)
-
-    assert low == pytest.approx([80.0, 100 * 0.8**2])
-    assert high == pytest.approx([150.0, 100 * 1.5**2])
-
-
 def test_widened_to_a_least_spread_with_the_probability_of_the_level():
     seconds = np.array([100.0])
     bounds = (np.array([99.0]), np.array([300.0]))
@@ -78,14 +54,6 @@ def test_widened_to_a_least_spread_with_the_probability_of_the_level():
         assert low == pytest.approx([100 * math.exp(-distance)])
         # The side that is wide enough already stays as it is.
         assert high == pytest.approx([300.0])
-
-
-def test_nothing_known_besides_leaves_the_interval_as_it_is():
-    seconds, bounds = np.array([10.0, 20.0]), (np.array([8.0, 15.0]), np.array([11.0, 40.0]))
-
-    same = Widening(factors=np.ones(2), least_log_spreads=np.zeros(2)).interval(seconds, bounds, level=0.9)
-
-    np.testing.assert_allclose(same, bounds)
 
 
 def test_the_probabilities_of_a_mixture_undo_its_quantiles():

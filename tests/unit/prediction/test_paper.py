@@ -99,19 +99,3 @@ def test_the_defaults_do_as_well_on_the_published_jobs():
     assert 6 <= len(machines) <= 8
     assert 100 * np.mean(errors) < 9
     assert np.mean(inside) > 0.75
-
-
-def test_the_leave_one_out_error_tells_a_noisy_cluster_from_a_quiet_one(design):
-    for index, job in enumerate(TABLE_1):
-        quiet, noisy = (
-            np.median(
-                [
-                    model_from(
-                        design, job, noise=noise, generator=np.random.default_rng([seed, index])
-                    ).validation.median_error_percent
-                    for seed in range(10)
-                ]
-            )
-            for noise in (0.02, 0.2)
-        )
-        assert quiet < 6 < noisy, job

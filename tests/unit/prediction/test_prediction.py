@@ -5,12 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.predict import (
     contributions,
     extrapolation,
-    fitted,
     predict_interval,
     predict_seconds,
 )
@@ -40,9 +38,6 @@ def model_with(metrics_of, *, seconds=None, method="averaging"):
         for run in observe(machines=MACHINES, scale=SCALE, seconds=seconds, hosts=("10.0.0.1",))
     ]
     return train(runs, job="job", method=method, terms=("1", "scale/machines"))
-
-
-# --- Seconds
 
 
 def test_seconds_for_many_configurations_at_once():
@@ -76,17 +71,6 @@ def test_the_contributions_add_up_to_the_prediction(method):
         assert sum(parts.values()) == pytest.approx(total)
 
 
-@pytest.mark.parametrize("method", METHODS)
-def test_a_model_is_fitted_once_however_often_it_is_asked(method):
-    model = model_of("pca", method=method)
-
-    assert fitted(model) is fitted(model)
-    assert fitted(replace(model, prior=AveragingPrior(driver_share=1.0))) is not fitted(model)
-
-
-# --- Iterations
-
-
 @pytest.mark.parametrize(("method", "within"), [("relative", 1e-6), ("averaging", 0.03)])
 def test_the_fixed_part_counts_once_and_the_rest_once_for_each_iteration(method, within):
     machines, scale = np.array([1, 2, 4, 8, 16, 1, 8]), np.array([0.1] * 5 + [0.02] * 2)
@@ -107,9 +91,6 @@ def test_iterations_asked_of_a_model_that_knows_none():
         predict_seconds(model, machines=8, iterations=40)
     with pytest.raises(InvalidParameterError, match=r"iterations=40 .* trained without"):
         predict_interval(model, machines=8, level=0.8, iterations=40)
-
-
-# --- Tasks and machines
 
 
 def capped(tasks):
@@ -140,9 +121,6 @@ def test_a_cap_that_no_run_has_reached_is_foreseen_and_told(method):
     np.testing.assert_allclose(seconds, [30, 30, 30], rtol=0.05)
     assert "64 tasks can run at once" in extrapolation(model, machines=64)
     assert extrapolation(model, machines=16) == ""
-
-
-# --- Intervals
 
 
 def caching(bytes_at_full_scale):
@@ -183,17 +161,6 @@ def test_a_cache_that_no_longer_holds_widens_the_interval_and_is_named(method, l
     assert predict_seconds(foreseeing, machines=4) == pytest.approx(predict_seconds(blind, machines=4))
 
 
-def test_a_cache_that_holds_changes_nothing():
-    foreseeing, blind = model_with(caching(4 * GB)), model_with(lambda run: None)
-
-    for machines in (4, 16):
-        np.testing.assert_allclose(
-            predict_interval(foreseeing, machines=machines, level=0.8),
-            predict_interval(blind, machines=machines, level=0.8),
-        )
-    assert extrapolation(foreseeing, machines=4) == ""
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_a_higher_level_gives_a_wider_interval_around_the_prediction(method):
     model = model_of("regression", method=method)
@@ -214,9 +181,6 @@ def test_a_level_that_is_none(method, level):
 
     with pytest.raises(InvalidParameterError, match=r"level=.* is not between 0 and 1"):
         predict_interval(model, machines=8, level=level)
-
-
-# --- What is refused, and what is told
 
 
 @pytest.mark.parametrize(

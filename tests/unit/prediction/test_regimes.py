@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 
-import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents import Observation
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.regimes import WIDEST, effective_machines, foresee
 from tests import examples
 
@@ -51,15 +49,6 @@ def test_observations_without_metrics_foresee_nothing():
     assert forecast.effective_machines == 64
     assert (forecast.cache_share, forecast.spills, forecast.warnings) == (None, None, ())
     assert (forecast.widening, forecast.least_log_spread) == (1.0, 0.0)
-
-
-def test_metrics_of_an_earlier_version_foresee_nothing():
-    old = examples.metrics()
-    runs = [Observation(index=0, machines=m, scale=s, seconds=1.0, metrics=old) for m, s in SAMPLES]
-
-    forecast = foresee(runs, machines=64)
-
-    assert (forecast.effective_machines, forecast.cache_share, forecast.warnings) == (64, None, ())
 
 
 @pytest.mark.parametrize("fixed", [0.0, 0.3 * GB])
@@ -154,16 +143,6 @@ def test_task_counts_that_contradict_one_another_tell_nothing():
     assert foresee(runs, machines=64).effective_machines == 64
 
 
-def test_effective_machines_are_never_more_than_there_are():
-    runs = [run(m, s, tasks=8 + round(300 * s)) for m, s in SAMPLES]
-    machines = np.arange(1, 129, dtype=np.float64)
-
-    effective = effective_machines(runs, machines=machines, scale=1.0)
-
-    assert effective.shape == machines.shape
-    assert np.all((effective > 0) & (effective <= machines * (1 + 1e-12)))
-
-
 def test_effective_machines_lie_between_even_and_uneven_tasks():
     """33 equal tasks on 32 slots take two rounds; with unequal ones hardly longer than 32."""
     runs = [run(m, s, tasks=33) for m, s in SAMPLES]
@@ -197,15 +176,6 @@ def test_spilling_is_foreseen_where_no_run_has_spilled():
     assert "has 500.0 MB" in spilling.warnings[0]
 
 
-def test_a_target_lighter_than_runs_that_all_spilled_is_told():
-    runs = [run(m, s, tasks=200, spilled=9) for m, s in SAMPLES]
-
-    forecast = foresee(runs, machines=4, scale=0.001)
-
-    assert forecast.spills is None
-    assert "All runs spilled" in forecast.warnings[0]
-
-
 def test_several_changes_widen_together_up_to_a_bound():
     runs = [run(m, s, tasks=16, wanted=500 * GB * s / 10, execution=round(300e6 * s)) for m, s in SAMPLES]
 
@@ -213,9 +183,3 @@ def test_several_changes_widen_together_up_to_a_bound():
 
     assert len(forecast.warnings) == 3
     assert forecast.widening == WIDEST
-
-
-@pytest.mark.parametrize(("machines", "scale"), [(0, 1.0), (2, 0.0), (2, math.nan)])
-def test_impossible_targets_are_refused(machines: int, scale: float):
-    with pytest.raises(InvalidParameterError, match="machines" if machines < 1 else "scale"):
-        foresee([], machines=machines, scale=scale)

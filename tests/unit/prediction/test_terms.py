@@ -1,4 +1,4 @@
-"""The terms are what their names say, and never negative."""
+"""The terms are what their names say, and never negative; formulas are arithmetic and nothing else."""
 
 import math
 
@@ -9,6 +9,7 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.terms import (
     ERNEST,
     TERMS,
+    Formula,
     Term,
     basis,
     memory_cliff,
@@ -57,12 +58,6 @@ def test_a_registered_function_is_a_term_of_this_process():
         register(Term("weekday", "something else", term.column))
 
 
-def test_only_work_that_spreads_is_done_by_the_machines_that_work():
-    (row,) = basis(("scale/machines", "machines"), machines=[4], scale=[1.0], workers=[3])
-
-    assert row.tolist() == pytest.approx([1 / 3, 4.0])
-
-
 @pytest.mark.parametrize("terms", [(), ("1", "1")])
 def test_no_term_and_repeated_terms_are_refused(terms):
     with pytest.raises(InvalidParameterError, match="terms="):
@@ -74,3 +69,55 @@ def test_a_memory_cliff_begins_where_a_machine_has_more_than_it_holds():
 
     assert basis((name,), machines=[1, 2, 4], scale=0.1).ravel().tolist() == pytest.approx([0.05, 0.0, 0.0])
     assert "beyond 0.05 of the data" in term_named(name).meaning
+
+
+MACHINES = np.array([1.0, 2.0, 8.0])
+SCALE = np.array([0.1, 0.5, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("scale^2/machines", SCALE**2 / MACHINES),
+        ("scale**2 / machines", SCALE**2 / MACHINES),
+        ("2^machines", 2**MACHINES),
+        ("-machines^2 + 100", 100 - MACHINES**2),
+        ("log(machines) + log2(machines)", np.log(MACHINES) + np.log2(MACHINES)),
+        ("max(scale/machines - 0.05, 0)", np.maximum(SCALE / MACHINES - 0.05, 0)),
+        ("min(machines, 4, 6)", np.minimum(MACHINES, 4)),
+        ("sqrt(scale)", np.sqrt(SCALE)),
+        ("3", np.full(3, 3.0)),
+    ],
+)
+def test_formulas_are_read_as_a_person_reads_them(text, expected):
+    assert Formula(text)(machines=MACHINES, scale=SCALE).tolist() == pytest.approx(expected.tolist())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "__import__('os').system('true')",
+        "machines.__class__",
+        "(lambda: 1)()",
+        "[machines][0]",
+        "machines if scale else 1",
+        "log(machines, base=2)",
+        "exec('1')",
+        "max(machines)",
+        "log(machines, 2)",
+        "True",
+        "'scale'",
+        "machines = 1",
+        "",
+        "scale//machines",
+        "(" * 150 + "1" + ")" * 150,
+        "1+" * 150 + "1",
+    ],
+)
+def test_everything_else_is_refused(text):
+    with pytest.raises(InvalidParameterError, match="is neither a known term nor a formula"):
+        Formula(text)
+
+
+def test_huge_powers_end_at_once_and_are_not_finite():
+    assert not np.isfinite(Formula("9^9^9^9^9")(machines=MACHINES, scale=SCALE)).any()

@@ -6,9 +6,7 @@ from datetime import datetime
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.design.candidates import enumerate_candidates
-from airflow_provider_ernest.design.plan import plan_design
-from airflow_provider_ernest.documents import AveragingPrior, Model, Origin, TrainingCluster
+from airflow_provider_ernest.documents import AveragingPrior, Model
 from airflow_provider_ernest.exceptions import FitError, TooFewObservationsError
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.predict import predict_seconds
@@ -127,36 +125,6 @@ def test_where_spark_named_its_executors_no_driver_is_among_them():
     assert Model.from_dict(model.to_dict()).prior == model.prior
 
 
-def test_where_only_some_runs_named_theirs_it_stays_open():
-    runs = driven_runs(hosts=("10.0.0.1",))
-
-    model = train([replace(runs[0], hosts=()), *runs[1:]], job="job")
-
-    assert model.prior == AveragingPrior()
-    assert model.driver_share > 0.85
-
-
-def test_a_prior_is_used_and_stored_with_the_model():
-    prior = AveragingPrior(driver_share=1.0)
-
-    model = train(driven_runs(), job="job", prior=prior)
-
-    assert model.prior == prior
-    assert model.driver_share == 1.0
-    read = Model.from_dict(model.to_dict())
-    assert (
-        predict_seconds(read, machines=[3, 40]).tolist() == predict_seconds(model, machines=[3, 40]).tolist()
-    )
-
-
-def test_a_stored_model_predicts_as_the_one_that_was_trained():
-    model = train(observations(), job="kmeans")
-
-    assert predict_seconds(Model.from_dict(model.to_dict()), machines=[8, 45]).tolist() == (
-        TermAveraging().fit(**columns_of(model.observations)).predict(machines=[8, 45], scale=1.0).tolist()
-    )
-
-
 def test_the_start_up_is_the_median_not_the_mean():
     slow_first = [replace(run, startup_seconds=300.0 if run.index == 0 else 10.0) for run in observations()]
 
@@ -183,16 +151,3 @@ def test_too_few_observations(method, enough):
         with pytest.raises(TooFewObservationsError):
             train(runs[:count], job="kmeans", method=method)
     assert train(runs[:enough], job="kmeans", method=method).warnings
-
-
-def test_the_model_says_who_trained_it_by_which_design_on_which_machines():
-    origin = Origin(dag_id="nightly", run_id="r", task_id="fit")
-    cluster = TrainingCluster(kind="local", name="here", instance_type="local", cores_per_machine=2)
-    design = plan_design(
-        candidates=enumerate_candidates(max_machines=4, min_scale=0.01, max_scale=0.1, partitions=100)
-    )
-
-    model = train(observations(), job="kmeans", origin=origin, design=design, cluster=cluster)
-
-    assert (model.origin, model.design, model.cluster) == (origin, design, cluster)
-    assert Model.from_dict(model.to_dict()) == model

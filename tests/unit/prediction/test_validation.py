@@ -99,20 +99,7 @@ def test_with_as_many_runs_as_terms_no_fold_is_determined_and_the_error_is_rathe
     assert validation.median_error_percent > 10
 
 
-def test_only_the_folds_that_miss_a_machine_count_are_undetermined():
-    observations = observe(
-        machines=[1, 1, 4, 4, 16, 1], scale=[0.1, 0.05, 0.1, 0.05, 0.1, 0.02], seconds=[9.0] * 6
-    )
-
-    assert [run.machines for run in undetermined_folds(ERNEST, observations)] == [16]
-
-
 @pytest.mark.parametrize("count", [0, 1])
 def test_a_single_run_cannot_be_cross_validated(count):
     with pytest.raises(TooFewObservationsError, match=f"{count} configurations"):
         leave_one_out(ErnestRegression, noisy_observations()[:count])
-
-
-def test_repetitions_of_a_single_configuration_cannot_be_cross_validated():
-    with pytest.raises(TooFewObservationsError, match="1 configurations"):
-        leave_one_out(ErnestRegression, observe(machines=[4, 4, 4], scale=0.1, seconds=[5.0, 5.1, 4.9]))

@@ -48,11 +48,6 @@ def test_further_types_of_a_mix_are_task_groups():
     assert len({one["Name"] for one in groups}) == 3
 
 
-def test_spot_instances_are_bought_where_their_price_was_counted():
-    (group,) = instance_groups(decision(market="spot"))
-    assert group["Market"] == "SPOT"
-
-
 @pytest.mark.parametrize("name", ["local", "unknown", "Standard_D4s_v5", "spark://host"])
 def test_what_emr_cannot_start_is_named(name):
     with pytest.raises(InvalidParameterError, match=f"instance_type='{name}' is no type of machine that EMR"):

@@ -45,16 +45,6 @@ def test_workers_have_an_allowed_size_and_executors_fill_them(cores, heap, gigab
     assert made["maximumCapacity"] == {"cpu": f"{5 * cores + 4} vCPU", "memory": f"{5 * gigabytes + 16} GB"}
 
 
-def test_nothing_is_left_to_the_defaults():
-    conf = parameters(sized(MachineShape(cores=4, memory_megabytes=10_000))["sparkSubmitParameters"])
-
-    assert conf["spark.executor.instances"] == "5"
-    assert conf["spark.executor.cores"] == "4"
-    assert conf["spark.dynamicAllocation.enabled"] == "false"
-    assert (conf["spark.driver.cores"], conf["spark.driver.memory"]) == ("4", "14g")
-    assert conf["spark.emr-serverless.memoryOverheadFactor"] == "0.1"
-
-
 def test_what_the_job_says_of_its_driver_and_its_overhead_counts():
     job = {
         "spark.driver.cores": "2",

@@ -83,9 +83,3 @@ def test_no_memory_and_too_little_of_it_are_told_apart():
         memory_within(MachineShape(cores=2), {}, room_megabytes=None)
     with pytest.raises(InvalidParameterError, match="Spark needs 450 MB"):
         filling(600, {})
-
-
-@pytest.mark.parametrize("factor", ["much", "-0.1", "nan", "inf"])
-def test_a_share_that_cannot_be_is_named(factor):
-    with pytest.raises(InvalidParameterError, match="memoryOverheadFactor"):
-        memory_within(SHAPE, {"spark.executor.memoryOverheadFactor": factor}, room_megabytes=None)

@@ -42,12 +42,3 @@ def test_what_cannot_be_said_is_absent_with_the_reason(chosen, shapes, missing):
     assert all(reason.endswith(".") for reason in made["unavailable"].values())
     assert set(made) == ALL - missing | {"unavailable"}
     assert None not in made.values()
-
-
-def test_dynamic_allocation_reaches_all_that_know_it():
-    made = outputs(decision(machines=3), SHAPES, conf={}, dynamic_allocation=True)
-
-    bound = "spark.dynamicAllocation.maxExecutors"
-    assert made["yarn_conf"][bound] == made["kubernetes_conf"][bound] == "3"
-    assert f"{bound}=3" in made["spark_arguments"]
-    assert f"{bound}=3" in made["emr_serverless"]["sparkSubmitParameters"]

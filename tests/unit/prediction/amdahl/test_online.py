@@ -8,7 +8,6 @@ import pytest
 from airflow_provider_ernest.documents import AmdahlState
 from airflow_provider_ernest.exceptions import (
     FitError,
-    InvalidDocumentError,
     InvalidParameterError,
     TooFewObservationsError,
 )
@@ -70,16 +69,6 @@ def test_predictors_that_grow_from_one_to_a_million_stay_stable(degree):
     np.testing.assert_allclose(model.predict(x=xs, processors=1), seconds, rtol=1e-9)
 
 
-def test_the_order_of_the_points_does_not_matter():
-    points = points_of_law([1.0, 700.0, 2.0, 31.0], [1, 4, 16])
-    points = [(x, p, t * factor) for (x, p, t), factor in zip(points, np.linspace(0.9, 1.1, 12), strict=True)]
-
-    forward, backward = learnt(points), learnt(points[::-1])
-
-    assert forward.alpha == pytest.approx(backward.alpha, rel=1e-9)
-    np.testing.assert_allclose(forward.coefficients, backward.coefficients, rtol=1e-9)
-
-
 @pytest.mark.parametrize("alpha", [0.0, 0.3, 0.95, 1.0])
 def test_alpha_and_unseen_points_are_recovered(alpha):
     coefficients = (3.0, 0.5, 0.02)
@@ -104,14 +93,6 @@ def test_without_points_on_one_processor_the_lowest_count_stands_in(base):
     assert model.predict(x=10.0, processors=[1, base, 40]) == pytest.approx(
         [law(10.0, 1), law(10.0, base), law(10.0, 40)]
     )
-
-
-def test_a_lower_count_starts_the_polynomial_anew():
-    model = learnt([(x, 4, 1000.0) for x in (1.0, 2.0, 3.0)])
-    for x, processors, seconds in points_of_law([1.0, 5.0], [1]):
-        model.add(x=x, processors=processors, seconds=seconds)
-
-    np.testing.assert_allclose(model.coefficients, [10.0, 20.0], rtol=1e-9)
 
 
 def test_alpha_averages_the_highest_points_and_ignores_lower_ones():
@@ -177,15 +158,6 @@ def test_too_few_predictor_values_name_how_many():
         model.predict(x=1.0, processors=1)
 
 
-def test_nothing_learnt_yet():
-    model = ExtendedAmdahl(degree=1)
-
-    with pytest.raises(TooFewObservationsError, match="no point yet"):
-        model.predict(x=1.0, processors=1)
-    with pytest.raises(TooFewObservationsError, match="no point yet"):
-        _ = model.alpha
-
-
 def test_points_on_one_processor_count_do_not_tell_alpha():
     model = learnt(points_of_law([1.0, 5.0], [1]))
 
@@ -220,12 +192,3 @@ def test_points_that_cannot_be_leave_the_model_as_it_was(point, named):
         model.add(**{"x": 1.0, "processors": 1, "seconds": 1.0, **point})
 
     assert model.state == before
-
-
-def test_a_state_of_another_degree():
-    state = learnt(points_of_law([1.0, 5.0], [1, 4])).state
-
-    with pytest.raises(InvalidParameterError, match="degree=2 is not that of the state, 1"):
-        ExtendedAmdahl(degree=2, state=state)
-    with pytest.raises(InvalidDocumentError, match="power_sums"):
-        AmdahlState.from_dict({**state.to_dict(), "degree": 2})

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from airflow_provider_ernest.exceptions import FitError, InvalidParameterError, TooFewObservationsError
+from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.prediction.amdahl import AmdahlRegression
 
 
@@ -52,18 +52,3 @@ def test_the_degree_is_lowered_where_all_runs_read_the_same():
 def test_runs_on_one_number_of_machines_do_not_tell_alpha():
     with pytest.raises(FitError, match="All runs used 4 machines"):
         AmdahlRegression().fit(machines=4, scale=[0.1, 0.2, 0.3], seconds=[1.0, 2.0, 3.0])
-
-
-def test_too_few_runs():
-    with pytest.raises(TooFewObservationsError, match="2 observations cannot determine alpha"):
-        AmdahlRegression().fit(machines=[1, 2], scale=[0.1, 0.2], seconds=[1.0, 2.0])
-
-
-def test_seconds_of_another_length():
-    with pytest.raises(InvalidParameterError, match="has 2 values for 6 runs"):
-        AmdahlRegression().fit(**RUNS, seconds=[1.0, 2.0])
-
-
-def test_predicting_before_fitting():
-    with pytest.raises(FitError, match="Call fit first"):
-        AmdahlRegression().predict(machines=1, scale=1.0)

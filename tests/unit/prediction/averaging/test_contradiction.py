@@ -8,7 +8,6 @@ from airflow_provider_ernest.exceptions import FitError
 from airflow_provider_ernest.prediction.averaging import TermAveraging, wrong_points
 from airflow_provider_ernest.prediction.evidence import merge_repetitions
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds, probability_within
-from airflow_provider_ernest.prediction.regression import nearest
 from airflow_provider_ernest.prediction.terms import DICTIONARY
 from airflow_provider_ernest.prediction.training import train
 from tests.examples import observe
@@ -79,29 +78,6 @@ def test_which_of_few_runs_is_wrong_cannot_be_told_and_is_not_guessed():
         fitted(runs)
 
     assert "observe it again" in raised.value.remedy
-
-
-def test_the_smallest_largest_error_is_that_of_the_run_described_worst():
-    columns = np.array([[1.0, 1.0], [1.0, 0.5], [1.0, 0.25]])
-    coefficients, factor = nearest(columns, np.array([30.0, 20.0, 15.0]))
-    assert (coefficients.tolist(), factor) == (pytest.approx([10.0, 20.0]), pytest.approx(1.0))
-
-    # Four times as long where more machines do the work: a constant in the middle is nearest.
-    coefficients, factor = nearest(columns[:2], np.array([10.0, 40.0]))
-    assert (columns[:2] @ coefficients).tolist() == pytest.approx([20.0, 20.0])
-    assert factor == pytest.approx(2.0)
-
-    assert nearest(np.zeros((1, 1)), np.array([1.0]))[1] == float("inf")
-
-
-def test_noisy_runs_contradict_nobody():
-    generator = np.random.default_rng(3)
-    for _ in range(30):
-        seconds = RUNS["seconds"] * np.exp(0.15 * generator.standard_normal(12))
-        points = merge_repetitions(
-            machines=RUNS["machines"], scale=RUNS["scale"], seconds=seconds, workers=RUNS["machines"]
-        )
-        assert not wrong_points(points, DICTIONARY, AveragingPrior()).any()
 
 
 def test_what_came_twice_is_not_wrong_however_little_the_terms_say_of_it():

@@ -9,10 +9,9 @@ from airflow_provider_ernest.documents import AveragingPrior
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.terms import DICTIONARY
-from tests import examples
 from tests.examples import observe
 
-from .jobs import MACHINES, PLAIN, SCALE, runs_of, seconds_of
+from .jobs import PLAIN, runs_of, seconds_of
 
 
 def deployment(job, *, count=8, noise=0.03, **fields):
@@ -68,16 +67,6 @@ def test_terms_that_the_jobs_have_become_more_probable_and_others_less():
     assert after["log(machines)"] < before["log(machines)"]
 
 
-def test_terms_that_the_jobs_could_only_have_with_a_negative_coefficient_are_believed_less():
-    """The larger their scale, the faster they are than fixed and spreading work: no term says so."""
-    jobs = [
-        [replace(run, seconds=run.seconds * (1.0 - 3.0 * run.scale)) for run in runs]
-        for runs in deployment(PLAIN, noise=0.01)
-    ]
-
-    assert believed(pooled_prior(jobs))["scale"] < 0.1 < believed(AveragingPrior())["scale"]
-
-
 def test_however_many_jobs_agree_nothing_becomes_certain():
     prior = pooled_prior(deployment(PLAIN, count=30, noise=0.01, driver_machines=1))
 
@@ -111,25 +100,6 @@ def test_without_jobs_the_prior_stays_as_it_is(jobs):
     assert pooled_prior(jobs) == AveragingPrior()
 
 
-def test_machines_without_tasks_are_not_taken_for_a_driver():
-    """16 tasks on 4 slots a machine: from 4 machines on the work is spread over 4, the driver elsewhere."""
-    metrics = examples.metrics(
-        dominant_stage_tasks=16,
-    )
-    jobs = []
-    for number in range(6):
-        workers = np.minimum(MACHINES, 4)
-        runs = runs_of(PLAIN, noise=0.02, seed=number)
-        noise = runs["seconds"] / seconds_of(PLAIN, machines=MACHINES, scale=SCALE)
-        observed = observe(**{**runs, "seconds": (10.0 + 200.0 * SCALE / workers) * noise})
-        jobs.append([replace(run, metrics=replace(metrics, slots=4 * run.machines)) for run in observed])
-
-    prior = pooled_prior(jobs)
-
-    assert prior.driver_share < 0.25
-    assert believed(prior)["scale"] < believed(AveragingPrior())["scale"]
-
-
 def test_what_is_not_asked_stays_as_it_was():
     before = AveragingPrior(driver_share=0.0)
 
@@ -141,18 +111,3 @@ def test_what_is_not_asked_stays_as_it_was():
     assert pooled.belief_in("machines").largest_seconds == before.belief_in("machines").largest_seconds
     unchanged = {"noise", "noise_weights", "memory_cut", "disturbed_run", "discrepancy", "largest_share"}
     assert all(getattr(pooled, name) == getattr(before, name) for name in unchanged)
-
-
-def test_a_term_without_a_belief_gets_one():
-    job = {**PLAIN, "scale^2/machines": 5000.0}
-    terms = ("1", "scale/machines", "scale^2/machines")
-
-    prior = pooled_prior(deployment(job, noise=0.01), terms=terms)
-
-    assert prior.belief_in("scale^2/machines").probability > AveragingPrior().other_probability + 0.3
-
-
-def test_jobs_with_a_run_on_a_single_machine_say_nothing_of_the_driver():
-    machines = np.where(MACHINES == 2, 1, MACHINES)
-
-    assert pooled_prior(deployment(PLAIN, machines=machines)).driver_share == pytest.approx(0.5)

@@ -10,11 +10,7 @@ from airflow_provider_ernest.prediction.terms import DICTIONARY
 
 from .jobs import MACHINES, PLAIN, SCALE, fitted, runs_of, seconds_of
 
-DATA_TERMS = ("1", "scale", "scale/machines", "scale/sqrt(machines)")
 """Those whose prior is a share of the time: no absolute number of seconds is known of them."""
-
-
-# --- What it predicts
 
 
 @pytest.mark.parametrize("driver_machines", [0, 1])
@@ -40,16 +36,6 @@ def test_exact_runs_predict_ten_times_the_data_on_twice_the_machines(job, driver
     assert np.all((low < expected) & (expected < high))
 
 
-def test_the_contributions_of_a_clear_job_are_its_terms():
-    averaging = fitted(runs_of(PLAIN))
-
-    (parts,) = averaging.contributions(machines=4, scale=0.5)
-
-    found = dict(zip(DICTIONARY, parts, strict=True))
-    assert found["1"] == pytest.approx(10.0, rel=0.05)
-    assert found["scale/machines"] == pytest.approx(25.0, rel=0.05)
-
-
 def test_workers_are_what_shares_the_work_and_machines_are_what_costs_overhead():
     job = {"1": 5.0, "scale/machines": 300.0, "machines": 0.08}
     workers = np.minimum(MACHINES, 5)
@@ -65,9 +51,6 @@ def test_workers_are_what_shares_the_work_and_machines_are_what_costs_overhead()
     assert averaging.predict(machines=32, scale=1.0) == pytest.approx(all_work, rel=0.15)
 
 
-# --- What does not matter, and what must
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_the_order_of_the_runs_does_not_matter(seed):
     runs = runs_of(PLAIN, noise=0.1, seed=seed)
@@ -80,19 +63,6 @@ def test_the_order_of_the_runs_does_not_matter(seed):
         shuffled.interval(**asked, level=0.95), forward.interval(**asked, level=0.95), rtol=1e-9
     )
     np.testing.assert_allclose(shuffled.disturbed_, forward.disturbed_[order])
-
-
-def test_in_another_unit_only_what_a_machine_may_cost_is_believed_differently():
-    """A machine costs tenths of a second, however long the job: that belief does not grow with it."""
-    runs = runs_of(PLAIN, noise=0.03, seed=3)
-    longer = {**runs, "seconds": 60 * runs["seconds"]}
-
-    before, after = (fitted(each) for each in (runs, longer))
-
-    within = {"machines": [4, 16], "scale": 0.1}
-    np.testing.assert_allclose(after.predict(**within), 60 * before.predict(**within), rtol=0.03)
-    beyond = {"machines": [64], "scale": 1.0}
-    np.testing.assert_allclose(after.predict(**beyond), 60 * before.predict(**beyond), rtol=0.15)
 
 
 def test_repetitions_count_by_their_median():
@@ -114,9 +84,6 @@ def test_repetitions_count_by_their_median():
     assert len(worse.disturbed_) == 9
 
 
-# --- What it tells of a job
-
-
 @pytest.mark.parametrize("driver_machines", [0, 1])
 def test_whether_the_driver_takes_a_machine_is_found(driver_machines):
     averaging = fitted(runs_of(PLAIN, driver_machines=driver_machines, noise=0.01, seed=2))
@@ -124,25 +91,10 @@ def test_whether_the_driver_takes_a_machine_is_found(driver_machines):
     assert averaging.driver_share_ == pytest.approx(driver_machines, abs=0.15)
 
 
-def test_no_driver_is_looked_for_where_executors_were_counted():
-    runs = runs_of(PLAIN, driver_machines=1)
-
-    assert fitted(runs, prior=AveragingPrior(driver_share=0.0)).driver_share_ == 0.0
-    assert fitted(runs, prior=AveragingPrior(driver_share=1.0)).driver_share_ == 1.0
-
-
 def test_a_machine_that_worked_alone_had_no_driver_to_itself():
     machines = np.array([1, 2, 4, 8, 16, 1, 8])
 
     assert fitted(runs_of(PLAIN, machines=machines)).driver_share_ == 0.0
-
-
-def test_terms_that_a_job_has_are_found_and_others_are_not():
-    averaging = fitted(runs_of({"1": 5.0, "scale": 60.0, "scale/machines": 300.0}))
-    found = dict(zip(DICTIONARY, averaging.probabilities_, strict=True))
-
-    assert min(found["1"], found["scale"], found["scale/machines"]) > 0.9
-    assert found["scale/sqrt(machines)"] < 0.2
 
 
 @pytest.mark.parametrize("name", ["scale^2/machines", "scale^1.7/machines", "max(scale/machines - 0.01, 0)"])
@@ -159,9 +111,6 @@ def test_a_term_of_the_users_own_is_found_when_the_job_has_it(name):
     assert without_it.probabilities_[-1] < 0.2
     target = {"machines": 32, "scale": 1.0}
     np.testing.assert_allclose(with_it.predict(**target), seconds_of(job, **target), rtol=0.25)
-
-
-# --- What it refuses
 
 
 def test_two_points_are_too_few_however_often_they_were_run():
@@ -184,12 +133,6 @@ def test_more_terms_than_a_fit_can_average_over():
 
     with pytest.raises(InvalidParameterError, match=r"terms=.*9"):
         fitted(runs_of(PLAIN), terms=terms)
-
-
-def test_asking_before_fitting():
-    for ask in (TermAveraging().predict, TermAveraging().contributions):
-        with pytest.raises(FitError, match="Call fit first"):
-            ask(machines=4, scale=1.0)
 
 
 def test_left_with_one_run_the_prior_still_says_something():

@@ -1,8 +1,6 @@
 """The prior: what it says of a term, what it refuses, and the way through JSON."""
 
-import json
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -13,12 +11,6 @@ from airflow_provider_ernest.prediction.averaging import TermAveraging
 from .jobs import PLAIN, runs_of
 
 NAN, INF = math.nan, math.inf
-
-
-def test_a_term_that_is_not_named_gets_the_common_probability():
-    belief = AveragingPrior(other_probability=0.4).belief_in("scale^2/machines")
-
-    assert belief == TermBelief(name="scale^2/machines", probability=0.4)
 
 
 @pytest.mark.parametrize(
@@ -73,31 +65,6 @@ def test_where_no_run_can_be_disturbed_none_is_suspected(change):
     averaging = TermAveraging(prior=prior).fit(**runs)
 
     assert averaging.disturbed_.max() == 0.0 or prior.disturbed_run > 0
-
-
-def test_a_prior_survives_json():
-    prior = AveragingPrior(
-        beliefs=(TermBelief(name="1", probability=0.1 + 0.2, largest_seconds=7.5),),
-        driver_share=0.0,
-        memory_cut=(0.2,),
-    )
-
-    stored = json.loads(json.dumps(prior.to_dict(), allow_nan=False))
-
-    assert AveragingPrior.from_dict(stored) == prior
-
-
-def test_a_stronger_belief_in_a_term_makes_it_more_probable_afterwards():
-    runs = runs_of({"1": 8.0, "scale/machines": 200.0, "scale": 3.0}, noise=0.05, seed=4)
-    seldom, often = (
-        AveragingPrior(beliefs=(*AveragingPrior().beliefs, TermBelief(name="scale", probability=probability)))
-        for probability in (0.02, 0.9)
-    )
-
-    found = [TermAveraging(prior=prior).fit(**runs).probabilities_[1] for prior in (seldom, often)]
-
-    assert found[0] < found[1]
-    assert replace(often, driver_share=0.0).belief_in("scale").probability == 0.9
 
 
 @pytest.mark.parametrize(

@@ -21,10 +21,6 @@ def test_the_median_of_each_configuration():
     assert points.point_of_run.tolist() == [1, 0, 1, 2, 0]
 
 
-def test_an_odd_one_out_of_three_does_not_count():
-    assert merged([2, 2, 2], [0.1] * 3, [10.0, 900.0, 11.0]).seconds.tolist() == [11.0]
-
-
 def test_runs_with_other_workers_are_not_repetitions():
     assert len(merged([8, 8], [0.1, 0.1], [5.0, 6.0], workers=[8, 4]).seconds) == 2
 

@@ -4,10 +4,8 @@ from dataclasses import astuple
 
 import pytest
 
-from airflow_provider_ernest.exceptions import TooFewObservationsError
 from airflow_provider_ernest.prediction.optex import (
     JobProfile,
-    at_scale,
     category_profiles,
     job_profile,
     phases,
@@ -87,18 +85,6 @@ def test_samples_of_several_sizes_agree_on_the_unit_tasks():
     assert full.initialisation_seconds == 5.0
 
 
-def test_an_input_of_the_profile_s_own_size_changes_nothing():
-    profile = job_profile([run_profile(machines=2, scale=0.5, phases=seconds(5, 5, 1, 80, 10))])
-
-    assert at_scale(profile, 0.5) == profile
-    assert predicted_phases(profile, machines=2, scale=0.5) == phases(profile, machines=2, scale=0.5)
-
-
-def test_no_run_gives_no_profile():
-    with pytest.raises(TooFewObservationsError, match="No run"):
-        job_profile([])
-
-
 def test_the_representative_is_the_job_that_the_others_are_most_like():
     records = [
         record("all start", of=(90, 5, 0, 5, 0)),
@@ -170,11 +156,3 @@ def test_a_new_job_s_run_may_be_of_another_size():
     assert predicted_phases(profile, machines=4, scale=0.1).total_seconds == pytest.approx(19.0)
     # 9 s of what spreads, on 4 machines, of a tenth: the representative had 4.5 s there.
     assert predicted_phases(profile, machines=2, scale=1.0).total_seconds == pytest.approx(10 + 2 * 90)
-
-
-def test_a_run_shorter_than_the_representative_s_start_is_scaled_as_a_whole():
-    (category,) = category_profiles([record(of=(40, 10, 0, 50, 0))])
-
-    profile = scaled_to_run(category, seconds=20.0, machines=2)
-
-    assert astuple(phases(profile, machines=2)) == pytest.approx((8.0, 2.0, 0.0, 10.0, 0.0))

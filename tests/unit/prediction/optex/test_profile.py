@@ -7,7 +7,6 @@ import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.optex import JobProfile, phases, predict
-from airflow_provider_ernest.run_profile import PhaseSeconds
 
 # Tinit and Tprep are those of the paper's Table II; the other numbers are round ones of our own.
 PROFILE = JobProfile(
@@ -40,17 +39,6 @@ def test_the_phases_by_hand():
     assert of_run.total_seconds == pytest.approx(20 + 13 + 4 + 25 + 45)
 
 
-@pytest.mark.parametrize("machines", [1, 3, 20, 100])
-@pytest.mark.parametrize("iterations", [1, 10])
-@pytest.mark.parametrize("scale", [0.05, 1.0, 3.0])
-def test_the_phases_add_up_to_the_prediction(machines, iterations, scale):
-    of_run = phases(PROFILE, machines=machines, iterations=iterations, scale=scale)
-
-    (predicted,) = predict(PROFILE, machines=machines, iterations=iterations, scale=scale)
-
-    assert of_run.total_seconds == pytest.approx(predicted, rel=1e-12)
-
-
 def test_the_time_falls_with_the_machines_and_rises_again():
     machines = np.arange(1, 401)
     seconds = predict(PROFILE, machines=machines, iterations=10)
@@ -71,12 +59,6 @@ def test_faster_machines_shorten_what_spreads_and_nothing_else():
     assert fast.communication_seconds == pytest.approx(usual.communication_seconds / 2)
     assert fast.variable_sharing_seconds == usual.variable_sharing_seconds
     assert fast.initialisation_seconds == usual.initialisation_seconds
-
-
-def test_the_profile_survives_storage():
-    assert JobProfile.from_dict(PROFILE.to_dict()) == PROFILE
-    of_run = phases(PROFILE, machines=3)
-    assert PhaseSeconds.from_dict(of_run.to_dict()) == of_run
 
 
 @pytest.mark.parametrize(

@@ -64,14 +64,6 @@ def test_noisy_runs_give_the_coefficients_of_scikit_learn(seed):
     assert profile.coefficients.min() >= 0
 
 
-def test_jobs_that_do_not_iterate_need_no_iterations():
-    runs = {"machines": [1, 2, 4, 8, 8, 2], "scale": [0.1, 0.1, 0.1, 0.1, 0.3, 0.3]}
-
-    profile = profile_from_runs(observed(predict(TRUE, **runs), **runs))
-
-    np.testing.assert_allclose(predict(profile, machines=32), predict(TRUE, machines=32), rtol=1e-6)
-
-
 def test_one_run_with_measured_phases_is_enough():
     profile = profile_from_phases([measured(machines=4, scale=0.5, iterations=3)])
 
@@ -93,11 +85,6 @@ def test_one_disturbed_run_among_seven_does_no_harm():
     profile = profile_from_phases([*runs, measured(machines=4, profile=slow)])
 
     np.testing.assert_allclose(profile.coefficients, TRUE.coefficients, rtol=1e-9)
-
-
-def test_no_measured_run():
-    with pytest.raises(TooFewObservationsError, match="at least one run"):
-        profile_from_phases([])
 
 
 def test_too_few_runs_name_both_numbers_and_the_other_way():
