@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.documents import (
     CODE,
     SAMPLE,
@@ -143,6 +144,26 @@ def training_cluster(machines: int = 2, **fields: Any) -> TrainingCluster:
             "cores_per_machine": 2,
             "price_per_hour": 0.1,
             "machines": tuple(TrainedMachine(host=f"10.0.0.{number}") for number in range(machines)),
+            **fields,
+        }
+    )
+
+
+def machine(number: int = 0, **fields: Any) -> Machine:
+    """A worker of 2 cores."""
+    given = {"worker_id": f"w{number}", "host": f"10.0.0.{number}", "cores": 2, "memory_megabytes": 3000}
+    return Machine(**{**given, **fields})
+
+
+def cluster(machines: int = 4, *, each: dict[str, Any] | None = None, **fields: Any) -> ClusterHandle:
+    """A standalone cluster on EC2; `each` of its workers has these fields."""
+    return ClusterHandle(
+        **{
+            "kind": "ec2",
+            "name": "ernest-1",
+            "master_url": "spark://127.0.0.1:7077",
+            "cores_per_machine": 2,
+            "machines": tuple(machine(number, **(each or {})) for number in range(machines)),
             **fields,
         }
     )

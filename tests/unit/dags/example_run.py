@@ -12,9 +12,8 @@ from typing import Any, ClassVar
 import pytest
 from airflow.sdk import DAG
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.prediction.training import train
+from tests import examples
 
 try:
     from airflow.dag_processing.dagbag import DagBag
@@ -42,17 +41,10 @@ def seconds(machines: int, scale: float, speed: float = 1.0) -> float:
 
 def model(instance_type: str, *, speed: float = 1.0) -> dict[str, Any]:
     """What its training gives on a type of machine."""
-    observations = [
-        Observation(
-            index=index,
-            machines=machines,
-            scale=scale,
-            seconds=seconds(machines, scale, speed),
-            startup_seconds=5.0,
-            instance_type=instance_type,
-        )
-        for index, (machines, scale) in enumerate(RUNS)
-    ]
+    machines, scales = zip(*RUNS, strict=True)
+    times = [seconds(count, scale, speed) for count, scale in RUNS]
+    fields = {"startup_seconds": 5.0, "instance_type": instance_type}
+    observations = examples.observe(machines=machines, scale=scales, seconds=times, **fields)
     return train(observations, job="nightly", instance_type=instance_type, method="relative").to_dict()
 
 
@@ -67,15 +59,12 @@ def handle(
 ) -> dict[str, Any]:
     """The cluster that it was trained on."""
     is_standalone = kind == "ec2"
-    machine = Machine(
-        worker_id="", host="", cores=cores, memory_megabytes=memory_megabytes, price_per_hour=price_per_hour
-    )
-    return ClusterHandle(
+    return examples.cluster(
+        machines,
+        each={"cores": cores, "memory_megabytes": memory_megabytes, "price_per_hour": price_per_hour},
         kind=kind,
-        name="training",
         master_url="spark://10.0.0.1:7077" if is_standalone else "yarn",
         web_url="http://10.0.0.1:8080" if is_standalone else None,
-        machines=(machine,) * machines,
         instance_type=instance_type,
         cores_per_machine=cores,
         spark_conn_id="spark_yarn" if kind == "existing" else None,
@@ -111,17 +100,7 @@ class TaskInstance:
 
 
 class ExampleRun:
-    """A run of an example.
-
-    Args:
-        name: of the example.
-        params: of the run.
-        variables: Airflow's.
-
-    Attributes:
-        dag: the DAG.
-        xcoms: by task and key.
-    """
+    """A run of an example, with the XComs of its tasks by task and key."""
 
     def __init__(self, name: str, *, variables: dict[str, str] | None = None, **params: Any) -> None:
         self.dag = example(name)

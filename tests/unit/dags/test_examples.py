@@ -20,21 +20,6 @@ NAMES = sorted(path.stem for path in EXAMPLES.glob("example_ernest_*.py"))
 DOCUMENTATION = Path(__file__).parents[3] / "docs"
 
 
-def test_there_is_an_example_for_each_way_to_run_production():
-    ways = {
-        "local",
-        "ec2",
-        "ec2_production",
-        "yarn",
-        "kubernetes",
-        "emr",
-        "emr_serverless",
-        "glue",
-        "databricks",
-    }
-    assert {f"example_ernest_{way}" for way in ways} <= set(NAMES)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_it_parses_and_can_be_kept_in_the_database(name):
     dag = example(name)
@@ -78,10 +63,6 @@ def test_sample_runs_on_several_types_write_to_different_places(name):
         rendered = dag.get_template_env().from_string(" ".join(run.partial_kwargs["job"]["application_args"]))
         places.add(rendered.render(ti=ti, sample=SimpleNamespace(input="input")))
     assert len(places) == len(runs) > 0
-
-
-def test_a_run_of_glue_ends_with_its_task():
-    assert example("example_ernest_glue").get_task("production").stop_job_run_on_kill
 
 
 def test_what_the_documentation_includes_is_there():

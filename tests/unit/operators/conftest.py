@@ -11,6 +11,7 @@ from airflow_provider_ernest.documents import Experiment, Observation, RunCondit
 from airflow_provider_ernest.operators import locations
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.prediction.training import train
+from tests import examples
 from tests.unit.operators.stated import sampled, spark_job
 from tests.unit.operators.submissions import SECRET, Submissions
 
@@ -84,16 +85,9 @@ def sample_run(tmp_path: Path, submissions, context, monkeypatch: pytest.MonkeyP
 
 @pytest.fixture
 def observations() -> list[Observation]:
-    return [
-        Observation(
-            index=index,
-            machines=machines,
-            scale=scale,
-            seconds=seconds(machines, scale),
-            startup_seconds=5.0,
-        )
-        for index, (machines, scale) in enumerate(EXPERIMENTS)
-    ]
+    machines, scales = zip(*EXPERIMENTS, strict=True)
+    times = [seconds(count, scale) for count, scale in EXPERIMENTS]
+    return examples.observe(machines=machines, scale=scales, seconds=times, startup_seconds=5.0)
 
 
 @pytest.fixture

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.documents import DecisionRecord
 from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import Billing, SizingGoal
 from airflow_provider_ernest.stated import as_template
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
+from tests import examples
 from tests.unit.operators.stated import rendered, spark_job
 
 GOAL_FIELDS = {one.name for one in fields(SizingGoal)}
@@ -31,22 +31,9 @@ def choose_operator(model, *, job=None, conf=None, iterations=None, **changes) -
 
 
 def cluster(machines: int, *, kind: str = "local", price_per_hour: float | None = None) -> dict:
-    return ClusterHandle(
-        kind=kind,
-        name="nightly",
-        master_url="spark://127.0.0.1:7077",
-        web_url="http://127.0.0.1:8080",
-        machines=tuple(
-            Machine(
-                worker_id=f"w{i}",
-                host=f"127.0.1.{i + 1}",
-                cores=1,
-                memory_megabytes=900,
-                price_per_hour=price_per_hour,
-            )
-            for i in range(machines)
-        ),
-    ).to_dict()
+    """Of machines of one core."""
+    each = {"cores": 1, "memory_megabytes": 900, "price_per_hour": price_per_hour}
+    return examples.cluster(machines, each=each, kind=kind, cores_per_machine=1).to_dict()
 
 
 def recorded(job: str = "enrich", instance_type: str = "local") -> list[DecisionRecord]:

@@ -6,7 +6,8 @@ from typing import Any
 
 from airflow.sdk import BaseOperator
 
-from airflow_provider_ernest.settings import SampledInput, SparkJob
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 
 
 def spark_job(application: Any = "job.py", *, args: tuple[str, ...] = (), **fields: Any) -> SparkJob:
@@ -24,6 +25,18 @@ def spark_job(application: Any = "job.py", *, args: tuple[str, ...] = (), **fiel
 def sampled(path: Any = __file__, **fields: Any) -> SampledInput:
     """An input that is there."""
     return SampledInput(path=str(path), **fields)
+
+
+def group_arguments(**changes: Any) -> dict[str, Any]:
+    """Of an `ErnestTaskGroup` for the job "enrich" on four local machines."""
+    return {
+        "job": spark_job(),
+        "input": SampledInput(path="/data/flights", partitions=100),
+        "bounds": DesignBounds(max_machines=4),
+        "cluster": LocalClusterSpec(machines=4),
+        "goal": SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=1),
+        **changes,
+    }
 
 
 def rendered(operator: BaseOperator, **settings: Any) -> Any:

@@ -8,8 +8,8 @@ import textwrap
 from pathlib import Path
 from typing import Any
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
+from tests import examples
 
 SECRET = "0f" * 32
 
@@ -119,19 +119,8 @@ def events(
 
 
 def handle(*, kind: str = "ec2", machines: int = 4, **changes: Any) -> dict[str, Any]:
-    fields = {
-        "kind": kind,
-        "name": "ernest-1",
-        "master_url": "spark://127.0.0.1:7077",
-        "cores_per_machine": 2,
-        "authenticates": kind == "ec2",
-        "python": "python3.11",
-        "machines": tuple(
-            Machine(worker_id=f"w{i}", host=f"10.0.0.{i}", cores=2, memory_megabytes=3000)
-            for i in range(machines)
-        ),
-    }
-    return ClusterHandle(**{**fields, **changes}).to_dict()
+    fields = {"kind": kind, "authenticates": kind == "ec2", "python": "python3.11", **changes}
+    return examples.cluster(machines, **fields).to_dict()
 
 
 def production(**changes: Any) -> ErnestSparkSubmitOperator:

@@ -7,22 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.ec2 import cluster
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.hooks.aws import aws_clients
 from airflow_provider_ernest.operators import locations
 from airflow_provider_ernest.operators.locations import cluster_identity, cluster_secret
+from tests import examples
 
-HANDLE = ClusterHandle(
-    kind="ec2",
-    name="ernest-1",
-    master_url="spark://10.0.0.1:7077",
-    machines=(Machine(worker_id="w", host="10.0.0.2", cores=2, memory_megabytes=900),),
-    authenticates=True,
-    aws_conn_id="lake",
-    region="eu-west-1",
-)
+HANDLE = examples.cluster(1, authenticates=True, aws_conn_id="lake", region="eu-west-1")
 
 
 @pytest.fixture(autouse=True)

@@ -49,16 +49,6 @@ def test_the_stated_fallback_needs_no_price(context, ti, model, handle, price):
     assert decision["fallback_reason"]
 
 
-def test_a_fallback_is_kept_beside_the_model_that_could_not_reach_the_goal(context, model):
-    choose_operator(model, deadline_seconds="5", fallback_machines="6").execute(context)
-
-    (record,) = recorded()
-    assert record.model_id == model["id"]
-    assert (record.decision.model_id, record.decision.config.machines) == (None, 6)
-    assert record.decision.config.instance_type == "local"
-    assert record.decision.fallback_reason
-
-
 def test_a_fallback_without_a_model_is_kept_under_the_job_that_is_named(context, ti):
     fields = {"job": "enrich", "fallback_machines": 3, "cluster": cluster(8), "iterations": 20}
     choose_operator(None, **fields).execute(context)
@@ -116,11 +106,6 @@ def test_the_reason_for_a_fallback_is_told_everywhere(context, ti, capsys):
     (record,) = recorded(instance_type="unknown")
     for told in (decision["fallback_reason"], ti.pushed["fallback_reason"], record.decision.fallback_reason):
         assert why in told
-
-
-def test_a_fallback_without_a_known_reason_names_where_to_look(context, ti):
-    choose_operator(None, fallback_machines=3, training_failure="None").execute(context)
-    assert "see the tasks sample_run and fit_model" in ti.pushed["fallback_reason"]
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.store.catalogue import entry_of
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
-from tests.unit.operators.submissions import events, handle, production
+from tests.unit.operators.submissions import handle
 from tests.unit.operators.test_production_record import decided
 
 TYPE = "m5.large"
@@ -76,26 +76,6 @@ def test_the_model_learns_from_each_run(context, observations):
     assert [run.seconds for run in second.observations[-2:]] == [pytest.approx(105.0), pytest.approx(107.0)]
     assert second.origin.task_id == "ernest.step"
     assert state(second) == FRESH
-
-
-def test_a_run_of_the_operator_that_submits_it_teaches_too(submissions, context, observations):
-    model = a_model(observations)
-    submissions.writes_log("app-7", events("app-7", machines=4))
-
-    production(cluster=handle(), decision=decided_by(model)).execute(context)
-
-    learned = models()[-1]
-    assert learned.base_model_id == model.id
-    assert learned.observations[-1].seconds == pytest.approx(100.0), "the work itself, by its event log"
-    assert learned.observations[-1].application_id == "app-7"
-
-
-@pytest.mark.parametrize("changes", [{"learn": False}])
-def test_nothing_is_learned_where_that_is_not_wanted(context, observations, changes):
-    model = a_model(observations)
-    record(context, model, 110.0, **changes)
-
-    assert models() == [model]
 
 
 def test_a_run_by_an_older_model_teaches_the_newest_of_its_lineage(context, observations):

@@ -100,18 +100,6 @@ def test_production_on_a_cluster_is_told_of_its_parent_too(submissions, context,
     assert submissions.conf()["spark.driver.host"] == "127.0.0.1"
 
 
-def test_production_tells_what_it_took_beside_what_was_predicted(submissions, context, tmp_path):
-    context["ti"].dag_id = "nightly"
-    submissions.writes_log("app-7", events("app-7", machines=4))
-    operator = production(cluster=handle(), decision=a_decision().to_dict(), store=str(tmp_path / "store"))
-
-    operator.execute(context)
-
-    run = operator.get_openlineage_facets_on_complete(None).run_facets["ernest_productionRun"]
-    assert run.decisionId == a_decision().id
-    assert run.seconds > 100
-
-
 def inject(monkeypatch, **wanted: bool) -> None:
     """Turn the options on, and stand in for what reads them from a running task."""
     for what in wanted:

@@ -16,14 +16,12 @@ from airflow.providers.common.compat.sdk import AirflowException
 from airflow_provider_ernest.documents import (
     Alternative,
     Billing,
-    Configuration,
     DecisionRecord,
     Origin,
     ProductionRun,
 )
-from airflow_provider_ernest.operators import production_record, recording
+from airflow_provider_ernest.operators import recording
 from airflow_provider_ernest.operators.locations import event_logs
-from airflow_provider_ernest.operators.production_record import cost_of, prediction_for
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
 from tests import examples
@@ -122,34 +120,6 @@ def test_the_cost_is_billed_as_the_decision_reckoned(submissions, context):
     assert run.cost == pytest.approx(4 * 0.36 + 0.5)
 
 
-def test_predictions_of_other_types_and_of_mixes_are_not_those_of_the_run():
-    mixed = replace(
-        alternative(2, 50.0), composition=(Configuration(machines=1, instance_type="m5.large"),) * 2
-    )
-    other = replace(alternative(2, 60.0), instance_type="c5.large")
-    decision = replace(
-        DecisionRecord.from_dict(decided()).decision, alternatives=(mixed, other, alternative(2, 70.0))
-    )
-    assert prediction_for(2, decision).seconds == 70.0
-
-
-def test_of_a_mix_only_the_run_as_it_was_decided_is_predicted():
-    parts = (
-        Configuration(machines=3, instance_type="m5.large"),
-        Configuration(machines=2, instance_type="c5.large"),
-    )
-    decision = replace(
-        DecisionRecord.from_dict(decided()).decision,
-        config=Configuration(machines=5, instance_type="3 m5.large + 2 c5.large"),
-        composition=parts,
-        price_per_hour=None,
-        billing=Billing(price_per_hour=0.1),
-    )
-    assert prediction_for(5, decision).seconds == 110.0
-    assert prediction_for(3, decision).seconds is None
-    assert cost_of(decision, machines=5, seconds=100) is None
-
-
 def test_machines_that_replaced_lost_ones_do_not_count(submissions, context, capsys):
     submissions.writes_log("app-7", events("app-7", machines=5, lost=1))
 
@@ -243,22 +213,6 @@ def test_what_hinders_the_record_fails_no_run(submissions, context, capsys, chan
     assert said in output
 
 
-def test_a_task_instance_that_takes_no_xcom_fails_no_run(submissions, context, ti, capsys, monkeypatch):
-    def refuse(key: str, value: Any) -> None:
-        raise RuntimeError("too large")
-
-    monkeypatch.setattr(ti, "xcom_push", refuse)
-    production(cluster=handle(), decision=decided()).execute(context)
-    assert "not recorded: RuntimeError: too large" in capsys.readouterr().out
-
-
-def test_code_that_cannot_be_read_leaves_the_hash_open(submissions, context, capsys):
-    production(cluster=handle(), decision=decided(), application="/gone/job.py").execute(context)
-
-    assert [run.artifact_sha256 for run in recorded()] == [None]
-    assert "Cannot read the application '/gone/job.py'" in capsys.readouterr().out
-
-
 def test_a_run_that_spark_submit_does_not_wait_for_has_no_time(submissions, context, capsys, monkeypatch):
     monkeypatch.setenv("AIRFLOW_CONN_LAKE", '{"conn_type": "spark", "host": "spark://lake:7077"}')
     conf = {"spark.yarn.submit.waitAppCompletion": "false"}
@@ -281,14 +235,6 @@ def test_a_run_of_an_earlier_attempt_has_no_time(submissions, context, capsys, m
     assert "an earlier attempt had submitted it" in capsys.readouterr().out
 
 
-def test_a_decision_that_left_no_record_is_a_warning(submissions, context, ti, capsys):
-    """As the template of `ErnestTaskGroup.decision` renders it."""
-    production(cluster=handle(), decision="null").execute(context)
-
-    assert "not recorded: its decision has left no record to read" in capsys.readouterr().out
-    assert ti.pushed == {}
-
-
 def test_a_store_that_does_not_answer_holds_up_no_run(submissions, context, ti, capsys, monkeypatch):
     answer = Event()
     monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
@@ -307,15 +253,3 @@ def test_a_place_for_event_logs_that_can_be_none_fails_no_run(submissions, conte
     monkeypatch.setattr(SparkSubmitHook, "submit", lambda hook, application: None)
 
     operator.execute(context)
-
-
-def test_the_model_has_learned_before_the_profile_takes_its_time(submissions, context, monkeypatch):
-    """A large one goes on beside what comes after it, which would be slower for that."""
-    done: list[str] = []
-    monkeypatch.setattr(production_record, "keep_marks", lambda *_, **__: done.append("learned"))
-    monkeypatch.setattr(production_record, "keep_profile", lambda *_, **__: done.append("profiled"))
-    submissions.writes_log("app-7", events("app-7", machines=4))
-
-    production(cluster=handle(), decision=decided()).execute(context)
-
-    assert done == ["learned", "profiled"]

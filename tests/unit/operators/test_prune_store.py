@@ -91,10 +91,6 @@ def test_a_store_of_its_own(store, context, tmp_path):
     assert (count(other), count(store)) == (0, 8)
 
 
-def test_a_store_that_is_not_there_yet_is_no_failure(context):
-    assert prune(context, older_than_days=90)["removed"] == {}
-
-
 def test_what_could_not_be_removed_fails_the_task_and_may_be_tried_again(store, context, monkeypatch):
     def refuse(self, kind, **names):
         raise PermissionError("read only")

@@ -11,12 +11,9 @@ from typing import Any
 import pytest
 import zstandard
 
-from airflow_provider_ernest.documents import DecisionRecord, ProductionRun, RunConditions
-from airflow_provider_ernest.eventlog import reading
-from airflow_provider_ernest.eventlog.files import open_lines
+from airflow_provider_ernest.documents import ProductionRun, RunConditions
 from airflow_provider_ernest.operators.record_run import RecordRunOperator
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
-from tests.unit.eventlog.event_log_texts import task
 from tests.unit.operators.submissions import events, handle
 from tests.unit.operators.test_production_record import decided, recorded
 
@@ -93,66 +90,6 @@ def test_the_start_up_before_the_log_begins_counts_as_decided(context, breadcrum
     assert (run.startup_seconds, run.seconds) == (25.0, pytest.approx(125.0))
 
 
-def test_a_stated_time_and_the_log_tell_the_start_up(context, breadcrumbs, tmp_path):
-    run = record(context, event_log=write_log(tmp_path / "app-7"), seconds=120)
-
-    assert (run.seconds, run.run_seconds, run.startup_seconds) == (
-        120.0,
-        pytest.approx(100.0),
-        pytest.approx(20.0),
-    )
-
-
-def test_the_log_is_found_among_others_by_the_applications_id(context, breadcrumbs, tmp_path):
-    path = write_log(tmp_path / "app-7")
-    for other in ("app-70", "app-6", ".app-7.crc"):
-        (tmp_path / other).touch()
-
-    assert record(context, event_log=str(tmp_path), application_id="app-7").event_log == path
-
-
-def test_an_address_of_object_storage_is_read_too(context, breadcrumbs, tmp_path):
-    write_log(tmp_path / "app-7")
-
-    assert record(context, event_log=f"file://{tmp_path}").run_seconds == pytest.approx(100.0)
-
-
-def test_a_machine_that_joins_work_under_way_does_not_shorten_the_run(context, breadcrumbs, tmp_path):
-    """As under dynamic allocation: what was done without it is the run's, too."""
-    path = Path(write_log(tmp_path / "app-7", machines=3))
-    told = [json.loads(line) for line in path.read_text().splitlines()]
-    last = next(event for event in reversed(told) if event["Event"] == "SparkListenerExecutorAdded")
-    late = {
-        **last,
-        "Timestamp": last["Timestamp"] + 60_000,
-        "Executor ID": "3",
-        "Executor Info": {**last["Executor Info"], "Host": "10.0.0.3"},
-    }
-    began = last["Timestamp"] + 1000
-    told[-1:-1] = [late, task(1, at=began, until=began + 2000)]
-    path.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in told))
-
-    run = record(context, event_log=str(path))
-
-    assert (run.machines, run.run_seconds) == (4, pytest.approx(100.0))
-    assert run.seconds == pytest.approx(107.0)
-
-
-def test_a_log_that_may_be_far_away_is_read_once_for_all_that_is_made_of_it(
-    context, breadcrumbs, tmp_path, monkeypatch
-):
-    opened: list[Any] = []
-
-    def noted(log: Any, **rest: Any) -> Any:
-        opened.append(log)
-        return open_lines(log, **rest)
-
-    monkeypatch.setattr(reading, "open_lines", noted)
-
-    assert record(context, event_log=write_log(tmp_path / "app-7")) is not None
-    assert len(opened) == 1
-
-
 def test_a_password_in_the_logs_address_is_in_no_warning(context, breadcrumbs, capsys):
     assert record(context, event_log="nowhere://me:hunter2@host/app-7").seconds == 130.0
     output = capsys.readouterr().out
@@ -224,23 +161,12 @@ def test_a_task_that_was_no_such_run_is_not_recorded(context, ti, breadcrumbs, c
     assert said in output
 
 
-def test_a_skipped_task_is_no_run_whatever_else_is_told_of_it(context, breadcrumbs):
-    breadcrumbs[:] = [{**PRODUCTION, "state": "skipped"}]
-
-    assert record(context, seconds=100) is None
-
-
 def test_an_airflow_that_does_not_tell_asks_for_what_does(context, capsys):
     assert record(context) is None
     output = capsys.readouterr().out
     assert "Airflow does not tell how long the task production ran" in output
     assert "give its seconds, its event_log or its production_task_id" in output
     assert record(context, seconds=100).seconds == 100.0
-
-
-def test_nothing_told_is_nothing_recorded(context, capsys):
-    assert record(context, production_task_id=None) is None
-    assert "how long it took is not known" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -325,10 +251,3 @@ def test_what_the_clusters_machines_were_measured_to_do_is_kept(context, breadcr
 @pytest.mark.parametrize("cluster", [None, "null", handle(), "no json"])
 def test_machines_that_were_not_measured_hinder_nothing(context, breadcrumbs, cluster):
     assert record(context, cluster=cluster).bandwidth is None
-
-
-def test_a_decision_without_a_model_is_recorded_all_the_same(context, breadcrumbs):
-    document = DecisionRecord.from_dict(decided()).to_dict()
-    document["decision"]["model_id"] = None
-
-    assert record(context, decision=document).seconds == 130.0

@@ -101,25 +101,6 @@ def test_without_a_probe_of_the_network_nothing_is_made_up(cluster):
     assert capacity_of(cluster) is None
 
 
-def test_what_is_written_in_time_is_there_afterwards(caplog):
-    threads = []
-
-    assert record_in_time(lambda: threads.append(threading.current_thread()), what="The decision", log=LOG)
-    assert caplog.records == []
-    assert threads[0].daemon, "or the process would wait for it"
-
-
-def test_a_storage_that_does_not_answer_is_waited_for_no_longer_than_stated(monkeypatch, caplog):
-    monkeypatch.setattr(recording, "MOST_SECONDS", 0.05)
-    answer, ended = threading.Event(), threading.Event()
-
-    assert not record_in_time(lambda: answer.wait(60) and ended.set(), what="The decision", log=LOG)
-    assert not ended.is_set()
-    assert "The decision is not recorded yet" in caplog.text
-    answer.set()
-    assert ended.wait(60), "it is recorded late"
-
-
 @pytest.mark.parametrize("error", [OSError("disk full"), RuntimeError("no credentials")])
 def test_what_fails_is_a_warning(caplog, error):
     def fail():

@@ -6,28 +6,28 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, CulledMachine, Machine
+from airflow_provider_ernest.clusters.base import CulledMachine, Machine
 from airflow_provider_ernest.documents import DecisionRecord, Model, new_id
 from airflow_provider_ernest.operators.deciding import trained_types, with_stored_models
 from airflow_provider_ernest.operators.training_cluster import remembered_handle, training_cluster
+from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.store_location import store_root
+from tests import examples
 from tests.unit.operators.decisions import choose_operator
 
 MOMENT = datetime(2026, 1, 5, tzinfo=UTC)
 
 
-def machine(price: float, *, memory: int = 8000) -> Machine:
-    return Machine(worker_id="w", host="10.0.0.2", cores=2, memory_megabytes=memory, price_per_hour=price)
+def machine(price: float, *, memory: int = 8000, **fields) -> Machine:
+    return examples.machine(2, memory_megabytes=memory, price_per_hour=price, **fields)
 
 
-HANDLE = ClusterHandle(
-    kind="ec2",
-    name="c",
-    master_url="spark://10.0.0.1:7077",
-    web_url="http://10.0.0.1:8080",
+HANDLE = replace(
+    examples.cluster(),
     machines=(machine(0.2), machine(0.4, memory=7000)),
+    web_url="http://10.0.0.1:8080",
     instance_type="local",
-    cores_per_machine=2,
     master=machine(0.1),
     culled=(CulledMachine(machine=machine(9.0), reason="slow"),),
 )
@@ -63,10 +63,20 @@ def test_what_is_still_known_of_a_cluster_that_has_ended():
     assert not handle.limits_production
 
 
-def test_too_little_is_known_of_the_clusters_of_earlier_versions():
-    earlier = replace(training_cluster(HANDLE), memory_megabytes_per_machine=None)
+def test_what_a_model_keeps_of_its_cluster():
+    """The machines with what they cost and how fast they were, and why others were culled."""
+    measured = Bandwidth(memory_gigabytes_per_second=10.0, network_gigabytes_per_second=1.2, score=1.0)
+    machines = (machine(0.2, instance_id="i-a", bandwidth=measured), machine(0.4))
+    kept = training_cluster(replace(HANDLE, machines=machines, instance_type="m5.large"))
 
-    assert remembered_handle(earlier) is None
+    told = (kept.kind, kept.name, kept.instance_type, kept.cores_per_machine, kept.price_per_hour)
+    assert told == ("ec2", "ernest-1", "m5.large", 2, pytest.approx(0.3))
+    a, b, culled, master = kept.machines
+    assert (a.instance_id, a.score, a.memory_gigabytes_per_second) == ("i-a", 1.0, 10.0)
+    assert (a.network_gigabytes_per_second, a.culled_because) == (1.2, "")
+    assert (b.score, b.memory_gigabytes_per_second, b.price_per_hour) == (None, None, 0.4)
+    assert (culled.culled_because, culled.price_per_hour) == ("slow", 9.0)
+    assert (master.is_master, master.price_per_hour) == (True, 0.1)
 
 
 def test_the_decision_is_made_by_the_stored_model_at_the_price_of_its_cluster(stored, context, ti):
@@ -76,14 +86,8 @@ def test_the_decision_is_made_by_the_stored_model_at_the_price_of_its_cluster(st
     assert decision["price_per_hour"] == pytest.approx(0.3)
     assert ti.pushed["spark_conf"]["spark.executor.memory"] == "7000m"
     assert ti.pushed["record"]["reuse"] == "It is reused."
-    (record,) = ModelStore(context_store()).newest(DecisionRecord, "enrich", "local")
+    (record,) = ModelStore(store_root()).newest(DecisionRecord, "enrich", "local")
     assert record.reuse == "It is reused."
-
-
-def context_store():
-    from airflow_provider_ernest.store_location import store_root
-
-    return store_root()
 
 
 def test_a_cluster_that_has_ended_limits_no_local_one_that_comes(stored, context):

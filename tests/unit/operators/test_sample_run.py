@@ -3,7 +3,6 @@ ones."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -15,10 +14,8 @@ from airflow.serialization.serialized_objects import DagSerialization
 from airflow_provider_ernest.documents import (
     SAMPLE,
     Observation,
-    ObservationRecord,
     Origin,
     ProfileRecord,
-    RunConditions,
 )
 from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
 from airflow_provider_ernest.operators import sample_run as module
@@ -62,17 +59,6 @@ def test_what_the_job_is_given_names_the_sample_and_is_rendered_when_it_is_known
     assert submissions.conf()["spark.executor.instances"] == "2"
 
 
-def test_an_observation_is_kept_with_what_it_was_made_of(sample_run, submissions, context):
-    submissions.writes_log("app-7", events("app-7", machines=2))
-    conditions = json.dumps({"lake": RunConditions(spark="4.2.0").to_dict()})
-
-    observed = sample_run(artifact_sha256="ab" * 32, conditions=conditions).execute(context)
-
-    (record,) = ModelStore(store_root()).newest(ObservationRecord, "enrich", "lake")
-    assert record.observation == Observation.from_dict(observed)
-    assert (record.artifact_sha256, record.conditions) == ("ab" * 32, RunConditions(spark="4.2.0"))
-
-
 @pytest.mark.parametrize("hindered", [{"store": "/dev/null/store"}, {"conditions": "{"}])
 def test_what_hinders_the_record_does_not_fail_the_run_that_was_paid_for(
     sample_run, submissions, context, capsys, hindered
@@ -108,15 +94,6 @@ def test_a_run_that_failed_names_its_application_too(sample_run, submissions, co
     with pytest.raises(SampleRunError, match="exit code 1"):
         operator.execute(context)
     assert operator.application_id == "app-7"
-
-
-def test_a_run_that_never_began_names_none(sample_run, submissions, context):
-    submissions.fails_with(1)
-    operator = sample_run()
-
-    with pytest.raises(SampleRunError):
-        operator.execute(context)
-    assert operator.application_id is None
 
 
 @pytest.mark.parametrize(

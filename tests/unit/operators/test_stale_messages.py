@@ -89,17 +89,6 @@ def test_what_a_mark_says_is_no_template(context):
     assert notifier.sent == ["{{ 7 * 7 }}"]
 
 
-def test_an_asynchronous_callable_is_awaited(context):
-    told = []
-
-    async def later(context) -> None:
-        told.append(context["ernest_mark"].model_id)
-
-    tell([later], context)
-
-    assert told == ["model-1"]
-
-
 def test_each_of_several_is_told_of_each_mark_once(context):
     first, second = [], []
     tell([first.append, second.append], context, mark(1), mark(2), mark(1))
@@ -107,12 +96,6 @@ def test_each_of_several_is_told_of_each_mark_once(context):
     for told in (first, second):
         assert [each["ernest_mark"].id for each in told] == ["mark-1", "mark-2"]
         assert [len(each["ernest_marks"]) for each in told] == [2, 2]
-
-
-@pytest.mark.parametrize("callbacks", [None, [], ()])
-def test_nobody_needs_to_be_told(callbacks, context, caplog):
-    tell(callbacks, context)
-    assert not caplog.messages
 
 
 def failing(context) -> None:

@@ -11,32 +11,24 @@ import boto3
 import pytest
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
+from airflow_provider_ernest.clusters.base import ClusterHandle
 from airflow_provider_ernest.clusters.ec2.identity import CLUSTER_TAG
 from airflow_provider_ernest.clusters.emr.steps import StepRun
 from airflow_provider_ernest.clusters.local import ClusterDirectory
-from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError
 from airflow_provider_ernest.operators import locations
 from airflow_provider_ernest.operators.sample_run import DriverSubmission, RunRequest, submission
 from airflow_provider_ernest.spark.run_watch import RunLimits
+from tests import examples
 
 LOG = logging.getLogger("test")
 
 
 def handle(kind: str, **changes: Any) -> ClusterHandle:
-    machines = tuple(
-        Machine(worker_id=f"w{i}", host=f"127.0.1.{i}", cores=2, memory_megabytes=2048) for i in (1, 2, 3)
+    each = {"memory_megabytes": 2048}
+    return examples.cluster(
+        3, each=each, **{"kind": kind, "name": "c", "instance_type": "m5.large", **changes}
     )
-    fields = {
-        "kind": kind,
-        "name": "c",
-        "master_url": "spark://127.0.0.1:7077",
-        "machines": machines,
-        "instance_type": "m5.large",
-        "cores_per_machine": 2,
-        **changes,
-    }
-    return ClusterHandle(**fields)
 
 
 @pytest.fixture
@@ -139,14 +131,6 @@ def test_an_existing_cluster_is_reached_by_its_connection(request_for, monkeypat
     assert ("spark.executor.memory" in conf(submitted)) == with_handle
 
 
-def test_a_handle_whose_connection_points_elsewhere_is_refused(request_for, monkeypatch):
-    monkeypatch.setenv("AIRFLOW_CONN_SPARK_THERE", json.dumps({"conn_type": "spark", "host": "yarn"}))
-    cluster = handle("existing", spark_conn_id="spark_there", master_url="spark://127.0.0.1:7077")
-
-    with pytest.raises(InvalidParameterError, match=r"was at spark://127.0.0.1:7077, and .* points at yarn"):
-        submission(cluster, spark_conn_id="spark_there", request=request_for(), log=LOG)
-
-
 @pytest.mark.parametrize(
     ("fields", "options"),
     [({"extra": {"deploy-mode": "cluster"}}, {}), ({}, {"deploy_mode": "cluster"})],
@@ -157,13 +141,6 @@ def test_a_driver_that_would_run_elsewhere_is_refused(request_for, monkeypatch, 
     )
     with pytest.raises(InvalidParameterError, match=r"deploy_mode='cluster' puts the driver where"):
         submission(None, spark_conn_id="spark_there", request=request_for(options=options), log=LOG)
-
-
-def test_neither_a_cluster_nor_a_connection_is_an_error(request_for):
-    with pytest.raises(InvalidParameterError, match=r"spark_conn_id=None must be given"):
-        submission(None, spark_conn_id=None, request=request_for(), log=LOG)
-    with pytest.raises(MissingResourceError, match="no Airflow connection 'nowhere'"):
-        submission(None, spark_conn_id="nowhere", request=request_for(), log=LOG)
 
 
 @pytest.fixture

@@ -9,23 +9,16 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG, WeightRule
 from moto import mock_aws
 
-from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
 from airflow_provider_ernest.exceptions import ErnestError, MissingResourceError
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
+from tests import examples
 from tests.unit.ec2_machines import IDENTITY, launch
 
 
 def handle(kind: str = "ec2", **changes) -> dict:
-    fields = {
-        "kind": kind,
-        "name": IDENTITY.cluster_name,
-        "master_url": "spark://10.0.0.1:7077",
-        "machines": (Machine(worker_id="w", host="10.0.0.2", cores=2, memory_megabytes=900),),
-        "aws_conn_id": "aws_default",
-        "region": "us-east-1",
-    }
-    return ClusterHandle(**{**fields, **changes}).to_dict()
+    there = {"name": IDENTITY.cluster_name, "aws_conn_id": "aws_default", "region": "us-east-1"}
+    return examples.cluster(1, **{"kind": kind, **there, **changes}).to_dict()
 
 
 def terminate(cluster: dict) -> TerminateClusterOperator:
