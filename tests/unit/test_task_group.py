@@ -25,23 +25,14 @@ from airflow_provider_ernest.settings import (
 )
 from airflow_provider_ernest.stated import optional_document, settings_of
 from airflow_provider_ernest.task_group import ErnestTaskGroup
+from tests.unit.operators.stated import group_arguments
 
 
 def ernest_arguments(*, fallback_machines=None, **changes):
-    """Of the task group."""
-    return {
-        "job": SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
-        "input": SampledInput(path="/data/flights", partitions=100),
-        "bounds": DesignBounds(max_machines=3),
-        "cluster": LocalClusterSpec(machines=4),
-        "goal": SizingGoal(
-            deadline_seconds=60,
-            price_per_hour=0.35,
-            max_machines=4,
-            fallback_machines=fallback_machines,
-        ),
-        **changes,
-    }
+    goal = SizingGoal(
+        deadline_seconds=60, price_per_hour=0.35, max_machines=4, fallback_machines=fallback_machines
+    )
+    return group_arguments(**{"bounds": DesignBounds(max_machines=3), "goal": goal, **changes})
 
 
 def sized(*, on_same_cluster=False, **changes):
@@ -116,24 +107,9 @@ def test_what_comes_after_the_sample_runs_does_not_need_the_cluster():
     }
 
 
-def test_the_cluster_is_bracketed_by_setup_and_teardown():
-    tasks = sized(on_same_cluster=True).task_dict
-
-    assert tasks["ernest.create_cluster"].is_setup
-    assert tasks["ernest.terminate_cluster"].is_teardown
-    assert "production" in tasks["ernest.terminate_cluster"].upstream_task_ids
-
-
 def test_runs_on_one_machine_do_not_disturb_each_other_unless_asked():
     assert sized().task_dict["ernest.sample_run"].max_active_tis_per_dagrun == 1
     assert sized(parallel_runs=3).task_dict["ernest.sample_run"].max_active_tis_per_dagrun == 3
-
-
-def test_the_design_is_for_the_machines_that_production_may_have():
-    goal = SizingGoal(deadline_seconds=60, price_per_hour=1, min_machines=2, max_machines=32, scale="1.5")
-    design = sized(goal=goal, cluster=LocalClusterSpec(machines=32)).task_dict["ernest.design"]
-
-    assert [design.goal[name] for name in ("min_machines", "max_machines", "scale")] == [2, 32, "1.5"]
 
 
 def test_design_and_model_are_of_the_same_method_and_terms():
@@ -188,11 +164,6 @@ def test_a_cluster_on_ec2_is_checked_before_anything_costs_money():
     assert create.is_setup
 
 
-def test_cores_that_are_known_are_not_asked_for():
-    spec = replace(EC2, cores_per_machine=2)
-    assert sized(cluster=spec).task_dict["ernest.design"].cores_per_machine == 2
-
-
 def test_the_decision_is_kept_where_the_model_is_and_handed_on():
     dag = ernest_dag(
         "nightly",
@@ -241,11 +212,6 @@ def test_the_model_is_told_of_the_cluster_without_waiting_for_it_as_a_setup(fall
     assert "ernest.create_cluster" in fit.cluster, "which it asks for when it runs"
 
 
-def test_a_template_in_the_cluster_s_specification_is_refused_since_runs_are_planned_by_it():
-    with pytest.raises(InvalidParameterError, match=r"machines='\{\{ 3 \}\}' is a template"):
-        sized(cluster=replace(EC2, machines="{{ 3 }}"))
-
-
 @pytest.mark.parametrize("fallback_machines", [None, 2])
 def test_production_on_a_resized_cluster(fallback_machines):
     dag = ernest_dag(
@@ -275,17 +241,6 @@ def test_production_on_a_resized_cluster(fallback_machines):
     assert tasks["production"].cluster.operator is resize
     assert {"production", "ernest.resize_cluster"} <= tasks["ernest.terminate_cluster"].upstream_task_ids
     assert tasks["ernest.terminate_cluster"].is_teardown
-
-
-def test_without_a_resize_production_gets_the_cluster_as_it_is():
-    dag = ernest_dag(
-        "nightly",
-        schedule=None,
-        production=lambda ernest: ErnestSparkSubmitOperator(task_id="production", cluster=ernest.cluster),
-        ernest=ernest_arguments(cluster=EC2),
-        production_on_same_cluster=True,
-    )
-    assert dag.task_dict["production"].cluster.operator.task_id == "ernest.create_cluster"
 
 
 def test_a_cluster_of_emr_and_one_that_is_there_already():
@@ -349,14 +304,6 @@ def test_a_killed_start_has_another_attempt_that_takes_over_what_it_left(options
     assert create.retry_delay.total_seconds() == 15
 
 
-def test_what_yarn_does_not_tell_is_declared():
-    connected = ConnectedCluster(
-        spark_conn_id="yarn", machines=4, cores_per_machine=2, memory_megabytes_per_machine=2048
-    )
-    create = sized(cluster=connected).task_dict["ernest.create_cluster"]
-    assert (create.spec["machines"], create.spec["memory_megabytes_per_machine"]) == (4, 2048)
-
-
 def test_all_of_the_goal_reaches_the_decision():
     untrained = UntrainedType(
         instance_type="big", like="local", relative_speed=2, price_per_hour=1, cores_per_machine=2
@@ -382,25 +329,6 @@ def test_all_of_the_goal_reaches_the_decision():
     )
     assert design.goal["allowed_machines"] == [2, 4]
     assert choose.trigger_rule == "none_failed_min_one_success", "without a model nothing is most probable"
-
-
-def test_the_billing_is_rendered():
-    goal = SizingGoal(
-        deadline_seconds=60,
-        max_machines=4,
-        price_per_hour=0.35,
-        billing=Billing(expected_runs="{{ params.runs }}"),
-    )
-    choose = sized(goal=goal).task_dict["ernest.choose_config"]
-
-    class TaskInstance:
-        dag_id = "nightly"
-
-        def xcom_pull(self, *, task_ids, key="return_value", default=None, map_indexes=None):
-            return None
-
-    choose.render_template_fields({"ti": TaskInstance(), "params": {"runs": 30}})
-    assert choose.goal["billing"]["expected_runs"] == "30"
 
 
 @pytest.mark.parametrize("is_native", [False, True])

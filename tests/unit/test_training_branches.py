@@ -14,11 +14,9 @@ from airflow_provider_ernest.dag import ernest_dag
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
     ConnectedCluster,
-    DesignBounds,
-    SampledInput,
     SizingGoal,
-    SparkJob,
 )
+from tests.unit.operators.stated import group_arguments
 
 
 def on_ec2(instance_type: str, **changes: Any) -> EC2ClusterSpec:
@@ -39,27 +37,15 @@ M5, C5 = on_ec2("m5.large"), on_ec2("c5.large")
 
 def sized(clusters: Any, *, goal: dict[str, Any] | None = None, **changes: Any) -> DAG:
     """The types ahead of a production task."""
-    arguments = {
-        "job": SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
-        "input": SampledInput(path="/data/flights", partitions=100),
-        "bounds": DesignBounds(max_machines=4),
-        "goal": SizingGoal(
-            **{"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1, **(goal or {})}
-        ),
-        "cluster": clusters,
-    }
+    stated = {"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1, **(goal or {})}
     on_same_cluster = changes.pop("production_on_same_cluster", False)
     return ernest_dag(
         "nightly",
         schedule=None,
         production=lambda ernest: EmptyOperator(task_id="production"),
         production_on_same_cluster=on_same_cluster,
-        ernest={**arguments, **changes},
+        ernest=group_arguments(cluster=clusters, goal=SizingGoal(**stated), **changes),
     )
-
-
-def test_one_type_in_a_list_is_as_one_type():
-    assert set(sized([SMALL]).task_dict) == set(sized(SMALL).task_dict)
 
 
 @pytest.mark.parametrize("clusters", [[M5, C5], [SMALL, LARGE], [SMALL, M5]])
@@ -153,13 +139,6 @@ def test_the_decision_is_told_of_each_type_in_the_same_order():
     assert "ernest.m5_large.check_cluster" in choose.cores_per_machine["m5.large"]
 
 
-def test_types_whose_names_differ_only_in_signs_have_groups_of_their_own():
-    clusters = [LocalClusterSpec(machines=4, instance_type=name) for name in ("a.b", "a/b", "design")]
-    tasks = sized(clusters).task_dict
-    for group in ("a_b", "a_b_2", "design_2"):
-        assert f"ernest.{group}.fit_model" in tasks
-
-
 def test_each_cluster_may_take_options_of_its_own():
     there = ConnectedCluster(spark_conn_id="lake", machines=4, cores_per_machine=2)
     tasks = sized([M5, there], cluster_options=[{"aws_conn_id": "lake_aws"}, {"probe": True}]).task_dict
@@ -188,24 +167,6 @@ def test_what_cannot_be_is_refused_when_the_dag_is_parsed(clusters, changes, nam
         sized(clusters, **changes)
 
 
-def test_the_group_tells_of_no_cluster_for_production_and_of_all_teardowns():
-    seen: list[Any] = []
-    with DAG("nightly", schedule=None):
-        from airflow_provider_ernest.task_group import ErnestTaskGroup
-
-        ernest = ErnestTaskGroup(
-            job=SparkJob(name="enrich", application="job.py", application_args=["{{ sample.input }}"]),
-            input=SampledInput(path="/data/flights", partitions=100),
-            bounds=DesignBounds(max_machines=4),
-            goal=SizingGoal(deadline_seconds=60, max_machines=4),
-            cluster=(M5, C5),
-        )
-        seen = [task.task_id for task in ernest.teardown]
-
-    assert ernest.cluster is None
-    assert seen == ["ernest.m5_large.terminate_cluster", "ernest.c5_large.terminate_cluster"]
-
-
 @pytest.mark.parametrize(
     ("clusters", "parallel_runs", "billed"),
     [
@@ -223,9 +184,3 @@ def test_the_design_knows_what_is_billed_while_a_run_is_on_and_how_long_producti
 
     assert design.billed_machines == billed
     assert design.goal["deadline_seconds"] == "{{ params.deadline }}"
-
-
-def test_the_dearest_of_several_clusters_is_billed():
-    five = LocalClusterSpec(machines=5, instance_type="five")
-
-    assert sized([SMALL, five]).task_dict["ernest.design"].billed_machines == 5

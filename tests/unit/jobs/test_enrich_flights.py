@@ -64,10 +64,6 @@ def test_a_flight_that_never_departed_counts_but_has_no_delay():
     assert list(enrich_flights.report(totals))[1] == "UA,2,4.0000,nan,nan"
 
 
-def test_an_empty_file_holds_no_flights():
-    assert list(enrich_flights.parse_flights([])) == []
-
-
 def test_a_refusal_of_the_service_ends_the_run(folder):
     with http.server.HTTPServer(("127.0.0.1", 0), http.server.BaseHTTPRequestHandler) as server:
         threading.Thread(target=server.handle_request).start()  # it answers any POST with 501
@@ -82,9 +78,3 @@ def test_a_service_that_does_not_start_is_an_error(tmp_path):
         enrich_flights.weather_service(arguments, host="127.0.0.1"),
     ):
         pass
-
-
-def test_a_given_service_is_used_instead():
-    arguments = argparse.Namespace(weather_url="http://weather.example:8080")
-    with enrich_flights.weather_service(arguments, host="127.0.0.1") as url:
-        assert url == "http://weather.example:8080"

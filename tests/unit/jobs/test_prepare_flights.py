@@ -28,18 +28,6 @@ def test_every_flight_is_in_exactly_one_file(tmp_path, source):
     assert {len(part) - 1 for part in split} == {1002, 1003}
 
 
-def test_the_weather_lies_beside_the_flights(tmp_path):
-    folder = prepare(tmp_path, files=2, rows=10)
-    assert folder == tmp_path / "flights"
-    assert (tmp_path / "weather.csv").read_bytes() == data_file("weather.csv").read_bytes()
-    assert sorted(path.name for path in folder.iterdir()) == ["part-00000.csv", "part-00001.csv"]
-
-
-def test_rows_takes_the_first_flights(tmp_path, source):
-    split = parts(prepare(tmp_path, files=3, rows=10))
-    assert sorted(flight for part in split for flight in part[1:]) == sorted(source[1:11])
-
-
 def test_a_repetition_leaves_the_files_alone(tmp_path):
     prepare(tmp_path, files=4, rows=100)
     before = {path: (path.stat().st_ino, path.stat().st_mtime_ns) for path in tmp_path.rglob("*.csv")}

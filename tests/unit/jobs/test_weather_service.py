@@ -3,7 +3,6 @@
 import csv
 import http.client
 import json
-import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -59,10 +58,6 @@ def test_refuses_what_is_no_list_of_keys(connection, body):
     assert "JSON list of strings" in answer["error"]
 
 
-def test_knows_no_other_path(connection):
-    assert ask(connection, "[]", path="/tide")[0] == 404
-
-
 def test_ends_when_its_input_does_even_with_a_client_connected(process, connection):
     assert ask(connection, "[]") == (200, [])
     process.stdin.close()
@@ -83,15 +78,3 @@ def test_ends_when_its_parent_is_killed():
         parent.kill()
         service.wait(timeout=30)
     assert not service.is_running()
-
-
-def test_the_same_request_waits_the_same_time():
-    def service(seed: int) -> weather_service.WeatherService:
-        return weather_service.WeatherService(weather={}, latency_seconds=0.0125, seed=seed)
-
-    bodies = [json.dumps([f"EWR {number}"]).encode() for number in range(5000)]
-    latencies = [service(1).latency_of(body) for body in bodies]
-    assert latencies == [service(1).latency_of(body) for body in bodies]
-    assert latencies != [service(2).latency_of(body) for body in bodies]
-    assert statistics.mean(latencies) == pytest.approx(0.0125, rel=0.02)
-    assert min(latencies) > 0

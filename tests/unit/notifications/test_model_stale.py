@@ -93,13 +93,6 @@ def test_it_can_be_awaited(context):
     assert Chat.sent == [("#data", "model-1")]
 
 
-def test_a_dag_that_renders_natively_gets_the_same_text(context):
-    context["dag"] = DAG("native", schedule=None, render_template_as_native_obj=True)
-    tell(ModelStaleNotifier(Chat(), message="{{ ernest_mark.job }} {{ ernest_mark.cause }}"), context)
-
-    assert Chat.sent == [("#data", "enrich code")]
-
-
 def test_a_notifier_without_a_text_is_refused():
     with pytest.raises(InvalidParameterError, match=r"'Page', has none of the fields text, message|Page"):
         ModelStaleNotifier(Page())
