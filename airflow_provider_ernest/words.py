@@ -6,6 +6,9 @@ import math
 
 MINUTE, HOUR = 60, 3600
 
+UNKNOWN = "-"
+"""In the place of what is not known."""
+
 ALMOST_ONE = 0.999
 """No model tells probabilities nearer to 1, or to 0."""
 
@@ -34,6 +37,21 @@ def duration(value: float) -> str:
     return f"{whole:,} h {rest} min" if rest else f"{whole:,} h"
 
 
+def seconds(value: float | None) -> str:
+    """Seconds to a tenth, for comparison with others: 312.0 s."""
+    return UNKNOWN if value is None else f"{value:.1f} s"
+
+
+def seconds_between(interval: tuple[float, float] | None) -> str:
+    """An interval of seconds: 290.1 to 331.7 s."""
+    return UNKNOWN if interval is None else f"{interval[0]:.1f} to {seconds(interval[1])}"
+
+
+def tenths(value: float) -> str:
+    """A number in a column whose heading has the unit: 1,312.0."""
+    return f"{value:,.1f}"
+
+
 def dollars(value: float) -> str:
     """At least cents, and three digits of what is less than one."""
     if value > TOO_LONG:
@@ -52,6 +70,11 @@ def data_amount(value: float) -> str:
     return f"{number(value / 1000**power)} {units[power - 1]}"
 
 
+def bandwidth(value: float | None) -> str:
+    """Gigabytes per second: 1.3 GB/s."""
+    return UNKNOWN if value is None else f"{value:.1f} GB/s"
+
+
 def tick(value: float) -> str:
     """A round number on an axis: 0.05, 2, 1,000."""
     return f"{value:,.6g}"
@@ -61,6 +84,16 @@ def percent(share: float) -> str:
     """A share as a percentage with as many digits as it needs: 0.5 %, 12 %, 100 %."""
     value = 100 * share
     return f"{value:.1f} %" if 0 < value < 9.95 else f"{value:.0f} %"
+
+
+def error(value: float | None) -> str:
+    """The size of an error, given in percent: 3.0 %."""
+    return UNKNOWN if value is None else f"{value:.1f} %"
+
+
+def deviation(value: float | None) -> str:
+    """An error or a change with its sign, given in percent: -9.1 %."""
+    return UNKNOWN if value is None else f"{value:+.1f} %"
 
 
 def probability(value: float) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import math
-import secrets
 import sys
 import threading
 import time
@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.cli.command import (
     MACHINES_HELP,
+    SECONDS_BETWEEN_REPORTS,
     STANDARD,
     Command,
+    appearing_whole,
     as_json,
+    at_least_one,
     machine_numbers,
     printable,
     refuse_to_overwrite,
@@ -28,6 +31,7 @@ from airflow_provider_ernest.cli.command import (
     write_text,
 )
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.words import tenths
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clarity.what_if import Change
@@ -35,10 +39,6 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.eventlog.tasks import TaskColumns
     from airflow_provider_ernest.prediction.optex import JobProfile
     from airflow_provider_ernest.run_profile import Capacity, RunProfile
-
-
-# ---------------------------------------------------------------------------
-# The option --what-if: other machines, as NAME=NUMBER.
 
 
 FACTORS = ("cpu", "network", "disk")
@@ -113,13 +113,6 @@ def _refuse_twice(parts: Sequence[tuple[str, float]]) -> None:
         )
 
 
-# ---------------------------------------------------------------------------
-# How long work has taken so far, told while it goes on.
-
-
-SECONDS_BETWEEN_REPORTS = 5.0
-
-
 @contextmanager
 def progress(what: str, *, every_seconds: float = SECONDS_BETWEEN_REPORTS) -> Iterator[None]:
     """Tell on standard error, now and then, that something is still being done; nothing where it is short.
@@ -144,9 +137,6 @@ def progress(what: str, *, every_seconds: float = SECONDS_BETWEEN_REPORTS) -> It
         reporter.join()
 
 
-# ---------------------------------------------------------------------------
-
-
 _FILES = ("html", "json", "job_profile")
 """Options that name a file to write, or standard output."""
 
@@ -166,16 +156,6 @@ def _scale(text: str) -> float:
         return _above_zero(text)
     except ArgumentTypeError as error:
         raise ArgumentTypeError(f"{error}; event logs stand before this option") from None
-
-
-def _count(text: str) -> int:
-    try:
-        value = int(text)
-    except ValueError:
-        value = 0
-    if value < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number above 0")
-    return value
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
@@ -206,7 +186,7 @@ def _add_arguments(parser: ArgumentParser) -> None:
         nargs="+",
         help="the share of the whole input that it read, one for each log or one for all; default 1",
     )
-    run.add_argument("--iterations", metavar="N", type=_count, help="that it had, of an iterative job")
+    run.add_argument("--iterations", metavar="N", type=at_least_one, help="that it had, of an iterative job")
     run.add_argument(
         "--network",
         metavar="GB/S",
@@ -359,10 +339,6 @@ COMMAND = Command(
 )
 
 
-# ---------------------------------------------------------------------------
-# The option --job-profile: OptEx's profile of a job from the phases of its runs.
-
-
 def job_profile_of(profiles: Sequence[RunProfile]) -> JobProfile:
     """The profile of the job whose runs these are, at least one; its unit tasks are of the largest input."""
     from airflow_provider_ernest.prediction.optex import job_profile
@@ -398,20 +374,16 @@ def job_profile_lines(profile: JobProfile, *, machines: Sequence[int], iteration
         (
             (
                 f"{count:,}",
-                f"{phases.total_seconds:,.1f}",
-                f"{phases.initialisation_seconds:,.1f}",
-                f"{phases.preparation_seconds:,.1f}",
-                f"{phases.variable_sharing_seconds:,.1f}",
-                f"{phases.computation_seconds:,.1f}",
-                f"{phases.communication_seconds:,.1f}",
+                tenths(phases.total_seconds),
+                tenths(phases.initialisation_seconds),
+                tenths(phases.preparation_seconds),
+                tenths(phases.variable_sharing_seconds),
+                tenths(phases.computation_seconds),
+                tenths(phases.communication_seconds),
             )
             for count, phases in predicted
         ),
     )
-
-
-# ---------------------------------------------------------------------------
-# The tables of an event log as files of comma-separated values, for pandas, R or a spreadsheet.
 
 
 FILES = ("jobs.csv", "stages.csv", "tasks.csv", "executors.csv", "sql_executions.csv")
@@ -478,16 +450,12 @@ def write_tables(log: EventLog, folder: str, *, force: bool) -> None:
 
 
 def _write_table(path: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A file that appears whole or not at all."""
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("w", encoding="utf-8", errors="xmlcharrefreplace", newline="") as file:
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(heading)
-            writer.writerows(rows)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
+    with appearing_whole(path) as target:
+        writer = csv.writer(
+            codecs.getwriter("utf-8")(target, errors="xmlcharrefreplace"), lineterminator="\n"
+        )
+        writer.writerow(heading)
+        writer.writerows(rows)
 
 
 def _of_rows(form: type[Any], rows: Iterable[Any]) -> tuple[list[str], Iterator[list[Any]]]:

@@ -23,11 +23,7 @@ from airflow_provider_ernest.views.profile_words import (
     waiting,
     what_if_in_words,
 )
-from airflow_provider_ernest.words import counted, duration, machines, percent, shortened
-
-# ---------------------------------------------------------------------------
-# Lines of columns under a heading, no wider than a screen.
-
+from airflow_provider_ernest.words import counted, duration, machines, percent, seconds, shortened, tenths
 
 SCREEN_WIDTH = 110
 
@@ -69,10 +65,6 @@ def wrapped(words: str, *, indent: str = "", further: str = "  ") -> list[str]:
     )
 
 
-# ---------------------------------------------------------------------------
-# The stages of a run and their stragglers as lines of text.
-
-
 MOST_STAGES = 20
 """So many are listed: those that took longest."""
 
@@ -91,7 +83,7 @@ def stage_lines(profile: RunProfile) -> list[str]:
     columns = {
         "stage": [stage_number(stage) for stage in shown],
         "name": [shortened(stage.name, LONGEST_NAME) for stage in shown],
-        "seconds": [f"{stage.seconds:,.1f}" for stage in shown],
+        "seconds": [tenths(stage.seconds) for stage in shown],
         "tasks": [f"{stage.tasks:,}" for stage in shown],
         "median": [quantile(stage, 0.5) for stage in shown],
         "longest": [quantile(stage, 1.0) for stage in shown],
@@ -115,7 +107,7 @@ def straggler_lines(profile: RunProfile) -> list[str]:
                 each.cause,
                 f"{each.tasks:,}",
                 duration(each.excess_seconds),
-                f"{each.seconds_without:,.1f}",
+                tenths(each.seconds_without),
                 percent(share_without(profile, each.seconds_without)),
             )
             for each in profile.straggler_causes
@@ -132,8 +124,8 @@ def _told(each: Straggler) -> str:
     host = f" on {each.host}" if each.host else ""
     because = f": {each.evidence}" if each.evidence else ""
     return (
-        f"stage {each.stage_id}, task {each.task_id}{host}: {each.seconds:.1f} s (median "
-        f"{each.median_seconds:.1f} s), {each.cause}{because}"
+        f"stage {each.stage_id}, task {each.task_id}{host}: {seconds(each.seconds)} (median "
+        f"{seconds(each.median_seconds)}), {each.cause}{because}"
     )
 
 
@@ -164,9 +156,6 @@ def _data_lines(shown: list[StageProfile]) -> list[str]:
     )
 
 
-# ---------------------------------------------------------------------------
-
-
 def profile_lines(profile: RunProfile) -> list[str]:
     """All that the profile tells, but for its warnings; no line is wider than a screen."""
     return [
@@ -195,8 +184,8 @@ def overview_lines(profiles: Sequence[RunProfile]) -> list[str]:
                 category_name(profile.category),
                 f"{profile.machines:,}",
                 percent(profile.scale),
-                f"{profile.seconds:,.1f}",
-                f"{profile.startup_seconds:,.1f}",
+                tenths(profile.seconds),
+                tenths(profile.startup_seconds),
                 short(profile.bottleneck),
                 _most_to_be_won(profile),
             )
@@ -234,7 +223,7 @@ def _advice(profile: RunProfile) -> list[str]:
 def _limits(profile: RunProfile) -> list[str]:
     title = (
         f"what could be won at most: the run replayed without waiting, against "
-        f"{profile.replayed_seconds:,.1f} s with it ({profile.replay_error_percent:+z.1f} % off the truth)"
+        f"{tenths(profile.replayed_seconds)} s with it ({profile.replay_error_percent:+z.1f} % off the truth)"
     )
     lines = titled_table(
         title,
@@ -242,9 +231,9 @@ def _limits(profile: RunProfile) -> list[str]:
         (
             (
                 limit.resource,
-                f"{limit.blocked_seconds:,.1f}",
+                tenths(limit.blocked_seconds),
                 percent(limit.share_percent / 100),
-                f"{limit.seconds_without:,.1f}",
+                tenths(limit.seconds_without),
                 percent(limit.improvement_percent / 100),
             )
             for limit in profile.limits
@@ -259,7 +248,7 @@ def _ideal(profile: RunProfile) -> list[str]:
     lines = titled_table(
         "what each resource needs at least, were it used all the time by all machines",
         ("resource", "seconds", "of the run"),
-        ((short(name), f"{seconds:,.1f}", percent(seconds / profile.seconds)) for name, seconds in ideal),
+        ((short(name), tenths(needed), percent(needed / profile.seconds)) for name, needed in ideal),
         words=("resource",),
     )
     told_of = capacity_in_words(profile.capacity)
@@ -282,7 +271,7 @@ def _sizes(profile: RunProfile) -> list[str]:
         (
             (
                 f"{size.machines:,}",
-                f"{size.seconds:,.1f}",
+                tenths(size.seconds),
                 "the run itself" if size.machines == profile.machines else "",
             )
             for size in profile.sizes
@@ -297,7 +286,7 @@ def _phases(profile: RunProfile) -> list[str]:
     return titled_table(
         "phases (OptEx), start-up included",
         ("phase", "seconds", "share"),
-        ((name, f"{seconds:,.1f}", percent(seconds / total)) for name, seconds in phases),
+        ((name, tenths(took), percent(took / total)) for name, took in phases),
         words=("phase",),
     )
 

@@ -15,10 +15,10 @@ from airflow_provider_ernest.cli.command import (
     Command,
     add_output_arguments,
     add_setting,
-    as_json,
     machine_numbers,
     refuse_to_overwrite,
     say,
+    say_json,
     warn,
     write_text,
 )
@@ -435,7 +435,7 @@ def _print_document(decision: Decision, compared: Sequence[SameCost] | None, *, 
     document = decision.to_dict()
     if compared is not None:
         document["same_cost"] = [each.to_dict() for each in compared]
-    say([as_json(document).rstrip()])
+    say_json(document)
 
 
 def _print_tables(decision: Decision, compared: Sequence[SameCost] | None, *, only_front: bool) -> None:

@@ -5,21 +5,26 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import re
 import secrets
 import sys
+import textwrap
 import time
-from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import MISSING, dataclass, fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from airflow_provider_ernest.exceptions import (
     InvalidDocumentError,
     InvalidParameterError,
     MissingResourceError,
 )
+from airflow_provider_ernest.words import UNKNOWN
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +54,46 @@ class Command:
         return f"examples:\n{self.example}"
 
 
+HELP_WIDTH = 78
+
+
+def add_commands(parser: ArgumentParser, commands: Iterable[Command], *, metavar: str) -> None:
+    """A parser of its own for each command; `metavar` in lower case of what they return is the `Command`."""
+    parsers = parser.add_subparsers(metavar=metavar, required=True)
+    for command in commands:
+        added = parsers.add_parser(
+            command.name,
+            help=command.summary,
+            description=textwrap.fill(command.description, HELP_WIDTH),
+            epilog=command.epilog,
+            formatter_class=RawDescriptionHelpFormatter,
+        )
+        command.add_arguments(added)
+        added.set_defaults(**{metavar.lower(): command})
+
+
 STANDARD = "-"
+"""The name of a file that stands for standard input or output."""
+
+
+@contextmanager
+def opened(name: str) -> Iterator[BinaryIO]:
+    """A file to read.
+
+    Raises:
+        MissingResourceError: it cannot be read.
+    """
+    if name == STANDARD:
+        yield sys.stdin.buffer
+        return
+    try:
+        source = Path(name).open("rb")  # noqa: SIM115 - the errors of who reads it are their own
+    except OSError as error:
+        raise MissingResourceError(
+            f"{name} cannot be read: {error.strerror}.", remedy="Check the path and its permissions."
+        ) from error
+    with source:
+        yield source
 
 
 def read_text(name: str) -> str:
@@ -59,12 +103,8 @@ def read_text(name: str) -> str:
         MissingResourceError: it cannot be read.
         InvalidDocumentError: it is not UTF-8 text.
     """
-    try:
-        content = sys.stdin.buffer.read() if name == STANDARD else Path(name).read_bytes()
-    except OSError as error:
-        raise MissingResourceError(
-            f"{name} cannot be read: {error.strerror}.", remedy="Check the path and its permissions."
-        ) from error
+    with opened(name) as source:
+        content = source.read()
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -90,35 +130,54 @@ def refuse_to_overwrite(name: str | None, *, force: bool) -> None:
         )
 
 
-def write_text(name: str, text: str, *, force: bool) -> None:
-    """Write a file, which appears whole or not at all.
+@contextmanager
+def appearing_whole(path: Path) -> Iterator[BinaryIO]:
+    """A file to write, which appears when it is whole, or not at all."""
+    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with temporary.open("xb") as target:
+            yield target
+            target.flush()
+            os.fsync(target.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
 
-    Args:
-        name: of the file.
-        text: its content. What UTF-8 cannot express is written as a character reference.
-        force: whether it may be there already.
+
+@contextmanager
+def output_file(name: str, *, option: str = "output") -> Iterator[BinaryIO]:
+    """The file that an option names, see `appearing_whole`, or standard output.
+
+    Raises:
+        InvalidParameterError: it cannot be written.
+    """
+    if name == STANDARD:
+        yield sys.stdout.buffer
+        return
+    try:
+        with appearing_whole(Path(name)) as target:
+            yield target
+    except OSError as error:
+        raise InvalidParameterError(
+            option,
+            name,
+            f"cannot be written: {error.strerror}",
+            remedy="Check that its folder exists and may be written to, and that there is room.",
+        ) from error
+
+
+def write_text(name: str, text: str, *, force: bool) -> None:
+    """Write a file, see `output_file`. What UTF-8 cannot express is written as a character reference.
 
     Raises:
         InvalidParameterError: it cannot be written, or is there already and `force` is not set.
     """
+    refuse_to_overwrite(name, force=force)
     if name == STANDARD:
         sys.stdout.write(text)
         return
-    refuse_to_overwrite(name, force=force)
-    path = Path(name)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        temporary.write_bytes(text.encode("utf-8", errors="xmlcharrefreplace"))
-        temporary.replace(path)
-    except OSError as error:
-        raise InvalidParameterError(
-            "output",
-            name,
-            f"cannot be written: {error.strerror}",
-            remedy="Check that its folder exists and may be written to.",
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
+    with output_file(name) as target:
+        target.write(text.encode("utf-8", errors="xmlcharrefreplace"))
 
 
 def add_output_arguments(parser: ArgumentParser, *, what: str, required: bool = False) -> None:
@@ -159,6 +218,11 @@ def as_json(document: Any) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
 
 
+def say_json(document: Any) -> None:
+    """Print a document as JSON."""
+    say([as_json(document).rstrip()])
+
+
 def as_csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """Comma-separated lines under a heading."""
     text = io.StringIO()
@@ -169,20 +233,7 @@ def as_csv(heading: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 SECONDS_BETWEEN_REPORTS = 5.0
-
-
-UNKNOWN = "-"
-
-
-PLURALS = {
-    "model": "models",
-    "decision": "decisions",
-    "production": "production runs",
-    "observation": "sample runs",
-    "mark": "marks",
-    "profile": "run profiles",
-    "bottlenecks": "bottleneck reports",
-}
+"""Of long work."""
 
 
 class Progress:
@@ -225,16 +276,6 @@ def aligned(heading: Sequence[str], rows: Iterable[Sequence[str]], *, right: str
     return shown
 
 
-def counted(counts: Mapping[str, int]) -> str:
-    """How many documents of each kind, in words."""
-    parts = [
-        f"{counts[kind]:,} {plural if counts[kind] != 1 else plural.removesuffix('s')}"
-        for kind, plural in PLURALS.items()
-        if counts.get(kind)
-    ]
-    return ", ".join(parts) or "nothing"
-
-
 def age(at: str, *, now: datetime) -> str:
     """How long ago that was, in days, hours or minutes."""
     moment = _moment(at)
@@ -261,13 +302,19 @@ def _moment(at: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def number(value: float | None, form: str = "{:.1f}") -> str:
-    """The number, `UNKNOWN` where there is none."""
-    return UNKNOWN if value is None else form.format(value)
-
-
 def _one_line(cell: str) -> str:
     return printable(cell.replace("\n", " "))
+
+
+def at_least_one(text: str) -> int:
+    """A whole number of at least 1.
+
+    Raises:
+        ArgumentTypeError: the text is none.
+    """
+    if not re.fullmatch(r"\d+", text) or int(text) < 1:
+        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
 
 
 MOST_NUMBERS = 2_000

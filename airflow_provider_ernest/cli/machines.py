@@ -6,15 +6,11 @@ from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from airflow_provider_ernest.cli.command import Command, as_json, say
+from airflow_provider_ernest.cli.command import Command, say, say_json
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.clusters.ec2.reaping import TaggedCluster
-
-
-# ---------------------------------------------------------------------------
-# Which account and regions of AWS a command looks at, by boto3's own ways to find credentials.
 
 
 Clients = Callable[[str], Any]
@@ -70,9 +66,6 @@ def clients_by_region(args: Namespace) -> Mapping[str, Clients]:
     return found
 
 
-# ---------------------------------------------------------------------------
-
-
 def _add_clusters_arguments(parser: ArgumentParser) -> None:
     add_account_arguments(parser)
     parser.add_argument(
@@ -87,13 +80,7 @@ def _run_clusters(args: Namespace) -> None:
     clients = clients_by_region(args)
     found = {region: find_clusters(make("ec2"), deployment=None) for region, make in clients.items()}
     if args.json:
-        say(
-            [
-                as_json(
-                    {region: [one.to_dict() for one in all_of] for region, all_of in found.items()}
-                ).rstrip()
-            ]
-        )
+        say_json({region: [one.to_dict() for one in all_of] for region, all_of in found.items()})
     elif not any(found.values()):
         say([f"No clusters in {', '.join(found)}."])
     else:
@@ -133,10 +120,6 @@ CLUSTERS = Command(
     add_arguments=_add_clusters_arguments,
     run=_run_clusters,
 )
-
-
-# ---------------------------------------------------------------------------
-# ``ernest reap``: end what should have ended, when nothing else does.
 
 
 def _minutes(text: str) -> float:
@@ -207,7 +190,10 @@ def _run_reap(args: Namespace) -> None:
         dry_run=args.dry_run,
         include_emr=args.include_emr,
     )
-    say([as_json(report.summary()).rstrip()] if args.json else report.lines())
+    if args.json:
+        say_json(report.summary())
+    else:
+        say(report.lines())
     report.raise_failures()
 
 

@@ -6,18 +6,15 @@ import errno
 import os
 import re
 import sys
-import textwrap
-from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 
 from airflow_provider_ernest import __version__
 from airflow_provider_ernest.cli import choose, design, models, store
-from airflow_provider_ernest.cli.command import Command, printable
+from airflow_provider_ernest.cli.command import Command, add_commands, printable
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError
 
 SUMMARY = "Size Spark clusters: a few cheap sample runs, a small explainable model, the cheapest cluster."
-
-HELP_WIDTH = 78
 
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT)
 MAKE_ROOM = "Make room there, or write elsewhere; temporary files go to the folder that TMPDIR names."
@@ -51,17 +48,7 @@ def build_parser(commands: Sequence[Command] = COMMANDS) -> ArgumentParser:
     """The parser of the commands; ``command`` of what it returns is the `Command`."""
     parser = ArgumentParser(prog="ernest", description=SUMMARY)
     parser.add_argument("--version", action="version", version=f"%(prog)s {__version__}")
-    parsers = parser.add_subparsers(metavar="COMMAND", required=True)
-    for command in commands:
-        added = parsers.add_parser(
-            command.name,
-            help=command.summary,
-            description=textwrap.fill(command.description, HELP_WIDTH),
-            epilog=command.epilog,
-            formatter_class=RawDescriptionHelpFormatter,
-        )
-        command.add_arguments(added)
-        added.set_defaults(command=command)
+    add_commands(parser, commands, metavar="COMMAND")
     return parser
 
 

@@ -20,6 +20,7 @@ from airflow_provider_ernest.cli.command import (
     read_text,
     refuse_to_overwrite,
     say,
+    say_json,
     warn,
     write_text,
 )
@@ -30,6 +31,7 @@ from airflow_provider_ernest.exceptions import (
     InvalidParameterError,
 )
 from airflow_provider_ernest.settings import AVERAGING, METHODS, ModelSettings, SizingGoal, SparkJob
+from airflow_provider_ernest.words import seconds, tenths
 
 if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Model, Observation
@@ -225,7 +227,7 @@ def _run_predict(args: Namespace) -> None:
             "startup_seconds": model.startup_seconds,
             "predictions": predictions,
         }
-        say([as_json(document).rstrip()])
+        say_json(document)
     elif args.format == "csv":
         say([_csv(predictions).rstrip()])
     else:
@@ -282,14 +284,14 @@ def _csv(predictions: list[dict[str, Any]]) -> str:
 def _table(predictions: list[dict[str, Any]], *, level: float, startup_seconds: float) -> list[str]:
     lines = [f"machines    seconds   {f'{100 * level:g} % interval':>20s}   where the time goes"]
     for row in predictions:
-        interval = f"{row['low_seconds']:,.1f} - {row['high_seconds']:,.1f}"
+        interval = f"{tenths(row['low_seconds'])} - {tenths(row['high_seconds'])}"
         remark = f"  [{row['extrapolates']}]" if row["extrapolates"] else ""
         lines.append(
-            f"{row['machines']:8d} {row['seconds']:10,.1f}   {interval:>20s}   "
+            f"{row['machines']:8d} {tenths(row['seconds']):>10s}   {interval:>20s}   "
             f"{_shares(row['term_seconds'])}{remark}"
         )
     scale = predictions[0]["scale"]
-    lines.append(f"scale {scale:g}; a start-up of {startup_seconds:.1f} s comes on top")
+    lines.append(f"scale {scale:g}; a start-up of {seconds(startup_seconds)} comes on top")
     return lines
 
 
@@ -297,9 +299,7 @@ def _shares(term_seconds: dict[str, float]) -> str:
     """The terms that explain most, with their shares of the time."""
     total = sum(term_seconds.values())
     ordered = sorted(term_seconds.items(), key=lambda term: -term[1])
-    return ", ".join(
-        f"{name} {seconds / total:.0%}" for name, seconds in ordered if seconds > WORTH_TELLING * total
-    )
+    return ", ".join(f"{name} {took / total:.0%}" for name, took in ordered if took > WORTH_TELLING * total)
 
 
 PREDICT = Command(

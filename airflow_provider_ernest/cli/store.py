@@ -5,30 +5,24 @@ from __future__ import annotations
 import configparser
 import os
 import re
-import secrets
 import sys
-import textwrap
-from argparse import ArgumentParser, ArgumentTypeError, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Collection, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Collection, Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from airflow_provider_ernest.cli.command import (
-    PLURALS,
-    STANDARD,
-    UNKNOWN,
     Command,
     Progress,
-    age,
-    aligned,
-    as_json,
-    counted,
+    add_commands,
+    at_least_one,
     described,
-    number,
+    opened,
+    output_file,
     refuse_to_overwrite,
     say,
+    say_json,
     warn,
 )
 from airflow_provider_ernest.exceptions import (
@@ -39,16 +33,11 @@ from airflow_provider_ernest.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.cli.store_groups import Group
+    from airflow_provider_ernest.cli.store_text import Group
+    from airflow_provider_ernest.documents import Record
     from airflow_provider_ernest.store.archive import Imported, Refused
     from airflow_provider_ernest.store.pruning import Prune
-    from airflow_provider_ernest.store.records import SetAside
     from airflow_provider_ernest.store.store import ModelStore
-
-
-# ---------------------------------------------------------------------------
-# Which store is meant, and the options that its commands share.
-
 
 SECTION = "ernest"
 
@@ -77,12 +66,6 @@ def add_json_argument(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def add_job_arguments(parser: ArgumentParser) -> None:
-    """The options --job and --type."""
-    parser.add_argument("--job", metavar="NAME", help="only of this job")
-    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
-
-
 def age_in_days(text: str) -> float:
     """Days from ``90d``, ``12h``, ``4w`` or a number of days.
 
@@ -93,17 +76,6 @@ def age_in_days(text: str) -> float:
     if found is None:
         raise ArgumentTypeError(f"{text!r} is no age such as 90d, 12h or 4w")
     return float(found[1]) * DAYS[found[2] or "d"]
-
-
-def at_least_one(text: str) -> int:
-    """A whole number of at least 1.
-
-    Raises:
-        ArgumentTypeError: the text is none.
-    """
-    if not re.fullmatch(r"\d+", text) or int(text) < 1:
-        raise ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
-    return int(text)
 
 
 def configured(option: str) -> str:
@@ -131,15 +103,11 @@ def _expanded(text: str) -> str:
 
 
 def open_store(args: Namespace, *, must_exist: bool = True) -> ModelStore:
-    """The store that is meant.
-
-    Args:
-        args: of the command line.
-        must_exist: whether it has to be there already.
+    """The store that is meant; see `_root`.
 
     Raises:
         StoreError: no storage is known by this address, or the package for it is missing.
-        MissingResourceError: there is no such folder.
+        MissingResourceError: it has to be there already, and there is no such folder.
     """
     from airflow_provider_ernest.store.files import store_errors
     from airflow_provider_ernest.store.store import ModelStore
@@ -189,10 +157,6 @@ def _in_file(option: str) -> str:
         return ""
 
 
-# ---------------------------------------------------------------------------
-# ``ernest store export``: a store into one file.
-
-
 GZIP = ".gz"
 
 
@@ -213,23 +177,33 @@ def _add_export_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_export(args: Namespace) -> None:
+    from airflow_provider_ernest.cli.store_text import counted_by_kind
     from airflow_provider_ernest.store.archive import export_documents
 
     refuse_to_overwrite(args.file, force=args.force)
-    store = open_store(args)
-    skipped: list[Any] = []
-    documents = _Documents(store.all_documents(on_skip=skipped.append), jobs=args.job or ())
-    with _whole_file(args.file) as target:
+    store, jobs, found, skipped = open_store(args), set(args.job or ()), set[str](), list[Any]()
+
+    def wanted() -> Iterator[Record]:
+        for record in store.all_documents(on_skip=skipped.append):
+            if not jobs or record.job in jobs:
+                found.add(record.job)
+                yield record
+
+    with output_file(args.file, option="FILE") as target:
         header = export_documents(
-            documents,
+            wanted(),
             target,
             is_compressed=args.file.endswith(GZIP),
             without_addresses=args.without_addresses,
             progress=Progress("exported"),
         )
-        documents.check()
-    say([f"Exported {counted(header.documents)} from {store.root}"], beside=args.file)
-    _refuse_gaps(skipped, jobs=args.job or ())
+        for name in sorted(jobs - found):
+            # A file without it would be taken for whole.
+            raise InvalidParameterError(
+                "job", name, "is not in the store", remedy="See what is with `ernest store list`."
+            )
+    say([f"Exported {counted_by_kind(header.documents)} from {store.root}"], beside=args.file)
+    _refuse_gaps(skipped, jobs=jobs)
 
 
 def _refuse_gaps(skipped: list[Any], *, jobs: Collection[str]) -> None:
@@ -252,57 +226,6 @@ def _refuse_gaps(skipped: list[Any], *, jobs: Collection[str]) -> None:
         )
 
 
-class _Documents:
-    """Those that are asked for.
-
-    Args:
-        documents: of a store.
-        jobs: only of these; of all where there are none.
-    """
-
-    def __init__(self, documents: Iterable[Any], *, jobs: Collection[str]) -> None:
-        self._documents, self._jobs = documents, jobs
-        self._missing = set(jobs)
-
-    def __iter__(self) -> Iterator[Any]:
-        for document in self._documents:
-            if not self._jobs or document.job in self._jobs:
-                self._missing.discard(document.job)
-                yield document
-
-    def check(self) -> None:
-        """Refuse names that no document has borne: a file without them would be taken for whole."""
-        for name in sorted(self._missing):
-            raise InvalidParameterError(
-                "job", name, "is not in the store", remedy="See what is with `ernest store list`."
-            )
-
-
-@contextmanager
-def _whole_file(name: str) -> Iterator[BinaryIO]:
-    """A file that appears when it is whole, or standard output."""
-    if name == STANDARD:
-        yield sys.stdout.buffer
-        return
-    path = Path(name)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with temporary.open("xb") as target:
-            yield target
-            target.flush()
-            os.fsync(target.fileno())
-        temporary.replace(path)
-    except OSError as error:
-        raise InvalidParameterError(
-            "FILE",
-            name,
-            f"cannot be written: {error.strerror}",
-            remedy="Check that its folder exists and may be written to, and that there is room.",
-        ) from error
-    finally:
-        temporary.unlink(missing_ok=True)
-
-
 EXPORT = Command(
     name="export",
     summary="write a store, or some of its jobs, into one file",
@@ -314,10 +237,6 @@ EXPORT = Command(
     add_arguments=_add_export_arguments,
     run=_run_export,
 )
-
-
-# ---------------------------------------------------------------------------
-# ``ernest store import``: a file into a store.
 
 
 MOST_LINES = 20
@@ -335,35 +254,21 @@ def _add_import_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_import(args: Namespace) -> None:
+    from airflow_provider_ernest.cli.store_text import counted_by_kind
     from airflow_provider_ernest.store.archive import import_archive
 
-    with _opened(args.file) as source:
+    with opened(args.file) as source:
         store = open_store(args, must_exist=False)
         result = import_archive(store, source, progress=Progress("imported"))
-    say([f"Imported {counted(result.stored)} into {store.root}"])
+    say([f"Imported {counted_by_kind(result.stored)} into {store.root}"])
     if result.present:
-        say([f"There already: {counted(result.present)}"])
+        say([f"There already: {counted_by_kind(result.present)}"])
     if not result.is_complete:
         warn(_problems(result))
         raise InvalidDocumentError(
             f"{described(args.file)} was not imported as a whole: {_summary(result)}.",
             remedy="What could be imported is in the store; importing again changes nothing of it.",
         )
-
-
-@contextmanager
-def _opened(name: str) -> Iterator[BinaryIO]:
-    if name == STANDARD:
-        yield sys.stdin.buffer
-        return
-    with ExitStack() as stack:
-        try:
-            source: BinaryIO = stack.enter_context(Path(name).open("rb"))
-        except OSError as error:
-            raise MissingResourceError(
-                f"{name} cannot be read: {error.strerror}.", remedy="Check the path and its permissions."
-            ) from error
-        yield source
 
 
 def _problems(result: Imported) -> Iterator[str]:
@@ -404,10 +309,6 @@ IMPORT = Command(
     add_arguments=_add_import_arguments,
     run=_run_import,
 )
-
-
-# ---------------------------------------------------------------------------
-# ``ernest store prune``: remove what is old.
 
 
 def _add_prune_arguments(parser: ArgumentParser) -> None:
@@ -459,7 +360,10 @@ def _run_prune(args: Namespace) -> None:
         prune.carry_out(progress=Progress("removed"))
         # Samples of runs that were killed on this host; they lie as `SampleRunOperator` puts them.
         sweep(Path(configured("staging") or airflow_home() / "ernest" / "staging"), pattern="*/*/*/*")
-    say([as_json(prune.summary()).rstrip()] if args.json else prune.lines())
+    if args.json:
+        say_json(prune.summary())
+    else:
+        say(prune.lines())
     prune.raise_failures()
 
 
@@ -518,22 +422,19 @@ PRUNE = Command(
 )
 
 
-# ---------------------------------------------------------------------------
-# ``ernest store list``: what a store holds.
-
-
 STATES = ("fresh", "stale", "drifting")
 
-MOST_SET_ASIDE = 5
-"""So many files that were set aside are named in the text."""
+KINDS = ("model", "decision", "production", "observation", "mark", "profile", "bottlenecks")
+"""Those of `documents.RECORDS`, which the parser of the options need not load."""
 
 
 def _add_list_arguments(parser: ArgumentParser) -> None:
     add_store_argument(parser)
-    add_job_arguments(parser)
+    parser.add_argument("--job", metavar="NAME", help="only of this job")
+    parser.add_argument("--type", metavar="TYPE", help="only on this type of machine")
     parser.add_argument(
         "--kind",
-        choices=tuple(PLURALS),
+        choices=KINDS,
         help="one line for each document of this kind, in the place of one for each job and type of machine",
     )
     parser.add_argument("--state", choices=STATES, help="only where the newest model is in this state")
@@ -542,126 +443,39 @@ def _add_list_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_list(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_groups import groups_of
-    from airflow_provider_ernest.cli.store_text import rows_of
-    from airflow_provider_ernest.store.records import list_set_aside
+    from airflow_provider_ernest.cli import store_text as text
+    from airflow_provider_ernest.store.records import FORMS, list_set_aside
 
     store = open_store(args)
     groups = [
         group
-        for group in groups_of(store, job=args.job, instance_type=args.type)
+        for group in text.groups_of(store, job=args.job, instance_type=args.type)
         if args.state is None or (group.state is not None and group.state.name == args.state)
     ]
     rows = (
-        rows_of(store, groups, kind=args.kind, limit=args.limit)
+        text.record_rows(groups, FORMS[args.kind], limit=args.limit)
         if args.kind
-        else [_told(group) for group in groups]
+        else [text.group_row(group) for group in groups]
     )
-    newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
     if args.limit is not None:
+        newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
         chosen = {id(row) for row in newest_first[: args.limit]}
         rows = [row for row in rows if id(row) in chosen]
     torn = list_set_aside(store.root)
     if args.json:
         set_aside = [{"path": str(each.path), "problem": each.problem, "at": each.at} for each in torn]
-        say([as_json({"store": str(store.root), "rows": rows, "set_aside": set_aside}).rstrip()])
+        say_json({"store": str(store.root), "rows": rows, "set_aside": set_aside})
         return
-    now = datetime.now(UTC)
     if not rows:
         say(["Nothing in the store matches." if groups or _is_narrowed(args) else "The store is empty."])
     else:
-        say(_document_table(rows, now=now) if args.kind else _table(rows, now=now))
-    say(_set_aside_lines(torn))
+        table = text.record_table if args.kind else text.group_table
+        say(table(rows, now=datetime.now(UTC)))
+    say(text.set_aside_lines(torn))
 
 
 def _is_narrowed(args: Namespace) -> bool:
     return any((args.job, args.type, args.kind, args.state))
-
-
-def _told(group: Group) -> dict[str, Any]:
-    model, state = group.model, group.state
-    return {
-        "job": group.job,
-        "instance_type": group.instance_type,
-        "id": model.id if model else None,
-        "at": model.at if model else None,
-        "state": state.name if state else None,
-        "cause": state.cause if state else "",
-        "reason": state.reason if state else "",
-        "median_error_percent": model.median_error_percent if model else None,
-        "models": len(group.of_kind("model")),
-        "decisions": len(group.of_kind("decision")),
-        "productions": len(group.of_kind("production")),
-        "observations": len(group.unlisted_ids("observation")),
-        "marks": len(group.of_kind("mark")),
-    }
-
-
-def _table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:
-    heading = (
-        "job",
-        "type",
-        "state",
-        "newest model",
-        "age",
-        "error",
-        "models",
-        "decisions",
-        "production runs",
-        "sample runs",
-    )
-    lines = aligned(
-        heading,
-        (
-            (
-                row["job"],
-                row["instance_type"],
-                _state(row),
-                row["id"] or UNKNOWN,
-                age(row["at"] or "", now=now),
-                number(row["median_error_percent"], "{:.1f} %"),
-                *(str(row[name]) for name in ("models", "decisions", "productions", "observations")),
-            )
-            for row in rows
-        ),
-        right="age, error, models, decisions, production runs, sample runs",
-    )
-    return lines
-
-
-def _state(row: dict[str, Any]) -> str:
-    if row["state"] is None:
-        return UNKNOWN
-    return f"{row['state']} ({row['cause']})" if row["cause"] else row["state"]
-
-
-def _document_table(rows: list[dict[str, Any]], *, now: datetime) -> list[str]:
-    return aligned(
-        ("id", "job", "type", "age", "model", "says"),
-        (
-            (
-                row["id"],
-                row["job"],
-                row["instance_type"],
-                age(row["at"], now=now),
-                row["model_id"] or UNKNOWN,
-                row["says"],
-            )
-            for row in rows
-        ),
-        right="age",
-    )
-
-
-def _set_aside_lines(torn: list[SetAside]) -> list[str]:
-    if not torn:
-        return []
-    files = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
-    lines = [f"{len(torn):,} {files} set aside:"]
-    lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
-    if len(torn) > MOST_SET_ASIDE:
-        lines.append(f"  and {len(torn) - MOST_SET_ASIDE:,} more, which --json lists")
-    return lines
 
 
 LIST = Command(
@@ -679,13 +493,6 @@ LIST = Command(
 )
 
 
-# ---------------------------------------------------------------------------
-# ``ernest store show``: one document, or all that became of a job.
-
-
-"""So many documents of each kind are shown of a job."""
-
-
 def _add_show_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="ID|JOB", help="id of a document, or the name of a job")
     add_store_argument(parser)
@@ -701,55 +508,47 @@ def _add_show_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_show(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_groups import groups_of
-    from airflow_provider_ernest.cli.store_text import life_of
+    from airflow_provider_ernest.cli import store_text as text
 
     store = open_store(args)
-    groups = groups_of(store, instance_type=args.type)
-    of_job = [group for group in groups if group.job == args.name]
-    if of_job:
-        lives = [life_of(store, group, limit=args.limit) for group in of_job]
+    groups = text.groups_of(store, instance_type=args.type)
+    lives = [text.Life(group=group, limit=args.limit) for group in groups if group.job == args.name]
+    if lives:
         if args.json:
-            say([as_json({"job": args.name, "types": [life.to_dict() for life in lives]}).rstrip()])
+            say_json({"job": args.name, "types": [life.to_dict() for life in lives]})
         else:
             say(line for number, life in enumerate(lives) for line in ([""] if number else []) + life.lines())
         return
-    documents = _documents(store, groups, args.name)
-    if not documents:
+    records = _records(store, groups, args.name)
+    if not records:
         raise MissingResourceError(
             f"The store in {store.root} has neither a document nor a job {args.name!r}"
             f"{f' on {args.type}' if args.type else ''}.",
             remedy="See what it has with `ernest store list`.",
         )
-    _say_documents(documents, args)
-
-
-def _say_documents(documents: Sequence[Any], args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_text import document_lines
-
     if args.json:
-        told = [document.to_dict() for document in documents]
-        say([as_json(told[0] if len(told) == 1 else told).rstrip()])
+        documents = [record.to_dict() for record in records]
+        say_json(documents[0] if len(documents) == 1 else documents)
     else:
-        say(line for document in documents for line in document_lines(document))
+        say(line for record in records for line in text.record_lines(record))
 
 
-def _documents(store: ModelStore, groups: Sequence[Group], name: str) -> list[Any]:
-    """The documents of that id: usually one."""
+def _records(store: ModelStore, groups: Sequence[Group], name: str) -> list[Record]:
+    """Those of that id: usually one."""
+    from airflow_provider_ernest.documents import RECORDS
     from airflow_provider_ernest.store.catalogue import LISTED
     from airflow_provider_ernest.store.records import FORMS
 
     listed = [(FORMS[entry.kind], group) for group in groups for entry in group.entries if entry.id == name]
-    # The catalogue does not list these.
-    others = [(form, group) for form in FORMS.values() if form not in LISTED for group in groups]
-    documents = []
+    others = [(form, group) for form in RECORDS if form not in LISTED for group in groups]
+    records = []
     for form, group in listed or others:
         try:
-            documents.append(store.load(form, group.job, group.instance_type, name))
+            records.append(store.load(form, group.job, group.instance_type, name))
         except StoreError as error:
             if listed or not isinstance(error.__cause__, FileNotFoundError):
                 raise
-    return documents
+    return records
 
 
 SHOW = Command(
@@ -768,32 +567,11 @@ SHOW = Command(
 )
 
 
-# ---------------------------------------------------------------------------
-
-
-ACTIONS = (
-    LIST,
-    SHOW,
-    PRUNE,
-    EXPORT,
-    IMPORT,
-)
-
-HELP_WIDTH = 78
+ACTIONS = (LIST, SHOW, PRUNE, EXPORT, IMPORT)
 
 
 def _add_arguments(parser: ArgumentParser) -> None:
-    parsers = parser.add_subparsers(metavar="ACTION", required=True)
-    for action in ACTIONS:
-        added = parsers.add_parser(
-            action.name,
-            help=action.summary,
-            description=textwrap.fill(action.description, HELP_WIDTH),
-            epilog=action.epilog,
-            formatter_class=RawDescriptionHelpFormatter,
-        )
-        action.add_arguments(added)
-        added.set_defaults(action=action)
+    add_commands(parser, ACTIONS, metavar="ACTION")
 
 
 def _run(args: Namespace) -> None:

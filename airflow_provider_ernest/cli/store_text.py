@@ -1,15 +1,18 @@
-"""How what a store holds is written in lines."""
+"""What ``ernest store list`` and ``show`` say: of jobs, of records, and of what became of a job."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import singledispatch
+from datetime import datetime
+from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
-from airflow_provider_ernest.cli.command import UNKNOWN, aligned, number, when
+from airflow_provider_ernest.cli.command import age, aligned, when
 from airflow_provider_ernest.documents import (
+    RECORDS,
     BottleneckReport,
     Decision,
     DecisionRecord,
@@ -18,101 +21,284 @@ from airflow_provider_ernest.documents import (
     ObservationRecord,
     ProductionRun,
     ProfileRecord,
+    Record,
 )
+from airflow_provider_ernest.learning.freshness import State, evidence_against, state_of
+from airflow_provider_ernest.store.catalogue import LISTED, CatalogueEntry
+from airflow_provider_ernest.store.files import files, safe_name, store_errors
+from airflow_provider_ernest.store.records import FOLDERS, Kept, newest_first, read_or_skip
 from airflow_provider_ernest.views.tables import decision_table, model_table, observations_table
-from airflow_provider_ernest.words import counted, machines
+from airflow_provider_ernest.words import (
+    UNKNOWN,
+    bandwidth,
+    counted,
+    deviation,
+    error,
+    machines,
+    seconds,
+    seconds_between,
+)
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.cli.store_groups import Group
-    from airflow_provider_ernest.documents import Origin, RunConditions
+    from airflow_provider_ernest.documents import Observation, Origin, RunConditions
     from airflow_provider_ernest.learning.drift import Evidence
-    from airflow_provider_ernest.learning.freshness import State
     from airflow_provider_ernest.run_profile import RunProfile
-    from airflow_provider_ernest.store.catalogue import CatalogueEntry
+    from airflow_provider_ernest.store.records import SetAside
     from airflow_provider_ernest.store.store import ModelStore
 
 
-# ---------------------------------------------------------------------------
-# Where the time of a stored run went, in lines.
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """A job on a type of machine.
+
+    Attributes:
+        store: that it is in.
+        job: the user's name of the job.
+        instance_type: the machines' type.
+        entries: of the catalogue, oldest first.
+        of_job: those of the job on all types.
+    """
+
+    store: ModelStore
+    job: str
+    instance_type: str
+    entries: Sequence[CatalogueEntry]
+    of_job: Sequence[CatalogueEntry]
+
+    def listed(self, form: type[Record]) -> list[CatalogueEntry]:
+        """Its entries of a class of records that the catalogue lists, oldest first."""
+        return [entry for entry in self.entries if entry.kind == form.kind]
+
+    def ids(self, form: type[Record]) -> list[str]:
+        """The ids of its records of any class, oldest first.
+
+        Raises:
+            StoreError: they cannot be listed.
+        """
+        if form in LISTED:
+            return [entry.id for entry in self.listed(form)]
+        return self.store.ids(form, self.job, self.instance_type)[::-1]
+
+    def newest(self, form: type[Kept], *, limit: int | None) -> list[Kept]:
+        """Its newest records of a class, oldest first.
+
+        Raises:
+            StoreError: they cannot be read.
+        """
+        return self.store.newest(form, self.job, self.instance_type, limit=limit)
+
+    @property
+    def model(self) -> CatalogueEntry | None:
+        """Its newest model; None where there is none."""
+        return max(self.listed(Model), key=lambda entry: (entry.at, entry.id), default=None)
+
+    @cached_property
+    def state(self) -> State | None:
+        """Of its newest model; None where there is none."""
+        return state_of(self.model, others=self.of_job) if self.model else None
 
 
-MOST_STAGES = 20
-"""So many stages are shown, those that took longest."""
+def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str | None = None) -> list[Group]:
+    """All that a store holds, or what it holds of a job or on a type of machine, by name.
 
-LEAST_PERCENT = 0.5
-"""Less is not worth a line."""
-
-
-def profile_lines(profile: RunProfile) -> list[str]:
-    """What the run was bound by, its phases and its longest stages."""
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    of_job: dict[str, list[CatalogueEntry]] = defaultdict(list)
+    of_group: dict[tuple[str, str], list[CatalogueEntry]] = defaultdict(list)
+    for entry in store.catalogue.entries():
+        of_job[entry.job].append(entry)
+        of_group[entry.job, entry.instance_type].append(entry)
+    with store_errors(f"The store in {store.root} cannot be read"):
+        for name in _unlisted(store, of_group):
+            of_group[name] = []
     return [
-        profile.headline,
-        *(f"{name}: {value}" for name, value in _profile_facts(profile) if value),
-        *_stages(profile),
-        *(f"{advice.text} ({advice.figure})" for advice in profile.advice),
-        *(f"warning: {warning}" for warning in profile.warnings),
+        Group(
+            store=store,
+            job=name[0],
+            instance_type=name[1],
+            entries=of_group[name],
+            of_job=of_job[name[0]],
+        )
+        for name in sorted(of_group)
+        if job in (None, name[0]) and instance_type in (None, name[1])
     ]
 
 
-def _profile_facts(profile: RunProfile) -> Iterator[tuple[str, str]]:
-    yield "Spark application", profile.application_id
-    yield "event log", profile.event_log or ""
-    yield "Spark", profile.spark or ""
-    yield "category", profile.category
-    yield "machines", f"{profile.machines}, {profile.slots} tasks at once"
-    yield "scale", f"{profile.scale:g}"
-    yield "took", f"{profile.seconds:.1f} s, after a start-up of {profile.startup_seconds:.1f} s"
-    yield "no task ran in", f"{profile.driver_seconds:.1f} s of it"
-    yield "replayed", f"{profile.replayed_seconds:.1f} s ({profile.replay_error_percent:+.1f} %)"
-    for limit in profile.limits:
-        if limit.improvement_percent >= LEAST_PERCENT:
-            yield (
-                f"without waiting for {limit.resource}",
-                f"{limit.seconds_without:.1f} s, {limit.improvement_percent:.0f} % less at most",
+def _unlisted(store: ModelStore, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """Jobs of which there is nothing yet that the catalogue lists. Their names are in the records only."""
+    listed = {(safe_name("job", job), safe_name("instance_type", name)) for job, name in known}
+    for job_folder in files(store.root):
+        if not job_folder.is_dir():
+            continue
+        for folder in files(job_folder):
+            if (str(job_folder.name), str(folder.name)) in listed:
+                continue
+            found = (
+                read_or_skip(store.root, form, path)
+                for form in RECORDS
+                if form not in LISTED
+                for path in newest_first(folder / FOLDERS[form])
             )
-    for cause in profile.straggler_causes:
-        yield f"stragglers by {cause.cause}", f"{cause.tasks}, {cause.seconds_without:.1f} s without them"
-    for size in profile.sizes:
-        yield f"replayed on {machines(size.machines)}", f"{size.seconds:.1f} s"
-    for what_if in profile.what_ifs:
-        yield what_if.change, f"{what_if.seconds:.1f} s ({what_if.change_percent:+.1f} %)"
+            record = next((each for each in found if each is not None), None)
+            if record is not None:
+                yield record.job, record.instance_type
 
 
-def _stages(profile: RunProfile) -> list[str]:
-    if not profile.stages:
-        return []
-    longest = sorted(profile.stages, key=lambda stage: stage.seconds, reverse=True)[:MOST_STAGES]
-    shown = [stage for stage in profile.stages if stage in longest]
-    lines = aligned(
-        ("stage", "name", "began", "took", "tasks", "tasks' time", "bound by", "stragglers"),
+def counted_by_kind(counts: Mapping[str, int]) -> str:
+    """How many records of each kind, in words."""
+    parts = [
+        f"{counts[form.kind]:,} {form.words}{'s' if counts[form.kind] != 1 else ''}"
+        for form in RECORDS
+        if counts.get(form.kind)
+    ]
+    return ", ".join(parts) or "nothing"
+
+
+_COUNTED = (Model, DecisionRecord, ProductionRun, ObservationRecord)
+
+
+def group_row(group: Group) -> dict[str, Any]:
+    """The newest model of a job on a type of machine, its state, and how many records there are."""
+    model, state = group.model, group.state
+    return {
+        "job": group.job,
+        "instance_type": group.instance_type,
+        "id": model.id if model else None,
+        "at": model.at if model else None,
+        "state": state.name if state else None,
+        "cause": state.cause if state else "",
+        "reason": state.reason if state else "",
+        "median_error_percent": model.median_error_percent if model else None,
+        **{f"{form.kind}s": len(group.ids(form)) for form in (*_COUNTED, ModelMark)},
+    }
+
+
+def group_table(rows: Iterable[dict[str, Any]], *, now: datetime) -> list[str]:
+    """The rows of `group_row` for people."""
+    numbers = ("age", "error", *(f"{form.words}s" for form in _COUNTED))
+    return aligned(
+        ("job", "type", "state", "newest model", *numbers),
         (
             (
-                f"{stage.stage_id}.{stage.attempt}",
-                stage.name,
-                number(stage.began_seconds, "{:.1f} s"),
-                number(stage.seconds, "{:.1f} s"),
-                f"{stage.tasks:,}",
-                number(stage.task_seconds, "{:.1f} s"),
-                stage.bottleneck or UNKNOWN,
-                f"{stage.stragglers:,}",
+                row["job"],
+                row["instance_type"],
+                (row["state"] or UNKNOWN) + (f" ({row['cause']})" if row["cause"] else ""),
+                row["id"] or UNKNOWN,
+                age(row["at"] or "", now=now),
+                error(row["median_error_percent"]),
+                *(str(row[f"{form.kind}s"]) for form in _COUNTED),
             )
-            for stage in shown
+            for row in rows
         ),
-        right="began, took, tasks, tasks' time, stragglers",
+        right=", ".join(numbers),
     )
-    left_out = len(profile.stages) - len(shown) + profile.stages_left_out
-    return lines + ([f"and {left_out:,} stages more"] if left_out else [])
 
 
-# ---------------------------------------------------------------------------
-# One document of a store in lines.
+def record_rows(groups: Iterable[Group], form: type[Record], *, limit: int | None) -> list[dict[str, Any]]:
+    """The records of a class, oldest first, each with what it says in a few words.
+
+    Args:
+        groups: only of these.
+        form: the class.
+        limit: at most so many of a group, the newest, where the catalogue does not list them.
+
+    Raises:
+        StoreError: the store cannot be read.
+    """
+    rows = []
+    for group in groups:
+        found: Iterable[CatalogueEntry | Record] = (
+            group.listed(form) if form in LISTED else group.newest(form, limit=limit)
+        )
+        for each in found:
+            model_id = getattr(each, "model_id", None)
+            rows.append(
+                {
+                    "kind": each.kind,
+                    "job": each.job,
+                    "instance_type": each.instance_type,
+                    "id": each.id,
+                    "at": each.at,
+                    "model_id": None if model_id == each.id else model_id,
+                    "says": _says(each),
+                }
+            )
+    return sorted(rows, key=lambda row: (row["at"], row["id"]))
+
+
+def record_table(rows: Iterable[dict[str, Any]], *, now: datetime) -> list[str]:
+    """The rows of `record_rows` for people."""
+    return aligned(
+        ("id", "job", "type", "age", "model", "says"),
+        (
+            (
+                row["id"],
+                row["job"],
+                row["instance_type"],
+                age(row["at"], now=now),
+                row["model_id"] or UNKNOWN,
+                row["says"],
+            )
+            for row in rows
+        ),
+        right="age",
+    )
+
+
+def _says(found: CatalogueEntry | Record) -> str:
+    if isinstance(found, CatalogueEntry):
+        return ", ".join(_said(found))
+    if isinstance(found, ObservationRecord):
+        return _ran(found.observation)
+    if isinstance(found, ProfileRecord):
+        return f"{found.purpose} run, {_ran(found.profile)}: {found.profile.headline}"
+    return found.headline if isinstance(found, BottleneckReport) else ""
+
+
+def _said(entry: CatalogueEntry) -> Iterator[str]:
+    if entry.reason:
+        yield f"{entry.cause}: {entry.reason}"
+    if entry.method:
+        yield f"{entry.method}, {counted(entry.observations - entry.learned_from, 'sample run')}"
+        yield f"error {error(entry.median_error_percent)}"
+    if entry.learned_from:
+        yield f"learned from {counted(entry.learned_from, 'production run')}"
+    if entry.machines is not None:
+        yield machines(entry.machines)
+    if entry.predicted_seconds is not None:
+        yield f"predicted {seconds(entry.predicted_seconds)}"
+    if entry.seconds is not None:
+        yield f"took {seconds(entry.seconds)}"
+    if entry.is_unusual or entry.is_unlikely:
+        yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
+
+
+def _ran(run: Observation | RunProfile) -> str:
+    return f"{machines(run.machines)}, scale {run.scale:.4g}, took {seconds(run.seconds)}"
+
+
+MOST_SET_ASIDE = 5
+"""So many files that were set aside are named in the text."""
+
+
+def set_aside_lines(torn: Sequence[SetAside]) -> list[str]:
+    """The files of a store that were set aside."""
+    if not torn:
+        return []
+    found = "file that was damaged was" if len(torn) == 1 else "files that were damaged were"
+    lines = [f"{len(torn):,} {found} set aside:"]
+    lines += [f"  {each.path}: {each.problem}" for each in torn[:MOST_SET_ASIDE]]
+    if len(torn) > MOST_SET_ASIDE:
+        lines.append(f"  and {len(torn) - MOST_SET_ASIDE:,} more, which --json lists")
+    return lines
 
 
 Facts = Iterable[tuple[str, object]]
 
 
 @singledispatch
-def document_lines(document: Any) -> list[str]:
+def record_lines(document: Any) -> list[str]:
     """A document in lines, with the ids of those that its numbers come from.
 
     Raises:
@@ -142,7 +328,7 @@ def condition_lines(conditions: RunConditions | None) -> list[str]:
     )
 
 
-@document_lines.register
+@record_lines.register
 def _(model: Model) -> list[str]:
     facts: Facts = [
         ("made", model.at),
@@ -163,7 +349,7 @@ def _(model: Model) -> list[str]:
     ]
 
 
-@document_lines.register
+@record_lines.register
 def _(record: DecisionRecord) -> list[str]:
     facts: Facts = [
         ("made", record.at),
@@ -184,7 +370,7 @@ def _(record: DecisionRecord) -> list[str]:
     ]
 
 
-@document_lines.register
+@record_lines.register
 def _(run: ProductionRun) -> list[str]:
     facts: list[tuple[str, object]] = [
         ("recorded", run.at),
@@ -193,12 +379,12 @@ def _(run: ProductionRun) -> list[str]:
         ("by model", run.model_id),
         ("machines", run.machines),
         ("scale", f"{run.scale:g}"),
-        ("took", f"{run.seconds:.1f} s"),
-        ("start-up, part of it", _seconds(run.startup_seconds)),
-        ("predicted", _seconds(run.predicted_seconds)),
-        ("likely (80 %)", _interval(run.likely_seconds)),
-        ("nearly certain (95 %)", _interval(run.nearly_certain_seconds)),
-        ("error", None if run.error_percent is None else f"{run.error_percent:+.1f} %"),
+        ("took", seconds(run.seconds)),
+        ("start-up, part of it", seconds(run.startup_seconds)),
+        ("predicted", seconds(run.predicted_seconds)),
+        ("likely (80 %)", seconds_between(run.likely_seconds)),
+        ("nearly certain (95 %)", seconds_between(run.nearly_certain_seconds)),
+        ("error", deviation(run.error_percent)),
         ("cost", None if run.cost is None else f"{run.cost:.5f} $"),
         ("application's SHA-256", run.artifact_sha256),
         ("Spark application", run.application_id),
@@ -206,8 +392,8 @@ def _(run: ProductionRun) -> list[str]:
     ]
     if run.bandwidth is not None:
         facts += [
-            ("memory of the median machine", _rate(run.bandwidth.memory_gigabytes_per_second)),
-            ("network of the median machine", _rate(run.bandwidth.network_gigabytes_per_second)),
+            ("memory of the median machine", bandwidth(run.bandwidth.memory_gigabytes_per_second)),
+            ("network of the median machine", bandwidth(run.bandwidth.network_gigabytes_per_second)),
         ]
     return [
         f"production run {run.id} of {run.job} on {run.instance_type}",
@@ -216,7 +402,7 @@ def _(run: ProductionRun) -> list[str]:
     ]
 
 
-@document_lines.register
+@record_lines.register
 def _(record: ObservationRecord) -> list[str]:
     run = record.observation
     facts: Facts = [
@@ -234,7 +420,7 @@ def _(record: ObservationRecord) -> list[str]:
     ]
 
 
-@document_lines.register
+@record_lines.register
 def _(mark: ModelMark) -> list[str]:
     facts: Facts = [
         ("made", mark.at),
@@ -247,7 +433,7 @@ def _(mark: ModelMark) -> list[str]:
     return [f"mark {mark.id} of {mark.job} on {mark.instance_type}", *_facts(facts)]
 
 
-@document_lines.register
+@record_lines.register
 def _(record: ProfileRecord) -> list[str]:
     return [
         f"run profile {record.id} of {record.job} on {record.instance_type}",
@@ -263,7 +449,7 @@ def _(record: ProfileRecord) -> list[str]:
     ]
 
 
-@document_lines.register
+@record_lines.register
 def _(report: BottleneckReport) -> list[str]:
     facts: Facts = [
         ("made", report.at),
@@ -286,13 +472,13 @@ def _decided(decision: Decision) -> list[str]:
     """The table of what was considered; what documents of other makers leave out is left out here."""
     if decision.predicted_seconds is None or decision.predicted_cost is not None:
         return decision_table(decision)
-    chosen = f"{machines(decision.config.machines)}: {decision.predicted_seconds:.1f} s"
+    chosen = f"{machines(decision.config.machines)}: {seconds(decision.predicted_seconds)}"
     return [f"goal: {decision.goal}", chosen]
 
 
 def _facts(facts: Facts) -> Iterator[str]:
     """Those that are known."""
-    return (f"{name}: {value}" for name, value in facts if value not in (None, ""))
+    return (f"{name}: {value}" for name, value in facts if value not in (None, "", UNKNOWN))
 
 
 def _task(origin: Origin | None) -> str | None:
@@ -302,54 +488,119 @@ def _task(origin: Origin | None) -> str | None:
     return f"{origin.dag_id}, run {origin.run_id}, task {origin.task_id}{mapped}, attempt {origin.try_number}"
 
 
-def _seconds(value: float | None) -> str | None:
-    return None if value is None else f"{value:.1f} s"
+MOST_STAGES = 20
+"""So many stages are shown, those that took longest."""
+
+LEAST_PERCENT = 0.5
+"""Less is not worth a line."""
 
 
-def _rate(value: float | None) -> str | None:
-    return None if value is None else f"{value:.1f} GB/s"
+def profile_lines(profile: RunProfile) -> list[str]:
+    """What the run was bound by, its phases and its longest stages."""
+    return [
+        profile.headline,
+        *(f"{name}: {value}" for name, value in _profile_facts(profile) if value),
+        *_stages(profile),
+        *(f"{advice.text} ({advice.figure})" for advice in profile.advice),
+        *(f"warning: {warning}" for warning in profile.warnings),
+    ]
 
 
-def _interval(bounds: tuple[float, float] | None) -> str | None:
-    return None if bounds is None else f"{bounds[0]:.1f} to {bounds[1]:.1f} s"
+def _profile_facts(profile: RunProfile) -> Iterator[tuple[str, str]]:
+    yield "Spark application", profile.application_id
+    yield "event log", profile.event_log or ""
+    yield "Spark", profile.spark or ""
+    yield "category", profile.category
+    yield "machines", f"{profile.machines}, {profile.slots} tasks at once"
+    yield "scale", f"{profile.scale:g}"
+    yield "took", f"{seconds(profile.seconds)}, after a start-up of {seconds(profile.startup_seconds)}"
+    yield "no task ran in", f"{seconds(profile.driver_seconds)} of it"
+    yield "replayed", f"{seconds(profile.replayed_seconds)} ({deviation(profile.replay_error_percent)})"
+    for limit in profile.limits:
+        if limit.improvement_percent >= LEAST_PERCENT:
+            yield (
+                f"without waiting for {limit.resource}",
+                f"{seconds(limit.seconds_without)}, {limit.improvement_percent:.0f} % less at most",
+            )
+    for cause in profile.straggler_causes:
+        yield f"stragglers by {cause.cause}", f"{cause.tasks}, {seconds(cause.seconds_without)} without them"
+    for size in profile.sizes:
+        yield f"replayed on {machines(size.machines)}", f"{seconds(size.seconds)}"
+    for what_if in profile.what_ifs:
+        yield what_if.change, f"{seconds(what_if.seconds)} ({deviation(what_if.change_percent)})"
 
 
-# ---------------------------------------------------------------------------
-# All that became of a job on a type of machine.
+def _stages(profile: RunProfile) -> list[str]:
+    if not profile.stages:
+        return []
+    longest = sorted(profile.stages, key=lambda stage: stage.seconds, reverse=True)[:MOST_STAGES]
+    shown = [stage for stage in profile.stages if stage in longest]
+    lines = aligned(
+        ("stage", "name", "began", "took", "tasks", "tasks' time", "bound by", "stragglers"),
+        (
+            (
+                f"{stage.stage_id}.{stage.attempt}",
+                stage.name,
+                seconds(stage.began_seconds),
+                seconds(stage.seconds),
+                f"{stage.tasks:,}",
+                seconds(stage.task_seconds),
+                stage.bottleneck or UNKNOWN,
+                f"{stage.stragglers:,}",
+            )
+            for stage in shown
+        ),
+        right="began, took, tasks, tasks' time, stragglers",
+    )
+    left_out = len(profile.stages) - len(shown) + profile.stages_left_out
+    return lines + ([f"and {left_out:,} stages more"] if left_out else [])
 
 
 @dataclass(frozen=True, kw_only=True)
 class Life:
-    """A job on a type of machine.
+    """All that became of a job on a type of machine.
 
     Attributes:
-        group: what the catalogue says of it.
-        newest: its newest model; None where there is none.
-        decisions: the newest, oldest first.
-        productions: the newest, oldest first.
-        evidence: of drift, against the newest model; None where there is none.
-        bottlenecks: the newest report of what binds it; None where there is none.
-        limit: how many models and marks are shown.
+        group: what the store says of it.
+        limit: at most so many records of each kind are shown, the newest.
+
+    Raises:
+        StoreError: where it is shown, and the store cannot be read.
     """
 
     group: Group
-    newest: Model | None
-    decisions: Sequence[DecisionRecord]
-    productions: Sequence[ProductionRun]
-    evidence: Evidence | None
-    bottlenecks: BottleneckReport | None
     limit: int
 
-    @property
-    def state(self) -> State | None:
-        """Of the newest model."""
-        return self.group.state
+    @cached_property
+    def newest(self) -> Model | None:
+        """Its newest model; None where there is none."""
+        entry, group = self.group.model, self.group
+        return None if entry is None else group.store.load(Model, group.job, group.instance_type, entry.id)
+
+    @cached_property
+    def decisions(self) -> list[DecisionRecord]:
+        """Oldest first."""
+        return self.group.newest(DecisionRecord, limit=self.limit)
+
+    @cached_property
+    def productions(self) -> list[ProductionRun]:
+        """Oldest first."""
+        return self.group.newest(ProductionRun, limit=self.limit)
+
+    @cached_property
+    def evidence(self) -> Evidence | None:
+        """Of drift, against the newest model; None where there is none."""
+        model = self.group.model
+        return None if model is None else evidence_against(model, others=self.group.of_job)
+
+    @cached_property
+    def bottlenecks(self) -> BottleneckReport | None:
+        """The newest report of what binds it; None where there is none."""
+        return next(iter(self.group.newest(BottleneckReport, limit=1)), None)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON can hold it."""
-        from airflow_provider_ernest.store.catalogue import MARK, MODEL
-
-        state, evidence = self.state, self.evidence
+        state, evidence = self.group.state, self.evidence
         return {
             "instance_type": self.group.instance_type,
             "state": asdict(state) if state else None,
@@ -357,46 +608,43 @@ class Life:
             if evidence is None
             else {**asdict(evidence), "is_drift": evidence.is_drift, "sentence": evidence.sentence},
             "newest_model": self.newest.to_dict() if self.newest else None,
-            "models": [entry.to_dict() for entry in self._newest(MODEL)],
-            "marks": [entry.to_dict() for entry in self._newest(MARK)],
+            "models": [entry.to_dict() for entry in self._entries(Model)],
+            "marks": [entry.to_dict() for entry in self._entries(ModelMark)],
             "decisions": [
-                {**_outcome(record, self._run_of(record)), "record": _without_alternatives(record)}
+                {**self._outcome(record), "record": _without_alternatives(record)}
                 for record in self.decisions
             ],
             "productions": [run.to_dict() for run in self.productions],
-            "observations": self.group.unlisted_ids("observation"),
-            "profiles": self.group.unlisted_ids("profile"),
+            "observations": self.group.ids(ObservationRecord),
+            "profiles": self.group.ids(ProfileRecord),
             "bottlenecks": self.bottlenecks.to_dict() if self.bottlenecks else None,
         }
 
     def lines(self) -> list[str]:
         """The same for people."""
-        state = self.state
+        state, report, profiles = self.group.state, self.bottlenecks, self.group.ids(ProfileRecord)
         lines = [f"{self.group.job} on {self.group.instance_type}: {state.name if state else 'no model'}"]
         if state and state.reason:
             lines.append(f"  {state.reason}")
         if self.evidence is not None and self.evidence.runs:
             lines.append(f"  {self.evidence.sentence}")
         lines += _section("models", self._model_lines())
-        if self.newest is not None:
-            conditions = condition_lines(self.newest.conditions)
-            lines += _section("the newest was trained under", conditions, most_empty=0)
+        conditions = condition_lines(self.newest.conditions) if self.newest else []
+        lines += _section("the newest was trained under", conditions, most_empty=0)
         lines += _section("marks", self._mark_lines())
         lines += _section("decisions, and what came of them", self._decision_lines())
         lines += _section("production runs by no decision shown", self._other_run_lines())
-        lines += _section("what binds it", self._bottleneck_lines(), most_empty=0)
-        profiles = self.group.unlisted_ids("profile")
-        lines.append(f"sample runs kept by themselves: {len(self.group.unlisted_ids('observation'))}")
+        bound = [f"by report {report.id}", *bottleneck_table(report)] if report else []
+        lines += _section("what binds it", bound, most_empty=0)
+        lines.append(f"sample runs kept by themselves: {len(self.group.ids(ObservationRecord))}")
         lines += [f"run profiles: {len(profiles)}, the newest {profiles[-1]}"] if profiles else []
         return lines
 
-    def _newest(self, kind: str) -> list[CatalogueEntry]:
-        return self.group.of_kind(kind)[-self.limit :]
+    def _entries(self, form: type[Record]) -> list[CatalogueEntry]:
+        return self.group.listed(form)[-self.limit :]
 
     def _model_lines(self) -> list[str]:
-        from airflow_provider_ernest.store.catalogue import MARK, MODEL
-
-        marked = {entry.model_id for entry in self.group.of_kind(MARK)}
+        marked = {entry.model_id for entry in self.group.listed(ModelMark)}
         return aligned(
             ("id", "made (UTC)", "method", "sample runs", "error", "goes on from", "learned from", "marked"),
             (
@@ -405,29 +653,27 @@ class Life:
                     when(entry.at),
                     entry.method,
                     str(entry.observations - entry.learned_from),
-                    number(entry.median_error_percent, "{:.1f} %"),
+                    error(entry.median_error_percent),
                     entry.base_model_id or UNKNOWN,
                     counted(entry.learned_from, "run"),
                     "yes" if entry.id in marked else "no",
                 )
-                for entry in self._newest(MODEL)
+                for entry in self._entries(Model)
             ),
             right="sample runs, error, learned from",
         )
 
     def _mark_lines(self) -> list[str]:
-        from airflow_provider_ernest.store.catalogue import MARK
-
         return aligned(
             ("id", "of model", "cause", "reason"),
             (
                 (entry.id, entry.model_id or UNKNOWN, entry.cause, entry.reason)
-                for entry in self._newest(MARK)
+                for entry in self._entries(ModelMark)
             ),
         )
 
     def _decision_lines(self) -> list[str]:
-        rows = [_outcome(record, self._run_of(record)) for record in self.decisions]
+        rows = [self._outcome(record) for record in self.decisions]
         return aligned(
             ("id", "by model", "machines", "predicted", "actual", "error", "production run"),
             (
@@ -435,9 +681,9 @@ class Life:
                     row["decision_id"],
                     row["model_id"] or UNKNOWN,
                     str(row["machines"]),
-                    number(row["predicted_seconds"], "{:.1f} s"),
-                    number(row["actual_seconds"], "{:.1f} s"),
-                    number(row["error_percent"], "{:+.1f} %"),
+                    seconds(row["predicted_seconds"]),
+                    seconds(row["actual_seconds"]),
+                    deviation(row["error_percent"]),
                     row["production_id"] or UNKNOWN,
                 )
                 for row in rows
@@ -455,9 +701,9 @@ class Life:
                     run.decision_id or UNKNOWN,
                     run.model_id or UNKNOWN,
                     str(run.machines),
-                    number(run.predicted_seconds, "{:.1f} s"),
-                    f"{run.seconds:.1f} s",
-                    number(run.error_percent, "{:+.1f} %"),
+                    seconds(run.predicted_seconds),
+                    seconds(run.seconds),
+                    deviation(run.error_percent),
                 )
                 for run in self.productions
                 if run.decision_id not in decided
@@ -465,56 +711,19 @@ class Life:
             right="machines, predicted, actual, error",
         )
 
-    def _bottleneck_lines(self) -> list[str]:
-        from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
-
-        report = self.bottlenecks
-        return [f"by report {report.id}", *bottleneck_table(report)] if report else []
-
-    def _run_of(self, record: DecisionRecord) -> ProductionRun | None:
-        """The last run by a decision."""
-        runs = (run for run in reversed(self.productions) if run.decision_id == record.id)
-        return next(runs, None)
-
-
-def life_of(store: ModelStore, group: Group, *, limit: int) -> Life:
-    """What became of a job on a type of machine.
-
-    Args:
-        store: that it is in.
-        group: what the catalogue says of it.
-        limit: at most so many documents of each kind, the newest.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    from airflow_provider_ernest.learning.freshness import evidence_against
-
-    model = group.model
-    reports = store.newest(BottleneckReport, group.job, group.instance_type, limit=1)
-    return Life(
-        group=group,
-        newest=None if model is None else store.load(Model, group.job, group.instance_type, model.id),
-        decisions=store.newest(DecisionRecord, group.job, group.instance_type, limit=limit),
-        productions=store.newest(ProductionRun, group.job, group.instance_type, limit=limit),
-        evidence=None if model is None else evidence_against(model, others=group.of_job),
-        bottlenecks=next(iter(reports), None),
-        limit=limit,
-    )
-
-
-def _outcome(record: DecisionRecord, run: ProductionRun | None) -> dict[str, Any]:
-    """A decision beside the run that it was made for."""
-    return {
-        "decision_id": record.id,
-        "decided_at": record.at,
-        "model_id": record.model_id,
-        "machines": record.decision.config.machines,
-        "predicted_seconds": run.predicted_seconds if run else record.decision.predicted_seconds,
-        "actual_seconds": run.seconds if run else None,
-        "error_percent": run.error_percent if run else None,
-        "production_id": run.id if run else None,
-    }
+    def _outcome(self, record: DecisionRecord) -> dict[str, Any]:
+        """A decision beside the last run by it."""
+        run = next((run for run in reversed(self.productions) if run.decision_id == record.id), None)
+        return {
+            "decision_id": record.id,
+            "decided_at": record.at,
+            "model_id": record.model_id,
+            "machines": record.decision.config.machines,
+            "predicted_seconds": run.predicted_seconds if run else record.decision.predicted_seconds,
+            "actual_seconds": run.seconds if run else None,
+            "error_percent": run.error_percent if run else None,
+            "production_id": run.id if run else None,
+        }
 
 
 def _without_alternatives(record: DecisionRecord) -> dict[str, Any]:
@@ -527,105 +736,3 @@ def _without_alternatives(record: DecisionRecord) -> dict[str, Any]:
 def _section(title: str, lines: Sequence[str], *, most_empty: int = 1) -> list[str]:
     """A title over lines; nothing where there are only so many: a table's heading."""
     return [f"{title}:", *(f"  {line}" for line in lines)] if len(lines) > most_empty else []
-
-
-# ---------------------------------------------------------------------------
-# The documents of a store in a line each.
-
-
-def rows_of(
-    store: ModelStore, groups: Iterable[Group], *, kind: str, limit: int | None
-) -> list[dict[str, Any]]:
-    """The documents of a kind, oldest first, each with what it says.
-
-    Args:
-        store: that they are in.
-        groups: only of these.
-        kind: see `store_text.PLURALS`.
-        limit: at most so many of a group, the newest, where the catalogue does not list the kind.
-
-    Raises:
-        StoreError: the store cannot be read.
-    """
-    rows = []
-    for group in groups:
-        of = group.job, group.instance_type
-        if kind == "observation":
-            rows += [_of_observation(record) for record in store.newest(ObservationRecord, *of, limit=limit)]
-        elif kind == "profile":
-            rows += [_of_profile(record) for record in store.newest(ProfileRecord, *of, limit=limit)]
-        elif kind == "bottlenecks":
-            rows += [_of_report(report) for report in store.newest(BottleneckReport, *of, limit=limit)]
-        else:
-            rows += [_of_entry(entry) for entry in group.of_kind(kind)]
-    return sorted(rows, key=lambda row: (row["at"], row["id"]))
-
-
-def _of_entry(entry: CatalogueEntry) -> dict[str, Any]:
-    return {
-        "kind": entry.kind,
-        "job": entry.job,
-        "instance_type": entry.instance_type,
-        "id": entry.id,
-        "at": entry.at,
-        "model_id": None if entry.model_id == entry.id else entry.model_id,
-        "says": ", ".join(_said(entry)),
-    }
-
-
-def _said(entry: CatalogueEntry) -> Iterator[str]:
-    """What a document says, in a few words."""
-    if entry.reason:
-        yield f"{entry.cause}: {entry.reason}"
-    if entry.method:
-        yield f"{entry.method}, {counted(entry.observations - entry.learned_from, 'sample run')}"
-        yield f"error {number(entry.median_error_percent)} %"
-    if entry.learned_from:
-        yield f"learned from {counted(entry.learned_from, 'production run')}"
-    if entry.machines is not None:
-        yield machines(entry.machines)
-    if entry.predicted_seconds is not None:
-        yield f"predicted {entry.predicted_seconds:.1f} s"
-    if entry.seconds is not None:
-        yield f"took {entry.seconds:.1f} s"
-    if entry.is_unusual or entry.is_unlikely:
-        yield f"outside the {'95' if entry.is_unusual else '80'} % interval"
-
-
-def _of_observation(record: ObservationRecord) -> dict[str, Any]:
-    run = record.observation
-    return {
-        "kind": "observation",
-        "job": record.job,
-        "instance_type": record.instance_type,
-        "id": record.id,
-        "at": record.at,
-        "model_id": None,
-        "says": f"{machines(run.machines)}, scale {run.scale:.4g}, took {run.seconds:.1f} s",
-    }
-
-
-def _of_profile(record: ProfileRecord) -> dict[str, Any]:
-    run = record.profile
-    return {
-        "kind": "profile",
-        "job": record.job,
-        "instance_type": record.instance_type,
-        "id": record.id,
-        "at": record.at,
-        "model_id": None,
-        "says": f"{record.purpose} run, {machines(run.machines)}, scale {run.scale:.4g}, took "
-        f"{run.seconds:.1f} s: {run.headline}",
-    }
-
-
-def _of_report(report: BottleneckReport) -> dict[str, Any]:
-    return {
-        "kind": "bottlenecks",
-        "job": report.job,
-        "instance_type": report.instance_type,
-        "id": report.id,
-        "at": report.at,
-        "model_id": report.model_id,
-        "says": report.headline,
-    }
