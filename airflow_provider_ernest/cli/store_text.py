@@ -10,12 +10,14 @@ from functools import cached_property, singledispatch
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clarity.bottleneck_report import bottleneck_table
+from airflow_provider_ernest.cli.analyze_text import profile_lines
 from airflow_provider_ernest.cli.command import age, aligned, when
 from airflow_provider_ernest.documents import (
     RECORDS,
     BottleneckReport,
-    Decision,
+    ClusterBandwidth,
     DecisionRecord,
+    InputFingerprint,
     Model,
     ModelMark,
     ObservationRecord,
@@ -33,6 +35,7 @@ from airflow_provider_ernest.words import (
     bandwidth,
     counted,
     deviation,
+    dollars,
     error,
     machines,
     seconds,
@@ -294,191 +297,59 @@ def set_aside_lines(torn: Sequence[SetAside]) -> list[str]:
     return lines
 
 
-Facts = Iterable[tuple[str, object]]
-
-
 @singledispatch
-def record_lines(document: Any) -> list[str]:
-    """A document in lines, with the ids of those that its numbers come from.
+def record_lines(record: Record) -> list[str]:
+    """A record in lines, with the ids of those that its numbers come from.
 
     Raises:
         TypeError: it is of a kind that is not known.
     """
-    raise TypeError(f"Nothing is known of a {type(document).__name__}.")
+    raise TypeError(f"Nothing is known of a {type(record).__name__}.")
+
+
+def _lines(
+    record: Record,
+    facts: Mapping[str, object],
+    *,
+    origin: Origin | None = None,
+    tables: Iterable[str] = (),
+    warnings: Iterable[str] = (),
+) -> list[str]:
+    """What all kinds of records say in the same way, around what one of them says in its own."""
+    of_all = {
+        "recorded": record.at,
+        "by": _task(origin or record.origin),
+        "application's SHA-256": getattr(record, "artifact_sha256", None),
+    }
+    return [
+        f"{record.words} {record.id} of {record.job} on {record.instance_type}",
+        *_known({**of_all, **facts}),
+        *condition_lines(getattr(record, "conditions", None)),
+        *tables,
+        *(f"warning: {warning}" for warning in warnings),
+    ]
 
 
 def condition_lines(conditions: RunConditions | None) -> list[str]:
     """What, beside the code, run times depended on."""
     if conditions is None:
         return []
-    data = conditions.input
-    settings = conditions.settings
-    return list(
-        _facts(
-            [
-                ("Spark", conditions.spark),
-                ("cores of a machine", conditions.cores_per_machine),
-                ("input partitions", data and data.partitions),
-                ("input bytes", data and data.total_bytes and f"{data.total_bytes:,}"),
-                ("input columns", data and data.columns),
-                ("input format", data and data.format),
-                ("settings (digests only)", ", ".join(sorted(settings)) if settings else None),
-            ]
-        )
+    data = conditions.input or InputFingerprint()
+    return _known(
+        {
+            "Spark": conditions.spark,
+            "cores of a machine": conditions.cores_per_machine,
+            "input partitions": data.partitions,
+            "input bytes": None if data.total_bytes is None else f"{data.total_bytes:,}",
+            "input columns": data.columns,
+            "input format": data.format,
+            "settings (digests only)": ", ".join(sorted(conditions.settings or ())),
+        }
     )
 
 
-@record_lines.register
-def _(model: Model) -> list[str]:
-    facts: Facts = [
-        ("made", model.at),
-        ("by", _task(model.origin)),
-        ("goes on from model", model.base_model_id),
-        ("learned from production runs", ", ".join(model.learned_from)),
-        ("application", model.artifact),
-        ("its SHA-256", model.artifact_sha256),
-        ("input at scale 1", model.input_path),
-    ]
-    return [
-        f"model {model.id} of {model.job} on {model.instance_type}",
-        *_facts(facts),
-        *condition_lines(model.conditions),
-        *model_table(model),
-        *observations_table(model.observations),
-        *(f"warning: {warning}" for warning in model.warnings),
-    ]
-
-
-@record_lines.register
-def _(record: DecisionRecord) -> list[str]:
-    facts: Facts = [
-        ("made", record.at),
-        ("by", _task(record.origin)),
-        ("by model", record.model_id),
-        ("of models", ", ".join(record.model_ids)),
-        ("reused, since", record.reuse),
-        ("application's SHA-256", record.artifact_sha256),
-        ("scale", f"{record.scale:g}"),
-        ("iterations", record.iterations),
-        ("machines allowed", f"{record.min_machines} to {record.max_machines}"),
-    ]
-    return [
-        f"decision {record.id} for {record.job} on {record.instance_type}",
-        *_facts(facts),
-        *_decided(record.decision),
-        *(f"warning: {warning}" for warning in record.decision.warnings),
-    ]
-
-
-@record_lines.register
-def _(run: ProductionRun) -> list[str]:
-    facts: list[tuple[str, object]] = [
-        ("recorded", run.at),
-        ("by", _task(run.origin)),
-        ("by decision", run.decision_id),
-        ("by model", run.model_id),
-        ("machines", run.machines),
-        ("scale", f"{run.scale:g}"),
-        ("took", seconds(run.seconds)),
-        ("start-up, part of it", seconds(run.startup_seconds)),
-        ("predicted", seconds(run.predicted_seconds)),
-        ("likely (80 %)", seconds_between(run.likely_seconds)),
-        ("nearly certain (95 %)", seconds_between(run.nearly_certain_seconds)),
-        ("error", deviation(run.error_percent)),
-        ("cost", None if run.cost is None else f"{run.cost:.5f} $"),
-        ("application's SHA-256", run.artifact_sha256),
-        ("Spark application", run.application_id),
-        ("event log", run.event_log),
-    ]
-    if run.bandwidth is not None:
-        facts += [
-            ("memory of the median machine", bandwidth(run.bandwidth.memory_gigabytes_per_second)),
-            ("network of the median machine", bandwidth(run.bandwidth.network_gigabytes_per_second)),
-        ]
-    return [
-        f"production run {run.id} of {run.job} on {run.instance_type}",
-        *_facts(facts),
-        *condition_lines(run.conditions),
-    ]
-
-
-@record_lines.register
-def _(record: ObservationRecord) -> list[str]:
-    run = record.observation
-    facts: Facts = [
-        ("recorded", record.at),
-        ("by", _task(run.origin)),
-        ("application's SHA-256", record.artifact_sha256),
-        ("event log", run.event_log),
-        ("hosts", ", ".join(run.hosts)),
-    ]
-    return [
-        f"sample run {record.id} of {record.job} on {record.instance_type}",
-        *_facts(facts),
-        *condition_lines(record.conditions),
-        *observations_table([run]),
-    ]
-
-
-@record_lines.register
-def _(mark: ModelMark) -> list[str]:
-    facts: Facts = [
-        ("made", mark.at),
-        ("by", _task(mark.origin)),
-        ("of model", mark.model_id),
-        ("cause", mark.cause),
-        ("reason", mark.reason),
-        ("application's SHA-256", mark.artifact_sha256),
-    ]
-    return [f"mark {mark.id} of {mark.job} on {mark.instance_type}", *_facts(facts)]
-
-
-@record_lines.register
-def _(record: ProfileRecord) -> list[str]:
-    return [
-        f"run profile {record.id} of {record.job} on {record.instance_type}",
-        *_facts(
-            [
-                ("recorded", record.at),
-                ("by", _task(record.origin)),
-                ("of a run for", record.purpose),
-                ("application's SHA-256", record.artifact_sha256),
-            ]
-        ),
-        *profile_lines(record.profile),
-    ]
-
-
-@record_lines.register
-def _(report: BottleneckReport) -> list[str]:
-    facts: Facts = [
-        ("made", report.at),
-        ("by", _task(report.origin)),
-        ("beside model", report.model_id),
-        ("by run profiles", ", ".join(report.profile_ids)),
-        ("Spark application", report.application_id),
-        ("its scale", f"{report.scale:g}"),
-        ("its machines", report.machines),
-    ]
-    return [
-        f"bottleneck report {report.id} of {report.job} on {report.instance_type}",
-        *_facts(facts),
-        *bottleneck_table(report),
-        *(f"warning: {warning}" for warning in report.warnings),
-    ]
-
-
-def _decided(decision: Decision) -> list[str]:
-    """The table of what was considered; what documents of other makers leave out is left out here."""
-    if decision.predicted_seconds is None or decision.predicted_cost is not None:
-        return decision_table(decision)
-    chosen = f"{machines(decision.config.machines)}: {seconds(decision.predicted_seconds)}"
-    return [f"goal: {decision.goal}", chosen]
-
-
-def _facts(facts: Facts) -> Iterator[str]:
-    """Those that are known."""
-    return (f"{name}: {value}" for name, value in facts if value not in (None, "", UNKNOWN))
+def _known(facts: Mapping[str, object]) -> list[str]:
+    return [f"{name}: {value}" for name, value in facts.items() if value not in (None, "", UNKNOWN)]
 
 
 def _task(origin: Origin | None) -> str | None:
@@ -488,72 +359,108 @@ def _task(origin: Origin | None) -> str | None:
     return f"{origin.dag_id}, run {origin.run_id}, task {origin.task_id}{mapped}, attempt {origin.try_number}"
 
 
-MOST_STAGES = 20
-"""So many stages are shown, those that took longest."""
-
-LEAST_PERCENT = 0.5
-"""Less is not worth a line."""
-
-
-def profile_lines(profile: RunProfile) -> list[str]:
-    """What the run was bound by, its phases and its longest stages."""
-    return [
-        profile.headline,
-        *(f"{name}: {value}" for name, value in _profile_facts(profile) if value),
-        *_stages(profile),
-        *(f"{advice.text} ({advice.figure})" for advice in profile.advice),
-        *(f"warning: {warning}" for warning in profile.warnings),
-    ]
-
-
-def _profile_facts(profile: RunProfile) -> Iterator[tuple[str, str]]:
-    yield "Spark application", profile.application_id
-    yield "event log", profile.event_log or ""
-    yield "Spark", profile.spark or ""
-    yield "category", profile.category
-    yield "machines", f"{profile.machines}, {profile.slots} tasks at once"
-    yield "scale", f"{profile.scale:g}"
-    yield "took", f"{seconds(profile.seconds)}, after a start-up of {seconds(profile.startup_seconds)}"
-    yield "no task ran in", f"{seconds(profile.driver_seconds)} of it"
-    yield "replayed", f"{seconds(profile.replayed_seconds)} ({deviation(profile.replay_error_percent)})"
-    for limit in profile.limits:
-        if limit.improvement_percent >= LEAST_PERCENT:
-            yield (
-                f"without waiting for {limit.resource}",
-                f"{seconds(limit.seconds_without)}, {limit.improvement_percent:.0f} % less at most",
-            )
-    for cause in profile.straggler_causes:
-        yield f"stragglers by {cause.cause}", f"{cause.tasks}, {seconds(cause.seconds_without)} without them"
-    for size in profile.sizes:
-        yield f"replayed on {machines(size.machines)}", f"{seconds(size.seconds)}"
-    for what_if in profile.what_ifs:
-        yield what_if.change, f"{seconds(what_if.seconds)} ({deviation(what_if.change_percent)})"
-
-
-def _stages(profile: RunProfile) -> list[str]:
-    if not profile.stages:
-        return []
-    longest = sorted(profile.stages, key=lambda stage: stage.seconds, reverse=True)[:MOST_STAGES]
-    shown = [stage for stage in profile.stages if stage in longest]
-    lines = aligned(
-        ("stage", "name", "began", "took", "tasks", "tasks' time", "bound by", "stragglers"),
-        (
-            (
-                f"{stage.stage_id}.{stage.attempt}",
-                stage.name,
-                seconds(stage.began_seconds),
-                seconds(stage.seconds),
-                f"{stage.tasks:,}",
-                seconds(stage.task_seconds),
-                stage.bottleneck or UNKNOWN,
-                f"{stage.stragglers:,}",
-            )
-            for stage in shown
-        ),
-        right="began, took, tasks, tasks' time, stragglers",
+@record_lines.register
+def _(model: Model) -> list[str]:
+    return _lines(
+        model,
+        {
+            "application": model.artifact,
+            "input at scale 1": model.input_path,
+            "goes on from model": model.base_model_id,
+            "learned from production runs": ", ".join(model.learned_from),
+        },
+        tables=[*model_table(model), *observations_table(model.observations)],
+        warnings=model.warnings,
     )
-    left_out = len(profile.stages) - len(shown) + profile.stages_left_out
-    return lines + ([f"and {left_out:,} stages more"] if left_out else [])
+
+
+@record_lines.register
+def _(record: DecisionRecord) -> list[str]:
+    decision = record.decision
+    # What documents of other makers leave out is left out here.
+    has_table = decision.predicted_seconds is None or decision.predicted_cost is not None
+    chosen = f"{machines(decision.config.machines)}: {seconds(decision.predicted_seconds)}"
+    return _lines(
+        record,
+        {
+            "by model": record.model_id,
+            "of models": ", ".join(record.model_ids),
+            "reused, since": record.reuse,
+            "scale": f"{record.scale:g}",
+            "iterations": record.iterations,
+            "machines allowed": f"{record.min_machines} to {record.max_machines}",
+        },
+        tables=decision_table(decision) if has_table else [f"goal: {decision.goal}", chosen],
+        warnings=decision.warnings,
+    )
+
+
+@record_lines.register
+def _(run: ProductionRun) -> list[str]:
+    measured = run.bandwidth or ClusterBandwidth()
+    return _lines(
+        run,
+        {
+            "by decision": run.decision_id,
+            "by model": run.model_id,
+            "machines": run.machines,
+            "scale": f"{run.scale:g}",
+            "took": seconds(run.seconds),
+            "start-up, part of it": seconds(run.startup_seconds),
+            "predicted": seconds(run.predicted_seconds),
+            "likely (80 %)": seconds_between(run.likely_seconds),
+            "nearly certain (95 %)": seconds_between(run.nearly_certain_seconds),
+            "error": deviation(run.error_percent),
+            "cost": None if run.cost is None else dollars(run.cost),
+            "memory of the median machine": bandwidth(measured.memory_gigabytes_per_second),
+            "network of the median machine": bandwidth(measured.network_gigabytes_per_second),
+            "Spark application": run.application_id,
+            "event log": run.event_log,
+        },
+    )
+
+
+@record_lines.register
+def _(record: ObservationRecord) -> list[str]:
+    run = record.observation
+    return _lines(
+        record,
+        {"event log": run.event_log, "hosts": ", ".join(run.hosts)},
+        origin=run.origin,
+        tables=observations_table([run]),
+    )
+
+
+@record_lines.register
+def _(mark: ModelMark) -> list[str]:
+    return _lines(mark, {"of model": mark.model_id, "cause": mark.cause, "reason": mark.reason})
+
+
+@record_lines.register
+def _(record: ProfileRecord) -> list[str]:
+    run = record.profile
+    return _lines(
+        record,
+        {"of a run for": record.purpose, "scale": f"{run.scale:g}", "event log": run.event_log},
+        tables=["", *profile_lines(run)],
+        warnings=run.warnings,
+    )
+
+
+@record_lines.register
+def _(report: BottleneckReport) -> list[str]:
+    return _lines(
+        report,
+        {
+            "beside model": report.model_id,
+            "by run profiles": ", ".join(report.profile_ids),
+            "Spark application": report.application_id,
+            "its scale": f"{report.scale:g}",
+            "its machines": report.machines,
+        },
+        tables=bottleneck_table(report),
+        warnings=report.warnings,
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
