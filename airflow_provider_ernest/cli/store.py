@@ -33,7 +33,7 @@ from airflow_provider_ernest.exceptions import (
 )
 
 if TYPE_CHECKING:
-    from airflow_provider_ernest.cli.store_text import Group
+    from airflow_provider_ernest.cli.store_list import Group
     from airflow_provider_ernest.documents import Record
     from airflow_provider_ernest.store.archive import Imported, Refused
     from airflow_provider_ernest.store.pruning import Prune
@@ -177,7 +177,7 @@ def _add_export_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_export(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_text import counted_by_kind
+    from airflow_provider_ernest.cli.store_list import counted_by_kind
     from airflow_provider_ernest.store.archive import export_documents
 
     refuse_to_overwrite(args.file, force=args.force)
@@ -254,7 +254,7 @@ def _add_import_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_import(args: Namespace) -> None:
-    from airflow_provider_ernest.cli.store_text import counted_by_kind
+    from airflow_provider_ernest.cli.store_list import counted_by_kind
     from airflow_provider_ernest.store.archive import import_archive
 
     with opened(args.file) as source:
@@ -443,19 +443,26 @@ def _add_list_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_list(args: Namespace) -> None:
-    from airflow_provider_ernest.cli import store_text as text
+    from airflow_provider_ernest.cli.store_list import (
+        group_row,
+        group_table,
+        groups_of,
+        record_rows,
+        record_table,
+        set_aside_lines,
+    )
     from airflow_provider_ernest.store.records import FORMS, list_set_aside
 
     store = open_store(args)
     groups = [
         group
-        for group in text.groups_of(store, job=args.job, instance_type=args.type)
+        for group in groups_of(store, job=args.job, instance_type=args.type)
         if args.state is None or (group.state is not None and group.state.name == args.state)
     ]
     rows = (
-        text.record_rows(groups, FORMS[args.kind], limit=args.limit)
+        record_rows(groups, FORMS[args.kind], limit=args.limit)
         if args.kind
-        else [text.group_row(group) for group in groups]
+        else [group_row(group) for group in groups]
     )
     if args.limit is not None:
         newest_first = sorted(rows, key=lambda row: (row["at"] or "", row["id"] or ""), reverse=True)
@@ -469,9 +476,9 @@ def _run_list(args: Namespace) -> None:
     if not rows:
         say(["Nothing in the store matches." if groups or _is_narrowed(args) else "The store is empty."])
     else:
-        table = text.record_table if args.kind else text.group_table
+        table = record_table if args.kind else group_table
         say(table(rows, now=datetime.now(UTC)))
-    say(text.set_aside_lines(torn))
+    say(set_aside_lines(torn))
 
 
 def _is_narrowed(args: Namespace) -> bool:
@@ -508,11 +515,12 @@ def _add_show_arguments(parser: ArgumentParser) -> None:
 
 
 def _run_show(args: Namespace) -> None:
-    from airflow_provider_ernest.cli import store_text as text
+    from airflow_provider_ernest.cli.store_list import groups_of
+    from airflow_provider_ernest.cli.store_show import Life, record_lines
 
     store = open_store(args)
-    groups = text.groups_of(store, instance_type=args.type)
-    lives = [text.Life(group=group, limit=args.limit) for group in groups if group.job == args.name]
+    groups = groups_of(store, instance_type=args.type)
+    lives = [Life(group=group, limit=args.limit) for group in groups if group.job == args.name]
     if lives:
         if args.json:
             say_json({"job": args.name, "types": [life.to_dict() for life in lives]})
@@ -530,7 +538,7 @@ def _run_show(args: Namespace) -> None:
         documents = [record.to_dict() for record in records]
         say_json(documents[0] if len(documents) == 1 else documents)
     else:
-        say(line for record in records for line in text.record_lines(record))
+        say(line for record in records for line in record_lines(record))
 
 
 def _records(store: ModelStore, groups: Sequence[Group], name: str) -> list[Record]:
