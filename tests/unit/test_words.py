@@ -1,13 +1,19 @@
 import pytest
 
 from airflow_provider_ernest.words import (
+    bandwidth,
     data_amount,
+    deviation,
     dollars,
     duration,
+    error,
     machines,
     number,
     percent,
     probability,
+    seconds,
+    seconds_between,
+    tenths,
     tick,
 )
 
@@ -104,3 +110,21 @@ def test_no_probability_is_certain(value: float, words: str):
 )
 def test_amounts_of_data(value: float, words: str):
     assert data_amount(value) == words
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        (seconds(1234.56), "1234.6 s"),
+        (seconds(0), "0.0 s"),
+        (seconds_between((290.06, 331.7)), "290.1 to 331.7 s"),
+        (tenths(1234.56), "1,234.6"),
+        (error(3), "3.0 %"),
+        (deviation(-9.09), "-9.1 %"),
+        (deviation(9.09), "+9.1 %"),
+        (bandwidth(1.26), "1.3 GB/s"),
+        *((of_nothing(None), "-") for of_nothing in (seconds, seconds_between, error, deviation, bandwidth)),
+    ],
+)
+def test_what_is_compared_has_one_decimal_and_its_unit(told: str, words: str):
+    assert told == words

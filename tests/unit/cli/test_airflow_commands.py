@@ -37,6 +37,7 @@ def test_airflow_has_the_same_commands_with_the_same_options():
     (group,) = get_ernest_commands()
     assert isinstance(group, GroupCommand)
     assert group.name == "ernest"
+    assert [command.name for command in group.subcommands] == [command.name for command in COMMANDS]
     for command in group.subcommands:
         ours = options_of(build_parser(COMMANDS), command.name)
         assert options_of(airflow_parser(), "ernest", command.name) == ours

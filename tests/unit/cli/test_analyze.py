@@ -2,20 +2,30 @@ import json
 import re
 import subprocess
 import sys
-from pathlib import Path
+import threading
 
+import pandas as pd
 import pytest
 
 from airflow_provider_ernest.clarity.profile import profile_run
+from airflow_provider_ernest.cli import analyze as analyze_module
+from airflow_provider_ernest.cli.analyze import FILES, progress, refuse_tables, write_tables
 from airflow_provider_ernest.eventlog.reading import read_event_log
+from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.prediction.optex import JobProfile, predicted_phases
 from airflow_provider_ernest.run_profile import RunProfile
-from tests.unit.cli.conftest import LOG, Analyze
+from tests.unit.cli.conftest import LOG
+from tests.unit.eventlog.logs import event_log, executor, stage, task
 
 
-def test_it_says_what_binds_the_run_first(analyze: Analyze):
-    code, out, err = analyze(LOG)
-    assert code == 0
+@pytest.fixture
+def analyze(ernest):
+    """Runs `analyze`."""
+    return lambda *argv, code=0: ernest("analyze", *argv, code=code)
+
+
+def test_it_says_what_binds_the_run_first(analyze):
+    out, err = analyze(LOG)
     assert err == ""
     told = " ".join(out.split())
     assert re.match(
@@ -27,28 +37,26 @@ def test_it_says_what_binds_the_run_first(analyze: Analyze):
     assert places == sorted(places)
 
 
-def test_the_page(analyze: Analyze, tmp_path: Path):
+def test_the_page(analyze, tmp_path):
     page = tmp_path / "why.html"
-    code, out, _ = analyze(LOG, "--html", page)
-    assert code == 0
+    out, _ = analyze(LOG, "--html", page)
     assert out.endswith(f"\nwritten: page in {page}\n")
     assert page.read_text().startswith("<!DOCTYPE html>\n<html")
     headline = profile_run(read_event_log(LOG)).headline
     assert f'<p class="headline">{headline}</p>' in page.read_text()
 
 
-def test_the_profile_as_json_leaves_nothing_else_on_standard_output(analyze: Analyze):
-    code, out, err = analyze(LOG, "--json", "-", "--scale", "0.25", "--iterations", "4")
-    assert code == 0
+def test_the_profile_as_json_leaves_nothing_else_on_standard_output(analyze):
+    out, err = analyze(LOG, "--json", "-", "--scale", "0.25", "--iterations", "4")
     profile = RunProfile.from_dict(json.loads(out))
     assert (profile.scale, profile.iterations, profile.event_log) == (0.25, 4, str(LOG))
     assert profile.headline in err.replace("\n  ", " ")
 
 
-def test_machines_as_they_are_stated_and_others(analyze: Analyze):
+def test_machines_as_they_are_stated_and_others(analyze):
     options = ["--network", "0.05", "--disk", "0.2", "--machines", "1,3"]
     options += ["--what-if", "network=2", "disk=2", "--what-if", "cores=4"]
-    _, out, _ = analyze(LOG, *options, "--json", "-")
+    out, _ = analyze(LOG, *options, "--json", "-")
     profile = RunProfile.from_dict(json.loads(out))
     assert profile.capacity is not None
     assert profile.capacity.source == "stated"
@@ -60,9 +68,8 @@ def test_machines_as_they_are_stated_and_others(analyze: Analyze):
     ]
 
 
-def test_several_logs_have_a_line_each(analyze: Analyze, other_log: Path):
-    code, out, _ = analyze(LOG, other_log, "--scale", "0.1", "0.5")
-    assert code == 0
+def test_several_logs_have_a_line_each(analyze, other_log):
+    out, _ = analyze(LOG, other_log, "--scale", "0.1", "0.5")
     title, heading, first, second = out.splitlines()
     assert title == "2 runs"
     assert heading.split()[:4] == ["application", "category", "machines", "scale"]
@@ -70,19 +77,18 @@ def test_several_logs_have_a_line_each(analyze: Analyze, other_log: Path):
     assert "50 %" in second
 
 
-def test_several_logs_as_json_are_a_list(analyze: Analyze, other_log: Path, tmp_path: Path):
+def test_several_logs_as_json_are_a_list(analyze, other_log, tmp_path):
     file = tmp_path / "profiles.json"
-    assert analyze(LOG, other_log, "--json", file)[0] == 0
+    analyze(LOG, other_log, "--json", file)
     assert [RunProfile.from_dict(each).event_log for each in json.loads(file.read_text())] == [
         str(LOG),
         str(other_log),
     ]
 
 
-def test_the_jobs_profile_and_what_it_foretells(analyze: Analyze, other_log: Path, tmp_path: Path):
+def test_the_jobs_profile_and_what_it_foretells(analyze, other_log, tmp_path):
     file = tmp_path / "job.json"
-    code, out, _ = analyze(LOG, other_log, "--scale", "0.1", "--job-profile", file, "--machines", "2,16")
-    assert code == 0
+    out, _ = analyze(LOG, other_log, "--scale", "0.1", "--job-profile", file, "--machines", "2,16")
     job = JobProfile.from_dict(json.loads(file.read_text()))
     assert job.baseline_scale == 0.1
     foretold = out[out.index("seconds at scale 1 by the job's profile") :].splitlines()[2:4]
@@ -92,13 +98,10 @@ def test_the_jobs_profile_and_what_it_foretells(analyze: Analyze, other_log: Pat
 
 
 @pytest.mark.parametrize("keep", [0.5, 0.9])
-def test_a_log_that_was_cut_off_is_analysed_with_a_warning(
-    keep: float, analyze: Analyze, plain_log: bytes, tmp_path: Path
-):
+def test_a_log_that_was_cut_off_is_analysed_with_a_warning(keep, analyze, plain_log, tmp_path):
     cut = tmp_path / "app-1.inprogress"
     cut.write_bytes(plain_log[: int(keep * len(plain_log))])
-    code, out, err = analyze(cut)
-    assert code == 0
+    out, err = analyze(cut)
     assert "what could be won at most" in out
     assert "warning: Event log: it does not tell the application's end" in err
 
@@ -112,59 +115,53 @@ def test_a_log_that_was_cut_off_is_analysed_with_a_warning(
         (b"machines,fraction,seconds\n1,0.1,5\n", "is no event log of Spark"),
     ],
 )
-def test_what_is_no_event_log_is_refused_with_a_remedy(
-    content: bytes, message: str, analyze: Analyze, tmp_path: Path
-):
+def test_what_is_no_event_log_is_refused_with_a_remedy(content, message, analyze, tmp_path):
     file = tmp_path / "log"
     file.write_bytes(content)
-    code, out, err = analyze(file)
-    assert (code, out) == (1, "")
+    out, err = analyze(file, code=1)
+    assert out == ""
     assert err.startswith(f"ernest analyze: {file}")
     assert message in err
     assert "Traceback" not in err
 
 
-def test_a_log_without_a_finished_task_is_refused(analyze: Analyze, plain_log: bytes, tmp_path: Path):
+def test_a_log_without_a_finished_task_is_refused(analyze, plain_log, tmp_path):
     file = tmp_path / "log"
     lines = [line for line in plain_log.splitlines(keepends=True) if b"SparkListenerTaskEnd" not in line]
     file.write_bytes(b"".join(lines))
-    code, _, err = analyze(file)
-    assert code == 1
+    _, err = analyze(file, code=1)
     assert "tells of no task that ended" in err
 
 
-def test_a_log_that_is_not_there(analyze: Analyze, tmp_path: Path):
-    code, out, err = analyze(tmp_path / "absent")
-    assert (code, out) == (1, "")
+def test_a_log_that_is_not_there(analyze, tmp_path):
+    out, err = analyze(tmp_path / "absent", code=1)
+    assert out == ""
     assert str(tmp_path / "absent") in err
     assert "Traceback" not in err
 
 
-def test_hostile_names_command_neither_the_terminal_nor_the_page(
-    analyze: Analyze, plain_log: bytes, tmp_path: Path
-):
+def test_hostile_names_command_neither_the_terminal_nor_the_page(analyze, plain_log, tmp_path):
     hostile = "\\u001b]0;owned\\u0007<script>alert(1)</script>"
     file, page = tmp_path / "log", tmp_path / "why.html"
     text = plain_log.decode().replace('"Stage Name":"', f'"Stage Name":"{hostile}')
     file.write_text(text.replace('"App Name":"', f'"App Name":"{hostile}'))
-    code, out, err = analyze(file, "--html", page)
-    assert code == 0
+    out, err = analyze(file, "--html", page)
     assert not {"\x1b", "\x07"} & set(out + err)
     assert "<script" in out, "shown as it was written"
     assert "<script>alert" not in page.read_text()
     assert "&lt;script&gt;alert(1)&lt;/script&gt;" in page.read_text()
 
 
-def test_nothing_is_overwritten_unless_asked(analyze: Analyze, tmp_path: Path):
+def test_nothing_is_overwritten_unless_asked(analyze, tmp_path):
     page = tmp_path / "why.html"
     page.write_text("mine")
     for option in ("--html", "--json"):
-        code, out, err = analyze(LOG, option, page)
-        assert (code, out) == (1, "")
+        out, err = analyze(LOG, option, page, code=1)
+        assert out == ""
         assert "exists already" in err
         assert "--force" in err
     assert page.read_text() == "mine"
-    assert analyze(LOG, "--html", page, "--force")[0] == 0
+    analyze(LOG, "--html", page, "--force")
     assert page.read_text() != "mine"
 
 
@@ -177,16 +174,10 @@ def test_nothing_is_overwritten_unless_asked(analyze: Analyze, tmp_path: Path):
         (("--scale", "0.1", "0.2"), "--scale=[0.1, 0.2] are not as many as the 1 event logs"),
     ],
 )
-def test_options_that_do_not_go_together(
-    options: tuple[object, ...],
-    message: str,
-    analyze: Analyze,
-    monkeypatch: pytest.MonkeyPatch,
-    tmp_path: Path,
-):
+def test_options_that_do_not_go_together(options, message, analyze, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    code, out, err = analyze(LOG, *options)
-    assert (code, out) == (1, "")
+    out, err = analyze(LOG, *options, code=1)
+    assert out == ""
     assert message in err
     assert list(tmp_path.iterdir()) == []
 
@@ -207,28 +198,22 @@ def test_options_that_do_not_go_together(
         (LOG, "--iterations", "many"),
     ],
 )
-def test_a_command_line_that_cannot_be_understood(options: tuple[object, ...], analyze: Analyze):
-    with pytest.raises(SystemExit) as ended:
-        analyze(*options)
-    assert ended.value.code == 2
+def test_a_command_line_that_cannot_be_understood(options, misunderstood):
+    misunderstood("analyze", *options)
 
 
 @pytest.mark.parametrize("option", [("--what-if", "disk=2"), ("--scale", "0.5")])
-def test_a_log_after_an_option_that_takes_several_values_is_told_where_to_stand(
-    option: tuple[str, str], analyze: Analyze, capsys: pytest.CaptureFixture[str]
-):
-    with pytest.raises(SystemExit):
-        analyze(*option, LOG)
-    assert "event logs stand before this option" in capsys.readouterr().err
+def test_a_log_after_an_option_that_takes_several_values_is_told_where_to_stand(option, misunderstood):
+    assert "event logs stand before this option" in misunderstood("analyze", *option, LOG)
 
 
-def test_two_numbers_for_one_thing_are_refused(analyze: Analyze):
-    code, out, err = analyze(LOG, "--what-if", "disk=2", "disk=3")
-    assert (code, out) == (1, "")
+def test_two_numbers_for_one_thing_are_refused(analyze):
+    out, err = analyze(LOG, "--what-if", "disk=2", "disk=3", code=1)
+    assert out == ""
     assert "--what-if='disk' is named twice" in err
 
 
-def test_neither_airflow_nor_spark_is_loaded(tmp_path: Path):
+def test_neither_airflow_nor_spark_is_loaded(tmp_path):
     program = (
         "import sys; from airflow_provider_ernest.command_line import main;"
         f"code = main(['analyze', {str(LOG)!r}, '--html', {str(tmp_path / 'why.html')!r}]);"
@@ -239,15 +224,121 @@ def test_neither_airflow_nor_spark_is_loaded(tmp_path: Path):
     assert not [name for name in done.stderr.split() if name.startswith(foreign)]
 
 
-def test_a_reader_that_has_had_enough_is_no_error_to_tell():
-    program = (
-        "import sys; from airflow_provider_ernest.command_line import main;"
-        f"sys.exit(main(['analyze', {str(LOG)!r}]))"
+class Told:
+    """Stands for standard error, and says when something has been written to it."""
+
+    def __init__(self) -> None:
+        self.text = ""
+        self.something = threading.Event()
+
+    def write(self, text: str) -> None:
+        self.text += text
+        self.something.set()
+
+    def flush(self) -> None:
+        pass
+
+
+def test_long_work_is_told_of_while_it_goes_on(monkeypatch):
+    told = Told()
+    # Not in a fixture: pytest captures the test's own streams only after it.
+    monkeypatch.setattr("sys.stderr", told)
+    with progress("reading app-1\x1b[2J", every_seconds=0.01):
+        assert told.something.wait(30)
+    assert told.text.splitlines()[0] == "reading app-1\ufffd[2J: 0 s so far"
+
+
+def test_short_work_is_not(capsys):
+    with progress("reading app-1"):
+        pass
+    assert capsys.readouterr().err == ""
+
+
+def test_it_ends_with_the_work_whatever_becomes_of_that():
+    before = threading.active_count()
+    with pytest.raises(ValueError, match="odd"), progress("reading app-1"):
+        raise ValueError("odd")
+    assert threading.active_count() == before
+
+
+def test_all_tables_of_a_real_run(analyze, tmp_path):
+    folder = tmp_path / "new" / "tables"
+    out, _ = analyze(LOG, "--csv", folder)
+    assert out.endswith(f"written: tables in {folder}\n")
+    assert sorted(path.name for path in folder.iterdir()) == sorted(FILES)
+    log = read_event_log(LOG)
+    tasks = pd.read_csv(folder / "tasks.csv")
+    assert len(tasks) == len(log.task_columns)
+    assert tasks["seconds"].sum() == pytest.approx(log.task_columns.seconds.sum(), abs=1e-3)
+    assert tasks["scheduler_delay_seconds"].sum() == pytest.approx(
+        log.task_columns.scheduler_delay_seconds.sum(), abs=1e-3
     )
-    with subprocess.Popen(
-        [sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.close()
-        assert process.stderr is not None
-        assert "Traceback" not in process.stderr.read()
+    assert tasks["succeeded"].tolist() == log.task_columns.succeeded.tolist()
+    assert tasks["launched_at"].tolist() == pytest.approx(log.task_columns.launched_at.tolist())
+    stages = pd.read_csv(folder / "stages.csv")
+    assert stages["name"].tolist() == [stage.name for stage in log.stages]
+    assert pd.read_csv(folder / "executors.csv")["host"].tolist() == [each.host for each in log.executors]
+    assert len(pd.read_csv(folder / "jobs.csv")) == len(log.jobs)
+    assert len(pd.read_csv(folder / "sql_executions.csv")) == len(log.sql_executions)
+
+
+def test_unknowns_are_empty_and_several_numbers_in_one_cell(tmp_path):
+    log = event_log(
+        [task(0, 0.0, 1.0), task(1, 1.0, 1.0)],
+        stages=[
+            stage(0, completed=1.0, name='a "quoted", name\nin lines'),
+            stage(2, submitted=None, parents=[0, 1]),
+        ],
+        executors=[executor(0)],
+    )
+    write_tables(log, str(tmp_path), force=False)
+    stages = pd.read_csv(tmp_path / "stages.csv")
+    assert stages["name"][0] == 'a "quoted", name\nin lines'
+    assert stages["parents"][1] == "0 1"
+    assert pd.isna(stages["submitted_at"][1])
+    assert pd.read_csv(tmp_path / "executors.csv")["removed_at"].isna().all()
+    assert pd.read_csv(tmp_path / "tasks.csv")["python_seconds"].isna().all()
+
+
+def test_many_tasks_are_written_in_their_order(tmp_path, monkeypatch):
+    monkeypatch.setattr(analyze_module, "_ROWS_AT_ONCE", 3)
+    write_tables(event_log([task(0, number, 1.0) for number in range(10)]), str(tmp_path), force=False)
+    assert pd.read_csv(tmp_path / "tasks.csv")["task_id"].tolist() == list(range(10))
+
+
+def test_foreign_files_are_not_overwritten_unless_asked(analyze, tmp_path):
+    (tmp_path / "tasks.csv").write_text("mine")
+    (tmp_path / "notes.txt").write_text("mine, too")
+    out, err = analyze(LOG, "--csv", tmp_path, code=1)
+    assert out == ""
+    assert f"--csv={str(tmp_path)!r} has tasks.csv already" in err
+    assert "--force" in err
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["notes.txt", "tasks.csv"]
+    assert (tmp_path / "tasks.csv").read_text() == "mine"
+    analyze(LOG, "--csv", tmp_path, "--force")
+    assert (tmp_path / "tasks.csv").read_text() != "mine"
+    assert (tmp_path / "notes.txt").read_text() == "mine, too"
+
+
+def test_a_file_is_no_folder(tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    for force in (False, True):
+        with pytest.raises(InvalidParameterError, match="is no folder"):
+            refuse_tables(str(file), force=force)
+
+
+def test_a_folder_that_cannot_be_made_is_told(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(InvalidParameterError, match="cannot be written to"):
+        write_tables(event_log([task()]), str(tmp_path / "file" / "tables"), force=False)
+
+
+def test_a_table_that_breaks_off_leaves_nothing_behind(tmp_path, monkeypatch):
+    def full(value: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(analyze_module, "_cell", full)
+    with pytest.raises(InvalidParameterError, match="No space left on device"):
+        write_tables(event_log([task()]), str(tmp_path), force=False)
+    assert list(tmp_path.iterdir()) == []

@@ -1,14 +1,9 @@
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any
 
 import pytest
 
-from airflow_provider_ernest import command_line
-from airflow_provider_ernest.cli.main import COMMANDS
 from tests.ec2_testbed import EC2Api
 from tests.unit.ec2_machines import IDENTITY, launch
 
@@ -16,8 +11,8 @@ OVERDUE = replace(IDENTITY, task_id="forgotten")
 
 
 @pytest.fixture
-def run(api: EC2Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Any:
-    """Runs a command against the API with credentials of the environment; returns exit code and output."""
+def run(api, monkeypatch, ernest):
+    """Runs a command against the API with credentials of the environment."""
     for name, value in {
         "AWS_ACCESS_KEY_ID": "testing",
         "AWS_SECRET_ACCESS_KEY": "testing",
@@ -28,13 +23,7 @@ def run(api: EC2Api, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixt
         monkeypatch.setenv(name, value)
     for name in ("AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"):
         monkeypatch.delenv(name, raising=False)
-
-    def run_command(*argv: str) -> tuple[int, str, str]:
-        code = command_line.main([*argv, "--endpoint-url", api.endpoint_url])
-        said = capsys.readouterr()
-        return code, said.out, said.err
-
-    return run_command
+    return lambda *argv, code=0: ernest(*argv, "--endpoint-url", api.endpoint_url, code=code)
 
 
 @pytest.fixture
@@ -49,20 +38,18 @@ def owners(api: EC2Api) -> list[str]:
 
 @pytest.mark.usefixtures("clusters")
 def test_ends_the_overdue_and_spares_the_others(api, run):
-    code, out, _ = run("reap", "--region", "us-east-1")
+    out, _ = run("reap", "--region", "us-east-1")
 
-    assert code == 0
     assert "Ended 4 overdue machines on EC2 in us-east-1." in out
     assert "forgotten" in out
     assert owners(api) == [IDENTITY.task_id]
-    assert run("reap", "--region", "us-east-1")[1] == "Ended 0 overdue machines on EC2 in us-east-1.\n"
+    assert run("reap", "--region", "us-east-1").out == "Ended 0 overdue machines on EC2 in us-east-1.\n"
 
 
 @pytest.mark.usefixtures("clusters")
 def test_a_dry_run_only_lists(api, run):
-    code, out, _ = run("reap", "--region", "us-east-1", "--dry-run", "--json")
+    out, _ = run("reap", "--region", "us-east-1", "--dry-run", "--json")
 
-    assert code == 0
     report = json.loads(out)
     assert report["dry_run"] is True
     assert report["machines"] == 4
@@ -89,9 +76,8 @@ def test_machines_of_others_are_never_touched(api, run):
 @pytest.mark.usefixtures("clusters")
 def test_a_region_that_fails_does_not_protect_the_others(api, run):
     api.fail("DescribeInstances", code="UnauthorizedOperation", status=403, message="You are not authorized.")
-    code, out, err = run("reap", "--region", "eu-west-1", "--region", "us-east-1")
+    out, err = run("reap", "--region", "eu-west-1", "--region", "us-east-1", code=1)
 
-    assert code == 1
     assert "eu-west-1" in err
     assert "Ended 4 overdue machines on EC2 in us-east-1." in out
     assert owners(api) == [IDENTITY.task_id]
@@ -99,9 +85,8 @@ def test_a_region_that_fails_does_not_protect_the_others(api, run):
 
 @pytest.mark.usefixtures("clusters")
 def test_a_region_that_is_none_does_not_protect_the_others(api, run):
-    code, out, err = run("reap", "--region", "eu west 1", "--region", "us-east-1", "--include-emr")
+    out, err = run("reap", "--region", "eu west 1", "--region", "us-east-1", "--include-emr", code=1)
 
-    assert code == 1
     assert "'eu west 1'" in err
     assert "InvalidRegionError" in err
     assert "Traceback" not in err
@@ -110,9 +95,8 @@ def test_a_region_that_is_none_does_not_protect_the_others(api, run):
 
 
 def test_the_report_of_regions_that_all_failed_names_them_and_no_other(run):
-    code, out, _ = run("reap", "--region", "eu west 1", "--json")
+    out, _ = run("reap", "--region", "eu west 1", "--json", code=1)
 
-    assert code == 1
     report = json.loads(out)
     assert report["clusters"] == {}
     assert "InvalidRegionError" in report["failures"]["eu west 1"]
@@ -120,9 +104,8 @@ def test_the_report_of_regions_that_all_failed_names_them_and_no_other(run):
 
 @pytest.mark.usefixtures("clusters")
 def test_living_clusters_are_listed_with_their_owners(run):
-    code, out, _ = run("clusters", "--region", "us-east-1", "--prices")
+    out, _ = run("clusters", "--region", "us-east-1", "--prices")
 
-    assert code == 0
     heading, *rows = out.splitlines()
     assert heading.split()[-4:] == ["about", "$", "per", "hour"]
     (forgotten,) = (row for row in rows if "forgotten" in row)
@@ -134,20 +117,18 @@ def test_living_clusters_are_listed_with_their_owners(run):
 
 @pytest.mark.usefixtures("clusters")
 def test_living_clusters_as_json(run):
-    _, out, _ = run("clusters", "--region", "us-east-1", "--json")
+    out, _ = run("clusters", "--region", "us-east-1", "--json")
     assert {cluster["task_id"] for cluster in json.loads(out)["us-east-1"]} == {"forgotten", IDENTITY.task_id}
 
 
 def test_nothing_to_list_is_said(run):
-    assert run("clusters", "--region", "us-east-1")[1] == "No clusters in us-east-1.\n"
+    assert run("clusters", "--region", "us-east-1").out == "No clusters in us-east-1.\n"
 
 
 def test_what_is_missing_is_said_with_its_remedy(run):
-    code, _, err = run("reap")
-    assert code == 1
+    _, err = run("reap", code=1)
     assert "boto3 is configured for none" in err
-    code, _, err = run("reap", "--region", "us-east-1", "--profile", "absent")
-    assert code == 1
+    _, err = run("reap", "--region", "us-east-1", "--profile", "absent", code=1)
     assert "absent" in err
     assert "Traceback" not in err
 
@@ -156,36 +137,14 @@ def test_what_is_missing_is_said_with_its_remedy(run):
 def test_whose_machines_are_meant_must_be_known(api, run, monkeypatch, tmp_path):
     monkeypatch.delenv("AIRFLOW__ERNEST__DEPLOYMENT")
     monkeypatch.setenv("AIRFLOW_HOME", str(tmp_path))
-    code, _, err = run("reap", "--region", "us-east-1")
-    assert code == 1
+    _, err = run("reap", "--region", "us-east-1", code=1)
     assert "--all-deployments" in err
     assert not list(tmp_path.iterdir()), "nothing is made by looking"
-    assert "Ended 0" in run("reap", "--region", "us-east-1", "--deployment", "theirs")[1]
+    assert "Ended 0" in run("reap", "--region", "us-east-1", "--deployment", "theirs").out
     assert len(api.live_instances()) == 7
-    assert "Ended 4" in run("reap", "--region", "us-east-1", "--all-deployments")[1]
+    assert "Ended 4" in run("reap", "--region", "us-east-1", "--all-deployments").out
 
 
 @pytest.mark.parametrize("minutes", ["-1", "soon", "nan", "inf"])
-def test_a_grace_that_is_none_is_a_usage_error(minutes, run):
-    with pytest.raises(SystemExit) as ended:
-        run("reap", "--grace-minutes", minutes)
-    assert ended.value.code == 2
-
-
-def test_both_programs_have_all_commands():
-    names = [command.name for command in command_line.COMMANDS]
-    assert names == [*(command.name for command in COMMANDS), "analyze", "clusters", "reap"]
-    (group,) = command_line.get_ernest_commands()
-    assert [command.name for command in group.subcommands] == names
-
-
-def test_the_program_loads_neither_airflow_nor_boto3_before_it_must():
-    """Airflow reads the options of all providers' commands whichever is called."""
-    program = (
-        "import sys; from airflow_provider_ernest import command_line as c;"
-        "from airflow_provider_ernest.cli.main import build_parser as b;"
-        "b(c.COMMANDS); print(*sys.modules)"
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
-    heavy = ("airflow.", "boto3", "botocore", "numpy", "msgspec")
-    assert not [name for name in done.stdout.split() if name.startswith(heavy)]
+def test_a_grace_that_is_none_is_a_usage_error(minutes, misunderstood):
+    assert "is not a number of minutes of at least 0" in misunderstood("reap", "--grace-minutes", minutes)

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
@@ -30,61 +29,58 @@ def store(tmp_path) -> ModelStore:
     )
 
 
-def prune(store, *options: object) -> int:
-    return main(["store", "prune", "--store", str(store.root), *map(str, options)])
+@pytest.fixture
+def prune(ernest):
+    return lambda *options, code=0: ernest("store", "prune", "--store", store.root, *options, code=code)
 
 
 def count(store) -> int:
     return len(list(store.all_documents()))
 
 
-def test_a_dry_run_says_what_would_go_and_removes_nothing(store, capsys):
-    assert prune(store, "--older-than", "90d", "--dry-run") == 0
-    told = capsys.readouterr().out
+def test_a_dry_run_says_what_would_go_and_removes_nothing(store, prune):
+    told = prune("--older-than", "90d", "--dry-run").out
     assert told.startswith("Would remove 2 models, 1 sample run older than 90 days")
     assert f"model {a_model(0).id} of 'pca' on m5.large" in told
     assert "5 as old stay: it is one of the 5 newest of its job and type of machine" in told
     assert count(store) == 8
 
 
-def test_what_is_old_goes(store, tmp_path, capsys):
-    assert prune(store, "--older-than", "4w", "--keep-models", 2, "--yes") == 0
-    assert "Removed 5 models, 1 sample run older than 28 days" in capsys.readouterr().out
+def test_what_is_old_goes(store, tmp_path, prune):
+    told = prune("--older-than", "4w", "--keep-models", 2, "--yes").out
+    assert "Removed 5 models, 1 sample run older than 28 days" in told
     assert count(store) == 2
     assert (tmp_path / "logs" / "app-1").exists(), "event logs go only where that is asked for"
 
 
 @pytest.mark.parametrize(("options", "stays"), [(["--dry-run"], True), (["--yes"], False)])
-def test_samples_of_killed_runs_go(store, tmp_path, monkeypatch, options, stays):
+def test_samples_of_killed_runs_go(store, tmp_path, monkeypatch, options, stays, prune):
     monkeypatch.setenv("AIRFLOW__ERNEST__STAGING", str(tmp_path / "staging"))
     # No process has so high an id.
     left_over = tmp_path / "staging/d/r/t" / f"{socket.gethostname()}.{2**31 - 1}.1700000000000.abc"
     left_over.mkdir(parents=True)
-    prune(store, "--older-than", "90d", *options)
+    prune("--older-than", "90d", *options)
     assert left_over.exists() == stays
 
 
-def test_event_logs_go_with_what_names_them(store, tmp_path, capsys):
+def test_event_logs_go_with_what_names_them(store, tmp_path, prune):
     for options in (["--dry-run"], ["--yes"]):
-        assert prune(store, "--older-than", "90d", "--event-logs", tmp_path / "logs", *options) == 0
-        assert "remove 1 event logs" in capsys.readouterr().out.replace("Removed", "remove")
+        told = prune("--older-than", "90d", "--event-logs", tmp_path / "logs", *options).out
+        assert "remove 1 event logs" in told.replace("Removed", "remove")
     assert list((tmp_path / "logs").iterdir()) == []
 
 
-def test_as_json(store, capsys):
-    assert prune(store, "--older-than", "90d", "--yes", "--json") == 0
-    told = json.loads(capsys.readouterr().out)
+def test_as_json(store, prune):
+    told = json.loads(prune("--older-than", "90d", "--yes", "--json").out)
     assert (told["is_done"], told["removed"]) == (True, {"model": 2, "observation": 1})
     assert [each["id"] for each in told["documents"]] == [a_model(0).id, a_model(1).id, "o"]
     assert told["kept"] == {"model": 5}
-    assert prune(store, "--older-than", "90d", "--yes", "--json") == 0
-    assert json.loads(capsys.readouterr().out)["removed"] == {}
+    assert json.loads(prune("--older-than", "90d", "--yes", "--json").out)["removed"] == {}
 
 
-def test_nobody_to_be_asked(store, monkeypatch, capsys):
+def test_nobody_to_be_asked(store, monkeypatch, prune):
     monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
-    assert prune(store, "--older-than", "90d") == 1
-    assert "--yes" in capsys.readouterr().err
+    assert "--yes" in prune("--older-than", "90d", code=1).err
     assert count(store) == 8
 
 
@@ -94,20 +90,18 @@ class Terminal(io.StringIO):
 
 
 @pytest.mark.parametrize(("answer", "code", "left"), [("y\n", 0, 5), ("n\n", 1, 8), ("", 1, 8)])
-def test_somebody_is_asked(store, monkeypatch, capsys, answer, code, left):
+def test_somebody_is_asked(store, monkeypatch, answer, code, left, prune):
     monkeypatch.setattr("sys.stdin", Terminal(answer))
-    assert prune(store, "--older-than", "90d") == code
-    assert "Remove them? [y/N]" in capsys.readouterr().err
+    assert "Remove them? [y/N]" in prune("--older-than", "90d", code=code).err
     assert count(store) == left
 
 
-def test_without_an_age_it_is_the_configured_one(store, monkeypatch, capsys):
+def test_without_an_age_it_is_the_configured_one(store, monkeypatch, prune):
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "0")
-    assert prune(store, "--yes") == 1
-    assert "--older-than=None leaves open what is old" in capsys.readouterr().err
+    assert "--older-than=None leaves open what is old" in prune("--yes", code=1).err
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "90")
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_MODELS", "6")
-    assert prune(store, "--yes") == 0
+    prune("--yes")
     assert count(store) == 6
 
 
@@ -119,52 +113,48 @@ def test_without_an_age_it_is_the_configured_one(store, monkeypatch, capsys):
         ("RETENTION_MODELS", "0", "retention_models='0' is not a whole number of at least 1"),
     ],
 )
-def test_a_configuration_that_cannot_be_is_named(store, monkeypatch, capsys, name, value, problem):
+def test_a_configuration_that_cannot_be_is_named(store, monkeypatch, name, value, problem, prune):
     monkeypatch.setenv("AIRFLOW__ERNEST__RETENTION_DAYS", "90")
     monkeypatch.setenv(f"AIRFLOW__ERNEST__{name}", value)
-    assert prune(store, "--yes") == 1
-    assert problem in capsys.readouterr().err
+    assert problem in prune("--yes", code=1).err
 
 
 @pytest.mark.parametrize(
     "options", [["--older-than", "soon"], ["--keep-models", "0"], ["--older-than", "-1d"]]
 )
-def test_options_that_cannot_be_understood(store, options):
-    with pytest.raises(SystemExit) as ended:
-        prune(store, *options)
-    assert ended.value.code == 2
+def test_options_that_cannot_be_understood(misunderstood, options):
+    misunderstood("store", "prune", *options)
 
 
-def test_torn_files_go_by_age_and_only_when_asked(store, capsys):
+def test_torn_files_go_by_age_and_only_when_asked(store, prune):
     (torn,) = store.root.rglob(f"{a_model(6).id}.json")
     torn.write_text('{"schema"')
     os.utime(torn, (1, 1))
     store.history("pca", "m5.large")
     assert len(list_set_aside(store.root)) == 1
-    assert prune(store, "--older-than", "90d", "--set-aside", "--yes") == 0
+    prune("--older-than", "90d", "--set-aside", "--yes")
     assert len(list_set_aside(store.root)) == 1, "it was set aside just now"
-    assert prune(store, "--older-than", "0d", "--yes") == 0
+    prune("--older-than", "0d", "--yes")
     assert len(list_set_aside(store.root)) == 1
-    assert prune(store, "--older-than", "0d", "--set-aside", "--yes") == 0
+    prune("--older-than", "0d", "--set-aside", "--yes")
     assert list_set_aside(store.root) == []
 
 
-def test_what_killed_writers_left_goes_too(store, capsys):
+def test_what_killed_writers_left_goes_too(store, prune):
     left = store.root / "pca" / "m5.large" / "models" / f".{a_model(0).id}.json.0123abcd"
     left.write_text("{")
     os.utime(left, (1, 1))
-    assert prune(store, "--older-than", "9000d", "--yes") == 0
-    assert "Removed 1 temporary files of writers that were killed" in capsys.readouterr().out
+    told = prune("--older-than", "9000d", "--yes").out
+    assert "Removed 1 temporary files of writers that were killed" in told
     assert not left.exists()
 
 
-def test_what_cannot_be_removed_is_told_and_the_exit_code_says_so(store, monkeypatch, capsys):
+def test_what_cannot_be_removed_is_told_and_the_exit_code_says_so(store, monkeypatch, prune):
     def refuse(self, kind, **names):
         raise PermissionError("read only")
 
     monkeypatch.setattr(ModelStore, "remove", refuse)
-    assert prune(store, "--older-than", "90d", "--yes") == 1
-    captured = capsys.readouterr()
+    captured = prune("--older-than", "90d", "--yes", code=1)
     assert "Removed no document" in captured.out
     assert "3 could not be removed" in captured.err
     assert "read only" in captured.err

@@ -1,0 +1,176 @@
+import csv
+import io
+import json
+
+import pytest
+
+from airflow_provider_ernest.documents import Model
+from airflow_provider_ernest.store.store import ModelStore
+from tests.unit.cli.conftest import csv_of_runs, seconds_of
+
+
+@pytest.fixture
+def fit(ernest, runs_csv, tmp_path):
+    """The model that `fit` writes with these options."""
+
+    def fitted(*options):
+        ernest("fit", runs_csv, *options, "--output", tmp_path / "fitted.json")
+        return Model.from_dict(json.loads((tmp_path / "fitted.json").read_text()))
+
+    return fitted
+
+
+@pytest.fixture
+def predict(ernest):
+    """The predictions of these options."""
+    return lambda *argv: json.loads(ernest("predict", *argv, "--format", "json").out)["predictions"]
+
+
+def test_fit_writes_the_model(fit):
+    model = fit("--job", "grep", "--instance-type", "m5")
+    assert (model.job, model.instance_type, model.method) == ("grep", "m5", "averaging")
+
+
+def test_a_model_on_standard_output_is_alone_there(runs_csv, ernest):
+    said = ernest("fit", runs_csv, "--output", "-")
+    assert Model.from_dict(json.loads(said.out)).job == "runs"
+    assert "scale/machines" in said.err
+    assert "leave-one-out error" in said.err
+
+
+def test_the_originals_method_finds_the_coefficients(fit):
+    found = {term.name: term.coefficient for term in fit("--method", "classic").terms}
+    assert found == pytest.approx(
+        {"1": 12.0, "scale/machines": 900.0, "log(machines)": 2.0, "machines": 0.0}, abs=1e-3
+    )
+
+
+def test_terms_and_the_drivers_share_are_passed_on(fit):
+    terms = ["1", "scale/machines", "max(machines - 4, 0)"]
+    model = fit("--terms", *terms, "--known-driver-share", "0")
+    assert [term.name for term in model.terms] == terms
+    assert model.driver_share == 0.0
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        (
+            ["--known-driver-share", "1", "--method", "classic"],
+            "--known-driver-share=1.0 means nothing to --method classic",
+        ),
+        (["--known-driver-share", "2"], "is no probability"),
+        (["--terms", "sqrt(nodes)"], "nodes"),
+        (["--terms", "1", "1"], "names a term twice"),
+    ],
+)
+def test_options_that_cannot_be(runs_csv, ernest, options, problem):
+    assert problem in ernest("fit", runs_csv, *options, code=1).err
+
+
+def test_too_few_runs_are_an_error_with_a_remedy(tmp_path, ernest):
+    path = tmp_path / "runs.csv"
+    path.write_text("4,0.1,20\n8,0.1,15\n")
+    said = ernest("fit", path, code=1).err
+    assert "2 distinct configurations" in said
+    assert "Observe at least" in said
+    path.write_text("#machines,fraction,seconds\n")
+    ernest("predict", path, "--machines", "4", code=1)
+
+
+def test_an_inadequate_model_is_written_and_refused(tmp_path, runs_csv, ernest):
+    output = tmp_path / "model.json"
+    said = ernest("fit", runs_csv, "--output", output, "--max-error-percent", "0.0001", code=1).err
+    assert "above the threshold of 0.0001 %" in said
+    assert output.exists()
+
+
+def test_an_output_that_is_there_is_refused_before_any_work(runs_csv, tmp_path, ernest):
+    assert "exists already" in ernest("fit", tmp_path / "absent.csv", "--output", runs_csv, code=1).err
+    assert runs_csv.read_text() == csv_of_runs()
+
+
+def test_predictions_come_near_the_job_that_the_runs_are_of(model_json, predict):
+    for row in predict(model_json, "--machines", "8,12", "--scale", "0.5", "--level", "0.95"):
+        assert row["seconds"] == pytest.approx(seconds_of(row["machines"], 0.5), rel=0.1)
+        assert row["low_seconds"] < row["seconds"] < row["high_seconds"]
+        assert sum(row["term_seconds"].values()) == pytest.approx(row["seconds"])
+
+
+def test_all_formats_tell_the_same(model_json, predict, ernest):
+    argv = [model_json, "--machines", "4,40"]
+    rows = list(csv.DictReader(io.StringIO(ernest("predict", *argv, "--format", "csv").out)))
+    table = ernest("predict", *argv).out
+    for prediction, row in zip(predict(*argv), rows, strict=True):
+        assert float(row["seconds"]) == prediction["seconds"]
+        assert float(row["scale/machines seconds"]) == prediction["term_seconds"]["scale/machines"]
+        assert row["extrapolates"] == prediction["extrapolates"]
+        assert f"{prediction['machines']:8d} {prediction['seconds']:10,.1f}" in table
+    assert "40 machines: at most 12 were observed" in table
+
+
+def test_runs_are_fitted_at_once_where_a_model_is_asked_for(runs_csv, model_json, ernest):
+    of_runs, of_model = (ernest("predict", each, "--machines", "1-8").out for each in (runs_csv, model_json))
+    assert of_runs == of_model
+
+
+def test_iterations_need_a_model_trained_with_some(tmp_path, runs_csv, predict, ernest):
+    refused = ernest("predict", runs_csv, "--machines", "4", "--iterations", "50", code=1).err
+    assert "--iterations=50 is asked of a model" in refused
+    path = tmp_path / "iterative.csv"
+    lines = [f"{line},5" for line in csv_of_runs(heading="").splitlines()]
+    path.write_text("\n".join(["machines,fraction,seconds,iterations", *lines]))
+    (few,), (many,) = (predict(path, "--machines", "4", "--iterations", count) for count in ("5", "50"))
+    assert many["seconds"] > 5 * few["seconds"], "spreading work dominates at scale 1"
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [('{"schema": 99}', "has schema 99"), ("{}", "This is no Model document"), ("{", "is not JSON")],
+)
+def test_what_is_no_model_is_refused(tmp_path, ernest, text, problem):
+    path = tmp_path / "model.json"
+    path.write_text(text)
+    assert problem in ernest("predict", path, "--machines", "4", code=1).err
+
+
+def test_a_file_of_the_model_store_is_read_as_it_was_stored(model_json, tmp_path, ernest):
+    stored = ModelStore(tmp_path / "store").save(Model.from_dict(json.loads(model_json.read_text())))
+    ernest("predict", stored, "--machines", "2")
+
+    stored.write_text(stored.read_text().replace('"grep"', '"grap"'))
+    assert "does not agree with its digest" in ernest("predict", stored, "--machines", "2", code=1).err
+
+
+def test_a_model_without_observations_is_refused(model_json, ernest):
+    model_json.write_text(json.dumps({**json.loads(model_json.read_text()), "observations": []}))
+    said = ernest("predict", model_json, "--machines", "4", code=1).err
+    assert "a model without observations" in said
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize(
+    ("method", "place", "value", "problem"),
+    [
+        ("averaging", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
+        ("averaging", ("prior", "noise", 0), 1e-300, "cannot predict"),
+        ("averaging", ("prior", "machines_octaves"), 5e-324, "cannot predict"),
+        ("relative", ("observations", 0, "seconds"), 5e-324, "cannot predict"),
+        ("classic", ("observations", 0, "seconds"), 1e308, "cannot predict"),
+        ("classic", ("startup_seconds",), "inf", "startup_seconds=inf is not a finite number"),
+        ("classic", ("observations", 0, "machines"), 10**400, "This is no Model document"),
+    ],
+)
+def test_a_model_of_numbers_that_cannot_be_is_named(tmp_path, fit, ernest, method, place, value, problem):
+    document = fit("--method", method).to_dict()
+    *way, last = place
+    inner = document
+    for step in way:
+        inner = inner[step]
+    inner[last] = value
+    path = tmp_path / "changed.json"
+    path.write_text(json.dumps(document))
+
+    said = ernest("predict", path, "--machines", "8", code=1)
+    assert problem in said.err
+    assert said.out == ""
