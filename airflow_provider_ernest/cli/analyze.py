@@ -451,9 +451,7 @@ def write_tables(log: EventLog, folder: str, *, force: bool) -> None:
 
 def _write_table(path: Path, heading: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     with appearing_whole(path) as target:
-        writer = csv.writer(
-            codecs.getwriter("utf-8")(target, errors="xmlcharrefreplace"), lineterminator="\n"
-        )
+        writer = csv.writer(codecs.getwriter("utf-8")(target, "xmlcharrefreplace"), lineterminator="\n")
         writer.writerow(heading)
         writer.writerows(rows)
 
