@@ -162,19 +162,6 @@ def test_a_jobs_life(root, run):
     assert "Of 2 production runs" in told
 
 
-def test_a_jobs_life_as_json(root, run):
-    life = json.loads(run("show", "pca", "--store", root, "--json"))
-    (of_type,) = life["types"]
-    assert of_type["state"]["name"] == "fresh"
-    assert [each["error_percent"] for each in of_type["decisions"]] == [
-        pytest.approx(-9.0909, abs=1e-3),
-        None,
-    ]
-    assert of_type["newest_model"]["id"] == a_model(1).id
-    assert of_type["observations"] == ["sample-1"]
-    assert of_type["evidence"]["runs"] == 2
-
-
 def test_a_job_with_no_model_yet(root, run):
     told = run("show", "new", "--store", root)
     assert told == "new on m5.large: no model\nsample runs kept by themselves: 1\n"

@@ -30,7 +30,7 @@ def store(tmp_path) -> ModelStore:
 
 
 @pytest.fixture
-def prune(ernest):
+def prune(store, ernest):
     return lambda *options, code=0: ernest("store", "prune", "--store", store.root, *options, code=code)
 
 
