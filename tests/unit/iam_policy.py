@@ -31,13 +31,7 @@ Context = Mapping[str, str | Sequence[str]]
 
 @dataclass(frozen=True, kw_only=True)
 class Access:
-    """What IAM is asked: one action on one resource.
-
-    Attributes:
-        action: such as "ec2:RunInstances".
-        resource: its ARN; "*" where the action knows no resources.
-        context: values of condition keys.
-    """
+    """What IAM is asked: one action on the resource of an ARN, with values of condition keys."""
 
     action: str
     resource: str = "*"
@@ -45,11 +39,7 @@ class Access:
 
 
 class Policy:
-    """A policy of docs/.
-
-    Args:
-        name: of the file.
-    """
+    """A policy of docs/, by the name of its file."""
 
     def __init__(self, name: str) -> None:
         text = (DOCS / name).read_text().replace("REPLACE-WITH-YOUR-DEPLOYMENT", DEPLOYMENT)
@@ -119,11 +109,9 @@ def tags_in(kind: str, tags: Mapping[str, str]) -> dict[str, str | Sequence[str]
 
 
 def accesses_of(call: Call, tags_of: Callable[[str], Mapping[str, str]]) -> Iterator[Access]:
-    """What IAM is asked for a call of EC2, SSM or the price list.
+    """What IAM is asked for a recorded call of EC2, SSM or the price list.
 
-    Args:
-        call: as recorded.
-        tags_of: the tags of an instance.
+    `tags_of` gives an instance's tags.
     """
     action = f"{call.service}:{call.action}"
     given = call.parameters
@@ -182,13 +170,7 @@ def pass_role(role: str, service: str) -> Access:
 def job_flow_accesses(
     operation: str, given: Mapping[str, Any], tags_of: Callable[[str], Mapping[str, str]]
 ) -> Iterator[Access]:
-    """What IAM is asked for a call of EMR.
-
-    Args:
-        operation: such as "RunJobFlow".
-        given: its parameters.
-        tags_of: the tags of a job flow.
-    """
+    """What IAM is asked for a call of EMR (such as "RunJobFlow"); `tags_of` gives a job flow's tags."""
     action = f"elasticmapreduce:{operation}"
     if operation == "RunJobFlow":
         context = tags_in("RequestTag", {tag["Key"]: tag["Value"] for tag in given["Tags"]})

@@ -54,14 +54,15 @@ CALL = re.compile(r'(?:(?<=\.)|(?<=get_paginator\("))[a-z0-9_]+(?=["(])')
 REPEATED = 9_000_000  # bytes: uploads of more than 8 MiB are cut into parts
 
 
-# --- what is done on EC2 --------------------------------------------------------------------------------
+def prices_of(bed: Bed) -> PriceBook:
+    return PriceBook(ec2=bed.client(), pricing=lambda: bed.client("pricing"), region="us-east-1")
 
 
 def a_start_with_probe_and_prices(bed: Bed) -> None:
-    prices = PriceBook(ec2=bed.client(), pricing=lambda: bed.client("pricing"), region="us-east-1")
+    with unrecorded(bed):
+        bed.client().create_key_pair(KeyName="ours")
     spec = bed.spec(instance_profile=bed.api.instance_profile, key_name="ours", volume_gigabytes=50)
-    with owned_key_pair(bed):
-        handle = bed.cluster(spec, prices=prices).start()
+    handle = bed.cluster(spec, prices=prices_of(bed)).start()
     assert handle.culled
     assert handle.price_per_hour
     reopen(handle, client=bed.client).terminate()
@@ -69,8 +70,7 @@ def a_start_with_probe_and_prices(bed: Bed) -> None:
 
 def spot_and_what_is_short_of_it_on_demand(bed: Bed) -> None:
     bed.api.set_capacity("m5.large", 1, market="spot")
-    prices = PriceBook(ec2=bed.client(), pricing=lambda: bed.client("pricing"), region="us-east-1")
-    bed.cluster(bed.spec(spot=True, over_allocation=0), prices=prices).start()
+    bed.cluster(bed.spec(spot=True, over_allocation=0), prices=prices_of(bed)).start()
     assert {machine.market for machine in bed.live("worker")} == {"spot", "on-demand"}
 
 
@@ -81,18 +81,20 @@ def an_image_that_amazon_names(bed: Bed) -> None:
 
 
 def a_launch_template(bed: Bed) -> None:
-    data = {"ImageId": bed.api.image_id}
-    with unrecorded(bed):
-        bed.client().create_launch_template(LaunchTemplateName="mine", LaunchTemplateData=data)
+    make_launch_template(bed)
     bed.cluster(bed.spec(image=None, launch_template="mine")).start()
 
 
 def a_launch_template_without_a_network(bed: Bed) -> None:
+    make_launch_template(bed)
+    with contextlib.suppress(InvalidParameterError):  # where the region has no default VPC
+        bed.cluster(bed.spec(launch_template="mine", subnets=(), security_groups=())).start()
+
+
+def make_launch_template(bed: Bed) -> None:
     data = {"ImageId": bed.api.image_id}
     with unrecorded(bed):
         bed.client().create_launch_template(LaunchTemplateName="mine", LaunchTemplateData=data)
-    with contextlib.suppress(InvalidParameterError):  # where the region has no default VPC
-        bed.cluster(bed.spec(launch_template="mine", subnets=(), security_groups=())).start()
 
 
 def a_boot_that_fails(bed: Bed) -> None:
@@ -164,32 +166,22 @@ def unrecorded(bed: Bed) -> Iterator[None]:
     bed.api.forget_calls()
 
 
-@contextlib.contextmanager
-def owned_key_pair(bed: Bed) -> Iterator[None]:
-    with unrecorded(bed):
-        bed.client().create_key_pair(KeyName="ours")
-    yield
-
-
 @pytest.fixture(scope="module")
-def ec2_accesses() -> dict[str, list[Access]]:
+def ec2_accesses(served_api: EC2Api) -> dict[str, list[Access]]:
     """What IAM is asked in each flow."""
     found = {}
-    with EC2Api() as api, pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch:
         patch.setattr("airflow_provider_ernest.clusters.ec2.ending.SETTLE_SECONDS", 0.5)
         patch.setattr("airflow_provider_ernest.clusters.ec2.launching._POLL_SECONDS", 0.1)
         for flow in FLOWS:
-            api.reset()
-            bed = Bed(api)
+            served_api.reset()
+            bed = Bed(served_api)
             bed.set_aside = []
             flow(bed)
-            calls = [*bed.set_aside, *api.calls()]
-            tags = {machine.instance_id: machine.tags for machine in api.instances()}
+            calls = [*bed.set_aside, *served_api.calls()]
+            tags = {machine.instance_id: machine.tags for machine in served_api.instances()}
             found[flow.__name__] = [one for call in calls for one in accesses_of(call, tags.__getitem__)]
     return found
-
-
-# --- what is done on EMR --------------------------------------------------------------------------------
 
 
 @dataclasses.dataclass
@@ -294,9 +286,6 @@ def emr_accesses(tmp_path_factory: pytest.TempPathFactory) -> list[Access]:
         return found
 
 
-# --- nothing is missing, nothing is superfluous ---------------------------------------------------------
-
-
 @pytest.mark.parametrize("flow", FLOWS, ids=lambda flow: flow.__name__)
 def test_all_that_is_done_on_ec2_is_allowed(ec2_accesses, flow):
     accesses = ec2_accesses[flow.__name__]
@@ -339,8 +328,6 @@ def test_no_call_is_left_out_of_what_is_run_here(ec2_accesses, emr_accesses, fol
     assert written <= run
 
 
-# --- what is not the cluster's is out of reach ----------------------------------------------------------
-
 OURS = {"ernest:cluster": "ernest-ours-0123456789abcdef0123", "ernest:deployment": DEPLOYMENT}
 FOREIGN: list[dict[str, str]] = [
     {},
@@ -348,46 +335,30 @@ FOREIGN: list[dict[str, str]] = [
     {"ernest:cluster": OURS["ernest:cluster"]},
     {"deployment": DEPLOYMENT},
 ]
-MACHINE = "arn:aws:ec2:us-east-1:123456789012:instance/i-0123456789abcdef0"
+ACCOUNT_ON_EC2 = "arn:aws:ec2:us-east-1:123456789012"
+MACHINE = f"{ACCOUNT_ON_EC2}:instance/i-0123456789abcdef0"
 JOB_FLOW = "arn:aws:elasticmapreduce:us-east-1:123456789012:cluster/j-1"
 
 
 @pytest.mark.parametrize(
-    ("policy", "action", "resource"),
+    ("policy", "action", "resource", "tags_of"),
     [
-        (EC2, "ec2:TerminateInstances", MACHINE),
-        (EC2, "ec2:ModifyInstanceAttribute", MACHINE),
-        (EC2, "ec2:DescribeInstanceAttribute", MACHINE),
-        (EC2, "ec2:GetConsoleOutput", MACHINE),
-        (EMR, "elasticmapreduce:TerminateJobFlows", JOB_FLOW),
-        (EMR, "elasticmapreduce:AddJobFlowSteps", JOB_FLOW),
-        (EMR, "elasticmapreduce:CancelSteps", JOB_FLOW),
+        (EC2, "ec2:TerminateInstances", MACHINE, "ResourceTag"),
+        (EC2, "ec2:ModifyInstanceAttribute", MACHINE, "ResourceTag"),
+        (EC2, "ec2:DescribeInstanceAttribute", MACHINE, "ResourceTag"),
+        (EC2, "ec2:GetConsoleOutput", MACHINE, "ResourceTag"),
+        (EC2, "ec2:RunInstances", f"{ACCOUNT_ON_EC2}:instance/*", "RequestTag"),
+        (EC2, "ec2:RunInstances", f"{ACCOUNT_ON_EC2}:volume/*", "RequestTag"),
+        (EC2, "ec2:RunInstances", f"{ACCOUNT_ON_EC2}:spot-instances-request/*", "RequestTag"),
+        (EMR, "elasticmapreduce:TerminateJobFlows", JOB_FLOW, "ResourceTag"),
+        (EMR, "elasticmapreduce:AddJobFlowSteps", JOB_FLOW, "ResourceTag"),
+        (EMR, "elasticmapreduce:CancelSteps", JOB_FLOW, "ResourceTag"),
+        (EMR, "elasticmapreduce:RunJobFlow", "*", "RequestTag"),
     ],
 )
-def test_only_what_carries_the_tag_can_be_touched(policy, action, resource):
+def test_only_what_carries_the_tag_can_be_touched_or_launched(policy, action, resource, tags_of):
     def allowed(tags):
-        context = tags_in("ResourceTag", tags)
-        return bool(policy.allowing(Access(action=action, resource=resource, context=context)))
-
-    assert allowed(OURS)
-    assert not any(allowed(tags) for tags in FOREIGN)
-
-
-@pytest.mark.parametrize("kind", ["instance", "volume", "spot-instances-request"])
-def test_nothing_can_be_launched_without_the_tag(kind):
-    def allowed(tags):
-        resource = f"arn:aws:ec2:us-east-1:123456789012:{kind}/*"
-        context = tags_in("RequestTag", tags)
-        return bool(EC2.allowing(Access(action="ec2:RunInstances", resource=resource, context=context)))
-
-    assert allowed(OURS)
-    assert not any(allowed(tags) for tags in FOREIGN)
-
-
-def test_no_job_flow_can_be_started_without_the_tag():
-    def allowed(tags):
-        context = tags_in("RequestTag", tags)
-        return bool(EMR.allowing(Access(action="elasticmapreduce:RunJobFlow", context=context)))
+        return policy.allowing(Access(action=action, resource=resource, context=tags_in(tags_of, tags)))
 
     assert allowed(OURS)
     assert not any(allowed(tags) for tags in FOREIGN)

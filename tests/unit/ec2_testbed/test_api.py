@@ -10,13 +10,36 @@ from botocore.config import Config
 from botocore.exceptions import ClientError, ConnectionClosedError, ReadTimeoutError
 
 from tests.ec2_testbed import EC2Api
-from tests.unit.ec2_testbed.conftest import client_that_tries
 
 Launch = Callable[..., list[str]]
 SPOT = {"MarketType": "spot"}
 
 
-# Launches
+def client_that_tries(api: EC2Api, attempts: int) -> Any:
+    return api.client("ec2", config=Config(retries={"mode": "standard", "total_max_attempts": attempts}))
+
+
+@pytest.fixture
+def ec2(api: EC2Api) -> Any:
+    return client_that_tries(api, 1)
+
+
+@pytest.fixture
+def launch(api: EC2Api, ec2: Any) -> Launch:
+    """Launches m5.large machines; returns their ids."""
+
+    def launch(least: int = 1, most: int | None = None, *, client: Any = None, **request: Any) -> list[str]:
+        what: dict[str, Any] = {
+            "ImageId": api.image_id,
+            "InstanceType": "m5.large",
+            "SubnetId": api.subnet_ids[0],
+            "MinCount": least,
+            "MaxCount": least if most is None else most,
+            **request,
+        }
+        return [one["InstanceId"] for one in (client or ec2).run_instances(**what)["Instances"]]
+
+    return launch
 
 
 def test_a_token_launches_once_and_is_of_one_request(launch: Launch, ec2: Any, api: EC2Api) -> None:
@@ -28,14 +51,6 @@ def test_a_token_launches_once_and_is_of_one_request(launch: Launch, ec2: Any, a
     ec2.terminate_instances(InstanceIds=first)
     assert launch(2, ClientToken="token") == first, "also after their end"
     assert api.live_instances() == []
-
-
-def test_a_refused_launch_leaves_its_token_free(launch: Launch, api: EC2Api) -> None:
-    api.set_capacity("m5.large", 0)
-    with pytest.raises(ClientError):
-        launch(ClientToken="token")
-    api.set_capacity("m5.large", 1)
-    assert len(launch(ClientToken="token")) == 1
 
 
 def test_as_many_as_there_are(launch: Launch, ec2: Any, api: EC2Api) -> None:
@@ -82,35 +97,6 @@ def test_what_aws_would_refuse_is_refused(
     assert api.instances() == []
 
 
-def test_each_machine_has_profile_and_volume_as_asked(launch: Launch, ec2: Any, api: EC2Api) -> None:
-    tags = [{"ResourceType": kind, "Tags": [{"Key": "k", "Value": "v"}]} for kind in ("instance", "volume")]
-    machines = launch(
-        3,
-        IamInstanceProfile={"Name": api.instance_profile},
-        BlockDeviceMappings=[{"DeviceName": "/dev/sda1", "Ebs": {"Encrypted": True, "VolumeType": "gp3"}}],
-        TagSpecifications=tags,
-    )
-    found = ec2.describe_instances(InstanceIds=machines)["Reservations"][0]["Instances"]
-    assert all(one["IamInstanceProfile"]["Arn"].endswith(api.instance_profile) for one in found)
-    volumes = ec2.describe_volumes(Filters=[{"Name": "tag:k", "Values": ["v"]}])["Volumes"]
-    assert [volume["Encrypted"] for volume in volumes] == [True] * 3
-    ec2.terminate_instances(InstanceIds=machines)
-    assert ec2.describe_volumes(Filters=[{"Name": "tag:k", "Values": ["v"]}])["Volumes"] == []
-
-
-def test_a_launch_template_says_what_the_request_leaves_out(ec2: Any, api: EC2Api) -> None:
-    data = {"InstanceType": "c5.xlarge", "ImageId": api.image_id}
-    ec2.create_launch_template(LaunchTemplateName="workers", LaunchTemplateData=data)
-    api.set_capacity("c5.xlarge", 1)
-    found = ec2.run_instances(
-        LaunchTemplate={"LaunchTemplateName": "workers"},
-        SubnetId=api.subnet_ids[0],
-        MinCount=1,
-        MaxCount=2,
-    )["Instances"]
-    assert [(one["InstanceType"], one["ImageId"]) for one in found] == [("c5.xlarge", api.image_id)]
-
-
 def test_only_spot_machines_are_taken_back(launch: Launch, ec2: Any, api: EC2Api) -> None:
     [machine], [on_demand] = launch(InstanceMarketOptions=SPOT), launch()
     api.interrupt_spot(machine)
@@ -141,9 +127,6 @@ def test_managed_machines_pass_through_their_states() -> None:
         assert api.instances()[0].private_address is None
 
 
-# Faults
-
-
 @pytest.mark.parametrize(
     ("fault", "raised", "launched"),
     [
@@ -169,29 +152,6 @@ def test_a_lost_answer_and_a_retry_launch_once(launch: Launch, api: EC2Api) -> N
     machines = launch(2, client=client_that_tries(api, 3))
     assert [one.instance_id for one in api.instances()] == machines
     assert [call.outcome for call in api.calls("RunInstances")] == ["ok"] * 3
-
-
-def test_faults_hit_after_those_to_skip(ec2: Any, api: EC2Api) -> None:
-    api.fail("DescribeInstances", skip=1, code="Unavailable")
-    ec2.describe_instances()
-    with pytest.raises(ClientError, match=r"Unavailable"):
-        ec2.describe_instances()
-    ec2.describe_instances()
-    with pytest.raises(ValueError, match=r"sometimes"):
-        api.fail("RunInstances", when="sometimes")
-
-
-def test_calls_are_recorded_with_what_became_of_them(ec2: Any, api: EC2Api) -> None:
-    with pytest.raises(ClientError):
-        ec2.describe_instances(InstanceIds=["i-0123"])
-    api.client("sts").get_caller_identity()
-    (call,) = api.calls(service="ec2")
-    assert (call.action, call.outcome) == ("DescribeInstances", "InvalidInstanceID.NotFound")
-    assert call.parameters == {"InstanceId.1": "i-0123"}
-    assert api.actions() == {"ec2:DescribeInstances", "sts:GetCallerIdentity"}
-
-
-# Descriptions
 
 
 def test_pages_hold_instances(launch: Launch, ec2: Any, api: EC2Api) -> None:
