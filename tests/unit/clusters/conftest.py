@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from moto import mock_aws
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
-from tests.unit.clusters.master_page import Page, served_page
+from airflow_provider_ernest.clusters.emr import cluster
+from tests.unit.spark_masters import Page, served_page
 
 
 @pytest.fixture
@@ -29,3 +31,13 @@ def page() -> Iterator[Page]:
     """A standalone master's page."""
     with served_page() as page:
         yield page
+
+
+@pytest.fixture
+def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """An account that moto keeps, where job flows end without a pause."""
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
+        monkeypatch.setenv(name, "testing")
+    monkeypatch.setattr(cluster, "_END_POLL_SECONDS", 0.0)
+    with mock_aws():
+        yield

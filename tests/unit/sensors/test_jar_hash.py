@@ -79,12 +79,6 @@ def test_poking_it_waits_until_the_application_is_another(sensor, store, jar, co
     assert len(pokes) == 3
 
 
-def test_without_a_model_it_succeeds_at_once_and_says_why(sensor, context, caplog):
-    result = sensor().execute(context)
-    assert result["model_id"] is None
-    assert "no model" in result["reason"]
-
-
 def test_rescheduled_it_knows_what_an_earlier_poke_has_read(sensor, store, jar, context, monkeypatch):
     trained(store, b"first")
     waits: list[float] = []

@@ -9,7 +9,6 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,7 +18,6 @@ from airflow_provider_ernest.spark.bandwidth_machine import (
     Group,
     Plan,
     address_of,
-    host_of_executor,
     measure_machine,
     shifts_of,
 )
@@ -45,12 +43,6 @@ def test_one_slow_machine_scores_lowest(memory, network, seed):
     scores = rate([*machines, measured("10.0.0.9", memory, network, seed)])
     assert min(scores, key=lambda host: scores[host].score) == "10.0.0.9"
     assert scores["10.0.0.9"].score < 0.8
-
-
-def test_the_order_does_not_matter():
-    machines = [measured(f"10.0.0.{i}", 20.0 + i, seed=seed) for i in range(7) for seed in range(2)]
-    shuffled = random.Random(1).sample(machines, len(machines))
-    assert rate(shuffled) == rate(machines)
 
 
 def test_the_best_window_of_all_rounds_counts():
@@ -85,11 +77,6 @@ def test_network_counts_by_its_worse_direction_where_there_is_one(sent, network,
     odd = Measurement(host="c", memory_windows=(1.0,), sent=sent, received=(1.0,) if sent else ())
     rated = rate([*machines, odd])["c"]
     assert (rated.network_gigabytes_per_second, rated.score) == (network, score)
-
-
-def test_a_network_that_lets_nothing_through_breaks_nothing():
-    dead = [Measurement(host=name, memory_windows=(1.0,), sent=(0.0,), received=(0.0,)) for name in "ab"]
-    assert {each.score for each in rate(dead).values()} == {1.0}
 
 
 class Machines:
@@ -180,23 +167,6 @@ def test_foreigners_are_turned_away():
             return stranger.recv(1)
 
     assert machines.run(act) == [b"hello", b""]
-
-
-def process(folder: Path, pid: int, parent: int, *words: str) -> None:
-    (folder / str(pid)).mkdir()
-    (folder / str(pid) / "cmdline").write_bytes("\0".join([*words, ""]).encode())
-    (folder / str(pid) / "stat").write_text(f"{pid} (odd ) name) S {parent} {pid} {pid}")
-
-
-def test_the_host_is_what_the_executor_was_told(tmp_path, monkeypatch):
-    monkeypatch.setattr("os.getpid", lambda: 30)
-    process(tmp_path, 30, 20, "python3", "-m", "pyspark.daemon")
-    process(
-        tmp_path, 20, 10, "java", "Backend", "--executor-id", "0", "--hostname", "10.0.0.7", "--cores", "4"
-    )
-    assert host_of_executor(tmp_path) == "10.0.0.7"
-    (tmp_path / "20" / "cmdline").write_text("java")
-    assert host_of_executor(tmp_path) is None
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,8 @@
-"""The shape of an input as it lies in folders, and what is told where it cannot be read."""
+"""The shape of an input, the columns of its files, and what is told where it cannot be read."""
 
 import bz2
 import gzip
+import json
 import logging
 import sys
 import zlib
@@ -11,7 +12,11 @@ import pytest
 
 from airflow_provider_ernest.documents import InputFingerprint
 from airflow_provider_ernest.spark import input_fingerprint as module
-from airflow_provider_ernest.spark.input_fingerprint import input_fingerprint
+from airflow_provider_ernest.spark.input_fingerprint import (
+    columns_of_avro,
+    columns_of_text,
+    input_fingerprint,
+)
 
 TABLE = b"a,b,c\n" + b"1,2,3\n" * 50
 LOG = logging.getLogger("task")
@@ -123,11 +128,6 @@ def test_what_cannot_be_listed_is_not_known_and_said_once(path, caplog):
     assert len(caplog.messages) == 2
 
 
-def test_without_an_input_there_is_nothing_to_tell(caplog):
-    assert fingerprint("", partitions=8) == InputFingerprint(partitions=8)
-    assert caplog.messages == []
-
-
 @pytest.mark.parametrize("name", ["a.parquet", "a.avro", "a.csv.gz", "a.csv.bz2"])
 def test_a_file_that_is_not_what_its_name_says_leaves_the_columns_unknown(tmp_path, name, caplog):
     (tmp_path / name).write_bytes(b"Obj\x01 no such thing")
@@ -146,3 +146,80 @@ def test_errors_of_libraries_are_told_without_their_words(tmp_path, monkeypatch,
 
     assert fingerprint(tmp_path) == InputFingerprint()
     assert caplog.messages == ["The shape of the input cannot be told: PermissionError"]
+
+
+LIBSVM = "1 1:0.5 2:1 3:2\n0 1:0.1 2:0.25 3:1 # a remark\n" * 20 + "0 1:3\n"
+
+
+def columns(text, kind="", *, header=False, is_whole=True):
+    return columns_of_text(text.encode(), kind=kind, header=header, is_whole=is_whole)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "expected"),
+    [
+        ("a,b,c\n1,2,3\n4,5,6\n", "csv", 3),
+        ("\ufeffname;town\nAnna;Ulm\n", "csv", 2),
+        ("a\tb\n1\t2,5\n", "tsv", 2),
+        ("a|b|c\n1|2|3\n", "psv", 3),
+        ("only\n1\n2\n", "csv", 1),
+        ('id,text\n1,"a, b, c"\n2,"say ""no"", please"\n', "csv", 2),
+        ('id,text\n1,"two\nlines, and more"\n2,x\n', "csv", 2),
+        ("a,b\r\n1,2\r\n", "csv", 2),
+        ("name;remark\nAnna;fine, really\nBert;well, so, so\nCarl;no\n", "csv", 2),
+        ("", "csv", None),
+        ("Dear Anna, well\nBert, too\n", "txt", None),  # two lines are alike by chance
+        ("\0\1\2,\n" * 20, "png", None),
+        ("[1, 2]\n", "json", None),
+        ('{\n  "a": 1\n}\n', "json", None),
+        ("[" * 100_000, "json", None),
+        (LIBSVM, "libsvm", 3),
+        (LIBSVM, "", 3),  # without a suffix, too
+        ("1\n0\n", "libsvm", None),
+        # Neither what sparse records name nor the largest index is the same for other data of the kind.
+        ("1 1:0.5 7:1 4096:2\n0 2:0.1 3:0.25\n-1 5:1\n", "libsvm", None),
+    ],
+)
+def test_columns_of_text(text, kind, expected):
+    assert columns(text, kind) == expected
+
+
+def test_a_record_that_is_cut_off_does_not_count():
+    assert columns("1,2,3\n4,5", "csv", is_whole=False) == 3
+    assert columns("1,2,3,4,5", "csv", is_whole=False) is None, "not even the first line ends"
+    assert columns('1,2\n3,"a\nb', "csv", is_whole=False) == 2
+
+
+def test_json_lines_have_the_keys_of_all_records_as_columns():
+    records = [{"a": 1, "b": {"x": 1}, "c": []}, {"a": 1, "b": 2}, {"a": 1, "d": None}]
+    assert columns("\n".join(map(json.dumps, records)), "jsonl") == 4
+    assert columns("\n".join(map(json.dumps, records))) == 4, "without a suffix, too"
+
+
+def test_keys_that_hardly_a_record_has_are_no_columns():
+    """Else the count would depend on which records come first."""
+    records = [{"a": 1, "b": 2} | ({f"rare-{n}": 3} if n % 7 == 0 else {}) for n in range(1_000)]
+    assert columns("\n".join(map(json.dumps, records)), "json") == 2
+
+
+def test_prose_has_no_columns():
+    lines = [f"On day {number} it rained{', and snowed' * (number % 3)}.\n" for number in range(50)]
+    assert columns("".join(lines), "txt") is None
+
+
+def avro_bytes(content: bytes) -> bytes:
+    length, coded = len(content) * 2, b""  # zigzag
+    while length > 127:
+        coded, length = coded + bytes([length & 127 | 128]), length >> 7
+    return coded + bytes([length]) + content
+
+
+def test_avro_tells_its_fields_in_its_header():
+    schema = {"type": "record", "name": "r", "fields": [{"name": f"f{n}", "type": "long"} for n in range(12)]}
+    entries = {b"avro.codec": b"null", b"avro.schema": json.dumps(schema).encode()}
+    pairs = b"".join(avro_bytes(key) + avro_bytes(value) for key, value in entries.items())
+    sized = b"\x03" + avro_bytes(pairs)  # the same block as one that tells its size: -2 entries
+
+    assert columns_of_avro(b"Obj\x01" + b"\x04" + pairs + b"\x00") == 12
+    assert columns_of_avro(b"Obj\x01" + sized + b"\x00") == 12
+    assert columns_of_avro(b"PAR1") is None

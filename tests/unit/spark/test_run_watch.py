@@ -9,35 +9,22 @@ import pytest
 
 from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark import run_watch
-from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
 from airflow_provider_ernest.spark.run_watch import RunLimits, RunWatch, require_workers
+from tests.unit.spark_masters import master_state
 
-
-class Master:
-    """A standalone master with workers that can be lost."""
-
-    def __init__(self) -> None:
-        self.alive = [True, True, True]
-
-    def state(self, web_url: str, *, timeout_seconds: float) -> MasterState:
-        workers = tuple(
-            RegisteredWorker(
-                id=f"w{number}", host=f"10.0.0.{number}", port=1, cores=2, memory_megabytes=512, alive=alive
-            )
-            for number, alive in enumerate(self.alive)
-        )
-        return MasterState(master_url="spark://m:7077", workers=workers, applications=())
+HOSTS = ("10.0.0.0", "10.0.0.1", "10.0.0.2")
 
 
 @pytest.fixture
-def master(monkeypatch) -> Master:
-    master = Master()
-    monkeypatch.setattr(run_watch, "read_state", master.state)
+def lost(monkeypatch) -> list[str]:
+    """Hosts whose workers the master has lost."""
+    lost: list[str] = []
+    monkeypatch.setattr(run_watch, "read_state", lambda *_, **__: master_state(HOSTS, lost=lost))
     monkeypatch.setattr(run_watch, "POLL_SECONDS", 0.01)
-    return master
+    return lost
 
 
-def test_a_waiting_run_ends_when_its_machines_are_lost(master, tmp_path):
+def test_a_waiting_run_ends_when_its_machines_are_lost(lost, tmp_path):
     ended = threading.Event()
     watch = RunWatch(
         directory=tmp_path,
@@ -49,14 +36,14 @@ def test_a_waiting_run_ends_when_its_machines_are_lost(master, tmp_path):
         log=logging.getLogger("test"),
     )
     with watch:
-        master.alive[1] = False
+        lost.append("10.0.0.1")
         assert ended.wait(30)
     assert watch.ended_because.startswith("it waits for 3 machines, and 2 of the cluster are still alive")
 
 
-def test_a_run_is_not_submitted_to_too_few_machines(master):
+def test_a_run_is_not_submitted_to_too_few_machines(lost):
     require_workers("http://m:8080", 3)
-    master.alive[1] = False
+    lost.append("10.0.0.1")
     require_workers("http://m:8080", 2)
     with pytest.raises(
         ClusterLostError, match=r"needs 3 machines.*http://m:8080 2 are alive \(lost: 10.0.0.1\).*spot"

@@ -143,11 +143,6 @@ def test_an_input_that_is_missing_or_empty_is_named(method: str, sampled, tmp_pa
         sampled(tmp_path / "input", method=method)
 
 
-def test_unknown_method_names_the_known_ones(parts: Path, sampled):
-    with pytest.raises(InvalidParameterError, match="files, first_rows, argument"):
-        sampled(parts, method="rows")
-
-
 @pytest.fixture
 def file_in_the_root_directory(monkeypatch):
     """A stand-in for the local disk, for nothing may be written into its root directory."""
@@ -174,18 +169,6 @@ def test_a_file_is_linked_to_where_it_is(tmp_path, monkeypatch, sampled, path):
     monkeypatch.chdir(tmp_path)
     sample = sampled(path.format(folder=tmp_path))
     assert (Path(sample.input) / "data.csv").read_text() == "x\n1\n"
-
-
-@pytest.mark.parametrize(
-    ("name", "folder"),
-    [("input", "{}/input"), ("input/", "{}/input"), ("input/part-0", "{}/input")],
-)
-@pytest.mark.parametrize("scheme", ["", "file://"])
-def test_folders_are_named_in_the_users_scheme(tmp_path, scheme, name, folder):
-    (tmp_path / "input").mkdir()
-    (tmp_path / "input" / "part-0").write_text("x\n")
-
-    assert list_input(f"{scheme}{tmp_path}/{name}").folder == folder.format(f"{scheme}{tmp_path}")
 
 
 @pytest.mark.usefixtures("without_s3fs")

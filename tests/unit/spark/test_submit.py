@@ -7,26 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError, SampleRunError
-from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SecretFile
+from airflow_provider_ernest.exceptions import (
+    ClusterLostError,
+    InvalidParameterError,
+    MissingResourceError,
+    SampleRunError,
+)
+from airflow_provider_ernest.spark.submit import ErnestSubmitHook, SecretFile, driver_conf
 
 SECRET = "s3cr3t-of-the-cluster"
-
-# It says what it was given; the file of properties as it is while it runs.
-SPARK_SUBMIT = """\
-#!{python}
-import os, stat, sys
-print("arguments:", *sys.argv[1:])
-with open({seen!r} + ".arguments", "w") as file:
-    file.write(" ".join(sys.argv))
-if "--properties-file" in sys.argv:
-    path = sys.argv[sys.argv.index("--properties-file") + 1]
-    with open(path) as file, open({seen!r}, "w") as seen:
-        seen.write(file.read())
-    mode = stat.S_IMODE(os.stat(path).st_mode), stat.S_IMODE(os.stat(os.path.dirname(path)).st_mode)
-    print("modes: %o %o" % mode)
-sys.exit({exit_code})
-"""
 
 
 @pytest.fixture
@@ -37,62 +26,42 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-@pytest.fixture
-def seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Path:
-    """A spark-submit that only tells what it got; the file of properties that it read, if any."""
-    seen = tmp_path / "seen.conf"
-    program = tmp_path / "bin" / "spark-submit"
-    program.parent.mkdir()
-    exit_code = getattr(request, "param", 0)
-    program.write_text(SPARK_SUBMIT.format(python=sys.executable, seen=str(seen), exit_code=exit_code))
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{program.parent}{os.pathsep}{os.environ['PATH']}")
-    monkeypatch.delenv("SPARK_HOME", raising=False)
-    monkeypatch.delenv("SPARK_CONF_DIR", raising=False)
-    return seen
-
-
 def hook(**changes) -> ErnestSubmitHook:
     fields = {"master_url": "spark://127.0.0.1:7077", "conf": {}, "application_args": [], "name": "job"}
     return ErnestSubmitHook(**{**fields, **changes})
-
-
-def properties(seen: Path) -> dict[str, str]:
-    """The file's simple properties; the last value of a key counts, as in Java."""
-    pairs = (line.replace("=", " ", 1).split(None, 1) for line in seen.read_text().splitlines())
-    return {pair[0]: pair[1] for pair in pairs if len(pair) == 2}
 
 
 @pytest.mark.parametrize(
     "how", [{"secret": SECRET}, {"conf": {"spark.authenticate.secret": SECRET}}], ids=["secret", "conf"]
 )
 def test_the_secret_is_handed_over_in_a_private_file_that_is_removed(
-    seen, temporary, capfd, monkeypatch, how
+    spark_submit, temporary, capfd, monkeypatch, how
 ):
     masked: list[str] = []
     monkeypatch.setattr("airflow.sdk.log.mask_secret", masked.append)
     hook(**how).run("job.py")
     assert masked == [SECRET]
     log = "".join(capfd.readouterr())
-    assert properties(seen) == {"spark.authenticate": "true", "spark.authenticate.secret": SECRET}
+    assert spark_submit.properties == {"spark.authenticate": "true", "spark.authenticate.secret": SECRET}
     assert "arguments: --master spark://127.0.0.1:7077" in log
-    assert "modes: 600 700" in log
+    assert spark_submit.seen["modes"] == [0o600, 0o700]
     assert SECRET not in log
-    assert SECRET not in seen.with_name("seen.conf.arguments").read_text()
+    assert SECRET not in str(spark_submit.arguments)
+    assert SECRET not in str(spark_submit.seen["environment"])
     assert not list(temporary.glob("*/*"))
 
 
-@pytest.mark.parametrize("seen", [1], indirect=True)
-def test_the_file_is_removed_when_the_application_fails(seen, temporary):
+def test_the_file_is_removed_when_the_application_fails(spark_submit, temporary):
+    spark_submit.behave(exit_code=1)
     with pytest.raises(SampleRunError, match="exit code 1") as failure:
         hook(secret=SECRET).run("job.py")
-    assert seen.exists()
+    assert spark_submit.was_run
     assert not list(temporary.glob("*/*"))
     assert SECRET not in str(failure.value)
     assert SECRET not in str(failure.value.__cause__)
 
 
-def test_the_file_is_removed_when_the_task_is_killed(seen, temporary, monkeypatch):
+def test_the_file_is_removed_when_the_task_is_killed(spark_submit, temporary, monkeypatch):
     submission = hook(secret=SECRET)
 
     def killed(*_: object, **__: object) -> None:
@@ -106,17 +75,16 @@ def test_the_file_is_removed_when_the_task_is_killed(seen, temporary, monkeypatc
         submission.run("job.py")
 
 
-def test_what_was_ended_before_is_not_submitted(seen):
+def test_what_was_ended_before_is_not_submitted(spark_submit):
     submission = hook()
     assert submission.end() == []
     with pytest.raises(SampleRunError, match="ended before it was submitted"):
         submission.run("job.py")
-    assert not seen.with_name("seen.conf.arguments").exists()
+    assert not spark_submit.was_run
 
 
-def test_a_kill_while_the_process_is_being_started_ends_it(seen, tmp_path, monkeypatch):
-    program = tmp_path / "bin" / "spark-submit"
-    program.write_text(f"#!{sys.executable}\nimport time\ntime.sleep(60)\n")
+def test_a_kill_while_the_process_is_being_started_ends_it(spark_submit, monkeypatch):
+    spark_submit.behave(seconds=60)
     submission = hook()
     build = submission._build_spark_submit_command
 
@@ -135,11 +103,11 @@ def test_a_missing_spark_submit_is_told(monkeypatch, tmp_path):
         hook().run("job.py")
 
 
-def test_the_users_own_properties_are_carried_over(seen, temporary, tmp_path):
+def test_the_users_own_properties_are_carried_over(spark_submit, temporary, tmp_path):
     own = tmp_path / "own.conf"
     own.write_text("spark.authenticate.secret other\nspark.mine 1\nspark.last 2\\")
     hook(secret=SECRET, options={"properties_file": str(own)}).run("job.py")
-    found = properties(seen)
+    found = spark_submit.properties
     assert found["spark.mine"] == "1"
     assert found["spark.authenticate.secret"] == SECRET
     assert own.read_text().startswith("spark.authenticate.secret other"), "the user's file is untouched"
@@ -147,20 +115,21 @@ def test_the_users_own_properties_are_carried_over(seen, temporary, tmp_path):
         hook(secret=SECRET, options={"properties_file": "/no/such.conf"}).run("job.py")
 
     hook().run("job.py")
-    assert "--properties-file" not in seen.with_name("seen.conf.arguments").read_text()
+    assert "--properties-file" not in spark_submit.arguments
 
 
-def test_of_an_installation_by_pip_the_packages_own_defaults_count(seen, temporary):
+def test_of_an_installation_by_pip_the_packages_own_defaults_count(spark_submit, temporary):
     """Its spark-submit lies beside find_spark_home.py, and conf of the folder above is not Spark's."""
-    (seen.parent / "bin" / "find_spark_home.py").touch()
-    (seen.parent / "conf").mkdir()
-    (seen.parent / "conf" / "spark-defaults.conf").write_text("spark.not.read 1\n")
+    home = spark_submit.program.parent.parent
+    (home / "bin" / "find_spark_home.py").touch()
+    (home / "conf").mkdir()
+    (home / "conf" / "spark-defaults.conf").write_text("spark.not.read 1\n")
     hook(secret=SECRET).run("job.py")
-    assert "spark.not.read" not in seen.read_text()
+    assert "spark.not.read" not in spark_submit.seen["properties"]
 
 
 @pytest.mark.parametrize("where", ["SPARK_CONF_DIR", "SPARK_HOME", "env_vars", "beside"])
-def test_spark_defaults_are_carried_over(seen, temporary, tmp_path, monkeypatch, where):
+def test_spark_defaults_are_carried_over(spark_submit, temporary, tmp_path, monkeypatch, where):
     folder = tmp_path / "conf"  # the parent of bin/spark-submit is Spark's home
     folder.mkdir()
     (folder / "spark-defaults.conf").write_text("spark.default kept\n")
@@ -170,7 +139,7 @@ def test_spark_defaults_are_carried_over(seen, temporary, tmp_path, monkeypatch,
     elif where != "beside":
         monkeypatch.setenv(where, str(folder if where == "SPARK_CONF_DIR" else tmp_path))
     hook(secret=SECRET, options=options).run("job.py")
-    assert properties(seen)["spark.default"] == "kept"
+    assert spark_submit.properties["spark.default"] == "kept"
 
 
 @pytest.mark.parametrize("secret", ["", " padded", "padded ", "two\nlines"])
@@ -198,3 +167,38 @@ def test_the_secret_is_written_as_java_reads_it(secret, line, temporary):
     file.remove()
     file.remove()
     assert not list(temporary.glob("*/*"))
+
+
+MASTER = "spark://127.0.0.1:7077"
+
+
+@pytest.mark.parametrize("master", [MASTER, "spark://127.0.0.1:7077,10.255.0.1:7077"])
+def test_the_driver_is_reached_at_the_address_of_the_route_to_the_first_master(master):
+    assert driver_conf(master) == {
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.pyspark.driver.python": sys.executable,
+    }
+
+
+def test_what_is_set_is_left_alone():
+    given = {"spark.driver.host": "127.0.0.5", "spark.pyspark.driver.python": "/opt/python"}
+    assert driver_conf(MASTER, conf=given) == {"spark.driver.bindAddress": "127.0.0.5"}
+    given["spark.driver.bindAddress"] = "0.0.0.0"
+    assert driver_conf(MASTER, conf=given) == {}
+
+
+def test_a_driver_behind_a_gateway_listens_at_its_own_address():
+    given = {"spark.driver.host": "192.0.2.77"}
+    assert driver_conf(MASTER, conf=given)["spark.driver.bindAddress"] == "127.0.0.1"
+
+
+@pytest.mark.parametrize("master", ["yarn", "k8s://https://10.0.0.1:6443", "local[2]"])
+def test_other_masters_find_the_driver_by_themselves(master):
+    assert driver_conf(master) == {"spark.pyspark.driver.python": sys.executable}
+
+
+@pytest.mark.parametrize("master", ["spark://no-such-host.invalid:7077", "spark://127.0.0.1", "spark://"])
+def test_a_master_without_a_way_to_it_is_told(master):
+    with pytest.raises(ClusterLostError, match="There is no way from this host to the Spark master"):
+        driver_conf(master)

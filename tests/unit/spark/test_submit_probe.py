@@ -2,64 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import os
-import sys
-from pathlib import Path
 
 import pytest
 
 from airflow_provider_ernest.exceptions import ClusterStartError
 from airflow_provider_ernest.spark.probe import probe_bandwidth
-
-SPARK_SUBMIT = """\
-#!{python}
-import json, sys, time
-with open({arguments!r}, "w") as file:
-    json.dump(sys.argv[1:], file)
-output = next(word for word in sys.argv if word.startswith("--output=")).removeprefix("--output=")
-document = {document!r}
-if document is not None:
-    with open(output, "w") as file:
-        file.write(document)
-time.sleep({seconds})
-sys.exit({exit_code})
-"""
-
-
-class SparkSubmit:
-    def __init__(self, folder: Path) -> None:
-        self.program = folder / "spark-submit"
-        self._arguments = folder / "arguments.json"
-
-    def behave(self, document: object = None, *, exit_code: int = 0, seconds: float = 0) -> None:
-        self.program.write_text(
-            SPARK_SUBMIT.format(
-                python=sys.executable,
-                arguments=str(self._arguments),
-                document=None if document is None else json.dumps(document),
-                exit_code=exit_code,
-                seconds=seconds,
-            )
-        )
-        self.program.chmod(0o755)
-
-    @property
-    def arguments(self) -> list[str]:
-        return json.loads(self._arguments.read_text())
-
-    @property
-    def conf(self) -> dict[str, str]:
-        words = self.arguments
-        pairs = [words[at + 1] for at, word in enumerate(words) if word == "--conf"]
-        return dict(pair.split("=", 1) for pair in pairs)
-
-
-@pytest.fixture
-def spark_submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SparkSubmit:
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-    return SparkSubmit(tmp_path)
 
 
 def measurement(host: str, memory: float = 20.0) -> dict[str, object]:

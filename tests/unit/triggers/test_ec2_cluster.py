@@ -13,11 +13,11 @@ import pytest
 from airflow_provider_ernest.clusters.ec2 import readiness
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import ClusterLostError
-from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
 from airflow_provider_ernest.triggers import ec2_cluster
 from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
 from tests.ec2_testbed import EC2Api
 from tests.unit.ec2_machines import IDENTITY, launch
+from tests.unit.spark_masters import FakeMaster
 
 SPEC = EC2ClusterSpec(machines=3, instance_type="m5.large", launch_template="mine", probe_rounds=0).to_dict()
 
@@ -42,31 +42,15 @@ def event_of(waiting: EC2ClusterReadyTrigger) -> dict[str, Any]:
     return asyncio.run(first()).payload
 
 
-class Master:
-    """A Spark master that more workers register with at each look."""
-
-    def __init__(self, api: EC2Api, *, at_each_look: int) -> None:
-        self._hosts = [m.private_address for m in api.live_instances(role="worker")]
-        self._at_each_look = at_each_look
-        self.looks = 0
-
-    def read_state(self, web_url: str, *, timeout_seconds: float) -> MasterState:
-        self.looks += 1
-        workers = tuple(
-            RegisteredWorker(id=host, host=host, port=1, cores=2, memory_megabytes=900, alive=True)
-            for host in self._hosts[: self.looks * self._at_each_look]
-        )
-        return MasterState(master_url="spark://m:7077", workers=workers, applications=())
-
-
 @pytest.fixture
 def master(monkeypatch: pytest.MonkeyPatch):
-    """Puts a master in the place of the one whose machine does not exist here."""
+    """Puts a master in the place of the one whose machine does not exist here; more register at each look."""
 
-    def set_up(api: EC2Api, *, at_each_look: int) -> Master:
-        made = Master(api, at_each_look=at_each_look)
-        look = functools.partial(readiness.look, read_master=made.read_state)
-        monkeypatch.setattr(readiness, "look", look)
+    def set_up(api: EC2Api, *, at_each_look: int) -> FakeMaster:
+        made = FakeMaster(api)
+        hosts = [machine.private_address for machine in api.live_instances(role="worker")]
+        made.boots = lambda machine: machine.private_address in hosts[: made.looks * at_each_look]
+        monkeypatch.setattr(readiness, "look", functools.partial(readiness.look, read_master=made))
         return made
 
     return set_up
@@ -101,12 +85,9 @@ def test_at_the_deadline_enough_machines_will_do(api, master):
     assert late["status"] == "failed"
     assert "not ready in time: 3 of 3 workers launched, 3 running, 0 alive" in late["reason"]
 
-    monkeyed = master(api, at_each_look=2)
-    monkeyed.looks = 0
-    assert (
-        event_of(trigger(deadline=time.time() - 1, spec={**SPEC, "smallest_acceptable": 2}))["status"]
-        == "ready"
-    )
+    master(api, at_each_look=2)
+    enough = trigger(deadline=time.time() - 1, spec={**SPEC, "smallest_acceptable": 2})
+    assert event_of(enough)["status"] == "ready"
 
 
 def test_a_terminated_cluster_is_a_failure_and_no_wait(api, master):

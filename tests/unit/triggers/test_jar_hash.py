@@ -1,4 +1,4 @@
-"""The triggers as Airflow runs them: events, their payload, and their end."""
+"""The triggers as Airflow runs them; when an application counts as another, and what is known of it."""
 
 from __future__ import annotations
 
@@ -13,14 +13,24 @@ from typing import Any
 
 import pytest
 from airflow.triggers.base import BaseEventTrigger
+from upath import UPath
 
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.spark import artifact
+from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch, Look
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.triggers.jar_hash import (
     CHANGED,
     FAILED,
+    FOLDER,
+    KEPT,
+    Found,
     HashComparison,
     JarHashChangedTrigger,
     JarHashTrigger,
+    KnownHashes,
+    newest_model,
+    watched_paths,
 )
 from tests.unit.triggers.applications import JOB, deploy, sha256, trained
 
@@ -64,9 +74,11 @@ def looks(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 async def next_payload(events: AsyncIterator[Any]) -> dict[str, Any]:
-    event = await asyncio.wait_for(anext(events), timeout=30)
-    payload: dict[str, Any] = event.payload
-    return payload
+    return (await asyncio.wait_for(anext(events), timeout=30)).payload
+
+
+def first_payload(trigger: JarHashTrigger | JarHashChangedTrigger) -> dict[str, Any]:
+    return asyncio.run(next_payload(aiter(trigger.run())))
 
 
 async def next_looks(looks: list[int], number: int = 3) -> None:
@@ -153,13 +165,6 @@ def test_a_touch_is_no_change_nor_is_a_file_that_comes_and_goes(trigger, jar, st
     assert asyncio.run(told_of(trigger(), jar, looks, *harmless, b"second")) == [sha256(b"second")]
 
 
-def test_a_change_of_a_dependency_is_one(trigger, jar, store, tmp_path, looks):
-    library = tmp_path / "library.jar"
-    library.write_bytes(b"1")
-    (changed,) = asyncio.run(told_of(trigger(dependencies=[str(library)]), library, looks, b"2"))
-    assert changed not in (sha256(b"1"), sha256(b"2"), sha256(b"first"))
-
-
 def test_a_triggerer_that_starts_anew_repeats_a_change_until_there_is_a_model_of_it(
     trigger, jar, store, looks
 ):
@@ -182,11 +187,7 @@ def test_trouble_is_said_once_and_passes(trigger, store, monkeypatch, capsys):
 
     monkeypatch.setattr(JarHashTrigger, "_make_comparison", make)
     trained(store, b"before")
-
-    async def watch() -> dict[str, Any]:
-        return await next_payload(aiter(trigger().run()))
-
-    assert asyncio.run(watch())["sha256"] == sha256(b"first")
+    assert first_payload(trigger())["sha256"] == sha256(b"first")
     said = capsys.readouterr().out
     assert said.count("cannot be watched now") == 1
     assert "hush" not in said
@@ -211,31 +212,21 @@ def test_addresses_are_told_without_credentials(trigger, monkeypatch, store):
         "airflow_provider_ernest.places.filesystem_of", lambda _: (memory, "/job.jar?sig=hush-2")
     )
     trained(store, b"before")
-
-    async def watch() -> dict[str, Any]:
-        return await next_payload(
-            aiter(trigger(application="https://me:hush-1@host/job.jar?sig=hush-2").run())
-        )
-
-    assert asyncio.run(watch())["application"] == "https://host/job.jar"
+    watching = trigger(application="https://me:hush-1@host/job.jar?sig=hush-2")
+    assert first_payload(watching)["application"] == "https://host/job.jar"
 
 
 @pytest.mark.parametrize("which", ["trigger", "waiting"])
 def test_the_event_loop_is_not_held_up(which, request, store, looks):
     trained(store, b"before")
-
-    async def watch() -> None:
-        await next_payload(aiter(request.getfixturevalue(which)().run()))
-
-    asyncio.run(watch())
+    first_payload(request.getfixturevalue(which)())
     assert looks
     assert threading.get_ident() not in looks
 
 
 async def only_event(trigger: JarHashChangedTrigger) -> dict[str, Any]:
     (event,) = [event async for event in trigger.run()]
-    payload: dict[str, Any] = event.payload
-    return payload
+    return event.payload
 
 
 def test_for_a_sensor_it_fires_once_when_the_application_has_changed(waiting, store, jar, looks):
@@ -259,3 +250,238 @@ def test_where_waiting_is_vain_the_sensor_hears_why(waiting):
     assert event["status"] == FAILED
     assert "unheard-of" in event["reason"]
     assert "hush" not in event["reason"]
+
+
+LOG = logging.getLogger("task")
+ADDRESS = "memory://me:hush-1@host/job.jar?sig=hush-2"
+
+
+@pytest.fixture
+def comparing(jar, store, caplog):
+    caplog.set_level(logging.INFO)
+
+    def comparing(**changes: Any) -> HashComparison:
+        arguments = {
+            "application": str(jar),
+            "dependencies": (),
+            "job": JOB,
+            "store": str(store.root),
+            "settle_seconds": 0.0,
+            "log": LOG,
+        }
+        return HashComparison(**{**arguments, **changes})
+
+    return comparing
+
+
+def settled(comparison: HashComparison, known_sha256: str | None = None) -> Found:
+    while (found := comparison.compare(known_sha256)).is_settling:
+        pass
+    return found
+
+
+def test_it_waits_while_the_application_is_that_of_the_newest_model(comparing, store, jar):
+    model = trained(store, b"first")
+    comparison = comparing()
+    assert not settled(comparison).is_other
+    deploy(jar, b"second")
+    result = settled(comparison).result()
+    assert (result["sha256"], result["known_sha256"]) == (sha256(b"second"), sha256(b"first"))
+    assert result["changed"] == [str(jar)]
+    assert result["model_id"] == model.id
+    assert sha256(b"second")[:12] in result["reason"]
+    assert model.id in result["reason"]
+
+    trained(store, b"second", number=1)
+    assert not settled(comparison).is_other, "one trained meanwhile is what counts"
+
+
+def test_the_newest_of_any_type_counts_or_that_of_the_given_one(comparing, store):
+    assert newest_model(store, JOB) is None
+    older = trained(store, b"first", number=0, instance_type="c5.large")
+    newer = trained(type(store)(store.root), b"older", number=1, instance_type="m5.large")
+
+    assert newest_model(store, JOB).id == newer.id
+    assert newest_model(store, JOB, "c5.large").id == older.id
+    assert newest_model(store, "another") is None
+    assert settled(comparing()).is_other
+    assert not settled(comparing(instance_type="c5.large")).is_other
+    assert settled(comparing(instance_type="m5.large")).is_other
+
+
+def test_without_a_model_there_is_nothing_to_wait_for(comparing, store):
+    result = settled(comparing(instance_type="r5.large")).result()
+    assert (result["known_sha256"], result["model_id"], result["changed"]) == (None, None, None)
+    assert "no model of 'nightly' on r5.large" in result["reason"]
+
+    model = trained(store, None)
+    result = settled(comparing()).result()
+    assert result["model_id"] == model.id
+    assert "does not know" in result["reason"]
+
+
+def test_a_given_hash_counts_instead_of_a_model(comparing, store, jar):
+    trained(store, b"something else")
+    comparison = comparing(job=None)
+    assert not settled(comparison, sha256(b"first")).is_other
+    deploy(jar, b"second")
+    result = settled(comparison, sha256(b"first")).result()
+    assert result["model_id"] is None
+    assert "was given" in result["reason"]
+
+
+def test_a_file_that_is_not_there_yet_is_waited_for_and_each_state_is_said_once(comparing, jar, caplog):
+    absent = jar.with_name("absent.jar")
+    comparison = comparing(application=str(absent))
+    assert settled(comparison) == settled(comparison) == Found()
+    (record,) = caplog.records
+    assert record.getMessage() == f"There is no {absent} yet, or not at the moment: waiting for it."
+
+    caplog.clear()
+    absent.write_bytes(b"there")
+    assert settled(comparison).is_other
+    settled(comparison)
+    (record,) = caplog.records
+    assert "settle" in record.getMessage()
+
+
+def test_trouble_is_a_warning_and_its_end_is_said(comparing, jar, caplog):
+    jar.unlink()
+    jar.mkdir()
+    comparison = comparing()
+    comparison.compare()
+    comparison.compare()
+    (record,) = caplog.records
+    assert (record.levelname, "IsADirectoryError" in record.getMessage()) == ("WARNING", True)
+    jar.rmdir()
+    jar.write_bytes(b"first")
+    settled(comparison)
+    settled(comparison)
+    assert [each.levelname for each in caplog.records] == ["WARNING", "INFO"]
+
+
+def test_a_store_that_cannot_be_read_is_asked_again(comparing, store, caplog):
+    store.root.write_text("in the way")
+    comparison = comparing()
+    assert not settled(comparison).is_other
+    assert not settled(comparison).is_other
+    assert caplog.text.count("compared with the model later") == 1
+    store.root.unlink()
+    assert settled(comparison).is_other
+
+
+def test_addresses_are_shown_without_credentials(comparing, caplog, monkeypatch):
+    import fsspec
+
+    comparing(application=ADDRESS).compare()
+    assert "memory://host/job.jar" in caplog.text
+
+    memory = fsspec.filesystem("memory")
+    monkeypatch.setattr("airflow_provider_ernest.places.filesystem_of", lambda _: (memory, "/job.jar"))
+    memory.pipe("/job.jar", b"first")
+    assert settled(comparing(application=ADDRESS), "another").changed == ["memory://host/job.jar"]
+
+    def fail(*_: object, **__: object) -> None:
+        raise ConnectionError(f"no answer from {ADDRESS}")
+
+    monkeypatch.setattr(artifact, "file_at", fail)
+    comparing(application=ADDRESS).compare()
+    assert "no answer from" in caplog.text
+    assert "hush" not in caplog.text
+
+
+def test_the_files_are_named_in_a_list_or_a_text():
+    assert watched_paths("job.py", "a.py, b.py") == watched_paths("job.py", ["a.py", "b.py", "a.py"])
+    assert watched_paths("job.py", None) == ("job.py",)
+    with pytest.raises(InvalidParameterError, match=r"cluster's machines"):
+        watched_paths("local:/opt/job.jar", None)
+    with pytest.raises(InvalidParameterError, match=r"names no file"):
+        watched_paths("", None)
+
+
+@pytest.fixture(params=["local", "memory"])
+def root(request, tmp_path: Path) -> Any:
+    return tmp_path / "store" if request.param == "local" else UPath(f"memory://hashes{tmp_path}")
+
+
+def looked(watch: ArtifactWatch) -> Look:
+    watch.look()
+    look = watch.look()
+    assert look.state == SETTLED
+    return look
+
+
+def watching(*paths: Path) -> ArtifactWatch:
+    return ArtifactWatch([str(path) for path in paths], settle_seconds=0)
+
+
+def test_a_new_process_need_not_read_the_files_again(root, jar):
+    known = KnownHashes(root, [str(jar)])
+    first = watching(jar)
+    known.recall(first)
+    known.keep(first, looked(first))
+
+    again = watching(jar)
+    KnownHashes(root, [str(jar)]).recall(again)
+    assert again.look().sha256 == sha256(b"first"), "at the first look"
+
+
+def test_which_files_changed_since_is_told_of_hashes_that_were_seen(root, jar):
+    library = jar.with_name("library.jar")
+    library.write_bytes(b"1")
+    known = KnownHashes(root, [str(jar), str(library)])
+    watch = watching(jar, library)
+    before = looked(watch)
+    known.keep(watch, before)
+    deploy(library, b"2")
+    after = looked(watch)
+
+    assert known.changed(before.sha256, after.hashes) == [str(library)]
+    assert known.changed(sha256(b"never seen"), after.hashes) is None
+    assert known.changed(None, after.hashes) is None
+    assert KnownHashes(root, [str(jar)]).changed("any", {str(jar): "x"}) == [str(jar)], "there is but one"
+
+
+def kept_in(root: Any) -> Any:
+    (kept,) = (path for path in (root / FOLDER).rglob("*") if path.is_file())
+    return kept
+
+
+def test_only_the_last_looks_are_kept(root, jar):
+    known = KnownHashes(root, [str(jar)])
+    watch = watching(jar)
+    for number in range(KEPT + 3):
+        deploy(jar, b"%d" % number)
+        known.keep(watch, looked(watch))
+    assert len(json.loads(kept_in(root).read_text())) == KEPT
+    again = watching(jar)
+    known.recall(again)
+    assert again.look().state == SETTLED
+
+
+@pytest.mark.parametrize("text", ["{", "{}", '[1, {"probes": 1}]', "\xff"])
+def test_what_cannot_be_read_is_left_out_and_replaced(tmp_path, jar, text):
+    known = KnownHashes(tmp_path, [str(jar)])
+    watch = watching(jar)
+    look = looked(watch)
+    known.keep(watch, look)
+    kept_in(tmp_path).write_text(text, encoding="latin-1")
+    known.recall(watching(jar))
+    assert known.changed("unknown", {"a": "1", "b": "2"}) is None
+
+    known.keep(watch, look)
+    again = watching(jar)
+    known.recall(again)
+    assert again.look().state == SETTLED
+
+
+def test_a_store_that_cannot_be_written_is_said_once(tmp_path, jar, caplog):
+    root = tmp_path / "file"
+    root.write_text("in the way")
+    known = KnownHashes(root, [str(jar)])
+    watch = watching(jar)
+    look = looked(watch)
+    known.keep(watch, look)
+    known.keep(watch, look)
+    (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert "read more often" in warning.getMessage()

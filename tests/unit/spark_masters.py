@@ -1,4 +1,4 @@
-"""A standalone master's page on a port of this host."""
+"""Spark masters that no Spark runs behind: their page on a port of this host, and what is read of it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,13 @@ import contextlib
 import http.server
 import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import replace
 from typing import Any
+
+from airflow_provider_ernest.exceptions import ClusterLostError
+from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
+from tests.ec2_testbed import EC2Api
 
 
 def worker(number: int, *, cores: int = 4, memory: int = 8192, state: str = "ALIVE") -> dict[str, Any]:
@@ -60,3 +65,34 @@ def served_page() -> Iterator[Page]:
         finally:
             server.shutdown()
             thread.join()
+
+
+def master_state(hosts: Iterable[str], *, lost: Collection[str] = ()) -> MasterState:
+    """What a master tells with a worker of 2 cores on each host."""
+    workers = tuple(
+        RegisteredWorker(
+            id=f"worker-{host}", host=host, port=7078, cores=2, memory_megabytes=6000, alive=host not in lost
+        )
+        for host in hosts
+    )
+    return MasterState(master_url="spark://m:7077", workers=workers, applications=())
+
+
+class FakeMaster:
+    """The master of a cluster on the test bed: each worker that runs is registered, if its boot works."""
+
+    def __init__(self, api: EC2Api) -> None:
+        self.api = api
+        self.deaf = False
+        self.boots = lambda machine: True
+        self.looks = 0
+
+    def __call__(self, web_url: str, *, timeout_seconds: float) -> MasterState:
+        self.looks += 1
+        host = web_url.removeprefix("http://").rpartition(":")[0]
+        live = self.api.live_instances()
+        if self.deaf or not any(m.role == "master" and m.private_address == host for m in live):
+            raise ClusterLostError(f"The Spark master does not answer at {web_url}: it is not there.")
+        workers = [m for m in live if m.role == "worker" and m.state == "running" and self.boots(m)]
+        state = master_state(str(machine.private_address) for machine in workers)
+        return replace(state, master_url=f"spark://{host}:7077")

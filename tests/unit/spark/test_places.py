@@ -1,17 +1,23 @@
-"""What storages tell of a file without reading it, and its content piece by piece."""
+"""What storages tell of a file without reading it, and its content; moto answers for S3."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import fsspec
+import boto3
 import pytest
+from moto import mock_aws
 
-from airflow_provider_ernest.exceptions import MissingResourceError
-from airflow_provider_ernest.places import FileSystemPlace, file_at, probe_of
+from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.hooks import aws
+from airflow_provider_ernest.hooks.aws import s3_opener
+from airflow_provider_ernest.places import FileSystemPlace, S3Address, S3Place, file_at, probe_of
+from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch
 from tests.unit.spark.artifact_server import served_file
 
 
@@ -68,17 +74,6 @@ def test_what_is_no_file_is_said_to_be_none(path, error, tmp_path):
         file_at(path.format(tmp=tmp_path)).probe()
 
 
-def test_any_file_system_of_fsspec_is_asked():
-    memory = fsspec.filesystem("memory")
-    memory.pipe("/watched/job.jar", b"first")
-    file = file_at("memory://watched/job.jar")
-    before = file.probe()
-    assert before == file.probe() != ""
-    memory.pipe("/watched/job.jar", b"other")
-    assert file.probe() != before
-    assert content_of("memory://watched/job.jar") == b"other"
-
-
 def test_only_what_changes_with_the_content_is_believed():
     told = {"name": "a", "size": 3, "type": "file", "ETag": "x", "lease": "later", "mimetype": "text"}
     assert probe_of(told) == probe_of({**told, "lease": "other"})
@@ -105,28 +100,6 @@ def test_by_http_the_headers_are_asked_for_and_the_content_comes_in_one_answer()
         assert served.requests.count("GET") == 1
 
 
-def test_a_server_may_refuse_to_tell_of_a_file():
-    with served_file(b"content") as served:
-        served.has_head = False
-        assert "etag" in file_at(served.url).probe()
-        served.has_etag = False
-        assert file_at(served.url).probe() == "", "such files must be read"
-
-
-def test_an_absent_page_is_absence_and_anything_else_is_trouble():
-    with served_file(b"content") as served:
-        file = file_at(served.url)
-        served.status = 404
-        with pytest.raises(FileNotFoundError):
-            file.probe()
-        served.status = 503
-        with pytest.raises(ConnectionError, match=r"503"):
-            file.probe()
-        url = served.url
-    with pytest.raises(ConnectionError):
-        file_at(url).probe()
-
-
 @pytest.mark.usefixtures("without_s3fs")
 def test_s3_is_left_to_fsspec_where_nothing_else_reads_it():
     with pytest.raises(MissingResourceError, match=r"airflow-provider-ernest\[s3\]"):
@@ -138,3 +111,69 @@ def test_s3_is_left_to_fsspec_where_nothing_else_reads_it():
     other: Any = Other()
     assert file_at("s3a://bucket/job.jar", open_s3=lambda _: other) is other
     assert isinstance(file_at("memory://job.jar", open_s3=lambda _: other), FileSystemPlace)
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    monkeypatch.setenv("AIRFLOW_CONN_OTHER_AWS", "aws://key:secret@/?region_name=eu-west-1")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(name, "testing")
+    with mock_aws():
+        made = boto3.client("s3", region_name="us-east-1")
+        made.create_bucket(Bucket="code")
+        yield made
+
+
+@pytest.mark.parametrize("path", ["s3://code/job.jar", "s3a://code/job.jar", "s3://other_aws@code/job.jar"])
+def test_a_change_on_s3_is_found(client, path):
+    client.put_object(Bucket="code", Key="job.jar", Body=b"first")
+    watch = ArtifactWatch([path], settle_seconds=0, open_s3=s3_opener())
+    watch.look()
+    assert watch.look().sha256 == hashlib.sha256(b"first").hexdigest()
+    client.put_object(Bucket="code", Key="job.jar", Body=b"other")
+    watch.look()
+    look = watch.look()
+    assert (look.state, look.sha256) == (SETTLED, hashlib.sha256(b"other").hexdigest())
+
+
+def test_a_connection_that_there_is_not_is_named(client):
+    with pytest.raises(MissingResourceError, match=r"no_such_connection"):
+        s3_opener()("s3://no_such_connection@code/job.jar")
+
+
+def test_without_the_amazon_provider_it_is_left_to_s3fs(monkeypatch):
+    monkeypatch.setattr(aws, "find_spec", lambda _: None)
+    assert s3_opener()("s3://code/job.jar") is None
+
+
+def test_what_is_not_there_is_absent(client):
+    with pytest.raises(FileNotFoundError, match=r"s3://code/absent\.jar"):
+        S3Place(client, "code", "absent.jar").probe()
+    with pytest.raises(FileNotFoundError):
+        S3Place(client, "code", "absent.jar").open()
+    with pytest.raises(FileNotFoundError):
+        S3Place(client, "no-such-bucket", "absent.jar").probe()
+
+
+@pytest.mark.parametrize(
+    ("path", "parts"),
+    [
+        ("s3://code/jobs/job.jar", (None, "code", "jobs/job.jar")),
+        ("s3a://code/job.jar", (None, "code", "job.jar")),
+        ("s3://my_aws@code/job.jar", ("my_aws", "code", "job.jar")),
+    ],
+)
+def test_the_parts_of_an_address(path, parts):
+    assert S3Address.of(path) == parts
+
+
+@pytest.mark.parametrize("path", ["s3://code", "s3://code/", "s3:///job.jar"])
+def test_an_address_of_no_file_is_refused(path):
+    with pytest.raises(InvalidParameterError, match=r"names no file"):
+        S3Address.of(path)
+
+
+def test_credentials_in_an_address_are_refused_and_not_shown():
+    with pytest.raises(InvalidParameterError, match=r"holds credentials") as refusal:
+        S3Address.of("s3://AKIA:hush@code/job.jar")
+    assert "hush" not in str(refusal.value)
