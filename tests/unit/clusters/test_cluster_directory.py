@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from airflow_provider_ernest.clusters.local import ClusterDirectory, ClusterState, tail
+from airflow_provider_ernest.clusters.local import ClusterDirectory, ClusterState
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
 from airflow_provider_ernest.processes import ProcessIdentity
@@ -83,13 +83,6 @@ def test_the_directory_belongs_to_the_user_alone_and_one_that_cannot_be_made_is_
     (tmp_path / "file").write_text("")
     with pytest.raises(ClusterError, match="file/cluster"):
         ClusterDirectory(tmp_path / "file" / "cluster").create()
-
-
-def test_the_tail_of_a_log_names_its_file(tmp_path):
-    log_file = tmp_path / "master.log"
-    assert "cannot be read" in tail(log_file)
-    log_file.write_text("first\nsecond\nthird\n")
-    assert tail(log_file, lines=2) == f"{log_file} ends with:\nsecond\nthird"
 
 
 HOLDER = """

@@ -20,12 +20,8 @@ def describe(process, *, memberships, mounts):
     (process / "mountinfo").write_text("".join(f"{line}\n" for line in mounts))
 
 
-def version_1_mount(point, root="/"):
-    return f"30 24 0:26 {root} {point} rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct"
-
-
-def version_2_mount(point, root="/"):
-    return f"31 24 0:27 {root} {point} rw,nosuid - cgroup2 cgroup2 rw"
+def version_2_mount(point):
+    return f"31 24 0:27 / {point} rw,nosuid - cgroup2 cgroup2 rw"
 
 
 def version_2_group(directory, passes_on):
@@ -34,28 +30,23 @@ def version_2_group(directory, passes_on):
     return directory
 
 
-def test_version_1_uses_the_own_group_of_the_cpu_hierarchy(tmp_path, process):
-    own = tmp_path / "cpu" / "jobs"
-    own.mkdir(parents=True)
+@pytest.mark.parametrize(
+    ("membership", "root", "own"),
+    [("1:cpu,cpuacct:/jobs", "/", "cpu/jobs"), ("1:cpu:/docker/abc", "/docker/abc", "cpu")],
+    ids=["on the host", "in a container that sees the path of its host"],
+)
+def test_version_1_uses_the_own_group_of_the_cpu_hierarchy(tmp_path, process, membership, root, own):
+    (tmp_path / own).mkdir(parents=True)
     describe(
         process,
-        memberships=["4:memory:/other", "1:cpu,cpuacct:/jobs", "0::/"],
+        memberships=["4:memory:/other", membership, "0::/"],
         mounts=[
             f"29 24 0:25 / {tmp_path}/memory rw - cgroup cgroup rw,memory",
-            version_1_mount(tmp_path / "cpu"),
+            f"30 24 0:26 {root} {tmp_path}/cpu rw,nosuid shared:9 - cgroup cgroup rw,cpu,cpuacct",
             version_2_mount(tmp_path / "unified"),
         ],
     )
-    assert find_cpu_controller(process) == CpuController(own, version=1)
-
-
-def test_version_1_in_a_container_that_sees_the_path_of_its_host(tmp_path, process):
-    describe(
-        process,
-        memberships=["1:cpu:/docker/abc"],
-        mounts=[version_1_mount(tmp_path, root="/docker/abc")],
-    )
-    assert find_cpu_controller(process) == CpuController(tmp_path, version=1)
+    assert find_cpu_controller(process) == CpuController(tmp_path / own, version=1)
 
 
 def test_version_2_uses_the_nearest_group_that_passes_the_controller_on(tmp_path, process):

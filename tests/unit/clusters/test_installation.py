@@ -36,39 +36,38 @@ def test_a_java_that_is_too_old_is_refused_with_its_version(tmp_path, monkeypatc
         find_java()
 
 
-def test_a_java_home_without_java_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
-    with pytest.raises(MissingResourceError, match=r"JAVA_HOME='.*nowhere'.*Install a Java"):
-        find_java()
-
-
-def test_no_java_at_all_is_named(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("java_home", "installed", "named"),
+    [
+        ("{}/nowhere", False, r"JAVA_HOME='.*nowhere'.*Install a Java"),
+        (None, False, "no java on the PATH"),
+        ("{}", True, "cannot map memory"),
+    ],
+)
+def test_where_no_java_works_the_reason_is_told(tmp_path, monkeypatch, java_home, installed, named):
+    if installed:
+        install_java(tmp_path, says="cannot map memory", exit_code=1)
     monkeypatch.delenv("JAVA_HOME", raising=False)
+    if java_home:
+        monkeypatch.setenv("JAVA_HOME", java_home.format(tmp_path))
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(MissingResourceError, match="no java on the PATH"):
+    with pytest.raises(MissingResourceError, match=named):
         find_java()
 
 
-def test_a_java_that_fails_is_refused_with_what_it_says(tmp_path, monkeypatch):
-    install_java(tmp_path, says="cannot map memory", exit_code=1)
-    monkeypatch.setenv("JAVA_HOME", str(tmp_path))
-    with pytest.raises(MissingResourceError, match="cannot map memory"):
-        find_java()
-
-
-def test_a_pyspark_without_jars_is_refused_with_the_remedy(tmp_path, monkeypatch):
-    (tmp_path / "pyspark").mkdir()
-    (tmp_path / "pyspark" / "__init__.py").write_text("")
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(__import__("sys").modules, "pyspark", raising=False)
-    with pytest.raises(MissingResourceError, match=r"no JARs.*airflow-provider-ernest\[local\]"):
-        find_spark_home()
-
-
-def test_a_missing_pyspark_is_refused_with_the_remedy(monkeypatch, tmp_path):
+@pytest.mark.parametrize(
+    ("is_installed", "named"),
+    [(True, r"no JARs.*airflow-provider-ernest\[local\]"), (False, "pyspark is not installed")],
+)
+def test_a_pyspark_that_cannot_run_spark_is_refused_with_the_remedy(
+    tmp_path, monkeypatch, is_installed, named
+):
+    if is_installed:
+        (tmp_path / "pyspark").mkdir()
+        (tmp_path / "pyspark" / "__init__.py").write_text("")
     monkeypatch.setattr("sys.path", [str(tmp_path)])
-    monkeypatch.delitem(__import__("sys").modules, "pyspark", raising=False)
-    with pytest.raises(MissingResourceError, match="pyspark is not installed"):
+    monkeypatch.delitem(sys.modules, "pyspark", raising=False)
+    with pytest.raises(MissingResourceError, match=named):
         find_spark_home()
 
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
+from botocore.exceptions import ClientError
 
-from airflow_provider_ernest.clusters.emr import cluster
 from airflow_provider_ernest.clusters.emr.cluster import EmrCluster
 from airflow_provider_ernest.clusters.reaping import ReapReport, reap_regions
 from airflow_provider_ernest.exceptions import ClusterError
@@ -23,12 +23,9 @@ NEAR, FAR = "eu-west-1", "us-east-1"
 class Refusing:
     """A client of boto3 that may do nothing."""
 
-    class meta:  # noqa: N801
-        region_name = NEAR
+    meta = SimpleNamespace(region_name=NEAR)
 
     def __getattr__(self, name: str) -> Any:
-        from botocore.exceptions import ClientError
-
         denied = {"Error": {"Code": "AccessDenied", "Message": "You are not authorized."}}
         raise ClientError(denied, name)
 
@@ -59,12 +56,8 @@ class Account:
 
 
 @pytest.fixture
-def account(monkeypatch: pytest.MonkeyPatch) -> Iterator[Account]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setattr(cluster, "_END_POLL_SECONDS", 0.0)
-    with mock_aws():
-        yield Account()
+def account(aws: None) -> Account:
+    return Account()
 
 
 @pytest.fixture

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import logging
+import threading
+import time
 from dataclasses import replace
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import pytest
@@ -12,45 +15,28 @@ from botocore.exceptions import ClientError
 
 from airflow_provider_ernest.clusters.ec2.cluster import ClusterResize, EC2Cluster
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
+from airflow_provider_ernest.clusters.ec2.instances import Instance
 from airflow_provider_ernest.clusters.ec2.readiness import Means
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
-from airflow_provider_ernest.exceptions import ClusterLostError
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
-from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
-from tests.ec2_testbed.api import EC2Api
+from tests.unit.spark_masters import FakeMaster
 
 
-class FakeMaster:
-    """Stands for the Spark master: each worker that runs is registered, if its boot works."""
-
-    def __init__(self, api):
-        self.api = api
-        self.deaf = False
-        self.boots = lambda machine: True
-        self.looks = 0
-
-    def __call__(self, web_url, *, timeout_seconds):
-        self.looks += 1
-        host = web_url.removeprefix("http://").rpartition(":")[0]
-        live = self.api.live_instances()
-        if self.deaf or not any(m.role == "master" and m.private_address == host for m in live):
-            raise ClusterLostError(f"The Spark master does not answer at {web_url}: it is not there.")
-        workers = [m for m in live if m.role == "worker" and m.state == "running" and self.boots(m)]
-        return MasterState(
-            master_url=f"spark://{host}:7077",
-            workers=tuple(
-                RegisteredWorker(
-                    id=f"worker-{machine.instance_id}",
-                    host=machine.private_address,
-                    port=4040,
-                    cores=2,
-                    memory_megabytes=6000,
-                    alive=True,
-                )
-                for machine in workers
-            ),
-            applications=(),
-        )
+def instance(number, role="worker", state="running", attempt="1", **changes):
+    """A machine as AWS would describe it."""
+    made = Instance(
+        id=f"i-{number}",
+        state=state,
+        role=role,
+        private_address=f"10.0.0.{number}",
+        instance_type="m5.large",
+        market="on-demand",
+        zone="us-east-1a",
+        launched_at=datetime(2026, 1, 1, tzinfo=UTC),
+        told_at=datetime(2026, 1, 1, 1, tzinfo=UTC),
+        tags={"ernest:try": attempt},
+    )
+    return replace(made, **changes)
 
 
 class LateAws:
@@ -88,6 +74,28 @@ class LateAws:
 
 def bandwidth(score):
     return Bandwidth(memory_gigabytes_per_second=10 * score, network_gigabytes_per_second=score, score=score)
+
+
+def run_in_thread(call):
+    """Call it in a thread; what it raises is in the list."""
+    raised = []
+
+    def run():
+        try:
+            call()
+        except BaseException as error:
+            raised.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    return thread, raised
+
+
+def wait_for(condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 class Bed:
@@ -156,17 +164,11 @@ class Bed:
         return {machine.instance_id for machine in self.live(role)}
 
 
-@pytest.fixture(scope="session")
-def running_api():
-    with EC2Api() as api:
-        yield api
-
-
 @pytest.fixture
-def bed(running_api, monkeypatch):
-    running_api.reset()
+def bed(served_api, monkeypatch):
+    served_api.reset()
     # The test bed shows everything at once: what does not show in that time will not.
     monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.ending.SETTLE_SECONDS", 0.5)
     for module in ("launching._POLL_SECONDS", "cluster._POLL_SECONDS", "ending._UNSEEN_POLL_SECONDS"):
         monkeypatch.setattr(f"airflow_provider_ernest.clusters.ec2.{module}", 0.1)
-    return Bed(running_api)
+    return Bed(served_api)

@@ -1,41 +1,26 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.identity import Attempt, ClusterIdentity, specification_digest
-from airflow_provider_ernest.clusters.ec2.instances import Instance
-
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def identity(try_number, task_id="create_cluster"):
-    return ClusterIdentity(
-        deployment="ours", dag_id="sizing", run_id="manual", task_id=task_id, try_number=try_number
-    )
+from airflow_provider_ernest.clusters.ec2.identity import Attempt
+from tests.unit.clusters.ec2.conftest import instance
+from tests.unit.ec2_machines import IDENTITY
 
 
-def machine(attempt):
+def machine(attempt, **tags):
     """A machine as the attempt would launch it."""
-    return Instance(
-        id="i-1",
-        state="running",
-        role="worker",
-        private_address="10.0.0.1",
-        instance_type="m5.large",
-        market="spot",
-        zone="us-east-1a",
-        launched_at=NOW,
-        told_at=NOW,
-        tags=attempt.tags(role="worker", expires_at=NOW, specification="abc"),
-    )
+    expires_at = datetime(2026, 1, 1, tzinfo=UTC)
+    return instance(1, tags=attempt.tags(role="worker", expires_at=expires_at, specification="abc") | tags)
 
 
 def start(try_number):
-    return Attempt.of_start(identity(try_number))
+    return Attempt.of_start(replace(IDENTITY, try_number=try_number))
 
 
 def resize(try_number, task_id="resize"):
-    return Attempt.of_resize(identity(try_number, task_id), identity(1).cluster_name)
+    identity = replace(IDENTITY, try_number=try_number, task_id=task_id)
+    return Attempt.of_resize(identity, IDENTITY.cluster_name)
 
 
 @pytest.mark.parametrize("make", [start, resize])
@@ -55,11 +40,4 @@ def test_tasks_that_launch_into_one_cluster_own_their_own_machines():
 
 
 def test_a_tag_that_somebody_changed_belongs_to_nobody():
-    changed = machine(start(1))
-    object.__setattr__(changed, "tags", {**changed.tags, "ernest:try": "mine"})
-    assert not start(2).owns(changed)
-
-
-def test_the_digest_tells_specifications_apart(bed):
-    assert specification_digest(bed.spec()) == specification_digest(bed.spec())
-    assert specification_digest(bed.spec()) != specification_digest(bed.spec(spot=True))
+    assert not start(2).owns(machine(start(1), **{"ernest:try": "mine"}))

@@ -10,7 +10,6 @@ from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.exceptions import (
     ClusterError,
     ClusterLostError,
-    ClusterStartError,
     InvalidParameterError,
 )
 
@@ -77,13 +76,6 @@ def test_the_slowest_machine_is_ended(bed):
     assert len(bed.live("worker")) == 3
 
 
-def test_without_probing_no_additional_machine_is_launched(bed):
-    handle = bed.cluster(bed.spec(probe_rounds=0)).start()
-    assert not bed.probed
-    assert len(bed.api.instances()) == 4
-    assert handle.culled == ()
-
-
 def test_a_probe_that_fails_costs_the_scores_and_not_the_cluster(bed, caplog):
     def probe(handle):
         raise ClusterError("no room for the probe")
@@ -93,16 +85,6 @@ def test_a_probe_that_fails_costs_the_scores_and_not_the_cluster(bed, caplog):
     assert all(machine.bandwidth is None for machine in handle.machines)
     assert "THE BANDWIDTH PROBE FAILED" in caplog.text
     assert "no room for the probe" in caplog.text
-
-
-def test_a_machine_that_ends_during_the_probe_is_made_up_for_by_the_additional_one(bed):
-    def probe(handle):
-        bed.api.set_state(handle.machines[0].instance_id, "terminated")
-        return bed.probe(handle)
-
-    handle = bed.cluster(probe=probe).start()
-    assert {m.instance_id for m in handle.machines} == bed.live_ids("worker")
-    assert len(handle.machines) == 3
 
 
 def test_a_machine_that_is_lost_in_the_probe_does_not_cost_the_others_their_scores(bed):
@@ -145,16 +127,6 @@ def test_a_lost_master_during_the_probe_ends_the_cluster(bed, monkeypatch):
     assert not bed.live()
 
 
-def test_launching_waiting_and_assembling_may_happen_in_different_processes(bed):
-    bed.cluster().launch()
-    assert len(bed.live()) == 5
-    readiness = bed.cluster().look()
-    assert (readiness.ready, readiness.alive) == (True, 4)
-    bed.cluster().wait_until_ready()
-    handle = bed.cluster().assemble()
-    assert {m.instance_id for m in handle.machines} == bed.live_ids("worker")
-
-
 def test_a_second_try_takes_over_what_the_first_has_launched(bed):
     bed.cluster().launch()
     first = bed.live_ids()
@@ -195,45 +167,40 @@ def test_a_crash_between_master_and_workers_leaves_one_cluster_after_the_second_
     assert {m.instance_id for m in handle.machines} == bed.live_ids("worker")
 
 
-def test_a_second_try_that_fails_at_once_ends_what_the_first_has_left(bed):
+@pytest.mark.parametrize("how", ["fails at once", "is killed"])
+def test_a_second_try_that_comes_to_nothing_ends_what_the_first_has_left(bed, how):
     """Nobody else may come: where a setup fails, its teardown does not run."""
     bed.cluster().launch()
-    with pytest.raises(InvalidParameterError):
-        bed.cluster(bed.spec(instance_type="m9.huge"), try_number=2).start()
+    if how == "is killed":
+        bed.cluster(try_number=2).abandon()
+    else:
+        with pytest.raises(InvalidParameterError):
+            bed.cluster(bed.spec(instance_type="m9.huge"), try_number=2).start()
     assert not bed.live()
 
 
-def test_a_kill_of_the_second_try_ends_what_the_first_has_left(bed):
-    bed.cluster().launch()
-    bed.cluster(try_number=2).abandon()
-    assert not bed.live()
-
-
-def test_another_specification_starts_anew(bed):
-    bed.cluster().launch()
-    first = bed.live_ids()
-    bed.cluster(bed.spec(machines=2), try_number=2).start()
-    assert not bed.live_ids() & first
-    assert len(bed.live()) == 3
-
-
-def test_machines_with_little_life_left_are_not_taken_over(bed):
-    bed.cluster().launch()
-    first = bed.live_ids()
+def leave_little_life(bed):
     soon = (datetime.now(UTC) + timedelta(minutes=30)).isoformat()
-    bed.client().create_tags(Resources=sorted(first), Tags=[{"Key": "ernest:expires-at", "Value": soon}])
-    bed.cluster(try_number=2).start()
-    assert not bed.live_ids() & first
-    assert len(bed.live()) == 4
+    tag = {"Key": "ernest:expires-at", "Value": soon}
+    bed.client().create_tags(Resources=sorted(bed.live_ids()), Tags=[tag])
 
 
-def test_workers_without_their_master_are_not_taken_over(bed):
+def end_the_master(bed):
+    bed.api.set_state(bed.live("master")[0].instance_id, "terminated")
+
+
+@pytest.mark.parametrize(
+    ("happens", "machines"),
+    [(lambda _: None, 2), (leave_little_life, 3), (end_the_master, 3)],
+    ids=["another specification", "little life left", "no master"],
+)
+def test_what_cannot_be_taken_over_is_ended_and_started_anew(bed, happens, machines):
     bed.cluster().launch()
     first = bed.live_ids()
-    bed.api.set_state(bed.live("master")[0].instance_id, "terminated")
-    bed.cluster(try_number=2).start()
+    happens(bed)
+    bed.cluster(bed.spec(machines=machines), try_number=2).start()
     assert not bed.live_ids() & first
-    assert len(bed.live()) == 4
+    assert len(bed.live()) == machines + 1
 
 
 def test_a_late_kill_of_the_first_try_spares_the_machines_of_the_second(bed):
@@ -276,12 +243,6 @@ def test_termination_ends_all_tries_and_says_so(bed):
     assert "nothing to do" in reopen(handle, client=bed.client).terminate()
 
 
-def test_a_handle_of_ec2_cannot_be_reopened_without_aws(bed):
-    handle = bed.cluster().start()
-    with pytest.raises(ClusterError, match=r"nothing was given to reach AWS"):
-        reopen(handle)
-
-
 def test_the_number_of_calls_does_not_grow_with_that_of_the_machines(bed):
     def calls(machines):
         bed.api.reset()
@@ -289,15 +250,6 @@ def test_the_number_of_calls_does_not_grow_with_that_of_the_machines(bed):
         return [call.action for call in bed.api.calls()]
 
     assert sorted(calls(2)) == sorted(calls(40))
-
-
-def test_nothing_is_launched_twice_where_the_task_is_repeated_within_its_try(bed):
-    bed.cluster().start()
-    live = bed.live_ids()
-    bed.cluster().start()
-    assert len(bed.live("master")) == 1
-    assert len(bed.live("worker")) == 3
-    assert len(live & bed.live_ids()) >= 3
 
 
 def test_a_failed_start_names_what_it_could_not_end(bed, caplog, monkeypatch):
@@ -314,10 +266,3 @@ def test_a_failed_start_names_what_it_could_not_end(bed, caplog, monkeypatch):
         bed.cluster(probe=probe).start()
     assert "MACHINES MAY BE LEFT RUNNING" in caplog.text
     assert all(instance_id in caplog.text for instance_id in bed.live_ids())
-
-
-def test_capacity_that_is_short_is_a_start_error_with_nothing_alive(bed):
-    bed.api.set_capacity("m5.large", 2)
-    with pytest.raises(ClusterStartError, match=r"InsufficientInstanceCapacity"):
-        bed.cluster().start()
-    assert not bed.live()

@@ -1,9 +1,18 @@
 import logging
 
 import pytest
+from botocore.stub import Stubber
 
-from airflow_provider_ernest.clusters.ec2.preflight import check_before_launch
+from airflow_provider_ernest.clusters.ec2.preflight import (
+    InstanceType,
+    check_before_launch,
+    describe_instance_types,
+    executor_memory_megabytes,
+    resolve_image,
+)
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError, MissingResourceError
+
+UNKNOWN_IMAGE = "ami-0123456789abcdef0"
 
 
 def check(bed, **changes):
@@ -16,18 +25,17 @@ def group(bed, *sources, protocol="tcp", vpc=None):
     vpc = vpc or ec2.describe_subnets(SubnetIds=[bed.api.subnet_ids[0]])["Subnets"][0]["VpcId"]
     made = ec2.create_security_group(GroupName="a group", Description="a group", VpcId=vpc)["GroupId"]
     for source in sources:
-        ranges = (
-            {"Ipv6Ranges": [{"CidrIpv6": source}]} if ":" in source else {"IpRanges": [{"CidrIp": source}]}
-        )
-        permission = {"IpProtocol": protocol, **ranges}
-        if protocol != "-1":
-            permission |= {"FromPort": 22, "ToPort": 22}
+        ipv6 = {"Ipv6Ranges": [{"CidrIpv6": source}]}
+        permission = ipv6 if ":" in source else {"IpRanges": [{"CidrIp": source}]}
+        permission |= {"IpProtocol": protocol, "FromPort": 22, "ToPort": 22}
         ec2.authorize_security_group_ingress(GroupId=made, IpPermissions=[permission])
     return made
 
 
-def template(bed, **data):
-    created = bed.client().create_launch_template(LaunchTemplateName="mine", LaunchTemplateData=data)
+def template(bed, name="mine", **data):
+    """A launch template that names the image, and what else is given; its id."""
+    data = {"ImageId": bed.api.image_id, **data}
+    created = bed.client().create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
     return created["LaunchTemplate"]["LaunchTemplateId"]
 
 
@@ -47,23 +55,8 @@ def test_a_worker_offers_what_its_type_has_unless_less_is_stated(bed):
     assert plan.offered(stated, "m5.large") == (1, 512)
 
 
-def test_an_image_may_be_named_by_a_parameter(bed):
-    assert check(bed, image=bed.api.image_parameter).image.id == bed.api.image_id
-
-
 @pytest.mark.parametrize(
-    "source",
-    [
-        "0.0.0.0/0",
-        "::/0",
-        "0.0.0.0/1",
-        "128.0.0.0/1",
-        "2000::/3",
-        "3.0.0.0/8",
-        "10.0.0.0/7",
-        "52.0.0.0/16",
-        "2600::/32",
-    ],
+    "source", ["0.0.0.0/0", "::/0", "128.0.0.0/1", "2000::/3", "10.0.0.0/7", "52.0.0.0/16", "2600::/32"]
 )
 def test_a_group_that_is_open_to_the_world_is_refused(bed, source):
     with pytest.raises(InvalidParameterError, match=r"security_groups=.*lets in all of") as caught:
@@ -85,7 +78,7 @@ def test_private_ranges_and_single_sites_are_allowed(bed):
 
 def test_a_launch_template_is_pinned_to_the_version_that_was_checked(bed):
     """Whoever may change "$Latest" meanwhile must not put in a group that is open to the world."""
-    made = template(bed, ImageId=bed.api.image_id)
+    made = template(bed)
 
     class Changing:
         def __getattr__(self, name):
@@ -106,7 +99,7 @@ def test_a_launch_template_is_pinned_to_the_version_that_was_checked(bed):
 def test_an_opened_default_group_is_refused_where_no_group_is_named(bed):
     ec2 = bed.client()
     vpc = ec2.describe_subnets(SubnetIds=[bed.api.subnet_ids[0]])["Subnets"][0]["VpcId"]
-    template(bed, ImageId=bed.api.image_id)
+    template(bed)
     changes = {"launch_template": "mine", "security_groups": ()}
     check(bed, **changes)
     found = ec2.describe_security_groups(Filters=[{"Name": "vpc-id", "Values": [vpc]}])["SecurityGroups"]
@@ -122,13 +115,13 @@ def test_an_opened_default_group_is_refused_where_no_group_is_named(bed):
 def test_the_subnets_of_a_launch_template_tell_the_vpc(bed):
     vpc = bed.client().create_vpc(CidrBlock="10.99.0.0/16")["Vpc"]["VpcId"]
     interface = {"DeviceIndex": 0, "SubnetId": bed.api.subnet_ids[0], "Groups": [group(bed, vpc=vpc)]}
-    template(bed, ImageId=bed.api.image_id, NetworkInterfaces=[interface])
+    template(bed, NetworkInterfaces=[interface])
     with pytest.raises(InvalidParameterError, match=rf"belongs to the VPC {vpc}"):
         check(bed, launch_template="mine", subnets=(), security_groups=())
 
 
 def test_without_any_subnet_there_must_be_a_default_vpc(bed):
-    template(bed, ImageId=bed.api.image_id)
+    template(bed)
     changes = {
         "launch_template": "mine",
         "subnets": (),
@@ -143,13 +136,6 @@ def test_without_any_subnet_there_must_be_a_default_vpc(bed):
     check(bed, **changes)
 
 
-def test_unknown_subnets_and_groups_are_named(bed):
-    with pytest.raises(InvalidParameterError, match=r"subnets=.*subnet-0123"):
-        check(bed, subnets=("subnet-0123456789abcdef0",))
-    with pytest.raises(InvalidParameterError, match=r"security_groups=.*sg-0123"):
-        check(bed, security_groups=("sg-0123456789abcdef0",))
-
-
 def test_subnets_and_groups_must_be_of_one_vpc(bed):
     ec2 = bed.client()
     vpc = ec2.create_vpc(CidrBlock="10.99.0.0/16")["Vpc"]["VpcId"]
@@ -160,36 +146,19 @@ def test_subnets_and_groups_must_be_of_one_vpc(bed):
         check(bed, security_groups=(group(bed, vpc=vpc),))
 
 
-def test_an_image_of_another_architecture_is_refused(bed):
-    with pytest.raises(InvalidParameterError, match=r"arm64.*x86_64"):
-        check(bed, instance_type="m6g.large")
-
-
-def test_unknown_types_and_images_are_named(bed):
-    with pytest.raises(InvalidParameterError, match=r"m9\.huge"):
-        check(bed, instance_type="m9.huge")
-    with pytest.raises(MissingResourceError, match=r"ami-0123"):
-        check(bed, image="ami-0123456789abcdef0")
-
-
 def test_a_launch_template_names_image_groups_and_volume(bed):
-    volume = {"DeviceName": "/dev/sda1", "Ebs": {"VolumeSize": 50, "Encrypted": True}}
-    template(
-        bed,
-        ImageId=bed.api.image_id,
-        SecurityGroupIds=[bed.api.open_security_group_id],
-        BlockDeviceMappings=[volume],
-    )
+    device = check(bed).image.root_device
+    volume = {"DeviceName": device, "Ebs": {"VolumeSize": 50, "Encrypted": True}}
+    open_group = bed.api.open_security_group_id
+    template(bed, SecurityGroupIds=[open_group], BlockDeviceMappings=[volume])
     with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
         check(bed, image=None, launch_template="mine", security_groups=())
     plan = check(bed, image=None, launch_template="mine")
-    assert plan.image.id == bed.api.image_id
-    described = plan.image.root_device == "/dev/sda1"
-    assert plan.root_device == (None if described else plan.image.root_device)
+    assert (plan.image.id, plan.root_device) == (bed.api.image_id, None)
 
 
 def test_groups_of_the_machine_in_a_template_leave_the_public_address_to_the_subnet(bed):
-    template(bed, ImageId=bed.api.image_id, SecurityGroupIds=[bed.api.security_group_id])
+    template(bed, SecurityGroupIds=[bed.api.security_group_id])
     for groups in ((), (bed.api.security_group_id,)):
         changes = {"launch_template": "mine", "security_groups": groups}
         check(bed, **changes)
@@ -201,35 +170,11 @@ def test_groups_of_the_machine_in_a_template_leave_the_public_address_to_the_sub
         check(bed, **changes)
 
 
-def test_a_template_with_groups_of_the_machine_launches_in_the_subnets(bed):
-    template(bed, ImageId=bed.api.image_id, SecurityGroupIds=[bed.api.security_group_id])
-    asked = []
-
-    def client(service="ec2"):
-        made = bed.client(service)
-        event = "provide-client-params.ec2.RunInstances"
-        made.meta.events.register(event, lambda params, **_: asked.append(params))
-        return made
-
-    bed.cluster(bed.spec(launch_template="mine", security_groups=()), client=client).start()
-    # AWS refuses interfaces beside such groups; the test bed does not.
-    assert asked
-    assert not any("NetworkInterfaces" in params for params in asked)
-    live = [{"Name": "instance-state-name", "Values": ["running"]}]
-    found = bed.client().describe_instances(Filters=live)["Reservations"]
-    machines = [machine for reservation in found for machine in reservation["Instances"]]
-    assert len(machines) == 4
-    for machine in machines:
-        assert machine["SubnetId"] in bed.api.subnet_ids
-        assert [one["GroupId"] for one in machine["SecurityGroups"]] == [bed.api.security_group_id]
-
-
 def test_a_template_alone_may_give_no_public_address_that_was_not_asked_for(bed):
     subnet, changes = bed.api.subnet_ids[0], {"subnets": (), "security_groups": ()}
     for name, said in (("public", {"AssociatePublicIpAddress": True}), ("silent", {})):
         interface = {"DeviceIndex": 0, "SubnetId": subnet, "Groups": [bed.api.security_group_id], **said}
-        data = {"ImageId": bed.api.image_id, "NetworkInterfaces": [interface]}
-        bed.client().create_launch_template(LaunchTemplateName=name, LaunchTemplateData=data)
+        template(bed, name, NetworkInterfaces=[interface])
     with pytest.raises(InvalidParameterError, match=r"public_address=False .*network interface gives"):
         check(bed, launch_template="public", **changes)
     check(bed, launch_template="silent", **changes)
@@ -245,35 +190,12 @@ def test_a_template_alone_may_not_use_the_public_subnets_of_the_default_vpc(bed)
     ec2 = bed.client()
     if not ec2.describe_vpcs(Filters=[{"Name": "is-default", "Values": ["true"]}])["Vpcs"]:
         ec2.create_default_vpc()
-    template(bed, ImageId=bed.api.image_id)
+    template(bed)
     default = ec2.describe_subnets(Filters=[{"Name": "default-for-az", "Values": ["true"]}])["Subnets"]
     for one in default[1:]:
         ec2.modify_subnet_attribute(SubnetId=one["SubnetId"], MapPublicIpOnLaunch={"Value": False})
     with pytest.raises(InvalidParameterError, match=rf"{default[0]['SubnetId']} gives.*subnets"):
         check(bed, launch_template="mine", subnets=(), security_groups=())
-
-
-def test_groups_that_a_template_names_by_name_are_judged(bed):
-    template(bed, ImageId=bed.api.image_id, SecurityGroups=["ernest-testbed-open"])
-    for groups in ((), (bed.api.security_group_id,)):
-        with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
-            check(bed, launch_template="mine", security_groups=groups)
-
-
-def test_an_unknown_name_of_a_group_in_a_template_is_told(bed):
-    template(bed, ImageId=bed.api.image_id, SecurityGroups=["nobody"])
-    with pytest.raises(InvalidParameterError, match=r"security_groups='nobody'"):
-        check(bed, launch_template="mine")
-
-
-def test_groups_of_further_interfaces_are_judged(bed):
-    interfaces = [
-        {"DeviceIndex": 0, "Groups": [bed.api.security_group_id]},
-        {"DeviceIndex": 1, "Groups": [bed.api.open_security_group_id]},
-    ]
-    template(bed, ImageId=bed.api.image_id, NetworkInterfaces=interfaces)
-    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
-        check(bed, launch_template="mine")
 
 
 def test_a_prefix_list_in_a_group_is_warned_of(bed, caplog):
@@ -293,7 +215,7 @@ def test_a_prefix_list_in_a_group_is_warned_of(bed, caplog):
 
 
 def test_a_template_must_not_make_the_master_a_spot_instance(bed):
-    template(bed, ImageId=bed.api.image_id, InstanceMarketOptions={"MarketType": "spot"})
+    template(bed, InstanceMarketOptions={"MarketType": "spot"})
     for spot in (True, False):
         with pytest.raises(InvalidParameterError, match=r"InstanceMarketOptions.*set spot=True"):
             check(bed, launch_template="mine", spot=spot)
@@ -306,7 +228,7 @@ def test_no_volume_of_a_template_is_left_behind_or_readable(bed):
         {"DeviceName": "/dev/sdb", "Ebs": left},
         {"DeviceName": "/dev/sdc", "VirtualName": "ephemeral0"},
     ]
-    template(bed, ImageId=bed.api.image_id, BlockDeviceMappings=mappings)
+    template(bed, BlockDeviceMappings=mappings)
     cluster = bed.cluster(bed.spec(launch_template="mine"))
     cluster.start()
     ec2 = bed.client()
@@ -317,22 +239,170 @@ def test_no_volume_of_a_template_is_left_behind_or_readable(bed):
     assert not [one for one in ec2.describe_volumes()["Volumes"] if one["Size"] == 9]
 
 
-def test_a_launch_template_must_exist(bed):
-    with pytest.raises(InvalidParameterError, match=r"launch_template='theirs'"):
-        check(bed, launch_template="theirs")
+@pytest.mark.parametrize("where", ["by name", "of a further interface"])
+@pytest.mark.parametrize("named_here", [True, False])
+def test_all_groups_of_a_template_are_judged(bed, where, named_here):
+    closed, opened = bed.api.security_group_id, bed.api.open_security_group_id
+    if where == "by name":
+        template(bed, SecurityGroups=["ernest-testbed-open"])
+    else:
+        interfaces = [{"DeviceIndex": 0, "Groups": [closed]}, {"DeviceIndex": 1, "Groups": [opened]}]
+        template(bed, NetworkInterfaces=interfaces)
+    with pytest.raises(InvalidParameterError, match=r"0\.0\.0\.0/0"):
+        check(bed, launch_template="mine", security_groups=(closed,) if named_here else ())
 
 
-def test_an_image_must_be_named_somewhere(bed):
-    template(bed, InstanceType="m5.large")
+@pytest.mark.parametrize(
+    ("changes", "error", "named"),
+    [
+        ({"subnets": ("subnet-0123456789abcdef0",)}, InvalidParameterError, r"subnets=.*subnet-0123"),
+        ({"security_groups": ("sg-0123456789abcdef0",)}, InvalidParameterError, r"security_groups=.*sg-0123"),
+        (
+            {"instance_type": "m9.huge"},
+            InvalidParameterError,
+            r"instance_type='m9\.huge' .* us-east-1\. .*offerings",
+        ),
+        ({"fallback_instance_types": ("m9.huge",)}, InvalidParameterError, r"instance_type='m9\.huge' "),
+        ({"instance_type": "m6g.large"}, InvalidParameterError, r"arm64.*x86_64"),
+        ({"image": UNKNOWN_IMAGE}, MissingResourceError, rf"{UNKNOWN_IMAGE} .*us-east-1.*Each region"),
+        ({"image": "/team/nothing"}, MissingResourceError, r"no SSM parameter /team/nothing .*ami-"),
+        ({"launch_template": "theirs"}, InvalidParameterError, r"launch_template='theirs'"),
+    ],
+)
+def test_what_does_not_exist_or_does_not_fit_is_named(bed, changes, error, named):
+    with pytest.raises(error, match=named):
+        check(bed, **changes)
+
+
+def test_what_a_template_lacks_or_misspells_is_named(bed):
+    bed.client().create_launch_template(
+        LaunchTemplateName="imageless", LaunchTemplateData={"InstanceType": "m5.large"}
+    )
     with pytest.raises(InvalidParameterError, match=r"image=None"):
-        check(bed, image=None, launch_template="mine")
+        check(bed, image=None, launch_template="imageless")
+    template(bed, SecurityGroups=["nobody"])
+    with pytest.raises(InvalidParameterError, match=r"security_groups='nobody'"):
+        check(bed, launch_template="mine")
 
 
-@pytest.mark.parametrize("action", ["DescribeSubnets", "DescribeSecurityGroups"])
-def test_a_missing_permission_and_a_busy_aws_are_told_apart(bed, action):
+@pytest.mark.parametrize(
+    ("action", "asked"),
+    [
+        ("DescribeSubnets", "subnet"),
+        ("DescribeSecurityGroups", "security group"),
+        ("DescribeImages", r"ec2:DescribeImages"),
+        ("DescribeInstanceTypes", r"ec2:DescribeInstanceTypes"),
+    ],
+)
+def test_a_missing_permission_and_a_busy_aws_are_told_apart(bed, action, asked):
     bed.api.fail(action, code="UnauthorizedOperation", status=403)
-    with pytest.raises(MissingResourceError, match=r"UnauthorizedOperation"):
+    with pytest.raises(MissingResourceError, match=rf"{asked}.*UnauthorizedOperation.*IAM policy"):
         check(bed)
     bed.api.fail(action, code="RequestLimitExceeded", status=503)
-    with pytest.raises(ClusterError, match=r"RequestLimitExceeded"):
+    with pytest.raises(ClusterError, match=rf"{asked}.*RequestLimitExceeded"):
         check(bed)
+
+
+def test_an_image_is_named_by_a_parameter_whose_value_is_not_shown(bed):
+    ssm = bed.client("ssm")
+
+    def check_named(value):
+        ssm.put_parameter(Name="/team/spark", Type="String", Overwrite=True, Value=value)
+        return check(bed, image="/team/spark")
+
+    assert check_named(bed.api.image_id).image.id == bed.api.image_id
+    with pytest.raises(MissingResourceError, match=rf"{UNKNOWN_IMAGE}, which .* /team/spark names"):
+        check_named(UNKNOWN_IMAGE)
+    with pytest.raises(MissingResourceError, match=r"/team/spark holds no AMI id") as caught:
+        check_named("swordfish")
+    assert "swordfish" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "error"),
+    [("AccessDeniedException", MissingResourceError), ("ThrottlingException", ClusterError)],
+)
+def test_a_parameter_that_cannot_be_read_is_named(bed, code, error):
+    ssm = bed.client("ssm")
+    with Stubber(ssm) as stubber:
+        stubber.add_client_error("get_parameter", code)
+        with pytest.raises(error, match=rf"/team/spark \(ssm:GetParameter\).*{code}"):
+            resolve_image("/team/spark", ec2=bed.client(), ssm=lambda: ssm)
+
+
+def resolve_stubbed(bed, *images):
+    """Resolve an image of which AWS answers that."""
+    facts = {
+        "ImageId": UNKNOWN_IMAGE,
+        "State": "available",
+        "RootDeviceName": "/dev/xvda",
+        "Architecture": "arm64",
+    }
+    ec2 = bed.client()
+    with Stubber(ec2) as stubber:
+        # Deprecated and disabled images are hidden from those who do not ask for them.
+        asked = {"ImageIds": [UNKNOWN_IMAGE], "IncludeDeprecated": True, "IncludeDisabled": True}
+        stubber.add_response("describe_images", {"Images": [facts | image for image in images]}, asked)
+        return resolve_image(UNKNOWN_IMAGE, ec2=ec2, ssm=lambda: pytest.fail("an id needs no parameter"))
+
+
+@pytest.mark.parametrize(
+    ("images", "error", "named"),
+    [
+        ([], MissingResourceError, r"does not exist"),
+        (
+            [{"State": "disabled", "StateReason": {"Message": "no snapshot"}}],
+            MissingResourceError,
+            rf"{UNKNOWN_IMAGE} is disabled, .*: no snapshot",
+        ),
+        ([{"Platform": "windows"}], InvalidParameterError, rf"image='{UNKNOWN_IMAGE}' .*Windows.*Linux"),
+    ],
+)
+def test_an_image_that_cannot_be_used_is_refused_with_the_reason(bed, images, error, named):
+    with pytest.raises(error, match=named):
+        resolve_stubbed(bed, *images)
+
+
+@pytest.mark.parametrize(("year", "warns"), [("2024", True), ("2999", False)])
+def test_a_deprecated_image_is_taken_with_a_warning(bed, caplog, year, warns):
+    with caplog.at_level(logging.WARNING):
+        image = resolve_stubbed(bed, {"DeprecationTime": f"{year}-01-01T00:00:00.000Z"})
+    assert (image.id, image.root_device, image.architecture) == (UNKNOWN_IMAGE, "/dev/xvda", "arm64")
+    assert ("is deprecated since 2024-01-01" in caplog.text) == warns
+
+
+def test_further_volumes_are_those_of_ebs(bed):
+    mappings = [
+        {"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 8}},
+        {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 100, "DeleteOnTermination": False}},
+        {"DeviceName": "/dev/sdc", "VirtualName": "ephemeral0"},
+    ]
+    assert resolve_stubbed(bed, {"BlockDeviceMappings": mappings}).volumes == ("/dev/sdb",)
+
+
+def test_all_types_are_asked_for_in_one_request_of_all_pages(bed):
+    described = [
+        {"InstanceType": name, "VCpuInfo": {"DefaultVCpus": 1}, "MemoryInfo": {"SizeInMiB": 1024}}
+        for name in ("a.b", "c.d")
+    ]
+    ec2 = bed.client()
+    with Stubber(ec2) as stubber:
+        first = {"InstanceTypes": described[:1], "NextToken": "more"}
+        stubber.add_response("describe_instance_types", first, {"InstanceTypes": ["a.b", "c.d"]})
+        stubber.add_response("describe_instance_types", {"InstanceTypes": described[1:]})
+        found = describe_instance_types(ec2, ["c.d", "a.b", "c.d"])
+    assert found["c.d"] == InstanceType(name="c.d", cores=1, memory_megabytes=1024)
+    assert set(found) == {"a.b", "c.d"}
+
+
+@pytest.mark.parametrize("memory_megabytes", [1024, 2048, 16384, 1179648])
+def test_heap_and_what_lies_beside_it_fit_on_the_machine(memory_megabytes):
+    heap = executor_memory_megabytes(InstanceType(name="x.y", cores=2, memory_megabytes=memory_megabytes))
+    assert heap >= 450  # the least that Spark accepts
+    left = memory_megabytes - 1.1 * heap
+    assert min(1024, memory_megabytes / 2) <= left < min(1024, memory_megabytes / 2) + 2
+
+
+def test_a_machine_too_small_for_an_executor_is_refused():
+    with pytest.raises(InvalidParameterError, match=r"instance_type='x\.y' has 512 MB .*Spark needs 450"):
+        executor_memory_megabytes(InstanceType(name="x.y", cores=2, memory_megabytes=512))

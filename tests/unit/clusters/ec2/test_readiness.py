@@ -1,67 +1,43 @@
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
 
-from airflow_provider_ernest.clusters.ec2.instances import Instance
-from airflow_provider_ernest.clusters.ec2.readiness import judge, look
-from airflow_provider_ernest.exceptions import ClusterError
-from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
-
-
-def instance(number, role="worker", state="running", attempt="1", **changes):
-    made = Instance(
-        id=f"i-{number}",
-        state=state,
-        role=role,
-        private_address=f"10.0.0.{number}",
-        instance_type="m5.large",
-        market="on-demand",
-        zone="us-east-1a",
-        launched_at=datetime(2026, 1, 1, tzinfo=UTC),
-        told_at=datetime(2026, 1, 1, 1, tzinfo=UTC),
-        tags={"ernest:try": attempt},
-    )
-    return replace(made, **changes)
-
+from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
+from airflow_provider_ernest.clusters.ec2.readiness import CONSOLE_LINES, judge, look
+from airflow_provider_ernest.exceptions import ClusterError, ClusterStartError
+from tests.unit.clusters.ec2.conftest import instance
+from tests.unit.spark_masters import master_state
 
 MASTER = instance(0, "master")
 
 
 def registered(*numbers, alive=True):
-    workers = [
-        RegisteredWorker(id=f"w{n}", host=f"10.0.0.{n}", port=1, cores=1, memory_megabytes=1, alive=alive)
-        for n in numbers
-    ]
-    return MasterState(master_url="spark://10.0.0.0:7077", workers=tuple(workers), applications=())
+    hosts = [f"10.0.0.{number}" for number in numbers]
+    return master_state(hosts, lost=() if alive else hosts)
 
 
-def test_all_alive_is_ready():
-    readiness = judge([MASTER, instance(1), instance(2)], registered(1, 2), wanted=2, smallest=2)
-    assert readiness.ready
-    assert readiness.waited_for == ()
-    assert readiness.message == "2 of 2 workers launched, 2 running, 2 alive"
-
-
-def test_an_additional_machine_is_waited_for():
-    readiness = judge([MASTER, instance(1), instance(2)], registered(1), wanted=2, smallest=1)
-    assert not readiness.ready
-    assert readiness.waited_for == ("i-2",)
-
-
-def test_fewer_launched_than_wanted_are_ready_if_they_are_enough():
-    assert judge([MASTER, instance(1)], registered(1), wanted=2, smallest=1).ready
-
-
-def test_a_dead_or_unknown_worker_is_not_alive():
-    assert judge([MASTER, instance(1)], registered(1, alive=False), wanted=1, smallest=1).alive == 0
-    assert judge([MASTER, instance(1)], registered(7), wanted=1, smallest=1).alive == 0
-
-
-def test_a_machine_that_is_pending_is_launched_and_neither_running_nor_alive():
-    readiness = judge([MASTER, instance(1, state="pending")], registered(1), wanted=1, smallest=1)
-    assert (readiness.launched, readiness.running, readiness.alive) == (1, 0, 0)
-    assert not readiness.ready
+@pytest.mark.parametrize(
+    ("machines", "alive", "wanted", "smallest", "counts", "ready"),
+    [
+        ([instance(1), instance(2)], registered(1, 2), 2, 2, (2, 2, 2), True),
+        ([instance(1), instance(2)], registered(1), 2, 1, (2, 2, 1), False),
+        ([instance(1)], registered(1), 2, 1, (1, 1, 1), True),
+        ([instance(1)], registered(1, alive=False), 1, 1, (1, 1, 0), False),
+        ([instance(1)], registered(7), 1, 1, (1, 1, 0), False),
+        ([instance(1, state="pending")], registered(1), 1, 1, (1, 0, 0), False),
+    ],
+    ids=["all", "one is to come", "as many as needed", "dead", "unknown", "pending"],
+)
+def test_workers_are_counted_and_those_to_come_waited_for(machines, alive, wanted, smallest, counts, ready):
+    readiness = judge([MASTER, *machines], alive, wanted=wanted, smallest=smallest)
+    assert (readiness.launched, readiness.running, readiness.alive) == counts
+    assert readiness.ready == ready
+    assert len(readiness.waited_for) == len(machines) - counts[2]
+    assert readiness.message == "{} of {} workers launched, {} running, {} alive".format(
+        counts[0], wanted, *counts[1:]
+    )
 
 
 def test_a_silent_master_is_waited_for_and_told():
@@ -70,12 +46,6 @@ def test_a_silent_master_is_waited_for_and_told():
     assert readiness.failed is None
     assert readiness.waited_for[0] == "i-0"
     assert "refused" in readiness.message
-
-
-def test_an_ended_master_is_a_failure():
-    ended = replace(MASTER, state="terminated", ended_because="Server.InternalError")
-    readiness = judge([ended, instance(1)], None, wanted=1, smallest=1)
-    assert "Server.InternalError" in readiness.failed
 
 
 def test_the_ended_master_of_an_earlier_attempt_is_none():
@@ -133,14 +103,114 @@ def test_a_trigger_can_look_without_the_cluster(bed):
     assert [call.action for call in bed.api.calls()] == ["DescribeInstances"] * 2
 
 
-def test_an_ended_cluster_is_a_failure_and_no_wait(bed):
+def first_fails(bed):
+    """The first machine that is asked for does not boot; its id will be in the list."""
+    bad = []
+
+    def boots(machine):
+        bad[:] = bad or [machine.instance_id]
+        return machine.instance_id != bad[0]
+
+    bed.master.boots = boots
+    return bad
+
+
+def test_the_console_of_a_machine_that_did_not_boot_is_shown(bed, caplog):
+    bad = first_fails(bed)
+    cluster = bed.cluster(bed.spec(over_allocation=0))
+    cluster.launch()
+    cluster.look()
+    secret = cluster_secret(bed.client(), cluster.name)
+    console = "".join(f"line {n}\n" for n in range(200)) + f"secret={secret}\nernest: no Java here\n"
+    bed.api.set_console(bad[0], console)
+    with pytest.raises(ClusterStartError, match=r"was not ready in time: 3 of 3 .* 2 alive") as caught:
+        cluster.wait_until_ready(time.monotonic())
+    assert f"{bad[0]} said last" in str(caught.value)
+    assert "no Java here" in str(caught.value)
+    assert f"line {200 - CONSOLE_LINES + 2}\n" in caplog.text
+    assert "line 1\n" not in caplog.text
+    assert secret not in caplog.text
+    assert secret not in str(caught.value)
+    assert not bed.live()
+
+
+def test_enough_machines_go_on_without_the_others_when_the_time_is_up(bed, caplog):
+    bad = first_fails(bed)
+    handle = bed.cluster(bed.spec(start_timeout_seconds=1)).start()
+    assert len(handle.machines) == 3
+    assert bad[0] not in bed.live_ids()
+    assert "going on with 3 workers, and ending 1 that did not come" in caplog.text
+
+
+def test_a_master_that_ends_fails_the_start_at_once(bed):
     cluster = bed.cluster()
     cluster.launch()
-    cluster.terminate()
-    assert "master" in cluster.look().failed
+    master = bed.live("master")[0].instance_id
+    bed.api.set_console(master, "ernest: this machine gives up\n")
+    bed.api.set_state(master, "terminated", reason="Client.InstanceInitiatedShutdown")
+    with pytest.raises(ClusterStartError, match=r"master's machine .*InstanceInitiatedShutdown") as caught:
+        cluster.wait_until_ready()
+    assert "gives up" in str(caught.value)
+    assert not bed.live()
 
 
-def test_an_error_of_aws_is_one_of_ours(bed):
+def test_too_few_machines_fail_the_start_at_once(bed):
+    cluster = bed.cluster()
+    cluster.launch()
+    for machine in bed.live("worker")[:2]:
+        bed.api.set_state(machine.instance_id, "terminated", reason="Server.SpotInstanceTermination")
+    with pytest.raises(ClusterStartError, match=r"2 workers are left of the 3 .*SpotInstanceTermination"):
+        cluster.wait_until_ready()
+    assert not bed.live()
+
+
+def test_a_master_that_cannot_be_reached_points_at_the_security_group(bed):
+    bed.master.deaf = True
+    cluster = bed.cluster()
+    cluster.launch()
+    with pytest.raises(ClusterStartError, match=r"does not answer") as caught:
+        cluster.wait_until_ready(time.monotonic())
+    assert "security groups" in caught.value.remedy
+    assert "8080" in caught.value.remedy
+    assert not bed.live()
+
+
+def test_a_console_that_cannot_be_had_does_not_hide_the_failure(bed, caplog):
+    bed.master.boots = lambda machine: False
+    bed.api.fail("GetConsoleOutput", code="UnauthorizedOperation", status=403, times=99)
+    cluster = bed.cluster()
+    cluster.launch()
+    with pytest.raises(ClusterStartError, match=r"0 alive"):
+        cluster.wait_until_ready(time.monotonic())
+    assert "AWS does not give its console output: UnauthorizedOperation" in caplog.text
+    assert not bed.live()
+
+
+def test_throttling_while_waiting_is_endured(bed, caplog):
+    cluster = bed.cluster()
+    cluster.launch()
+    bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, times=2)
+    cluster.wait_until_ready()
+    assert "RequestLimitExceeded" in caplog.text
+    assert len(bed.live()) == 5
+
+
+def test_throttling_without_end_is_a_retryable_error(bed, monkeypatch):
+    monkeypatch.setattr("airflow_provider_ernest.clusters.ec2.readiness._BUSY_SECONDS", 0.0)
+    cluster = bed.cluster()
+    cluster.launch()
     bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503)
-    with pytest.raises(ClusterError, match=r"RequestLimitExceeded"):
-        bed.cluster().look()
+    with pytest.raises(ClusterError, match=r"RequestLimitExceeded") as caught:
+        cluster.wait_until_ready()
+    assert caught.value.retryable
+    assert not bed.live()
+
+
+@pytest.mark.parametrize("skip", [0, 3])
+def test_throttling_while_assembling_is_endured(bed, skip):
+    cluster = bed.cluster()
+    cluster.launch()
+    bed.api.fail("DescribeInstances", code="RequestLimitExceeded", status=503, skip=skip)
+    handle = cluster.assemble()
+    assert {machine.instance_id for machine in handle.machines} == bed.live_ids("worker")
+    assert len(handle.machines) == 3

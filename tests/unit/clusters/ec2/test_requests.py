@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import boto3
 import pytest
 from botocore.validate import ParamValidator
 
@@ -10,7 +9,11 @@ from airflow_provider_ernest.clusters.ec2.requests import (
     SPOT,
     Place,
     TemplateNetwork,
+    check_template,
+    network_of,
+    root_device_of,
     run_instances_request,
+    volumes_of,
 )
 from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
@@ -18,30 +21,33 @@ from airflow_provider_ernest.exceptions import InvalidParameterError
 SUBNET = "subnet-0123456789abcdef0"
 GROUPS = ("sg-0123456789abcdef0", "sg-12345678")
 TAGS = {"ernest:cluster": "ernest-1", "Name": "ernest-1 worker"}
-
-
-@pytest.fixture(scope="module")
-def client():
-    return boto3.client(
-        "ec2", region_name="us-east-1", aws_access_key_id="testing", aws_secret_access_key="testing"
-    )
+IMAGE = Image(
+    id="ami-12345678", root_device="/dev/xvda", architecture="x86_64", volumes=("/dev/sdb", "/dev/sdc")
+)
+SAFE = {"Encrypted": True, "DeleteOnTermination": True}
+# What AWS would say of the specification.
+PLAN = Plan(
+    image=IMAGE,
+    root_device="/dev/xvda",
+    instance_types={},
+    network=TemplateNetwork(),
+    volumes={},
+    launch_template=None,
+)
 
 
 @pytest.fixture
-def request_of(client):
+def request_of(bed):
     """Makes a request that boto3 accepts."""
-    shape = client.meta.service_model.operation_model("RunInstances").input_shape
+    shape = bed.client().meta.service_model.operation_model("RunInstances").input_shape
 
-    def make(
-        *,
-        market=ON_DEMAND,
-        subnet=SUBNET,
-        plan=None,
-        **changes,
-    ):
+    def make(*, market=ON_DEMAND, subnet=SUBNET, plan=None, late_tags=None, **changes):
+        spec = make_spec(**changes)
+        if late_tags:
+            object.__setattr__(spec, "tags", late_tags)
         request = run_instances_request(
-            make_spec(**changes),
-            plan_of(**(plan or {})),
+            spec,
+            replace(PLAN, **(plan or {})),
             place=Place(instance_type="m5a.large", subnet=subnet, market=market),
             minimum=2,
             maximum=5,
@@ -55,19 +61,6 @@ def request_of(client):
     return make
 
 
-def plan_of(**changes):
-    """What AWS would say of the specification."""
-    plan = Plan(
-        image=Image(id="ami-12345678", root_device="/dev/xvda", architecture="x86_64"),
-        root_device="/dev/xvda",
-        instance_types={},
-        network=TemplateNetwork(),
-        volumes={},
-        launch_template=None,
-    )
-    return replace(plan, **changes)
-
-
 def make_spec(**changes):
     values = {
         "machines": 4,
@@ -79,17 +72,23 @@ def make_spec(**changes):
     return EC2ClusterSpec(**{**values, **changes})
 
 
-def test_a_machine_that_shuts_down_is_gone(request_of):
-    for market in (ON_DEMAND, SPOT):
-        assert request_of(market=market)["InstanceInitiatedShutdownBehavior"] == "terminate"
-
-
-def test_what_is_asked_for_and_where(request_of):
+def test_a_machine_on_demand_ends_for_good_and_is_launched_where_it_is_asked_for(request_of):
     request = request_of()
+    assert request["InstanceInitiatedShutdownBehavior"] == "terminate"
+    assert request["DisableApiTermination"] is False
     assert (request["MinCount"], request["MaxCount"]) == (2, 5)
     assert (request["InstanceType"], request["ImageId"]) == ("m5a.large", "ami-12345678")
-    assert request["DisableApiTermination"] is False
     assert "InstanceMarketOptions" not in request
+
+
+def test_spot_instances_are_asked_for_once_and_not_stopped(request_of):
+    request = request_of(market=SPOT)
+    assert request["InstanceInitiatedShutdownBehavior"] == "terminate"
+    assert request["InstanceMarketOptions"] == {
+        "MarketType": "spot",
+        "SpotOptions": {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"},
+    }
+    assert "DisableApiTermination" not in request  # AWS refuses it for spot instances
 
 
 def test_the_metadata_service_wants_tokens_and_answers_no_containers(request_of):
@@ -132,32 +131,14 @@ def test_a_volume_that_cannot_be_applied_is_refused(request_of):
         request_of(launch_template="spark", plan={"root_device": None}, volume_gigabytes=50)
 
 
-def test_spot_instances_are_asked_for_once_and_not_stopped(request_of):
-    request = request_of(market=SPOT)
-    assert request["InstanceMarketOptions"] == {
-        "MarketType": "spot",
-        "SpotOptions": {"SpotInstanceType": "one-time", "InstanceInterruptionBehavior": "terminate"},
-    }
-    assert "DisableApiTermination" not in request  # AWS refuses it for spot instances
-
-
 @pytest.mark.parametrize(
     ("market", "resources"),
     [(ON_DEMAND, ["instance", "volume"]), (SPOT, ["instance", "volume", "spot-instances-request"])],
 )
 def test_all_that_costs_carries_the_tags_and_ours_win(request_of, market, resources):
     # The specification refuses such names; a request must not rely on it.
-    specification = make_spec(tags={"team": "a"})
-    object.__setattr__(specification, "tags", {"team": "a", "ernest:cluster": "another"})
-    request = run_instances_request(
-        specification,
-        plan_of(),
-        place=Place(instance_type="m5.large", subnet=SUBNET, market=market),
-        minimum=1,
-        maximum=1,
-        user_data="",
-        tags=TAGS,
-    )
+    tags = {"team": "a"}
+    request = request_of(market=market, tags=tags, late_tags={**tags, "ernest:cluster": "another"})
     assert [one["ResourceType"] for one in request["TagSpecifications"]] == resources
     for one in request["TagSpecifications"]:
         assert {tag["Key"]: tag["Value"] for tag in one["Tags"]} == {**TAGS, "team": "a"}
@@ -176,12 +157,6 @@ def test_a_launch_template_keeps_what_is_not_set(request_of):
     assert request["LaunchTemplate"] == pinned
     left_to_it = {"ImageId", "NetworkInterfaces", "BlockDeviceMappings", "KeyName", "IamInstanceProfile"}
     assert not left_to_it & set(request)
-
-
-def test_security_groups_override_those_of_a_template_in_its_own_subnet(request_of):
-    (interface,) = request_of(launch_template="spark", subnets=(), subnet=None)["NetworkInterfaces"]
-    assert interface["Groups"] == list(GROUPS)
-    assert "SubnetId" not in interface
 
 
 @pytest.mark.parametrize("own", [GROUPS, ()])
@@ -206,11 +181,10 @@ def test_an_interface_repeats_what_it_might_replace_of_the_template_s(request_of
 
 
 def test_the_other_volumes_follow_the_root_volume(request_of):
-    safe = {"Encrypted": True, "DeleteOnTermination": True}
-    volumes = {"/dev/xvda": {"VolumeSize": 1}, "/dev/sdb": {"VolumeSize": 500, **safe}}
+    volumes = {"/dev/xvda": {"VolumeSize": 1}, "/dev/sdb": {"VolumeSize": 500, **SAFE}}
     root, other = request_of(plan={"volumes": volumes}, volume_gigabytes=50)["BlockDeviceMappings"]
     assert (root["DeviceName"], root["Ebs"]["VolumeSize"]) == ("/dev/xvda", 50)
-    assert other == {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 500, **safe}}
+    assert other == {"DeviceName": "/dev/sdb", "Ebs": {"VolumeSize": 500, **SAFE}}
 
 
 @pytest.mark.parametrize(
@@ -223,7 +197,57 @@ def test_an_instance_profile_is_named_or_given_by_arn(request_of, profile, key):
     assert request["KeyName"] == "ann"
 
 
-def test_equal_specifications_make_equal_requests(request_of):
-    first = request_of(market=SPOT, tags={"a": "1", "b": "2"}, volume_gigabytes=9)
-    second = request_of(market=SPOT, tags={"b": "2", "a": "1"}, volume_gigabytes=9)
-    assert repr(first) == repr(second)
+@pytest.mark.parametrize("groups", [{"SecurityGroupIds": ["sg-1"]}, {"SecurityGroups": ["ours"]}])
+def test_groups_of_the_machine_beside_interfaces_are_refused(groups):
+    check_template("mine", groups)
+    with pytest.raises(InvalidParameterError, match=r"in the interfaces only"):
+        check_template("mine", {"NetworkInterfaces": [{"DeviceIndex": 0}], **groups})
+
+
+def test_an_existing_interface_is_refused_since_it_serves_one_machine():
+    interface = {"DeviceIndex": 0, "NetworkInterfaceId": "eni-1"}
+    with pytest.raises(InvalidParameterError, match=r"eni-1, which only one machine"):
+        check_template("mine", {"NetworkInterfaces": [interface]})
+
+
+def test_the_first_interface_is_that_of_the_lowest_index():
+    further = {"DeviceIndex": 1, "SubnetId": "subnet-2"}
+    first = {"DeviceIndex": 0, "SubnetId": "subnet-1", "Groups": ["sg-1"], "AssociatePublicIpAddress": False}
+    assert network_of({"NetworkInterfaces": [further, first]}, named_groups=()) == TemplateNetwork(
+        security_groups=("sg-1",),
+        subnet="subnet-1",
+        public_address=False,
+        other_groups=("sg-1",),
+        further_without_groups=True,
+    )
+
+
+def test_groups_by_name_are_the_machine_s_and_may_stay_beside_the_specification_s():
+    network = network_of({"SecurityGroupIds": ["sg-1"], "SecurityGroups": ["ours"]}, named_groups=("sg-2",))
+    assert network.instance_level
+    assert (network.security_groups, network.other_groups) == (("sg-1", "sg-2"), ("sg-2",))
+
+
+def test_all_ebs_volumes_are_encrypted_and_go_with_the_machine():
+    template = {
+        "BlockDeviceMappings": [
+            {"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 50, "Encrypted": False}},
+            {"DeviceName": "/dev/sdb", "NoDevice": ""},
+            {"DeviceName": "/dev/sdd", "Ebs": {"SnapshotId": "snap-1", "DeleteOnTermination": False}},
+            {"DeviceName": "/dev/sde", "VirtualName": "ephemeral0"},
+        ]
+    }
+    assert volumes_of(template, IMAGE) == {
+        "/dev/xvda": {"VolumeSize": 50, **SAFE},
+        "/dev/sdd": {"SnapshotId": "snap-1", **SAFE},
+        "/dev/sdc": SAFE,
+    }
+
+
+def test_the_root_volume_is_the_specification_s_where_it_describes_one():
+    template = {"BlockDeviceMappings": [{"DeviceName": "/dev/xvda", "Ebs": {"VolumeSize": 50}}]}
+    assert root_device_of(make_spec(launch_template="mine"), template, IMAGE) is None
+    assert (
+        root_device_of(make_spec(launch_template="mine", volume_gigabytes=9), template, IMAGE) == "/dev/xvda"
+    )
+    assert root_device_of(make_spec(launch_template="mine"), {}, IMAGE) == "/dev/xvda"

@@ -1,5 +1,3 @@
-import threading
-import time
 from dataclasses import replace
 
 import pytest
@@ -7,12 +5,11 @@ import pytest
 from airflow_provider_ernest.clusters.base import reopen
 from airflow_provider_ernest.clusters.ec2.cluster import cluster_secret
 from airflow_provider_ernest.exceptions import (
-    ClusterError,
     ClusterLostError,
     ClusterStartError,
     InvalidParameterError,
 )
-from tests.unit.clusters.ec2.conftest import bandwidth
+from tests.unit.clusters.ec2.conftest import bandwidth, run_in_thread, wait_for
 
 
 @pytest.fixture
@@ -75,6 +72,11 @@ def test_a_lost_machine_is_replaced(bed, handle):
     assert len(again.machines) == 3
 
 
+def test_a_size_must_be_positive(bed, handle):
+    with pytest.raises(InvalidParameterError, match=r"size=0"):
+        bed.resize(handle, 0).run()
+
+
 def test_growing_that_fails_for_want_of_capacity_leaves_the_old_machines(bed, handle):
     bed.api.set_capacity("m5.large", 1)
     with pytest.raises(ClusterStartError, match=r"InsufficientInstanceCapacity"):
@@ -93,20 +95,8 @@ def test_growing_that_fails_at_boot_leaves_the_old_machines(bed, handle):
 def test_a_kill_while_growing_leaves_the_old_machines(bed, handle):
     bed.master.boots = lambda machine: machine.instance_id in ids(handle)
     growing = bed.resize(handle, 5)
-    raised = []
-
-    def run():
-        try:
-            growing.run()
-        except ClusterStartError as error:
-            raised.append(error)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-    deadline = time.monotonic() + 30
-    while len(bed.live("worker")) < 6:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    thread, raised = run_in_thread(growing.run)
+    wait_for(lambda: len(bed.live("worker")) == 6)
     growing.abandon()
     thread.join(30)
     assert "abandoned" in str(raised[0])
@@ -142,22 +132,3 @@ def test_a_cluster_that_has_ended_cannot_be_resized(bed, handle):
     with pytest.raises(ClusterLostError, match=r"no master"):
         bed.resize(handle, 5).run()
     assert not bed.live()
-
-
-def test_a_size_must_be_positive(bed, handle):
-    with pytest.raises(InvalidParameterError, match=r"size=0"):
-        bed.resize(handle, 0).run()
-
-
-def test_machines_taken_over_are_not_those_of_a_lost_launch(bed, handle):
-    first = bed.resize(handle, 5, spec=bed.spec(over_allocation=0, start_timeout_seconds=1))
-    first._guard._end_all = lambda error: True  # as if its process had been killed
-    bed.master.deaf = True
-    with pytest.raises(ClusterStartError):
-        first.run()
-    bed.master.deaf = False
-    assert len(bed.live("worker")) == 5
-    bed.api.fail("RunInstances", code="InternalError", times=99)
-    with pytest.raises(ClusterError, match=r"InternalError"):
-        bed.resize(handle, 7, try_number=2, spec=bed.spec(over_allocation=0)).run()
-    assert bed.live_ids("worker") == ids(handle)

@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import boto3
 import pytest
-from moto import mock_aws
+from botocore.exceptions import ClientError
 
 from airflow_provider_ernest.clusters.ec2.identity import ClusterIdentity
-from airflow_provider_ernest.clusters.emr import cluster
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
 
 REGION = "eu-west-1"
@@ -47,15 +46,6 @@ class FakeClient:
 
     def called(self, name: str) -> list[dict[str, Any]]:
         return [arguments for called, arguments in self.calls if called == name]
-
-
-@pytest.fixture
-def aws(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN"):
-        monkeypatch.setenv(name, "testing")
-    monkeypatch.setattr(cluster, "_END_POLL_SECONDS", 0.0)
-    with mock_aws():
-        yield
 
 
 @pytest.fixture
@@ -115,10 +105,8 @@ def job_flow(state: str, *, reason: dict[str, str] | None = None, **changes: Any
     }
 
 
-def throttled(call: str) -> Exception:
-    from botocore.exceptions import ClientError
-
-    return ClientError({"Error": {"Code": "ThrottlingException", "Message": "Rate exceeded"}}, call)
+def throttled(call: str, code: str = "ThrottlingException") -> ClientError:
+    return ClientError({"Error": {"Code": code, "Message": "Rate exceeded"}}, call)
 
 
 def states(emr: Any) -> list[str]:

@@ -2,36 +2,28 @@ from dataclasses import replace
 
 import pytest
 
+from airflow_provider_ernest.clusters.base import reopen
+from airflow_provider_ernest.clusters.ec2.cluster import RunningCluster
 from airflow_provider_ernest.clusters.local import LocalCluster
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import ClusterError, InvalidParameterError
 from airflow_provider_ernest.stated import settings_of
 
+REFUSED = {
+    "machines": [0, -1, 2.0, True, "4", 255],  # there are no more addresses 127.0.1.i
+    "cores_per_machine": [0],
+    "memory_megabytes_per_machine": [100],
+    "instance_type": ["", "two\nlines"],
+    "cpu_share": [0, float("nan"), 1.5],  # more than the one core that the worker offers
+    "time_to_live_seconds": [0, float("inf")],
+    "idle_limit_seconds": [-3, "900"],
+    "master_port": [80, 70000],
+    "start_timeout_seconds": [0],
+}
+
 
 @pytest.mark.parametrize(
-    ("field", "value"),
-    [
-        ("machines", 0),
-        ("machines", -1),
-        ("machines", 255),  # there are no more addresses 127.0.1.i
-        ("machines", 2.0),
-        ("machines", True),
-        ("machines", "4"),
-        ("cores_per_machine", 0),
-        ("memory_megabytes_per_machine", 100),
-        ("instance_type", ""),
-        ("instance_type", "two\nlines"),
-        ("cpu_share", 0),
-        ("cpu_share", float("nan")),
-        ("cpu_share", 1.5),  # more than the one core that the worker offers
-        ("time_to_live_seconds", 0),
-        ("time_to_live_seconds", float("inf")),
-        ("idle_limit_seconds", -3),
-        ("idle_limit_seconds", "900"),
-        ("master_port", 80),
-        ("master_port", 70000),
-        ("start_timeout_seconds", 0),
-    ],
+    ("field", "value"), [(field, value) for field, values in REFUSED.items() for value in values]
 )
 def test_a_value_that_cannot_work_is_refused_by_its_name(field, value):
     values = {"machines": 2, field: value}
@@ -104,3 +96,23 @@ def test_a_directory_of_another_user_is_refused(cluster_handle, tmp_path, monkey
     monkeypatch.setattr("os.geteuid", lambda: tmp_path.stat().st_uid + 1)
     with pytest.raises(InvalidParameterError, match="belongs to another user"):
         LocalCluster.from_handle(cluster_handle, below=tmp_path)
+
+
+def test_a_handle_is_reopened_by_its_kind(cluster_handle, tmp_path):
+    assert isinstance(reopen(cluster_handle, clusters=tmp_path), LocalCluster)
+    on_ec2 = replace(cluster_handle, kind="ec2", name=f"ernest-here-{'0f' * 10}")
+    assert isinstance(reopen(on_ec2, client=lambda service: None), RunningCluster)
+
+
+@pytest.mark.parametrize(
+    ("kind", "named"),
+    [
+        ("local", r"nothing tells the folder"),
+        ("ec2", r"nothing was given to reach AWS"),
+        ("emr", r"nothing was given to reach AWS"),
+        ("toaster", r"kind 'toaster'"),
+    ],
+)
+def test_a_handle_without_a_way_to_its_cluster_is_refused(cluster_handle, kind, named):
+    with pytest.raises(ClusterError, match=named):
+        reopen(replace(cluster_handle, kind=kind))

@@ -7,29 +7,20 @@ import pytest
 from airflow_provider_ernest.clusters.base import Machine
 from airflow_provider_ernest.clusters.ec2.measuring import choose_culled, warnings_after
 from airflow_provider_ernest.exceptions import InvalidParameterError
-from airflow_provider_ernest.spark.bandwidth import Measurement, rate
+from airflow_provider_ernest.spark.bandwidth import Bandwidth, Measurement, rate
 
 
-def machine(host: str) -> Machine:
-    return Machine(worker_id=f"worker-{host}", host=host, cores=8, memory_megabytes=1024)
+def machine(host: str, bandwidth: Bandwidth | None = None) -> Machine:
+    return Machine(worker_id=f"worker-{host}", host=host, cores=8, memory_megabytes=1024, bandwidth=bandwidth)
 
 
-def probed(**rates: tuple[float, float]) -> list[Machine]:
+def probed(**rates: tuple[float, ...]) -> list[Machine]:
     """Machines by name, each with its (memory, network) bandwidth, rated as the probe rates them."""
-    bandwidth = rate(
-        Measurement(host=host, memory_windows=(memory,), sent=(network,), received=(network,))
-        for host, (memory, network) in rates.items()
+    rated = rate(
+        Measurement(host=host, memory_windows=(memory,), sent=tuple(network), received=tuple(network))
+        for host, (memory, *network) in rates.items()
     )
-    return [
-        Machine(
-            worker_id=f"worker-{host}",
-            host=host,
-            cores=8,
-            memory_megabytes=1024,
-            bandwidth=bandwidth[host],
-        )
-        for host in rates
-    ]
+    return [machine(host, rated[host]) for host in rates]
 
 
 def culled_hosts(machines, **how):
@@ -48,25 +39,26 @@ def test_the_slowest_are_culled_slowest_first_and_the_reason_says_what_was_slow(
     ]
 
 
-def test_nothing_is_culled_without_surplus_and_stragglers():
-    machines = probed(a=(20.0, 1.0), b=(19.0, 1.0), c=(20.0, 0.95))
-    assert choose_culled(machines, keep=3, floor=0.85, smallest=1) == []
+ORDINARY = {"a": (20.0, 1.0), "b": (19.0, 1.0), "c": (20.0, 0.95)}
+AT_THE_FLOOR = {"a": (20.0, 1.0), "b": (20.0, 1.0), "c": (17.0, 1.0)}
 
 
-def test_stragglers_beyond_the_surplus_are_culled_down_to_the_smallest_acceptable():
-    assert culled_hosts(probed(**FIVE), keep=4, floor=0.85, smallest=3) == ["e", "c"]
-    assert culled_hosts(probed(**FIVE), keep=5, floor=0.85, smallest=4) == ["e"]
-    assert culled_hosts(probed(**FIVE), keep=5, floor=0.85, smallest=5) == []
-
-
-def test_fewer_machines_than_wanted_lose_stragglers_only():
-    assert culled_hosts(probed(**FIVE), keep=8, floor=0.85, smallest=3) == ["e", "c"]
-    assert culled_hosts(probed(**FIVE), keep=8, floor=0.85, smallest=6) == []
-
-
-def test_a_machine_at_the_floor_is_no_straggler():
-    machines = probed(a=(20.0, 1.0), b=(20.0, 1.0), c=(17.0, 1.0))
-    assert choose_culled(machines, keep=3, floor=0.85, smallest=1) == []
+@pytest.mark.parametrize(
+    ("machines", "keep", "smallest", "culled"),
+    [
+        (ORDINARY, 3, 1, []),
+        (AT_THE_FLOOR, 3, 1, []),
+        (FIVE, 4, 3, ["e", "c"]),
+        (FIVE, 5, 4, ["e"]),
+        (FIVE, 5, 5, []),
+        (FIVE, 8, 3, ["e", "c"]),
+        (FIVE, 8, 6, []),
+    ],
+)
+def test_stragglers_beyond_the_surplus_are_culled_down_to_the_smallest_acceptable(
+    machines, keep, smallest, culled
+):
+    assert culled_hosts(probed(**machines), keep=keep, floor=0.85, smallest=smallest) == culled
 
 
 def test_machines_without_measurement_go_before_ordinary_ones_and_after_stragglers():
@@ -90,21 +82,7 @@ def test_the_order_of_the_machines_does_not_matter():
 
 
 def test_machines_without_network_are_judged_by_memory():
-    culled = choose_culled(
-        [
-            Machine(
-                worker_id=host,
-                host=host,
-                cores=1,
-                memory_megabytes=512,
-                bandwidth=rate([Measurement(host=host, memory_windows=(9.0,))])[host],
-            )
-            for host in "ab"
-        ],
-        keep=1,
-        floor=0.85,
-        smallest=1,
-    )
+    culled = choose_culled(probed(a=(9.0,), b=(9.0,)), keep=1, floor=0.85, smallest=1)
     assert [each.reason for each in culled] == ["not needed: memory 1.00 of the median"]
 
 
