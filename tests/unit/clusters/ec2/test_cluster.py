@@ -246,10 +246,20 @@ def test_termination_ends_all_tries_and_says_so(bed):
 def test_the_number_of_calls_does_not_grow_with_that_of_the_machines(bed):
     def calls(machines):
         bed.api.reset()
-        bed.cluster(bed.spec(machines=machines, probe_rounds=0)).start()
+        handle = bed.cluster(bed.spec(machines=machines, probe_rounds=0)).start()
+        assert (bed.probed, handle.culled, len(bed.api.instances())) == ([], (), machines + 1)
         return [call.action for call in bed.api.calls()]
 
     assert sorted(calls(2)) == sorted(calls(40))
+
+
+def test_nothing_is_launched_twice_where_the_task_is_repeated_within_its_try(bed):
+    bed.cluster().start()
+    live = bed.live_ids()
+    bed.cluster().start()
+    assert len(bed.live("master")) == 1
+    assert len(bed.live("worker")) == 3
+    assert len(live & bed.live_ids()) >= 3
 
 
 def test_a_failed_start_names_what_it_could_not_end(bed, caplog, monkeypatch):

@@ -167,6 +167,11 @@ def test_the_spot_price_of_a_zone_is_the_newest_one(open_book, spot_prices):
     assert len(spot_prices.requests) == 2  # the two pages, once
 
 
+def test_a_zone_without_the_type_has_no_price(open_book, caplog):
+    assert open_book().per_hour("m5.large", SPOT, "eu-west-1c") is None
+    assert "eu-west-1c" in caplog.text
+
+
 def test_the_override_beats_aws_for_workers_but_not_for_the_master(open_book, price_list, spot_prices):
     book = open_book(override_per_hour=0.02)
     assert book.per_hour("m5.large", ON_DEMAND) == 0.02
