@@ -9,7 +9,6 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.emr.spec import EmrClusterSpec
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.setting_checks import require_sample_named
 from airflow_provider_ernest.settings import (
@@ -24,6 +23,7 @@ from airflow_provider_ernest.settings import (
     UntrainedType,
 )
 from airflow_provider_ernest.task_group import ErnestTaskGroup
+from tests.unit.operators.stated import group_arguments
 
 GOAL = {"deadline_seconds": 60, "max_machines": 4, "price_per_hour": 1}
 JOB = {"name": "enrich", "application": "job.py", "application_args": ["{{ sample.input }}"]}
@@ -50,6 +50,9 @@ EMR = EmrClusterSpec(
         (SizingGoal, {**GOAL, "objective": "cheap"}, "objective='cheap' is unknown. Use one of cheapest"),
         (SizingGoal, {**GOAL, "on_inadequate": "ignore"}, "on_inadequate='ignore' is unknown"),
         (SizingGoal, {**GOAL, "max_error_percent": 0}, "max_error_percent=0 is not above 0"),
+        (SizingGoal, {**GOAL, "max_machines": None}, "max_machines=None sets no limit"),
+        (SizingGoal, {**GOAL, "on_failure": "retry"}, "on_failure='retry' is unknown. Use one of fail, fall"),
+        (SizingGoal, {**GOAL, "on_failure": "fallback"}, "'fallback' has none to take. Give fallback_machi"),
         (SizingGoal, {**GOAL, "scale": "large"}, "scale='large' is not a finite number"),
         (SizingGoal, {**GOAL, "min_machines": 5}, "min_machines=5 is more than max_machines=4"),
         (SizingGoal, {**GOAL, "fallback_machines": 5}, "fallback_machines=5 is outside the 1 to 4"),
@@ -94,6 +97,37 @@ def test_a_value_that_cannot_be_is_refused_with_the_dag_file(kind: Any, fields: 
         kind(**fields)
 
 
+@pytest.mark.parametrize(
+    ("stated", "reaction"),
+    [
+        ({}, "fail"),
+        ({"fallback_machines": 4}, "fallback"),
+        ({"fallback_machines": 4, "on_failure": "fail"}, "fail"),
+        ({"on_failure": "most_probable"}, "most_probable"),
+        ({"fallback_machines": "{{ params.size }}", "on_failure": "fallback"}, "fallback"),
+    ],
+)
+def test_what_happens_where_nothing_can_be_chosen(stated: dict[str, Any], reaction: str):
+    assert SizingGoal(**GOAL, **stated).reaction == reaction
+
+
+def test_allowed_machines_are_limit_enough():
+    assert SizingGoal(deadline_seconds=60, allowed_machines=(2, 4)).max_machines is None
+
+
+@pytest.mark.parametrize("relative_speed", [2, "{{ params.speed }}"])
+def test_a_type_of_another_speed_says_its_cores(relative_speed: Any):
+    """Else production would use those that the trained type has, of machines that have twice as many."""
+    fields = {"instance_type": "big", "like": "small", "price_per_hour": 1}
+    with pytest.raises(
+        InvalidParameterError, match=r"untrained_types\['big'\]\.cores_per_machine=None leaves open"
+    ):
+        UntrainedType(**fields, relative_speed=relative_speed)
+
+    assert UntrainedType(**fields, relative_speed=relative_speed, cores_per_machine=4).cores_per_machine == 4
+    assert UntrainedType(**fields, relative_speed=1).cores_per_machine is None
+
+
 def test_templates_are_left_for_the_tasks():
     text = "{{ params.x }}"
     SizingGoal(deadline_seconds=text, budget_dollars=text, max_machines=text, price_per_hour={"a": text})
@@ -107,16 +141,8 @@ def test_templates_are_left_for_the_tasks():
 
 def group(**changes: Any) -> dict[str, Any]:
     """The tasks of a group."""
-    arguments = {
-        "job": SparkJob(**JOB),
-        "input": SampledInput(path="/data", partitions=100),
-        "bounds": DesignBounds(max_machines=4),
-        "cluster": LocalClusterSpec(machines=4),
-        "goal": SizingGoal(**GOAL),
-        **changes,
-    }
     with DAG("nightly", schedule=None) as dag:
-        ErnestTaskGroup(**arguments)
+        ErnestTaskGroup(**group_arguments(**changes))
     return dict(dag.task_dict)
 
 

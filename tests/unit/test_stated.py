@@ -1,0 +1,138 @@
+"""What users state, as it comes back from templates: numbers, flags, lists and documents as texts."""
+
+from dataclasses import fields
+
+import pytest
+
+from airflow_provider_ernest.clusters.ec2.spec import EC2ClusterSpec
+from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
+from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.stated import (
+    in_words,
+    machine_counts,
+    number,
+    optional_document,
+    optional_number,
+    optional_text,
+    optional_whole_number,
+    spec_of,
+    text_by_name,
+    texts,
+    truth,
+    whole_number,
+)
+
+
+@pytest.mark.parametrize(
+    ("read", "given", "expected"),
+    [
+        (number, 3, 3.0),
+        (number, "3.5", 3.5),
+        (number, " 1e-2 ", 0.01),
+        (whole_number, "4", 4),
+        (optional_number, 0, 0.0),
+        (optional_number, "None", None),
+        (optional_whole_number, "", None),
+        (optional_document, {"machines": 2}, {"machines": 2}),
+        (optional_document, '{"machines": 2}', {"machines": 2}),
+        (optional_document, "None", None),
+        (optional_document, "null", None),
+        (texts, None, ()),
+        (texts, "None", ()),
+        (texts, "a, b,", ("a", "b")),
+        (texts, "['a', 'b']", ("a", "b")),
+        (texts, "('a',)", ("a",)),
+        (texts, ["a"], ("a",)),
+        (truth, True, True),
+        (truth, "True", True),
+        (truth, "1", True),
+        (truth, " no ", False),
+        (truth, "", False),
+        (truth, None, False),
+        (text_by_name, '{"a": 1}', {"a": "1"}),
+        (text_by_name, {"a": 1}, {"a": "1"}),
+        (text_by_name, "None", {}),
+    ],
+)
+def test_values_survive_rendering_as_text(read, given, expected):
+    assert read("field", given) == expected
+
+
+@pytest.mark.parametrize("nothing", [None, "", "None"])
+def test_no_text_stays_none(nothing):
+    assert optional_text(nothing) is None
+
+
+@pytest.mark.parametrize(
+    ("read", "given", "named"),
+    [
+        *((number, given, "^field=") for given in ("", "ten", None, float("nan"), "inf", True, [1])),
+        (whole_number, "2.5", r"field='2\.5' is not a whole number"),
+        *((optional_document, given, "^field=") for given in ("{'machines': 2}", "[1]", 3)),
+        *((texts, given, "field=.* is no list") for given in (7, {"a": 1}, "[a", "[__import__('os')]")),
+        *((truth, given, "field=.* is neither true nor false") for given in ("maybe", 2, [])),
+        (text_by_name, "[1]", "field="),
+    ],
+)
+def test_what_cannot_be_read_is_named(read, given, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        read("field", given)
+
+
+def test_a_specification_rendered_to_text_is_the_same_specification():
+    spec = EC2ClusterSpec(
+        machines=4,
+        instance_type="m5.large",
+        image="ami-0123456789abcdef0",
+        subnets=("subnet-0123456789abcdef0", "subnet-0123456789abcdef1"),
+        security_groups=("sg-0123456789abcdef0",),
+        spot=True,
+        volume_gigabytes=50,
+        tags={"team": "data"},
+        over_allocation=0.1,
+    )
+    values = {one.name: getattr(spec, one.name) for one in fields(spec)}
+    plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+    as_text = {name: value if isinstance(value, dict) else str(value) for name, value in plain.items()}
+
+    assert spec_of(EC2ClusterSpec, as_text) == spec_of(EC2ClusterSpec, values) == spec
+    assert spec_of(LocalClusterSpec, {**vars(LocalClusterSpec(machines=3)), "machines": "3"}).machines == 3
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "allowed", "counts"),
+    [
+        (1, 3, None, (1, 2, 3)),
+        ("2", "3", "None", (2, 3)),
+        (1, 10, [16, 4, 8, 4], (4, 8)),
+        (5, None, "4, 8, 16", (8, 16)),
+        (1, None, "[2]", (2,)),
+    ],
+)
+def test_numbers_of_machines_are_bounds_or_what_is_allowed_within_them(minimum, maximum, allowed, counts):
+    assert machine_counts(minimum=minimum, maximum=maximum, allowed=allowed) == counts
+
+
+@pytest.mark.parametrize(
+    ("minimum", "maximum", "allowed", "named"),
+    [
+        (0, 3, None, "target_min_machines=0 is not a number of at least 1"),
+        (4, 3, None, "target_min_machines=4 is more than target_max_machines=3"),
+        (1, None, None, "target_max_machines=None sets no limit. Give it, or target_allowed_machines"),
+        (1, None, [], "allowed_machines=.* leaves none from 1 to any number"),
+        (1, 3, [4], "leaves none from 1 to 3"),
+        (1, 3, [1.5], "allowed_machines=.*1.5.* is not a whole number"),
+        (1, 3, 3, "allowed_machines=3 is no list"),
+        (1, 1e12, None, "max_machines=1000000000000 is more than"),
+    ],
+)
+def test_what_leaves_no_machines_is_named_as_the_user_wrote_it(minimum, maximum, allowed, named):
+    with pytest.raises(InvalidParameterError, match=named):
+        machine_counts(minimum=minimum, maximum=maximum, allowed=allowed, prefix="target_")
+
+
+@pytest.mark.parametrize(
+    ("counts", "words"), [((2,), "2"), ((2, 3), "2, 3"), ((2, 3, 4), "2 to 4"), ((2, 4, 8), "2, 4, 8")]
+)
+def test_in_words(counts, words):
+    assert in_words(counts) == words
