@@ -9,6 +9,8 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -32,6 +34,7 @@ from airflow_provider_ernest.spark import probe
 from airflow_provider_ernest.spark.bandwidth import Bandwidth
 from airflow_provider_ernest.spark.master import MasterState, RegisteredWorker
 from airflow_provider_ernest.triggers.ec2_cluster import EC2ClusterReadyTrigger
+from tests import examples
 from tests.ec2_testbed import EC2Api
 
 
@@ -170,6 +173,8 @@ def test_numbers_flags_and_lists_may_come_as_the_texts_that_jinja_makes(api, spa
     [
         ({"machines": "many"}, "machines='many'"),
         ({"machines": None}, "machines=None"),
+        ({"machines": ""}, "machines=''"),
+        ({"machines": "2.5"}, "machines='2.5'"),
         ({"spot": "perhaps"}, "spot='perhaps' is neither true nor false"),
         ({"subnets": "[broken"}, "subnets='.broken' is no list"),
         ({"tags": "no json"}, "tags='no json' is no JSON"),
@@ -177,6 +182,7 @@ def test_numbers_flags_and_lists_may_come_as_the_texts_that_jinja_makes(api, spa
     ],
 )
 def test_what_cannot_be_is_named_before_anything_is_launched(api, spark, context, changes, named):
+    """Such as the size of a decision that was skipped, whose XCom is not there."""
     with pytest.raises(AirflowFailException, match=named):
         rendered(api, spec=changes).execute(context)
     assert living(api) == 0
@@ -213,13 +219,6 @@ def test_a_specification_is_rendered_whole_but_for_its_script(api):
     assert operator.spec["machines"] == "2"
     spec = operator._spec()
     assert (spec.machines, spec.setup_script) == (2, script)
-
-
-def test_a_specification_may_come_from_another_task_as_json(api, spark, context):
-    with DAG("nightly", schedule=None):
-        operator = EC2ClusterOperator(task_id="create", spec="{{ given }}", deferrable=False)
-    operator.render_template_fields({"given": json.dumps(specification(api, machines=1))})
-    assert len(operator.execute(context)["machines"]) == 1
 
 
 def test_a_start_that_fails_leaves_nothing(api, spark, context):
@@ -299,11 +298,6 @@ def test_a_report_that_fails_costs_no_cluster(api, spark, context, monkeypatch, 
     monkeypatch.setattr(ec2_cluster, "cluster_lines", broken)
     assert len(create(api).execute(context)["machines"]) == 3
     assert "ZeroDivisionError" in capsys.readouterr().out
-
-
-def test_whether_to_defer_is_airflows_setting_unless_told(api, spark, context, monkeypatch):
-    monkeypatch.setenv("AIRFLOW__OPERATORS__DEFAULT_DEFERRABLE", "True")
-    deferred(create(api, deferrable=None), context)
 
 
 # Kills: the signal's handler runs in the middle of whatever the task does, and the task then goes on.
@@ -423,10 +417,23 @@ def test_a_resize_that_fails_keeps_the_old_machines_and_no_new_ones(api, spark, 
     assert {m.instance_id for m in api.live_instances()} == old
 
 
-def test_a_resize_without_a_size_is_refused(api, spark, context):
-    small = create(api).execute(context)
-    with pytest.raises(AirflowFailException, match="size=None"):
-        create(api, cluster=small).execute(context)
+@pytest.mark.parametrize(
+    ("given", "size", "named"),
+    [
+        (None, 3, r"cluster=None .* output of the task"),
+        ("None", None, "cluster='None' names nothing"),
+        ("None", "", "cluster='None' names nothing"),
+        ("there", None, "size=None"),
+    ],
+)
+def test_a_resize_without_its_cluster_or_its_size_launches_nothing(api, spark, context, given, size, named):
+    """As where somebody has marked the task that starts the cluster as a success, and there is no XCom."""
+    there = create(api).execute(context) if given == "there" else given
+    before = len(api.calls("RunInstances"))
+
+    with pytest.raises(AirflowFailException, match=named):
+        create(api, cluster=there, size=size).execute(context)
+    assert len(api.calls("RunInstances")) == before
 
 
 # Preflight
@@ -450,13 +457,6 @@ def test_the_check_finds_what_would_fail_later(api, context):
         ).execute(context)
 
 
-def test_a_resize_without_a_cluster_launches_nothing(api, spark, context):
-    # As where somebody has marked the task that starts the cluster as a success, and there is no XCom.
-    with pytest.raises(AirflowFailException, match=r"cluster=None .* output of the task"):
-        create(api, cluster=None, size=3).execute(context)
-    assert not api.instances()
-
-
 # A cluster for production
 
 
@@ -471,21 +471,31 @@ def test_a_cluster_of_the_chosen_size_is_started_and_is_the_users_to_end(api, sp
     assert living(api) == 0
 
 
-@pytest.mark.parametrize("size", [None, "None", ""])
-def test_a_resize_whose_cluster_and_size_are_both_missing_launches_nothing(api, spark, context, size):
-    with pytest.raises(AirflowFailException, match="cluster='None' names nothing"):
-        create(api, cluster="None", size=size).execute(context)
-    assert not api.instances()
-
-
-@pytest.mark.parametrize("machines", [None, "None", "", "many", "2.5"])
-def test_a_size_that_is_missing_is_no_other_size(api, spark, context, machines):
-    """As where the decision was skipped, and its XCom is not there."""
-    with pytest.raises(AirflowFailException, match="machines="):
-        rendered(api, spec={"machines": machines}).execute(context)
-    assert not api.instances()
-
-
 def test_a_size_without_a_cluster_is_a_resize_that_forgot_it(api):
     with pytest.raises(InvalidParameterError, match=r"size=5 is that of no cluster.* Give the cluster"):
         create(api, size=5)
+
+
+# What it costs
+
+
+NOON = datetime(2026, 1, 1, 12, 0, tzinfo=UTC)
+
+
+def priced(price_per_hour: float | None) -> ClusterHandle:
+    workers = (examples.machine(2, price_per_hour=price_per_hour), examples.machine(3, price_per_hour=0.1))
+    ends = (NOON + timedelta(hours=2)).isoformat()
+    there = examples.cluster(machines=0, master=examples.machine(1, price_per_hour=0.3), expires_at=ends)
+    return replace(there, machines=workers)
+
+
+def test_what_it_costs_per_hour_and_at_most():
+    told = "\n".join(ec2_cluster.cluster_lines(priced(0.1), now=NOON))
+    assert "0.1000 dollars per hour for a worker, 0.5000 for all with the master" in told
+    assert "at most 1.00 dollars from now until then" in told
+
+
+def test_an_unknown_price_is_not_made_up():
+    told = "\n".join(ec2_cluster.cluster_lines(priced(None), now=NOON))
+    assert "what it costs is unknown" in told
+    assert "dollars" not in told

@@ -11,34 +11,22 @@ from airflow.providers.common.compat.sdk import AirflowFailException, Downstream
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.documents import CODE, DATA, UNEXPLAINED, ModelMark, RunConditions, new_id
+from airflow_provider_ernest.documents import CODE, DATA, ModelMark, RunConditions, new_id
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators import stored_models
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import (
-    DesignBounds,
     ModelSettings,
-    Reuse,
     SampledInput,
-    SizingGoal,
-    SparkJob,
 )
 from airflow_provider_ernest.store.catalogue import Catalogue
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
-from tests.unit.model.sample_records import a_decision
+from tests import examples
+from tests.unit.operators.stated import group_arguments, spark_job
 
 TRAINING = {"ernest.design", "ernest.sample_run", "ernest.fit_model", "ernest.bottleneck_report"}
 CLUSTER = {"ernest.create_cluster", "ernest.terminate_cluster"}
-
-
-def spark_job(application: Any, *, application_args: Any = (), **changes: Any) -> SparkJob:
-    return SparkJob(
-        name="enrich",
-        application=str(application),
-        application_args=["{{ sample.input }}", *application_args],
-        **changes,
-    )
 
 
 class Site:
@@ -60,17 +48,13 @@ class Site:
             (self.input / f"part-{index}.csv").write_text("\n".join(lines) + "\n")
 
     def task(self, **changes: Any) -> Any:
-        arguments = {
+        here = {
             "job": spark_job(self.application),
             "input": SampledInput(path=str(self.input)),
-            "bounds": DesignBounds(max_machines=4, max_runs=5),
-            "cluster": LocalClusterSpec(machines=4),
-            "goal": SizingGoal(deadline_seconds=60, max_machines=4, price_per_hour=1),
             "store": str(self.root),
-            **changes,
         }
         with DAG("nightly", schedule=None) as dag:
-            ErnestTaskGroup(**arguments)
+            ErnestTaskGroup(**group_arguments(**{**here, **changes}))
         return dag.task_dict["ernest.find_model"]
 
     def find(self, context: Any, **changes: Any) -> set[str]:
@@ -167,38 +151,6 @@ def test_an_application_that_was_changed_back_has_its_model_again(site, trained,
     assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
 
 
-def mark(model: Any, cause: str) -> ModelMark:
-    return ModelMark(
-        id=new_id(datetime.now(UTC)),
-        at=datetime.now(UTC).isoformat(),
-        job=model.job,
-        instance_type=model.instance_type,
-        model_id=model.id,
-        cause=cause,
-        reason="It is as it is.",
-    )
-
-
-def test_what_production_said_against_a_model_counts_when_its_code_comes_back(
-    site, trained, context, ti, observations
-):
-    first = site.application.read_text()
-    site.store.save(mark(trained, UNEXPLAINED))
-    site.application.write_text("print('second')\n")
-    site.find(context)
-    site.train(ti, observations)
-
-    site.application.write_text(first)
-    assert site.find(context) == set()
-
-
-def test_a_change_that_was_taken_back_does_not_cover_what_production_said(site, trained, context):
-    site.store.save(mark(trained, UNEXPLAINED))
-    site.store.save(mark(trained, DATA))
-
-    assert site.find(context) == set()
-
-
 def test_a_model_is_found_again_behind_however_much_another_has_learned(
     site, trained, context, ti, observations
 ):
@@ -216,31 +168,15 @@ def test_a_model_is_found_again_behind_however_much_another_has_learned(
     assert ti.pushed["return_value"]["local"]["model_id"] == trained.id
 
 
-def test_a_lineage_is_marked_once(site, trained, context):
-    site.application.write_text("print('second')\n")
-    site.find(context)
-    now = datetime.now(UTC)
-    site.store.save(replace(trained, id=new_id(now), at=now.isoformat(), base_model_id=trained.id))
-    site.find(context)
-
-    assert len(site.store.newest(ModelMark, "enrich", "local")) == 1
-
-
 def test_what_changes_again_is_marked_again(site, trained, context):
+    """A decision by the model in between says that the first change was taken back."""
     site.write_input(files=4, columns=5)
     site.find(context)
     site.write_input(files=4)
     assert site.find(context) != set()
     now = datetime.now(UTC)
-    site.store.save(
-        a_decision(
-            id=new_id(now),
-            at=now.isoformat(),
-            job="enrich",
-            instance_type="local",
-            model_id=trained.id,
-        )
-    )
+    between = {"id": new_id(now), "at": now.isoformat(), "model_id": trained.id}
+    site.store.save(examples.decision_record(job="enrich", instance_type="local", **between))
     site.write_input(files=4, columns=5)
     site.find(context)
 
@@ -251,54 +187,26 @@ def test_what_changes_again_is_marked_again(site, trained, context):
     "changes",
     [
         {"input": {"sampling": "first_rows"}},
-        {"input": {"header": True}},
         {"job": {"iterations": 100, "sample_iterations": 5}},
+        {"job": {"conf": {"spark.sql.shuffle.partitions": "7"}}},
+        {"job": {"args": ["--fast"]}},
+        {"job": {"submit_options": {"java_class": "Other"}}},
         {"model": ModelSettings(method="classic")},
-        {"model": ModelSettings(terms=["1", "scale/machines"])},
-        {"model": ModelSettings(method="relative", extension_terms=["machines^2"])},
+        {"cluster": LocalClusterSpec(machines=4, memory_megabytes_per_machine=2048)},
+        {"cluster": LocalClusterSpec(machines=4, cpu_share=0.5)},
     ],
-    ids=["sampling", "header", "iterations", "method", "terms", "extension terms"],
+    ids=["sampling", "iterations", "conf", "arguments", "class", "method", "memory", "share"],
 )
-def test_samples_and_models_of_another_kind_are_made_anew(site, context, ti, observations, changes):
-    # libsvm records, which have no header and so no other number of columns with one
-    for path in site.input.iterdir():
-        path.rename(path.with_suffix(".txt"))
-        path.with_suffix(".txt").write_text("words\n" * 100)
-    site.find(context)
-    site.train(ti, observations)
-    assert site.find(context) != set()
+def test_other_settings_samples_and_machines_are_another_job(site, trained, context, ti, changes):
     given = {
+        **changes,
         "job": spark_job(site.application, **changes.get("job", {})),
         "input": SampledInput(path=str(site.input), **changes.get("input", {})),
-        **({"model": changes["model"]} if "model" in changes else {}),
     }
+    assert site.find(context, cluster=LocalClusterSpec(machines=8)) != set(), "more of the same kind"
 
     assert site.find(context, **given) == set()
-    assert "changed" in ti.pushed["reasons"]["local"]
-
-
-@pytest.mark.parametrize(
-    "cluster",
-    [
-        LocalClusterSpec(machines=4, memory_megabytes_per_machine=2048),
-        LocalClusterSpec(machines=4, cpu_share=0.5),
-    ],
-    ids=["memory", "share"],
-)
-def test_machines_of_another_kind_are_trained_on(site, trained, context, ti, cluster):
-    assert site.find(context, cluster=cluster) == set()
-    assert "changed" in ti.pushed["reasons"]["local"]
-
-
-def test_more_machines_of_the_same_kind_are_no_difference(site, trained, context):
-    assert site.find(context, cluster=LocalClusterSpec(machines=8)) != set()
-
-
-def test_a_dependency_that_only_spark_finds_is_no_failure(site, context, ti):
-    job = spark_job(site.application, submit_options={"jars": "/nowhere/*.jar"})
-
-    assert site.find(context, job=job) == set()
-    assert ti.pushed["artifact_sha256"] is None
+    assert "is reused" not in ti.pushed["reasons"]["local"]
 
 
 def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money(site, context):
@@ -306,35 +214,6 @@ def test_a_dependency_that_is_not_there_is_found_out_before_anything_costs_money
 
     with pytest.raises(AirflowFailException, match=r"no '/nowhere/lib\.jar', which jars of submit_options"):
         site.find(context, job=job)
-
-
-def test_dependencies_may_be_templates(site, context, ti):
-    helper = site.folder / "helper.py"
-    helper.write_text("x = 1\n")
-    hashes = []
-    for py_files in (str(helper), "{{ params.helper }}"):
-        options = {"py_files": py_files}
-        job = spark_job(site.application, submit_options=options)
-        task = site.task(job=job)
-        task.render_template_fields({**context, "params": {"helper": str(helper)}})
-        task.execute(context)
-        hashes.append(ti.pushed["artifact_sha256"])
-
-    assert hashes[0] == hashes[1] is not None
-
-
-@pytest.mark.parametrize(
-    "changes",
-    [
-        {"job": {"conf": {"spark.sql.shuffle.partitions": "7"}}},
-        {"job": {"application_args": ["--fast"]}},
-        {"job": {"submit_options": {"java_class": "Other"}}},
-    ],
-)
-def test_other_settings_are_another_job(site, trained, context, changes):
-    job = spark_job(site.application, **changes["job"])
-
-    assert site.find(context, job=job) == set()
 
 
 def test_a_dependency_belongs_to_the_application(site, context, ti, observations):
@@ -362,18 +241,6 @@ def test_reuse_can_be_turned_off(site, trained, context, ti):
     assert site.find(context, reuse=None) == set()
     assert "models are not reused" in ti.pushed["reasons"]["local"]
     assert "local" in ti.pushed["conditions"], "the next run may want to compare"
-
-
-def test_the_policy_may_be_rendered(site, trained, context):
-    assert site.find(context, reuse=Reuse(max_age_days="30")) != set()
-    task = site.task()
-    for rendered, named in (
-        ({"max_age_days": "old"}, r"max_age_days='old'"),
-        ({"max_age": 30}, r"reuse='max_age' is unknown. Use max_age_days, "),
-    ):
-        task.reuse = rendered
-        with pytest.raises(AirflowFailException, match=named):
-            task.execute(context)
 
 
 def test_a_store_that_cannot_be_read_costs_a_training_and_no_failure(site, trained, context, ti, monkeypatch):

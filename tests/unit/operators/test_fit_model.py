@@ -8,7 +8,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException
 
 from airflow_provider_ernest.documents import AveragingPrior, Design, Model, Origin
 from airflow_provider_ernest.operators.fit_model import FitModelOperator
-from airflow_provider_ernest.prediction.terms import DICTIONARY, ERNEST
+from airflow_provider_ernest.prediction.terms import ERNEST
 from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.store.store import ModelStore
@@ -104,11 +104,6 @@ def test_a_cluster_that_is_not_known_is_no_obstacle(fit, nothing):
     assert fit(cluster=nothing)["cluster"] is None
 
 
-def test_a_cluster_that_is_none_is_named(fit):
-    with pytest.raises(AirflowFailException, match=r"cluster='my-cluster' is no JSON"):
-        fit(cluster="my-cluster")
-
-
 def test_missing_runs_are_named_and_the_rest_is_fitted(fit, observations, capsys):
     fitted = fit(observations[:-1], design=design_of(observations))
 
@@ -126,13 +121,6 @@ def test_too_few_observations_fail_without_retry(fit, observations):
 # The terms.
 
 
-def test_without_terms_averaging_goes_over_all_that_spark_jobs_have(fit, observations):
-    fitted = fit(design=design_of(observations))
-
-    assert fitted["method"] == "averaging"
-    assert names(fitted) == DICTIONARY
-
-
 @pytest.mark.parametrize("method", ["relative", "classic"])
 def test_other_methods_fit_the_terms_that_the_design_determines(fit, observations, method):
     """They are exact here, for the job's time is a sum of these terms."""
@@ -141,11 +129,6 @@ def test_other_methods_fit_the_terms_that_the_design_determines(fit, observation
 
     assert names(fitted) == terms
     assert [term["coefficient"] for term in fitted["terms"]] == pytest.approx([2.0, 120.0, 1.5])
-
-
-def test_a_bayesian_design_says_only_which_terms_there_may_be(fit, observations):
-    design = design_of(observations, terms=DICTIONARY, criterion="bayesian I")
-    assert names(fit(model={"method": "relative"}, design=design)) == ERNEST
 
 
 @pytest.mark.parametrize("method", ["averaging", "relative"])
@@ -201,28 +184,6 @@ def test_other_jobs_on_such_machines_tell_which_terms_to_expect(fit, capsys):
 def test_a_jobs_own_models_teach_it_nothing(fit):
     fit()
     assert prior_of(fit()) == AveragingPrior()
-
-
-def test_executors_teach_nothing_about_machines_that_were_paid_for(fit):
-    """Executors that registered are never the driver's; machines of a price list may be."""
-    store_jobs_that_do_not_spread(hosts=("10.0.0.1",))
-    taught = prior_of(fit())
-
-    assert taught.belief_in("scale").probability > 0.5
-    assert taught.driver_share == pytest.approx(AveragingPrior().driver_share)
-
-
-def test_a_formula_that_other_jobs_runs_do_not_suit_is_no_obstacle(fit, capsys):
-    store_jobs_that_do_not_spread(count=1)
-    negative_on_eight_machines = ("1", "scale/machines", "5 - machines")
-
-    assert prior_of(fit(model={"terms": negative_on_eight_machines})) == AveragingPrior()
-    assert "Nothing is learned from other jobs" in capsys.readouterr().out
-
-
-def test_methods_of_given_terms_learn_nothing_from_other_jobs(fit):
-    store_jobs_that_do_not_spread(count=1)
-    assert fit(model={"method": "relative"})["prior"] is None
 
 
 # What fails.

@@ -11,12 +11,11 @@ from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOpe
 from airflow.sdk import DAG
 from airflow.sdk.execution_time import task_runner
 
-from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.operators.choose_config import submission_warnings
 from airflow_provider_ernest.operators.spark_submit import ErnestSparkSubmitOperator
-from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
 from airflow_provider_ernest.task_group import ErnestTaskGroup
+from tests.unit.operators.stated import group_arguments, spark_job
 
 try:
     from airflow.serialization.serialized_objects import DagSerialization
@@ -35,15 +34,7 @@ DECIDED = {"spark.cores.max": "12", "spark.executor.cores": "4"}
 def dag_of(make: Any, **submitted: Any) -> DAG:
     """The group, and a task of the stock operator's kind that takes its conf as `make` says."""
     with DAG("nightly", schedule=None) as dag:
-        ernest = ErnestTaskGroup(
-            job=SparkJob(
-                name="enrich", application="job.py", application_args=["{{ sample.input }}"], conf=CONF
-            ),
-            input=SampledInput(path="/data", partitions=100),
-            bounds=DesignBounds(max_machines=4),
-            cluster=LocalClusterSpec(machines=4),
-            goal=SizingGoal(deadline_seconds=60, price_per_hour=0.35, max_machines=4),
-        )
+        ernest = ErnestTaskGroup(**group_arguments(job=spark_job(conf=CONF)))
         kind = submitted.pop("kind", SparkSubmitOperator)
         kind(task_id="production", conf=make(ernest), **submitted)
     return dag
@@ -105,11 +96,6 @@ def test_without_a_decision_nothing_is_submitted():
 def test_what_are_no_spark_properties_is_refused_when_the_dag_is_parsed():
     with pytest.raises(InvalidParameterError, match="key='glue' is none of"):
         dag_of(lambda ernest: ernest.job_conf("glue"))
-
-
-def test_a_part_of_them_is_refused_when_the_dag_is_parsed():
-    with pytest.raises(InvalidParameterError, match=r"job_conf\(\)='spark.cores.max' is no part"):
-        dag_of(lambda ernest: ernest.job_conf()["spark.cores.max"])
 
 
 def test_what_looks_like_a_secret_is_in_nothing_that_airflow_keeps_of_these_tasks():
