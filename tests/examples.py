@@ -6,8 +6,11 @@ one document says of another (the model of a decision, the decision of a product
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import cycle, islice
+from random import Random
 from typing import Any
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
@@ -131,6 +134,22 @@ def observe(
     return [
         observation(index, machines=int(m), scale=float(s), seconds=float(t), **fields)
         for index, (m, s, t) in enumerate(zip(machines, scales, seconds, strict=True))
+    ]
+
+
+def noisy_observations(runs: int = 8, **fields: Any) -> list[Observation]:
+    """Runs of a job of fixed work, work that spreads and a tree of aggregations, with 3 % of noise."""
+    noise = Random(11)
+    sizes = [(1, 0.05), (2, 0.05), (4, 0.1), (8, 0.1), (8, 0.04), (2, 0.02), (6, 0.08), (12, 0.1)]
+    return [
+        observation(
+            index,
+            machines=machines,
+            scale=scale,
+            seconds=(12 + 900 * scale / machines + 2 * math.log(machines)) * math.exp(noise.gauss(0, 0.03)),
+            **{"startup_seconds": 5.0, "application_id": f"app-{index}", **fields},
+        )
+        for index, (machines, scale) in enumerate(islice(cycle(sizes), runs))
     ]
 
 

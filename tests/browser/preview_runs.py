@@ -14,26 +14,28 @@ from typing import Any
 from airflow_provider_ernest.documents import DATA
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.dag_run import RunRecord
-from tests.unit.views.bottleneck_examples import report, reported_run, two_reports_run
-from tests.unit.views.reuse_examples import (
+from tests.unit.views.dag_runs import (
     WHY_TRAINED,
-    half_reused_run,
-    mark,
-    recorded_run,
-    retrained_run,
-    reused_model,
-    reused_run,
-)
-from tests.unit.views.run_examples import (
     decision,
     downstream,
     example_run,
+    half_reused_run,
+    mark,
     never_run,
+    other_model,
+    other_record,
+    recorded_run,
+    report,
+    reported_run,
+    retrained_run,
+    reused_model,
+    reused_run,
     row,
     rows,
+    two_reports_run,
+    two_types_run,
     values,
 )
-from tests.unit.views.two_types import other_model, other_record, two_types_run
 
 MARKUP = "<img src=x onerror=alert(1)> \u202e名前"
 NOT_YET: dict[str, Any] = {"state": None, "started_at": None, "ended_at": None}

@@ -17,14 +17,14 @@ from airflow_provider_ernest.prediction.training import train
 from airflow_provider_ernest.views.prediction import prediction_alone
 from airflow_provider_ernest.views.report import model, run
 from tests.browser.axe import broken_rules
+from tests.examples import noisy_observations
 from tests.unit.run_profiles import bare, hostile, network_bound
-from tests.unit.views.report.conftest import observations
 
 HOSTILE = "</script><img src=x onerror=alert(1)>"
 
 
 def of_a_model(job: str) -> str:
-    trained = train(observations(event_log=job), job=job, instance_type=job)
+    trained = train(noisy_observations(event_log=job), job=job, instance_type=job)
     trained = replace(trained, terms=tuple(replace(term, meaning=job) for term in trained.terms))
     goal = Goal(deadline_seconds=200)
     billing = Billing(price_per_hour=0.5, boot_seconds=20)

@@ -1,14 +1,19 @@
+"""The list of all models, and that neither it nor the pages load what they do not need."""
+
 import subprocess
 import sys
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
+from airflow_provider_ernest.documents import ReplayOpinion
 from airflow_provider_ernest.exceptions import InvalidParameterError
+from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.models import SORTS, list_models
 from airflow_provider_ernest.web.answers import json_ready
-
-from .stored import NOW, entry, everything
+from tests.examples import NOW, bottleneck_report, profile_record
+from tests.unit.views.stored import beside, entry, everything, not_secret
 
 
 def listed(*entries: Any, **asked: Any) -> dict[str, Any]:
@@ -28,7 +33,6 @@ def test_each_job_and_type_is_listed_once_by_its_newest_model():
         entry("production", days=0.4),
         entry("decision", days=0.6),
     )
-
     assert answer["total"] == 2
     newest, other = answer["rows"]
     assert newest["model_id"].endswith("new")
@@ -40,33 +44,30 @@ def test_each_job_and_type_is_listed_once_by_its_newest_model():
 
 
 def test_what_may_not_be_read_is_as_if_it_were_not_there():
+    hidden = {"dag_id": "secret", "artifact_sha256": "bb"}
+    known = entry(days=3, artifact_sha256="aa")
     entries = [
-        entry(days=3, artifact_sha256="aa"),
-        entry(days=1, dag_id="secret", artifact_sha256="bb"),
-        entry("production", days=0.5, dag_id="secret", artifact_sha256="bb"),
+        known,
+        entry(days=1, **hidden),
+        entry("production", days=0.5, **hidden),
+        entry("mark", days=1, model_id=known.id, cause="data", reason="secret", **hidden),
         entry(job="payroll", dag_id="secret"),
         entry(job="by_hand", dag_id=None),
     ]
-
     answer = listed(*entries, readable=lambda dag_id: dag_id == "sizing")
-
-    assert jobs(answer) == ["join"]
     (row,) = answer["rows"]
-    assert (row["versions"], row["production_runs"], row["state"]) == (1, 0, "fresh")
+    assert (row["job"], row["versions"], row["production_runs"]) == ("join", 1, 0)
+    assert (row["state"], row["state_cause"], row["state_reason"]) == ("fresh", "", "")
     assert answer["counts"] == {"fresh": 1, "stale": 0, "drifting": 0}
     assert "secret" not in str(answer)
     assert "bb" not in str(answer)
+    assert set(jobs(listed(*entries, readable=not_secret))) == {"join", "by_hand"}
 
 
 def test_nobody_is_asked_twice_about_a_dag():
     asked: list[str | None] = []
-
-    def readable(dag_id: str | None) -> bool:
-        asked.append(dag_id)
-        return True
-
-    listed(*(entry(job=f"job {number}") for number in range(20)), readable=readable)
-
+    entries = (entry(job=f"job {number}") for number in range(20))
+    listed(*entries, readable=lambda dag_id: asked.append(dag_id) or True)
     assert asked == ["sizing"]
 
 
@@ -84,51 +85,76 @@ def test_nobody_is_asked_twice_about_a_dag():
     ],
 )
 def test_all_words_must_occur(search: str, found: list[str]):
-    entries = [
-        entry(job="join"),
-        entry(job="clicks", terms=("1", "log(machines)"), artifact="s3://jars/GRÖSSE.jar"),
-    ]
-    assert jobs(listed(*entries, search=search, sort="job", descending=False)) == found
+    clicks = entry(job="clicks", terms=("1", "log(machines)"), artifact="s3://jars/GRÖSSE.jar")
+    assert jobs(listed(entry(), clicks, search=search, sort="job", descending=False)) == found
 
 
 def test_states_are_counted_over_all_that_matches_the_search():
-    stale = [
+    model = entry(days=3)
+    unusual = {"days": 1, "model_id": model.id, "is_unusual": True}
+    entries = [
         entry(job="stale", days=3, artifact_sha256="aa"),
         entry("production", job="stale", days=1, artifact_sha256="bb"),
-    ]
-    drifting = [
         entry(job="drifting", days=3),
-        *(
-            entry(
-                "production",
-                job="drifting",
-                days=1,
-                name=str(run),
-                model_id=entry(days=3).id,
-                is_unusual=True,
-            )
-            for run in range(3)
-        ),
+        *(entry("production", job="drifting", name=str(run), **unusual) for run in range(3)),
+        entry(job="fresh"),
+        entry("production", job="fresh", days=0.5, is_unusual=True),
     ]
-    fresh = [entry(job="fresh"), entry("production", job="fresh", days=0.5, is_unusual=True)]
-
-    answer = listed(*stale, *drifting, *fresh, sort="state", state="")
+    answer = listed(*entries, sort="state", state="")
     assert jobs(answer) == ["drifting", "stale", "fresh"]
     assert answer["counts"] == {"fresh": 1, "stale": 1, "drifting": 1}
     assert all(row["state_reason"] for row in answer["rows"][:2])
-
-    only = listed(*stale, *drifting, *fresh, state="stale")
+    only = listed(*entries, state="stale")
     assert (only["total"], jobs(only)) == (1, ["stale"])
-    assert only["counts"] == {"fresh": 1, "stale": 1, "drifting": 1}
+    assert only["counts"] == answer["counts"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "state", "cause", "reason"),
+    [
+        (
+            [entry("mark", days=1, model_id=entry(days=9).id, cause="data", reason="It has 14 columns.")],
+            "stale",
+            "data",
+            "14 columns",
+        ),
+        (
+            [entry("production", days=1, model_id=entry(days=9).id, artifact_sha256="bb")],
+            "stale",
+            "code",
+            "",
+        ),
+        (
+            [
+                entry(
+                    "production",
+                    days=days,
+                    model_id=entry(days=9).id,
+                    predicted_seconds=1.0,
+                    is_unlikely=True,
+                    is_unusual=True,
+                )
+                for days in (5, 4, 3, 2)
+            ],
+            "drifting",
+            "unexplained",
+            "",
+        ),
+    ],
+    ids=["a mark", "another application", "runs outside their intervals"],
+)
+def test_why_a_model_is_not_fresh(changes: list[Any], state: str, cause: str, reason: str):
+    model = entry(days=9, artifact_sha256="aa")
+    (row,) = listed(model, *changes)["rows"]
+    assert (row["state"], row["state_cause"]) == (state, cause)
+    assert reason in row["state_reason"]
+    assert listed(model, *changes, state=state)["total"] == 1
+    assert listed(model, *changes, state="fresh")["total"] == 0
 
 
 def test_what_has_no_value_comes_last_either_way():
-    entries = [
-        entry(job="none"),
-        entry(job="low", median_error_percent=1.0),
-        entry(job="high", median_error_percent=8.0),
-        entry(job="also none"),
-    ]
+    errors = {"none": None, "low": 1.0, "high": 8.0, "also none": None}
+    entries = [entry(job=job, median_error_percent=error) for job, error in errors.items()]
     for descending, first in ((True, ["high", "low"]), (False, ["low", "high"])):
         answer = listed(*entries, sort="median_error_percent", descending=descending)
         assert jobs(answer) == [*first, "also none", "none"]
@@ -152,23 +178,14 @@ def test_pages_follow_each_other():
     assert listed(*entries, offset=99)["rows"] == []
 
 
-def test_times_that_nobody_can_read_are_shown_as_they_are():
-    entries = [entry(job="odd"), entry(job="even")]
-    entries[0] = type(entries[0])(**{**entries[0].__dict__, "at": "yesterday, about noon"})
-    answer = listed(*entries)
-    assert jobs(answer) == ["even", "odd"]
-    assert answer["rows"][1]["age_seconds"] is None
-    assert answer["rows"][1]["created_at"] == "yesterday, about noon"
-
-
-def test_a_time_ahead_of_the_clock_is_no_negative_age():
-    assert listed(entry(days=-1))["rows"][0]["age_seconds"] == 0.0
-
-
-def test_what_is_not_finite_is_not_said():
-    answer = listed(entry(median_error_percent=float("nan"), max_error_percent=float("inf")))
-    (row,) = answer["rows"]
-    assert (row["median_error_percent"], row["max_error_percent"]) == (None, None)
+def test_values_that_nobody_can_read_are_no_error():
+    odd = replace(entry(job="odd"), at="yesterday, about noon", median_error_percent=float("nan"))
+    answer = listed(odd, entry(job="even"), entry(job="ahead", days=-1))
+    assert jobs(answer) == ["ahead", "even", "odd"]
+    told = answer["rows"][2]
+    assert (told["age_seconds"], told["created_at"]) == (None, "yesterday, about noon")
+    assert told["median_error_percent"] is None
+    assert answer["rows"][0]["age_seconds"] == 0.0, "no negative age"
 
 
 @pytest.mark.parametrize(
@@ -186,56 +203,35 @@ def test_what_cannot_be_asked(asked: dict[str, Any], problem: str):
         listed(entry(), **asked)
 
 
-def test_lists_and_pages_load_no_mathematics():
-    code = (
-        "import sys\n"
-        "import airflow_provider_ernest.views.models\n"
-        "import airflow_provider_ernest.views.model\n"
-        "import airflow_provider_ernest.views.prediction_request\n"
-        "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
+WITHOUT_MATHEMATICS = """
+import sys
+from pathlib import Path
+import airflow_provider_ernest.views.models
+import airflow_provider_ernest.views.prediction_request
+from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.clarity import clarity_page
+from airflow_provider_ernest.views.model import model_page
+store = ModelStore(Path(sys.argv[1]))
+shown, known = store.latest("join", "m5.large"), {"readable": bool, "link": str}
+assert model_page(store, shown, store.catalogue.entries(), **known).observations
+page = clarity_page(store, shown, entries=store.catalogue.entries(), **known)
+assert page.sample.stages and page.replays
+print(*sys.modules)
+"""
+
+
+def test_lists_and_pages_load_no_mathematics(store: ModelStore, trained: Any):
+    record = profile_record(**beside(trained, days=1, dag_id="sizing"))
+    told = beside(trained, days=0.5, dag_id="sizing")
+    report = bottleneck_report(
+        **told, model_id=trained.id, profile_ids=(record.id,), replay=ReplayOpinion(scale=1.0, problem="?")
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
-
-
-class TestCauses:
-    def told(self, *entries: Any) -> tuple[str, str]:
-        (row,) = listed(*entries)["rows"]
-        return row["state"], row["state_cause"]
-
-    def test_a_mark_makes_it_stale_with_its_cause(self):
-        model = entry(days=9)
-        mark = entry("mark", days=1, model_id=model.id, cause="data", reason="It has 14 columns.")
-        assert self.told(model, mark) == ("stale", "data")
-        assert listed(model, mark)["rows"][0]["state_reason"] == "It has 14 columns."
-
-    def test_another_application_is_the_code(self):
-        model = entry(days=9, artifact_sha256="aa")
-        run = entry("production", days=1, model_id=model.id, artifact_sha256="bb")
-        assert self.told(model, run) == ("stale", "code")
-
-    def test_runs_that_miss_their_intervals_are_drift(self):
-        model = entry(days=9)
-        runs = [
-            entry(
-                "production",
-                days=days,
-                model_id=model.id,
-                predicted_seconds=1.0,
-                is_unlikely=True,
-                is_unusual=True,
-            )
-            for days in (5, 4, 3, 2)
-        ]
-        assert self.told(model, *runs) == ("drifting", "unexplained")
-
-    def test_a_mark_of_a_dag_that_may_not_be_read_says_nothing(self):
-        model = entry(days=9)
-        mark = entry("mark", days=1, model_id=model.id, cause="data", reason="secret", dag_id="secret")
-        (row,) = listed(model, mark, readable=lambda dag_id: dag_id != "secret")["rows"]
-        assert (row["state"], row["state_cause"], row["state_reason"]) == ("fresh", "", "")
-
-    def test_the_filter_knows_marked_models(self):
-        model = entry(days=9)
-        mark = entry("mark", days=1, model_id=model.id, cause="settings", reason="Spark is newer.")
-        assert listed(model, mark, state="stale")["total"] == 1
-        assert listed(model, mark, state="fresh")["total"] == 0
+    for each in (record, report):
+        store.save(each)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT_MATHEMATICS, str(store.root)],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    assert not {"numpy", "scipy", "cvxpy", "pandas"} & set(done.stdout.split())

@@ -1,21 +1,50 @@
+"""What the page of a model tells: of its training, life, decisions and production, and what it asks first."""
+
 import math
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import Design, Experiment, FittedTerm, Model, Record, TrainedMachine
+from airflow_provider_ernest.documents import (
+    Billing,
+    Configuration,
+    FittedTerm,
+    InputFingerprint,
+    Model,
+    Observation,
+    ObservationRecord,
+    Record,
+    RunConditions,
+    TrainedMachine,
+)
 from airflow_provider_ernest.exceptions import StoreError
+from airflow_provider_ernest.learning.update import learn
 from airflow_provider_ernest.links.spark_history import application_link
+from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.model import MOST_DECISIONS, MOST_PRODUCTION_RUNS, model_page
-from airflow_provider_ernest.views.prediction_request import PredictionRequest
+from airflow_provider_ernest.views.model import (
+    MOST_DECISIONS,
+    MOST_PRODUCTION_RUNS,
+    model_page,
+    production_page,
+)
+from airflow_provider_ernest.views.prediction import prediction, second_opinion
+from airflow_provider_ernest.views.prediction_request import BILLED_NUMBERS, MOST_RUNS, PredictionRequest
+from airflow_provider_ernest.views.sample_runs import untrained_runs
 from airflow_provider_ernest.web.answers import json_ready
-
-from .stored import decided, everything, model, produced
+from tests.examples import design, experiment, observation_record
+from tests.unit.views.stored import (
+    decided,
+    everything,
+    identity,
+    marked,
+    model,
+    not_secret,
+    origin,
+    produced,
+)
 
 BILLED = {
     "increment_seconds": 1.0,
@@ -30,346 +59,510 @@ BILLED = {
 """What the page asks at first where no decision says what is billed."""
 
 
-@pytest.fixture(scope="module")
-def trained() -> Model:
-    return model()
-
-
 @pytest.fixture
 def store(tmp_path: Path) -> ModelStore:
     return ModelStore(tmp_path)
 
 
 def page(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
-    asked = {"readable": everything, **asked}
-    return json_ready(model_page(store, shown, store.catalogue.entries(), **asked))
-
-
-def not_secret(dag_id: str | None) -> bool:
-    return dag_id != "secret"
-
-
-def design(*experiments: Experiment) -> Design:
-    return Design(
-        experiments=experiments,
-        terms=("1", "scale/machines"),
-        criterion="bayesian D",
-        efficiency=0.93,
-        cost=12.0,
-        budget=15.0,
-        cost_unit="dollars",
-        candidates=54,
+    return json_ready(
+        model_page(store, shown, store.catalogue.entries(), **{"readable": everything, **asked})
     )
 
 
-def test_the_model_with_each_run_as_the_others_predict_it(store: ModelStore, trained: Model):
-    store.save(trained)
-    shown = page(store, trained)
+def defaults(store: ModelStore, shown: Model, **asked: Any) -> dict[str, Any]:
+    """What the page asks at first."""
+    return page(store, shown, **asked)["defaults"]
 
-    assert shown["model"]["model_id"] == trained.id
-    assert shown["model"]["origin"]["dag_id"] == "sizing"
-    assert [term["name"] for term in shown["model"]["terms"]] == [term.name for term in trained.terms]
-    assert shown["model"]["median_error_percent"] == trained.validation.median_error_percent
-    assert shown["state"] == {"name": "fresh", "reason": "", "cause": ""}
-    assert shown["is_newest"] is True
-    for told, run, fold in zip(
-        shown["observations"], trained.observations, trained.validation.folds, strict=True
+
+def save(store: ModelStore, *documents: Record) -> None:
+    for each in documents:
+        store.save(each)
+
+
+def paid_for(run: Observation) -> Any:
+    return pytest.approx(0.4 * run.machines * (run.seconds + 5.0) / 3600)
+
+
+class TestTraining:
+    def test_what_a_run_cost_is_not_what_production_pays(self, store: ModelStore, trained: Model):
+        save(store, trained, decided(trained, days=0.5, price=9.0))
+        for told, run in zip(page(store, trained)["observations"], trained.observations, strict=True):
+            assert told["cost"] == paid_for(run)
+
+    def test_runs_of_two_designs_may_share_an_index(self, store: ModelStore, trained: Model):
+        first, second, *_ = trained.observations
+        folds = trained.validation.folds[:2]
+        shared = replace(
+            trained,
+            observations=(first, replace(second, index=first.index)),
+            validation=replace(
+                trained.validation, folds=tuple(replace(each, index=first.index) for each in folds)
+            ),
+        )
+        told = page(store, shared)["observations"]
+        assert [each["predicted_seconds"] for each in told] == [each.predicted_seconds for each in folds]
+
+    def test_a_model_with_nothing_besides(self, store: ModelStore):
+        bare = replace(model(dag_id=None, price=None), cluster=None)
+        save(store, bare)
+        shown = page(store, bare)
+        assert (shown["design"], shown["cluster"], shown["model"]["origin"]) == (None, None, None)
+        assert {each["cost"] for each in shown["observations"]} == {None}
+        assert (shown["production_runs"], shown["decisions"], shown["other_types"]) == ([], [], [])
+        assert shown["defaults"] == {
+            **BILLED,
+            "scale": 1.0,
+            "iterations": None,
+            "deadline_seconds": None,
+            "budget_dollars": None,
+            "objective": None,
+            "confidence": 0.8,
+            "price_per_hour": None,
+            "min_machines": 1,
+            "max_machines": 24,
+        }
+
+    def test_the_design_with_what_came_of_it(self, store: ModelStore, trained: Model):
+        run = trained.observations[3]
+        made = experiment(3, machines=run.machines, scale=run.scale, weight=0.8)
+        planned = design(made, experiment(99, machines=3, scale=0.01), criterion="bayesian D")
+        shown = page(store, replace(trained, design=planned))["design"]
+        assert (shown["criterion"], shown["candidates"], shown["candidate_ranges"]) == ("bayesian D", 20, [])
+        made, left = shown["experiments"]
+        assert (made["observed"], made["seconds"], made["weight"]) == (True, run.seconds, 0.8)
+        assert made["paid"] == paid_for(run)
+        assert (left["observed"], left["seconds"], left["paid"]) == (False, None, None)
+
+    def test_an_experiment_claims_the_run_most_like_it(self, store: ModelStore, trained: Model):
+        run = trained.observations[0]
+        earlier = replace(run, scale=0.9, seconds=700.0)
+        less = replace(run, machines=run.machines + 1, seconds=33.0)
+        planned = design(experiment(machines=run.machines + 2, scale=run.scale))
+        shown = page(store, replace(trained, observations=(earlier, less), design=planned))["design"]
+        assert shown["experiments"][0]["seconds"] == 33.0
+
+    def test_the_machines_with_those_culled(self, store: ModelStore, trained: Model):
+        slow = TrainedMachine(host="10.0.0.9", memory_gigabytes_per_second=5.5, culled_because="slowest")
+        shown = page(store, replace(trained, cluster=replace(trained.cluster, machines=(slow,))))["cluster"]
+        assert shown["price_per_hour"] == 0.4
+        assert shown["machines"][0]["culled_because"] == "slowest"
+        assert shown["machines"][0]["instance_id"] is None
+
+    def test_what_another_version_wrote_and_numbers_that_are_none_are_still_shown(
+        self, store: ModelStore, trained: Model
     ):
-        assert (told["machines"], told["scale"], told["seconds"]) == (run.machines, run.scale, run.seconds)
-        assert told["predicted_seconds"] == fold.predicted_seconds
-        assert told["error_percent"] == pytest.approx(fold.error_percent)
-        assert told["cost"] == pytest.approx(0.4 * run.machines * (run.seconds + 5.0) / 3600)
+        unknown = FittedTerm(name="entangled(machines)", meaning="", coefficient=math.nan)
+        shown = page(store, replace(trained, terms=(unknown,), noise=math.inf, observations=()))
+        assert shown["model"]["terms"][0]["name"] == "entangled(machines)"
+        assert (shown["model"]["terms"][0]["coefficient"], shown["model"]["noise"]) == (None, None)
+        assert (shown["observations"], shown["defaults"]["max_machines"]) == ([], 2)
+
+    def test_of_settings_only_names_and_their_number_are_told(self, store: ModelStore, trained: Model):
+        conditions = RunConditions(
+            spark="4.2.0",
+            settings={"spark.sql.shuffle.partitions": "5f" * 32, "--depth": "a0" * 32},
+            input=InputFingerprint(partitions=640, total_bytes=64_000_000, columns=12, format="parquet"),
+            cores_per_machine=4,
+        )
+
+        def told(conditions: RunConditions | None) -> Any:
+            return page(store, replace(trained, conditions=conditions))["life"]["conditions"]
+
+        assert told(conditions) == {
+            "spark": "4.2.0",
+            "settings": 2,
+            "setting_names": ["--depth", "spark.sql.shuffle.partitions"],
+            "cores_per_machine": 4,
+            "partitions": 640,
+            "total_bytes": 64_000_000,
+            "bytes_per_partition": 100_000.0,
+            "columns": 12,
+            "format": "parquet",
+        }
+        unknown = told(RunConditions())
+        assert (unknown["spark"], unknown["settings"], unknown["partitions"]) == (None, None, None)
+        assert told(None) is None
 
 
-def test_runs_of_two_designs_may_share_an_index(store: ModelStore, trained: Model):
-    first, second, *_ = trained.observations
-    folds = trained.validation.folds
-    shared = replace(
-        trained,
-        observations=(first, replace(second, index=first.index)),
-        validation=replace(trained.validation, folds=(folds[0], replace(folds[1], index=first.index))),
+class TestVersions:
+    def test_newest_first(self, store: ModelStore, trained: Model):
+        older = model(days=5, artifact_sha256="aa")
+        newer = replace(trained, artifact_sha256="bb")
+        save(store, older, newer)
+        shown = page(store, older)
+        assert [each["model_id"] for each in shown["versions"]] == [newer.id, older.id]
+        assert (shown["is_newest"], shown["state"]["name"]) == (False, "stale")
+        assert page(store, newer)["is_newest"] is True
+
+    def test_those_that_go_on_from_each_other_and_their_marks(self, store: ModelStore):
+        base = model(days=9, name="base")
+        learned = replace(model(days=5, name="learned"), base_model_id=base.id, learned_from=("a", "b", "c"))
+        unrelated = model(days=7, name="unrelated")
+        save(
+            store,
+            *(base, learned, unrelated),
+            marked(base, days=4, reason="first"),
+            marked(learned, days=3, reason="second"),
+            marked(unrelated, days=2, reason="none of ours"),
+        )
+        for shown in (base, learned):
+            told = page(store, shown)["life"]
+            assert told["base_model_id"] == base.id
+            lineage = [(each["model_id"], each["learned_from"]) for each in told["lineage"]]
+            assert lineage == [(base.id, 0), (learned.id, 3)]
+            assert [each["reason"] for each in told["marks"]] == ["second", "first"]
+            assert told["marks"][0]["origin"]["task_id"] == "find_model"
+        alone = page(store, unrelated)["life"]["lineage"]
+        assert [each["model_id"] for each in alone] == [unrelated.id]
+
+    def test_a_base_that_is_gone_is_still_named(self, store: ModelStore, trained: Model):
+        learned = replace(trained, base_model_id="long-gone", learned_from=("a",))
+        save(store, learned)
+        told = page(store, learned)["life"]
+        assert told["base_model_id"] == "long-gone"
+        assert [each["model_id"] for each in told["lineage"]] == [learned.id]
+
+
+class TestProduction:
+    @pytest.mark.parametrize(
+        ("seconds", "runs", "unlikely", "is_drift"),
+        # Counted are those until it is drift.
+        [((290, 350, 300, 281), 4, 1, False), ((900,) * 4, 3, 3, True)],
     )
-    told = page(store, shared)["observations"]
-    assert [each["predicted_seconds"] for each in told] == [
-        folds[0].predicted_seconds,
-        folds[1].predicted_seconds,
-    ]
+    def test_runs_outside_their_intervals_are_evidence(
+        self,
+        store: ModelStore,
+        trained: Model,
+        seconds: tuple[float, ...],
+        runs: int,
+        unlikely: int,
+        is_drift: bool,
+    ):
+        save(store, trained)
+        save(
+            store,
+            *(produced(trained, days=0.1 * number, seconds=took) for number, took in enumerate(seconds)),
+        )
+        told = page(store, trained)["life"]["evidence"]
+        assert (told["runs"], told["unlikely"], told["is_drift"]) == (runs, unlikely, is_drift)
+        assert (told["value"] >= told["threshold"]) == is_drift
+
+    def test_older_runs_come_page_by_page(self, store: ModelStore, trained: Model):
+        save(store, *(produced(trained, days=1 + number) for number in range(7)))
+        save(store, produced(trained, days=0.5, dag_id="secret"))
+        entries = [entry for entry in store.catalogue.entries() if not_secret(entry.dag_id)]
+        pages = [
+            production_page(store, entries, readable=not_secret, link=lambda _: None, offset=offset, limit=3)
+            for offset in (0, 3, 6, 9)
+        ]
+        assert {page.total for page in pages} == {7}
+        found = [run.production_id for page in pages for run in page.runs]
+        assert found == sorted(found, reverse=True)
+        assert len(set(found)) == 7
+
+    def test_a_run_that_was_learned_from_is_told_from_the_sample_runs(self, store: ModelStore):
+        shown = model(days=20, method="averaging")
+        run = produced(shown, days=5, dag_id="secret", run_seconds=280.0, startup_seconds=10.0)
+        learned = learn(shown, [run])
+        save(store, learned)
+        told = page(store, learned)
+        *samples, last = told["observations"]
+        assert [each["is_production"] for each in told["observations"]] == [False] * 8 + [True]
+        assert told["model"]["learned_from"] == 1
+        assert told["defaults"]["training_dollars"] == defaults(store, shown)["training_dollars"]
+        assert last["origin"]["dag_id"] == "secret"
+        # Of a DAG that may not be read nothing but that it was learned from.
+        link = application_link("http://history")
+        *samples, last = page(store, learned, readable=not_secret, link=link)["observations"]
+        hidden = ("origin", "application_id", "event_log", "history_url")
+        assert [last[name] for name in hidden] == [None] * 4
+        assert (last["machines"], last["is_production"]) == (run.machines, True)
+        assert all(sample["application_id"] for sample in samples)
+
+    def test_links_to_the_history_server(self, store: ModelStore, trained: Model):
+        first = replace(trained.observations[0], application_id="../<b>")
+        odd = replace(trained, observations=(first, *trained.observations[1:]))
+        save(store, produced(trained, days=1))
+        shown = page(store, odd, link=application_link("https://spark.example.com/ui/"))
+        encoded = "https://spark.example.com/ui/history/..%2F%3Cb%3E/jobs/"
+        assert shown["observations"][0]["history_url"] == encoded
+        assert shown["production_runs"][0]["history_url"].endswith("/history/app-production/jobs/")
+        for wrong in ("javascript:alert(1)", "", None, "https://user:password@spark.example.com"):
+            told = page(store, odd, link=application_link(wrong))["observations"]
+            assert {each["history_url"] for each in told} == {None}
 
 
-def test_a_model_with_nothing_besides(store: ModelStore):
-    bare = replace(model(dag_id=None, price=None), cluster=None)
-    store.save(bare)
-    shown = page(store, bare)
-    assert (shown["design"], shown["cluster"], shown["model"]["origin"]) == (None, None, None)
-    assert {each["cost"] for each in shown["observations"]} == {None}
-    assert (shown["production_runs"], shown["decisions"], shown["other_types"]) == ([], [], [])
-    assert shown["defaults"] == {
-        **BILLED,
-        "scale": 1.0,
-        "iterations": None,
-        "deadline_seconds": None,
-        "budget_dollars": None,
-        "objective": None,
-        "confidence": 0.8,
-        "price_per_hour": None,
-        "min_machines": 1,
-        "max_machines": 24,
-    }
+class TestRights:
+    def test_what_may_not_be_read_is_as_if_it_were_not_there(self, store: ModelStore, trained: Model):
+        shown = replace(trained, artifact_sha256="aa")
+        save(
+            store,
+            shown,
+            model(days=0.5, dag_id="secret", artifact_sha256="bb"),
+            model(days=0.5, dag_id="secret", instance_type="r5.large"),
+            marked(shown, days=0.5, dag_id="secret"),
+            *(produced(shown, days=days, dag_id="secret", seconds=900.0) for days in (0.6, 0.5, 0.4, 0.3)),
+            produced(shown, days=0.2, dag_id="secret", artifact_sha256="bb"),
+            produced(shown, days=0.1),
+        )
+        told = page(store, shown, readable=not_secret)
+        assert len(told["versions"]) == len(told["production_runs"]) == told["production_total"] == 1
+        assert (told["is_newest"], told["state"]["name"], told["other_types"]) == (True, "fresh", [])
+        evidence = told["life"]["evidence"]
+        assert (told["life"]["marks"], evidence["runs"], evidence["is_drift"]) == ([], 1, False)
+        assert "secret" not in str(told)
+        told = page(store, shown)
+        assert told["life"]["marks"]
+        assert told["life"]["evidence"]["is_drift"]
+
+    def test_it_is_not_even_opened(self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch):
+        for days in (1, 2, 3):
+            for hidden in (produced, decided):
+                store.save(hidden(trained, days=days, dag_id="secret")).write_text("{")
+        save(store, produced(trained, days=9), decided(trained, days=9))
+        asked = noted(store, monkeypatch)
+        for _ in range(2):
+            shown = page(store, trained, readable=not_secret)
+            assert (len(shown["production_runs"]), len(shown["decisions"])) == (1, 1)
+            assert len(asked) == 2, "what was read once is not read again"
+        assert not any("secret" in name for name in asked)
+
+    def test_it_takes_no_place_among_those_that_are_shown(self, store: ModelStore, trained: Model):
+        for kept, most in ((produced, MOST_PRODUCTION_RUNS), (decided, MOST_DECISIONS)):
+            save(store, *(kept(trained, days=2 + number / 1000) for number in range(most + 3)))
+            save(store, *(kept(trained, days=1 + number / 1000, dag_id="secret") for number in range(5)))
+        save(store, decided(trained, days=0.5, dag_id="secret", scale=77.0))
+        shown = page(store, trained, readable=not_secret)
+        assert len(shown["production_runs"]) == MOST_PRODUCTION_RUNS
+        assert len(shown["decisions"]) == MOST_DECISIONS
+        assert "secret" not in str(shown)
+        assert shown["defaults"]["scale"] == 1.5
 
 
-def test_the_design_with_what_came_of_it(store: ModelStore, trained: Model):
-    run = trained.observations[3]
-    planned = design(
-        Experiment(index=3, machines=run.machines, scale=run.scale, partitions=64, weight=0.8, cost=7.0),
-        Experiment(index=99, machines=3, scale=0.01, partitions=6, cost=1.0),
-    )
-    shown = page(store, replace(trained, design=planned))["design"]
-    assert (shown["criterion"], shown["candidates"], shown["candidate_ranges"]) == ("bayesian D", 54, [])
-    made, left = shown["experiments"]
-    assert (made["observed"], made["seconds"], made["weight"]) == (True, run.seconds, 0.8)
-    assert made["paid"] == pytest.approx(0.4 * run.machines * (run.seconds + 5.0) / 3600)
-    assert (left["observed"], left["seconds"], left["paid"]) == (False, None, None)
-
-
-def test_an_experiment_claims_the_run_most_like_it(store: ModelStore, trained: Model):
-    run = trained.observations[0]
-    earlier = replace(run, scale=0.9, seconds=700.0)
-    less = replace(run, machines=run.machines + 1, seconds=33.0)
-    planned = design(Experiment(index=0, machines=run.machines + 2, scale=run.scale, partitions=1))
-    shown = page(store, replace(trained, observations=(earlier, less), design=planned))["design"]
-    assert shown["experiments"][0]["seconds"] == 33.0
-
-
-def test_the_machines_with_those_culled(store: ModelStore, trained: Model):
-    assert trained.cluster is not None
-    slow = TrainedMachine(host="10.0.0.9", memory_gigabytes_per_second=5.5, culled_because="slowest")
-    shown = page(store, replace(trained, cluster=replace(trained.cluster, machines=(slow,))))["cluster"]
-    assert shown["price_per_hour"] == 0.4
-    assert shown["machines"][0]["culled_because"] == "slowest"
-    assert shown["machines"][0]["instance_id"] is None
-
-
-def test_versions_newest_first(store: ModelStore, trained: Model):
-    older = model(days=5, artifact_sha256="aa")
-    newer = replace(trained, artifact_sha256="bb")
-    store.save(older)
-    store.save(newer)
-
-    shown = page(store, older)
-
-    assert [each["model_id"] for each in shown["versions"]] == [newer.id, older.id]
-    assert shown["is_newest"] is False
-    assert shown["state"]["name"] == "stale"
-    assert page(store, newer)["is_newest"] is True
-
-
-def test_production_and_decisions_newest_first(store: ModelStore, trained: Model):
-    store.save(trained)
-    for days, seconds in ((3, 290.0), (2, 500.0)):
-        store.save(decided(trained, days=days + 0.1))
-        store.save(produced(trained, days=days, seconds=seconds))
-
-    shown = page(store, trained)
-
-    last, first = shown["production_runs"]
-    assert (last["seconds"], last["is_unusual"]) == (500.0, True)
-    assert last["error_percent"] == pytest.approx(-44.0)
-    assert (first["seconds"], first["is_unusual"]) == (290.0, False)
-    assert first["nearly_certain_seconds"] == [200.0, 380.0]
-    assert [each["machines"] for each in shown["decisions"]] == [4, 4]
-    assert shown["decisions"][0]["decided_at"] > shown["decisions"][1]["decided_at"]
-    assert shown["defaults"] == {
-        **BILLED,
-        "scale": 1.5,
-        "iterations": None,
-        "deadline_seconds": 300.0,
-        "budget_dollars": None,
-        "objective": None,
-        "confidence": 0.8,
-        "price_per_hour": 0.5,
-        "min_machines": 2,
-        "max_machines": 20,
-    }
-
-
-def test_what_was_paid_is_not_what_production_pays(store: ModelStore, trained: Model):
-    store.save(decided(trained, days=1, price=9.0))
-    run = trained.observations[0]
-    shown = page(store, trained)
-    assert shown["observations"][0]["cost"] == pytest.approx(0.4 * run.machines * (run.seconds + 5.0) / 3600)
-
-
-def test_only_so_many_runs_and_decisions_and_no_hidden_one_takes_a_place(store: ModelStore, trained: Model):
-    for number in range(MOST_PRODUCTION_RUNS + 3):
-        store.save(produced(trained, days=2 + number / 1000))
-    for number in range(MOST_DECISIONS + 3):
-        store.save(decided(trained, days=2 + number / 1000))
-    for number in range(5):
-        store.save(produced(trained, days=1 + number / 1000, dag_id="secret"))
-        store.save(decided(trained, days=1 + number / 1000, dag_id="secret", scale=77.0))
-
-    shown = page(store, trained, readable=not_secret)
-
-    assert len(shown["production_runs"]) == MOST_PRODUCTION_RUNS
-    assert len(shown["decisions"]) == MOST_DECISIONS
-    assert "secret" not in str(shown)
-    assert shown["defaults"]["scale"] == 1.5
-
-
-def test_what_may_not_be_read_is_as_if_it_were_not_there(store: ModelStore, trained: Model):
-    shown_model = replace(trained, artifact_sha256="aa")
-    store.save(shown_model)
-    store.save(model(days=0.5, dag_id="secret", artifact_sha256="bb"))
-    store.save(model(days=0.5, dag_id="secret", instance_type="r5.large"))
-    store.save(produced(trained, days=0.2, dag_id="secret", artifact_sha256="bb"))
-
-    shown = page(store, shown_model, readable=not_secret)
-
-    assert len(shown["versions"]) == 1
-    assert (shown["is_newest"], shown["state"]["name"]) == (True, "fresh")
-    assert (shown["other_types"], shown["production_runs"]) == ([], [])
-    assert "secret" not in str(shown)
-
-
-def test_other_types_with_their_newest_model_and_price(store: ModelStore, trained: Model):
-    store.save(trained)
-    store.save(model(days=9, instance_type="r5.large", price=0.1))
-    newest = model(days=8, instance_type="r5.large", price=0.7)
-    store.save(newest)
-    unpriced = model(days=8, instance_type="c5.large", price=None)
-    store.save(unpriced)
-    store.save(model(days=1, instance_type="m4.large", job="another job"))
-
-    shown = page(store, trained)["other_types"]
-
-    assert [(each["instance_type"], each["model_id"], each["price_per_hour"]) for each in shown] == [
-        ("c5.large", unpriced.id, None),
-        ("r5.large", newest.id, 0.7),
-    ]
-    store.save(decided(unpriced, days=1, price=0.3))
-    assert page(store, trained)["other_types"][0]["price_per_hour"] == 0.3
-
-
-def test_another_type_that_cannot_be_read_does_no_harm(store: ModelStore, trained: Model):
-    broken = model(days=2, instance_type="r5.large", job="broken elsewhere")
-    path = store.save(broken)
-    path.write_text("{", encoding="utf-8")
-    shown = page(store, replace(trained, job="broken elsewhere"))
-    assert shown["other_types"] == []
-
-
-def test_links_to_the_history_server(store: ModelStore, trained: Model):
-    first = replace(trained.observations[0], application_id="../<b>")
-    odd = replace(trained, observations=(first, *trained.observations[1:]))
-    store.save(produced(trained, days=1))
-
-    shown = page(store, odd, link=application_link("https://spark.example.com/ui/"))
-
-    assert (
-        shown["observations"][0]["history_url"] == "https://spark.example.com/ui/history/..%2F%3Cb%3E/jobs/"
-    )
-    assert shown["production_runs"][0]["history_url"].endswith("/history/app-production/jobs/")
-    for wrong in ("javascript:alert(1)", "", None, "https://user:password@spark.example.com"):
-        told = page(store, odd, link=application_link(wrong))["observations"]
-        assert {each["history_url"] for each in told} == {None}
-
-
-def test_terms_of_another_version_and_numbers_that_are_none_are_still_shown(
-    store: ModelStore, trained: Model
-):
-    odd = replace(
-        trained,
-        terms=(FittedTerm(name="entangled(machines)", meaning="", coefficient=math.nan),),
-        noise=math.inf,
-        observations=(),
-    )
-    shown = page(store, odd)
-    assert shown["model"]["terms"][0]["name"] == "entangled(machines)"
-    assert (shown["model"]["terms"][0]["coefficient"], shown["model"]["noise"]) == (None, None)
-    assert (shown["observations"], shown["defaults"]["max_machines"]) == ([], 2)
-
-
-def test_no_mathematics_is_loaded(store: ModelStore, trained: Model):
-    store.save(trained)
-    code = (
-        "import sys\n"
-        "from pathlib import Path\n"
-        "from airflow_provider_ernest.store.store import ModelStore\n"
-        "from airflow_provider_ernest.views.model import model_page\n"
-        "store = ModelStore(Path(sys.argv[1]))\n"
-        "shown = store.latest('join', 'm5.large')\n"
-        "page = model_page(store, shown, store.catalogue.entries(), readable=lambda dag_id: True,\n"
-        "                  link=str)\n"
-        "assert page.observations\n"
-        "assert not {'numpy', 'scipy', 'cvxpy', 'pandas'} & set(sys.modules)\n"
-    )
-    subprocess.run([sys.executable, "-c", code, str(store.root)], check=True)
-
-
-def test_what_may_not_be_read_is_not_even_opened(
-    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
-):
-    for number in range(3):
-        store.save(produced(trained, days=1 + number, dag_id="secret"))
-        store.save(decided(trained, days=1 + number, dag_id="secret"))
-    mine = store.root / "join" / "m5.large"
-    store.save(produced(trained, days=9))
-    store.save(decided(trained, days=9))
-    for path in (*mine.glob("*/*-secret.json"),):
-        path.write_text("{")
+def noted(store: ModelStore, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of the documents that are loaded from here on."""
     asked: list[str] = []
     load = store.load
-
-    def noted(form: type[Record], *names: str) -> Record:
-        asked.append(names[-1])
-        return load(form, *names)
-
-    monkeypatch.setattr(store, "load", noted)
-
-    shown = page(store, trained, readable=not_secret)
-
-    assert (len(shown["production_runs"]), len(shown["decisions"])) == (1, 1)
-    assert len(asked) == 2
-    assert not any("secret" in name for name in asked)
-    page(store, trained, readable=not_secret)
-    assert len(asked) == 2, "what was read once is not read again"
+    monkeypatch.setattr(store, "load", lambda form, *names: asked.append(names[-1]) or load(form, *names))
+    return asked
 
 
-def test_a_decision_that_is_damaged_hides_no_other(
-    store: ModelStore, trained: Model, caplog: pytest.LogCaptureFixture
-):
-    damaged = decided(trained, days=1)
-    store.save(decided(trained, days=2))
-    store.save(damaged).write_text("{")
-    assert len(page(store, trained)["decisions"]) == 1
-    assert damaged.id in caplog.text
+class TestOtherTypes:
+    def test_with_their_newest_model_and_price(self, store: ModelStore, trained: Model):
+        newest = model(days=8, instance_type="r5.large", price=0.7)
+        unpriced = model(days=8, instance_type="c5.large", price=None)
+        save(store, trained, model(days=9, instance_type="r5.large", price=0.1), newest, unpriced)
+        save(store, model(days=1, instance_type="m4.large", job="another job"))
+        shown = page(store, trained)["other_types"]
+        assert [(each["instance_type"], each["model_id"], each["price_per_hour"]) for each in shown] == [
+            ("c5.large", unpriced.id, None),
+            ("r5.large", newest.id, 0.7),
+        ]
+        save(store, decided(unpriced, days=1, price=0.3))
+        assert page(store, trained)["other_types"][0]["price_per_hour"] == 0.3
+
+    def test_one_that_is_damaged_does_no_harm(self, store: ModelStore, trained: Model):
+        store.save(model(days=2, instance_type="r5.large")).write_text("{", encoding="utf-8")
+        assert page(store, trained)["other_types"] == []
+
+    def test_decisions_that_cannot_be_read_do_no_harm(
+        self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch, caplog: Any
+    ):
+        other = model(days=8, instance_type="r5.large", price=None)
+        save(store, other, decided(other, days=1))
+
+        def broken(*_: object) -> None:
+            raise StoreError("the network is down") from OSError("unreachable")
+
+        monkeypatch.setattr(store, "load", broken)
+        (shown,) = page(store, trained)["other_types"]
+        assert (shown["instance_type"], shown["price_per_hour"]) == ("r5.large", None)
+        assert "r5.large" in caplog.text
+        assert "the network is down" in caplog.text
 
 
-def test_decisions_of_another_type_that_cannot_be_read_do_no_harm(
-    store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-):
-    other = model(days=8, instance_type="r5.large", price=None)
-    store.save(other)
-    store.save(decided(other, days=1))
+class TestDecisions:
+    @pytest.mark.parametrize(
+        ("fields", "told"),
+        [
+            ({"confidence": 0.95, "probability": 0.97}, (0.95, 0.97, None, None)),
+            ({"fallback_reason": "Out of reach."}, (None, None, "stated", "Out of reach.")),
+            (
+                {"fallback_reason": "Out of reach.", "probability": 0.3},
+                (None, 0.3, "most_probable", "Out of reach."),
+            ),
+        ],
+    )
+    def test_how_sure_they_were_and_which_fallback(
+        self, store: ModelStore, trained: Model, fields: dict[str, Any], told: tuple[Any, ...]
+    ):
+        save(store, decided(trained, days=1, decision=fields))
+        (shown,) = page(store, trained)["decisions"]
+        names = ("confidence", "probability", "fallback", "fallback_reason")
+        assert tuple(shown[name] for name in names) == told
+        assert (shown["machines"], shown["instance_type"]) == (4, "m5.large")
 
-    def broken(*_: object) -> None:
-        raise StoreError("the network is down") from OSError("unreachable")
+    def test_one_of_another_type_that_this_one_was_considered_for(self, store: ModelStore, trained: Model):
+        other = model(instance_type="r5.large")
+        save(
+            store,
+            other,
+            decided(other, days=1, model_ids=(trained.id, "another"), confidence=0.9),
+            decided(other, days=2, model_ids=("another",)),
+            decided(other, days=3, model_ids=(trained.id,), dag_id="secret"),
+        )
+        shown = page(store, trained, readable=not_secret)
+        (told,) = shown["decisions"]
+        assert told["instance_type"] == "r5.large"
+        assert shown["defaults"]["confidence"] == 0.9
+        # Its price is of the other type; that of the own cluster is known.
+        assert shown["defaults"]["price_per_hour"] == 0.4
 
-    monkeypatch.setattr(store, "load", broken)
-    (shown,) = page(store, trained)["other_types"]
-    assert (shown["instance_type"], shown["price_per_hour"]) == ("r5.large", None)
-    assert "r5.large" in caplog.text
-    assert "the network is down" in caplog.text
+    def test_a_mix_of_types_is_listed_as_such(self, store: ModelStore, trained: Model):
+        types = ((3, "m5.large"), (1, "c5.large"))
+        mix = tuple(Configuration(machines=count, instance_type=name) for count, name in types)
+        save(store, decided(trained, days=1, decision={"composition": mix}))
+        (told,) = page(store, trained)["decisions"]
+        assert [each["machines"] for each in told["composition"]] == [3, 1]
+
+    def test_one_that_is_damaged_hides_no_other(self, store: ModelStore, trained: Model, caplog: Any):
+        damaged = decided(trained, days=1)
+        save(store, decided(trained, days=2))
+        store.save(damaged).write_text("{")
+        assert len(page(store, trained)["decisions"]) == 1
+        assert damaged.id in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("asked", "least", "most"),
-    [((2, 20), 2, 20), ((1, 5000), 1, 1000), ((3_000_000, 4_000_000), 1_000_000, 1_000_000), ((9, 3), 9, 9)],
-)
-def test_numbers_of_machines_at_first_are_such_as_can_be_asked(
-    store: ModelStore, trained: Model, asked: tuple[int, int], least: int, most: int
-):
-    store.save(decided(trained, days=1, min_machines=asked[0], max_machines=asked[1]))
-    defaults = page(store, trained)["defaults"]
-    assert (defaults["min_machines"], defaults["max_machines"]) == (least, most)
-    PredictionRequest(min_machines=least, max_machines=most).counts()
+class TestWhatIsAskedAtFirst:
+    def test_is_what_was_decided_by_last(self, store: ModelStore, trained: Model):
+        billed = {"boot_seconds": 90.0, "master_price_per_hour": 0.2, "training_dollars": 3.0}
+        billing = Billing(price_per_hour=0.5, expected_runs=50, **billed)
+        goal = {"confidence": 0.95, "objective": "balanced", "budget_dollars": 0.7}
+        save(store, decided(trained, days=1, decision={"billing": billing}, **goal))
+        assert defaults(store, trained) == {
+            **BILLED,
+            **billed,
+            **goal,
+            "expected_runs": 50,
+            "scale": 1.5,
+            "iterations": None,
+            "deadline_seconds": 300.0,
+            "price_per_hour": 0.5,
+            "min_machines": 2,
+            "max_machines": 20,
+        }
+
+    def test_is_no_bill_beyond_all_measure(self, store: ModelStore, trained: Model):
+        absurd = {"training_dollars": 1e300, "expected_runs": 10**12, "volume_gigabytes": 1e20}
+        billing = Billing(price_per_hour=0.5, **absurd)
+        save(store, decided(trained, days=1, decision={"billing": billing}))
+        told = defaults(store, trained)
+        assert told["training_dollars"] is told["expected_runs"] is None
+        assert told["volume_gigabytes"] == 0.0
+        asked = {name: told[name] for name in BILLED_NUMBERS if told[name] is not None}
+        PredictionRequest(billing=Billing(**asked, expected_runs=told["expected_runs"]))
+
+    def test_is_no_more_runs_than_may_be_asked_for(self, store: ModelStore, trained: Model):
+        billing = Billing(price_per_hour=0.5, training_dollars=3.0, expected_runs=10**12)
+        save(store, decided(trained, days=1, decision={"billing": billing}))
+        told = defaults(store, trained)
+        assert (told["training_dollars"], told["expected_runs"]) == (3.0, MOST_RUNS)
+
+    def test_is_no_objective_that_only_the_dag_knows(self, store: ModelStore, trained: Model):
+        save(store, decided(trained, days=1, objective="my_score", budget_dollars=0.7))
+        told = defaults(store, trained)
+        assert told["objective"] is told["budget_dollars"] is None
+        assert told["deadline_seconds"] == 300.0
+
+    @pytest.mark.parametrize("confidence", [None, 0.0, 1.0, -3.0])
+    def test_is_no_confidence_that_cannot_be(self, store: ModelStore, trained: Model, confidence: Any):
+        save(store, decided(trained, days=1, confidence=confidence))
+        assert defaults(store, trained)["confidence"] == 0.8
+
+    @pytest.mark.parametrize(
+        ("asked", "least", "most"),
+        [
+            ((2, 20), 2, 20),
+            ((1, 5000), 1, 1000),
+            ((3_000_000, 4_000_000), 1_000_000, 1_000_000),
+            ((9, 3), 9, 9),
+        ],
+    )
+    def test_is_a_number_of_machines_that_can_be_asked(
+        self, store: ModelStore, trained: Model, asked: tuple[int, int], least: int, most: int
+    ):
+        save(store, decided(trained, days=1, min_machines=asked[0], max_machines=asked[1]))
+        told = defaults(store, trained)
+        assert (told["min_machines"], told["max_machines"]) == (least, most)
+        PredictionRequest(min_machines=least, max_machines=most).counts()
+
+    def test_is_what_the_training_cost_and_no_run_bears_it_unasked(self, store: ModelStore, trained: Model):
+        machines = (TrainedMachine(host="a"), TrainedMachine(host="b"))
+        told = defaults(store, replace(trained, cluster=replace(trained.cluster, machines=machines)))
+        seconds = sum(run.seconds + run.startup_seconds for run in trained.observations)
+        assert told["training_dollars"] == pytest.approx(2 * 0.4 * seconds / 3600, rel=1e-3)
+        assert told["expected_runs"] is None
+
+
+class TestUntrainedRuns:
+    def kept(self, run: Observation, *, days: float, dag_id: str = "sizing") -> ObservationRecord:
+        told = replace(run, origin=origin(dag_id, "sample_run"))
+        of = {"job": "join", "instance_type": "m5.large", "observation": told}
+        return observation_record(id=identity(days, f"{run.index}"), days=days, **of)
+
+    def counted(self, store: ModelStore, readable: Any = everything) -> dict[str, Any]:
+        of = {"job": "join", "instance_type": "m5.large"}
+        return json_ready(untrained_runs(store, **of, entries=store.catalogue.entries(), readable=readable))
+
+    def test_those_in_no_model_are_counted(self, store: ModelStore, trained: Model):
+        assert self.counted(store)["looked_at"] == 0
+        save(store, trained, *(self.kept(run, days=1.1) for run in trained.observations))
+        assert self.counted(store)["count"] == 0
+        for run in trained.observations[:3]:
+            later = replace(run, seconds=run.seconds + 1, application_id="later")
+            save(store, self.kept(later, days=0.5))
+        told = self.counted(store)
+        assert (told["count"], told["looked_at"]) == (3, 11)
+
+    def test_those_of_dags_that_may_not_be_read_are_not_counted(self, store: ModelStore, trained: Model):
+        save(store, self.kept(trained.observations[0], days=1, dag_id="secret"))
+        assert self.counted(store, not_secret) == {"count": 0, "looked_at": 0, "newest_at": None}
+        assert self.counted(store)["count"] == 1
+
+
+class TestSecondOpinion:
+    @pytest.fixture
+    def learned(self, trained: Model) -> Model:
+        """Nine tenths of its work spread, by the other model."""
+        other = ExtendedAmdahl(degree=1)
+        for scale in (0.02, 0.05, 1.5):
+            other.add(x=scale, processors=1, seconds=10 + 900 * scale)
+        other.add(x=1.5, processors=10, seconds=(0.9 / 10 + 0.1) * (10 + 900 * 1.5))
+        return replace(trained, amdahl=other.state)
+
+    def test_it_comes_with_a_prediction(self, store: ModelStore, learned: Model):
+        save(store, learned)
+        request = PredictionRequest(price_per_hour=0.4, deadline_seconds=900.0, max_machines=12)
+        told = prediction(store, learned, request, entries=store.catalogue.entries(), readable=everything)
+        opinion = told.second_opinion
+        assert opinion.machines == told.decision["config"]["machines"]
+        assert opinion.alpha == pytest.approx(0.9)
+        share = 0.9 / opinion.machines + 0.1
+        assert opinion.seconds == pytest.approx(share * 910.0 + learned.startup_seconds)
+        assert opinion.problem == ""
+
+    def test_a_model_that_has_learned_nothing_has_none(self, trained: Model):
+        assert second_opinion(trained, None, scale=1.0, iterations=None) is None
+
+    def test_of_another_type_it_knows_nothing(self, trained: Model, learned: Model):
+        other = decided(replace(trained, instance_type="r5.large"), days=1).decision
+        told = second_opinion(learned, other, scale=1.0, iterations=None)
+        assert (told.machines, told.seconds) == (None, None)
+        assert told.alpha is not None
+
+    def test_why_it_cannot_tell(self, learned: Model):
+        bare = replace(learned, amdahl=ExtendedAmdahl(degree=1).state)
+        told = second_opinion(bare, None, scale=1.0, iterations=None)
+        assert told.alpha is None
+        assert told.problem

@@ -1,8 +1,9 @@
+"""What the page of a model predicts, and what it considers: the types of machines that the reader may see."""
+
 import json
 import math
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,14 +11,18 @@ import pytest
 from airflow_provider_ernest.decision.choice import choose
 from airflow_provider_ernest.decision.goals import Goal
 from airflow_provider_ernest.decision.offers import Offer
-from airflow_provider_ernest.documents import Billing, FittedTerm, Model
+from airflow_provider_ernest.documents import Billing, DecisionRecord, FittedTerm, Model, Record
 from airflow_provider_ernest.exceptions import FitError, InvalidParameterError
+from airflow_provider_ernest.prediction.predict import predict_seconds
 from airflow_provider_ernest.store.store import ModelStore
-from airflow_provider_ernest.views.prediction import prediction
+from airflow_provider_ernest.views.prediction import compared_at_same_cost, prediction
 from airflow_provider_ernest.views.prediction_request import PredictionRequest
 from airflow_provider_ernest.web.answers import json_ready
+from tests.examples import noisy_observations
+from tests.unit.views.stored import decided, everything, model, not_secret
 
-from .stored import everything, model, observed
+METHODS = ["averaging", "relative", "classic"]
+UNKNOWN = FittedTerm(name="entangled(machines)", meaning="", coefficient=1.0)
 
 
 @pytest.fixture(scope="module")
@@ -25,25 +30,22 @@ def trained() -> Model:
     return model(method="averaging")
 
 
-@pytest.fixture
-def store(tmp_path: Path, trained: Model) -> ModelStore:
-    store = ModelStore(tmp_path)
-    store.save(trained)
-    return store
-
-
-def predicted(store: ModelStore, of: Model, *, readable: Any = everything, **asked: Any) -> dict[str, Any]:
-    request = PredictionRequest(**{"max_machines": 12, **asked})
-    answer = prediction(store, of, request, entries=store.catalogue.entries(), readable=readable)
-    json.dumps(json_ready(answer), allow_nan=False)
-    return json_ready(answer)
+def predicted(
+    store: ModelStore, of: Model, *, ask: Any = prediction, readable: Any = everything, **asked: Any
+) -> dict[str, Any]:
+    billing = Billing(**asked.pop("billing", {}))
+    request = PredictionRequest(**{"max_machines": 12, "billing": billing, **asked})
+    answer = json_ready(ask(store, of, request, entries=store.catalogue.entries(), readable=readable))
+    json.dumps(answer, allow_nan=False)
+    return answer
 
 
 def test_the_curve_adds_up_with_start_up(store: ModelStore, trained: Model):
     answer = predicted(store, trained, scale=0.5)
+    expected = predict_seconds(trained, machines=list(range(1, 13)), scale=0.5) + 5.0
     assert [point["machines"] for point in answer["curve"]] == list(range(1, 13))
-    for point in answer["curve"]:
-        assert sum(point["parts"].values()) == pytest.approx(point["seconds"])
+    for point, seconds in zip(answer["curve"], expected, strict=True):
+        assert sum(point["parts"].values()) == pytest.approx(point["seconds"]) == pytest.approx(seconds)
         assert point["parts"]["start-up"] == 5.0
         (low, high), (lowest, highest) = point["likely_seconds"], point["nearly_certain_seconds"]
         assert lowest < low < point["seconds"] < high < highest
@@ -83,7 +85,7 @@ def test_what_is_billed_is_what_ernest_choose_bills(store: ModelStore, trained: 
         "training_dollars": 3.0,
         "expected_runs": 30,
     }
-    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billing=Billing(**terms))
+    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billing=terms)
     offer = Offer(model=trained, machines=range(1, 13), billing=Billing(price_per_hour=0.5, **terms))
     expected = choose(offer, goal=Goal(deadline_seconds=400.0))
     assert answer["decision"]["config"]["machines"] == expected.config.machines
@@ -93,40 +95,18 @@ def test_what_is_billed_is_what_ernest_choose_bills(store: ModelStore, trained: 
 
 
 def test_training_that_no_run_is_said_to_share_is_left_out(store: ModelStore, trained: Model):
-    billing = Billing(training_dollars=100.0)
+    billing = {"training_dollars": 100.0}
     answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=400.0, billing=billing)
     assert answer["decision"]["cost_parts"]["training"] == 0.0
 
 
-def test_more_confidence_leaves_fewer_configurations(store: ModelStore, trained: Model):
-    def feasible(confidence: float) -> list[int]:
-        answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=180.0, confidence=confidence)
-        for each in answer["alternatives"]:
-            assert each["feasible"] == (each["probability"] >= confidence)
-        return [each["machines"] for each in answer["alternatives"] if each["feasible"]]
-
-    assert set(feasible(0.99)) < set(feasible(0.5))
-
-
 def test_what_would_have_been_chosen_next(store: ModelStore, trained: Model):
     answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=250.0)
-    chosen = answer["decision"]["config"]["machines"]
     feasible = [each for each in answer["alternatives"] if each["feasible"]]
     # Dollars for each run that keeps to the deadline.
     costs = sorted((each["cost"] / each["probability"], each["machines"]) for each in feasible)
-    assert chosen == costs[0][1]
+    assert answer["decision"]["config"]["machines"] == costs[0][1]
     assert [each["machines"] for each in answer["runners_up"]] == [machines for _, machines in costs[1:4]]
-
-
-def test_a_goal_out_of_reach_says_what_keeps_it_most_probably(store: ModelStore, trained: Model):
-    answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=100.0, confidence=0.99)
-    assert answer["decision"] is None
-    assert "ends within 100 s with a probability of 99 %" in answer["out_of_reach"]
-    assert (len(answer["alternatives"]), answer["runners_up"]) == (12, [])
-    assert not any(each["feasible"] for each in answer["alternatives"])
-    assert answer["most_probable"]["probability"] == max(
-        each["probability"] for each in answer["alternatives"]
-    )
 
 
 def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained: Model):
@@ -138,9 +118,8 @@ def test_a_goal_without_a_price_still_shows_the_curve(store: ModelStore, trained
 
 
 def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Model):
-    answer = predicted(
-        store, trained, min_machines=5, max_machines=1004, price_per_hour=0.5, deadline_seconds=500.0
-    )
+    goal = {"price_per_hour": 0.5, "deadline_seconds": 500.0}
+    answer = predicted(store, trained, min_machines=5, max_machines=1004, **goal)
     counts = [point["machines"] for point in answer["curve"]]
     assert len(counts) <= 200
     assert counts[:20] == list(range(5, 25)), "of few machines each number matters"
@@ -148,13 +127,6 @@ def test_no_more_numbers_than_a_picture_can_show(store: ModelStore, trained: Mod
     assert max(after / before for before, after in pairwise(counts) if before > 50) < 1.05
     left_out = f"Of 1,000 numbers of machines {len(counts)} were considered, evenly spread by ratio."
     assert left_out in answer["decision"]["warnings"]
-
-
-def test_one_number_of_machines(store: ModelStore, trained: Model):
-    answer = predicted(store, trained, min_machines=3, max_machines=3, price_per_hour=1.0, budget_dollars=9.0)
-    assert [point["machines"] for point in answer["curve"]] == [3]
-    assert answer["decision"]["config"]["machines"] == 3
-    assert answer["runners_up"] == []
 
 
 @pytest.mark.parametrize(
@@ -177,6 +149,11 @@ def test_one_number_of_machines(store: ModelStore, trained: Model):
         ({"max_machines": 10**30}, r"is no size of a cluster"),
         ({"iterations": 0}, r"iterations=0"),
         ({"iterations": 3}, r"iterations=3 is asked of a model of 'join' that was trained without"),
+        ({"billing": {"boot_seconds": -1.0}}, r"boot_seconds=-1\.0"),
+        ({"billing": {"master_price_per_hour": math.nan}}, r"master_price_per_hour=nan"),
+        ({"billing": {"volume_gigabytes": 1e300}}, r"volume_gigabytes=1e\+300 is beyond all measure"),
+        ({"billing": {"increment_seconds": 0.0}}, r"increment_seconds=0\.0"),
+        ({"billing": {"expected_runs": 0}}, r"expected_runs=0"),
     ],
 )
 def test_what_cannot_be_asked(store: ModelStore, trained: Model, asked: dict[str, Any], problem: str):
@@ -184,96 +161,180 @@ def test_what_cannot_be_asked(store: ModelStore, trained: Model, asked: dict[str
         predicted(store, trained, **asked)
 
 
-@pytest.mark.parametrize("scale", [1e-9, 1e9])
-@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
-def test_scales_at_the_edge_are_computed(store: ModelStore, scale: float, method: str):
-    answer = predicted(store, model(method=method), scale=scale, price_per_hour=1e9, deadline_seconds=1e9)
-    seconds = [point["seconds"] for point in answer["curve"]]
-    assert len(seconds) == 12
-    assert all(0 < each < math.inf for each in seconds)
-
-
-@pytest.mark.parametrize("nonsense", [math.inf, math.nan])
-def test_what_comes_to_no_number_is_no_answer(store: ModelStore, trained: Model, nonsense: float):
-    damaged = replace(trained, startup_seconds=nonsense)
-    for price in (None, 0.5):
+class TestModelsThatCannotPredict:
+    @pytest.mark.parametrize("nonsense", [math.inf, math.nan])
+    @pytest.mark.parametrize("price", [None, 0.5])
+    def test_what_comes_to_no_number_is_no_answer(
+        self, store: ModelStore, trained: Model, nonsense: float, price: float | None
+    ):
         with pytest.raises(FitError, match=r"of 'join' on m5\.large cannot predict here: "):
-            predicted(store, damaged, price_per_hour=price)
+            predicted(store, replace(trained, startup_seconds=nonsense), price_per_hour=price)
 
-
-@pytest.mark.parametrize(
-    ("terms", "problem"),
-    [
-        ({"boot_seconds": -1.0}, r"boot_seconds=-1\.0"),
-        ({"master_price_per_hour": math.nan}, r"master_price_per_hour=nan"),
-        ({"volume_gigabytes": 1e300}, r"volume_gigabytes=1e\+300 is beyond all measure"),
-        ({"increment_seconds": 0.0}, r"increment_seconds=0\.0"),
-        ({"expected_runs": 0}, r"expected_runs=0"),
-    ],
-)
-def test_what_cannot_be_billed(terms: dict[str, Any], problem: str):
-    with pytest.raises(InvalidParameterError, match=problem):
-        PredictionRequest(billing=Billing(**terms))
-
-
-def _unknown_term() -> FittedTerm:
-    return FittedTerm(name="entangled(machines)", meaning="", coefficient=1.0)
-
-
-def test_terms_of_another_version(store: ModelStore, trained: Model):
-    newer = replace(trained, terms=(*trained.terms, _unknown_term()))
-    with pytest.raises(FitError, match=r"entangled\(machines\).*Upgrade airflow-provider-ernest"):
-        predicted(store, newer)
-
-
-def test_a_method_of_another_version(store: ModelStore, trained: Model):
-    with pytest.raises(FitError, match=r"method='divination' is unknown.*Upgrade airflow-provider-ernest"):
-        predicted(store, replace(trained, method="divination"))
-
-
-def test_a_model_without_observations(store: ModelStore, trained: Model):
-    with pytest.raises(FitError, match=r"cannot predict here: it has no observations\. Train it again"):
-        predicted(store, replace(trained, observations=()))
-
-
-@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
-def test_runs_on_one_number_of_machines_predict_with_a_warning(
-    store: ModelStore, trained: Model, method: str
-):
-    runs = tuple(replace(run, machines=4) for run in observed())
-    answer = predicted(store, replace(trained, observations=runs, method=method))
-    assert "at most 4 were observed" in answer["curve"][-1]["extrapolates"]
-    assert answer["curve"][3]["extrapolates"] == ""
-
-
-def test_runs_without_applications_or_hosts(store: ModelStore, trained: Model):
-    runs = tuple(observed(application_id=None, hosts=()))
-    assert len(predicted(store, replace(trained, observations=runs))["curve"]) == 12
-
-
-def test_more_configurations_than_a_page_can_wait_for(store: ModelStore, trained: Model):
-    runs = tuple(replace(run, scale=0.01 + index / 10_000) for index, run in enumerate(observed(runs=101)))
-    with pytest.raises(FitError, match=r"its runs have 101 configurations.*with ernest choose"):
-        predicted(store, replace(trained, observations=runs))
-    by_least_squares = model(method="relative", observations=runs)
-    assert len(predicted(store, by_least_squares)["curve"]) == 12
-
-
-@pytest.mark.parametrize("method", ["averaging", "relative", "classic"])
-@pytest.mark.parametrize(("runs", "terms"), [(100_001, 2), (2, 1_500)])
-def test_more_numbers_than_a_page_can_wait_for(store: ModelStore, trained: Model, method, runs, terms):
-    large = replace(
-        trained,
-        method=method,
-        observations=trained.observations[:1] * runs,
-        terms=tuple(replace(trained.terms[0], name=f"scale^{index + 2}") for index in range(terms)),
+    @pytest.mark.parametrize(
+        ("changes", "problem"),
+        [
+            ({"terms": (UNKNOWN,)}, r"entangled\(machines\).*Upgrade airflow-provider-ernest"),
+            ({"method": "divination"}, r"method='divination' is unknown.*Upgrade airflow-provider-ernest"),
+            ({"observations": ()}, r"cannot predict here: it has no observations\. Train it again"),
+        ],
     )
-    with pytest.raises(FitError, match=r"runs and [\d,]+ terms.*with ernest choose"):
-        predicted(store, large)
+    def test_of_another_version_or_without_observations(
+        self, store: ModelStore, trained: Model, changes: dict[str, Any], problem: str
+    ):
+        with pytest.raises(FitError, match=problem):
+            predicted(store, replace(trained, **changes))
+
+    def test_more_configurations_than_a_page_can_wait_for(self, store: ModelStore, trained: Model):
+        noisy = enumerate(noisy_observations(101))
+        runs = tuple(replace(run, scale=0.01 + index / 10_000) for index, run in noisy)
+        with pytest.raises(FitError, match=r"its runs have 101 configurations.*with ernest choose"):
+            predicted(store, replace(trained, observations=runs))
+        by_least_squares = model(method="relative", observations=runs)
+        assert len(predicted(store, by_least_squares)["curve"]) == 12
+
+    @pytest.mark.parametrize("method", METHODS)
+    @pytest.mark.parametrize(("runs", "terms"), [(100_001, 2), (2, 1_500)])
+    def test_more_numbers_than_a_page_can_wait_for(self, store, trained: Model, method, runs, terms):
+        large = replace(
+            trained,
+            method=method,
+            observations=trained.observations[:1] * runs,
+            terms=tuple(replace(trained.terms[0], name=f"scale^{index + 2}") for index in range(terms)),
+        )
+        with pytest.raises(FitError, match=r"runs and [\d,]+ terms.*with ernest choose"):
+            predicted(store, large)
 
 
-def test_a_model_that_was_trained_again_predicts_anew(store: ModelStore, trained: Model):
-    before = predicted(store, trained)["curve"][0]["seconds"]
-    slower = tuple(replace(run, seconds=3 * run.seconds) for run in trained.observations)
-    after = predicted(store, replace(trained, observations=slower))["curve"][0]["seconds"]
-    assert after > 2 * before
+class TestModelsAtTheEdge:
+    @pytest.mark.parametrize("scale", [1e-9, 1e9])
+    @pytest.mark.parametrize("method", METHODS)
+    def test_scales_are_computed(self, store: ModelStore, scale: float, method: str):
+        answer = predicted(store, model(method=method), scale=scale, price_per_hour=1e9, deadline_seconds=1e9)
+        seconds = [point["seconds"] for point in answer["curve"]]
+        assert len(seconds) == 12
+        assert all(0 < each < math.inf for each in seconds)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_runs_on_one_number_of_machines_predict_with_a_warning(
+        self, store: ModelStore, trained: Model, method: str
+    ):
+        runs = tuple(replace(run, machines=4) for run in trained.observations)
+        answer = predicted(store, replace(trained, observations=runs, method=method))
+        assert "at most 4 were observed" in answer["curve"][-1]["extrapolates"]
+        assert answer["curve"][3]["extrapolates"] == ""
+
+    def test_a_model_that_was_trained_again_predicts_anew(self, store: ModelStore, trained: Model):
+        before = predicted(store, trained)["curve"][0]["seconds"]
+        # Also without applications.
+        runs = (replace(run, seconds=3 * run.seconds, application_id=None) for run in trained.observations)
+        after = predicted(store, replace(trained, observations=tuple(runs)))["curve"][0]["seconds"]
+        assert after > 2 * before
+
+
+class TestSeveralTypes:
+    """The one that was asked about costs 0.5 dollars an hour; r5.large, of the same runs, a fraction."""
+
+    @pytest.fixture
+    def answer(self, store: ModelStore, trained: Model) -> dict[str, Any]:
+        store.save(model(instance_type="r5.large", price=0.02, method="averaging"))
+        store.save(model(instance_type="c5.large", price=None))
+        store.save(model(instance_type="hidden", price=0.01, dag_id="secret"))
+        goal = {"price_per_hour": 0.5, "deadline_seconds": 250.0}
+        return predicted(store, trained, readable=not_secret, **goal)
+
+    def test_the_best_of_all_is_chosen_and_named(self, answer: dict[str, Any]):
+        feasible = [each for each in answer["alternatives"] if each["feasible"]]
+        cheapest = min(feasible, key=lambda each: each["cost"] / each["probability"])
+        chosen = {"machines": cheapest["machines"], "instance_type": "r5.large"}
+        assert answer["decision"]["config"] == chosen
+        assert answer["decision"]["price_per_hour"] == 0.02
+        assert answer["instance_type"] == "m5.large"
+        offered = {each["instance_type"]: each["price_per_hour"] for each in answer["offered_types"]}
+        assert offered == {"m5.large": 0.5, "r5.large": 0.02}
+
+    def test_what_the_reader_may_not_see_is_not_named(self, answer: dict[str, Any]):
+        (skipped,) = answer["skipped_types"]
+        assert skipped["instance_type"] == "c5.large"
+        assert "not known" in skipped["reason"]
+        assert "hidden" not in str(answer)
+
+    @pytest.mark.parametrize(
+        ("other", "reason"),
+        [
+            ({"artifact_sha256": "bb"}, "another JAR"),
+            ({"artifact_sha256": "aa", "terms": (UNKNOWN,)}, "entangled(machines)"),
+            *(({"price": price}, "beyond all measure") for price in (1e308, 1e10, 5e-324)),
+        ],
+    )
+    def test_one_that_cannot_be_compared_says_why(
+        self, store: ModelStore, trained: Model, other: dict[str, Any], reason: str
+    ):
+        store.save(model(instance_type="r5.large", **other))
+        shown = replace(trained, artifact_sha256="aa")
+        answer = predicted(store, shown, price_per_hour=0.5, deadline_seconds=300.0)
+        (skipped,) = answer["skipped_types"]
+        assert skipped["instance_type"] == "r5.large"
+        assert reason in skipped["reason"]
+        assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large"}
+        assert answer["decision"]["config"]["instance_type"] == "m5.large"
+
+    @pytest.mark.parametrize("nonsense", [1e300, 1.7e308])
+    def test_one_whose_times_are_beyond_all_measure_is_left_out(
+        self, store: ModelStore, trained: Model, nonsense: float
+    ):
+        store.save(model(instance_type="r5.large", price=0.4, startup_seconds=nonsense))
+        terms = {"volume_gigabytes": 1e9, "volume_price_per_gigabyte_month": 1e9}
+        answer = predicted(store, trained, price_per_hour=0.5, deadline_seconds=300.0, billing=terms)
+        assert all(each["cost"] is not None for each in answer["alternatives"])
+        told = [each["instance_type"] for each in (*answer["offered_types"], *answer["skipped_types"])]
+        assert told == ["m5.large", "r5.large"]
+
+    def test_a_slider_that_moves_reads_no_decision_twice(
+        self, store: ModelStore, trained: Model, monkeypatch: pytest.MonkeyPatch
+    ):
+        other = model(instance_type="r5.large", price=None)
+        store.save(other)
+        for number in range(5):
+            store.save(decided(other, days=1 + number, price=0.3 if number else None))
+        asked: list[str] = []
+        load = store.load
+
+        def noted(form: type[Record], *names: str) -> Record:
+            if form is DecisionRecord:
+                asked.append(names[-1])
+            return load(form, *names)
+
+        monkeypatch.setattr(store, "load", noted)
+        for scale in (0.5, 0.6, 0.7):
+            answer = predicted(store, trained, price_per_hour=0.5, scale=scale)
+            assert {each["instance_type"] for each in answer["alternatives"]} == {"m5.large", "r5.large"}
+        # The newest names no price, the one before does.
+        assert len(asked) == 2
+
+
+class TestAtTheSameCost:
+    def compared(self, store: ModelStore, of: Model, **asked: Any) -> dict[str, Any]:
+        return predicted(store, of, ask=compared_at_same_cost, **{"price_per_hour": 0.4, **asked})
+
+    def test_machines_at_half_the_price_are_twice_as_many(self, store: ModelStore, trained: Model):
+        store.save(model(instance_type="r5.large", price=0.2, method="averaging"))
+        store.save(model(instance_type="hidden", price=0.2, dag_id="secret"))
+        answer = self.compared(store, trained, readable=not_secret)
+        assert answer["rates"]
+        for rate in answer["rates"]:
+            first, second = rate["types"]
+            assert (first["instance_type"], second["instance_type"]) == ("m5.large", "r5.large")
+            assert second["machines"] == 2 * first["machines"]
+            assert second["is_fastest"]
+            assert first["dollars_per_hour"] == pytest.approx(rate["dollars_per_hour"])
+        assert "hidden" not in str(answer)
+
+    @pytest.mark.parametrize(
+        ("other", "asked"),
+        [(None, 0.4), (0.2, None), (1000.0, 0.4)],
+        ids=["one type alone", "without a price", "no common rate"],
+    )
+    def test_what_is_not_compared(self, store: ModelStore, trained: Model, other: Any, asked: Any):
+        if other:
+            store.save(model(instance_type="r5.large", price=other))
+        assert self.compared(store, trained, price_per_hour=asked)["rates"] == []

@@ -7,20 +7,17 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import DecisionRecord, Origin, ProductionRun, Record
+from airflow_provider_ernest.documents import DecisionRecord, Record
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.views.run_documents import MOST_LOOKED_AT, made_by, stored_of
-from tests.unit.views.run_examples import (
-    DAG_ID,
-    JOB,
+from tests.unit.views.dag_runs import (
     MODEL_ID,
     NOON,
-    RUN_ID,
-    TYPE,
     example_run,
     model,
     origin,
+    production_run,
     record,
     row,
 )
@@ -32,27 +29,15 @@ LATER_ID = "20261120T122930.000000Z-0badcafe"
 def store(tmp_path: Path) -> ModelStore:
     """What the run made, and the same of another run and of another DAG."""
     store = ModelStore(tmp_path)
-    store.save(model())
-    store.save(record())
-    store.save(
-        ProductionRun(
-            id="20261120T124100.000000Z-0badcafe",
-            at="2026-11-20T12:41:00+00:00",
-            job=JOB,
-            instance_type=TYPE,
-            machines=8,
-            scale=1.0,
-            seconds=590.0,
-            origin=Origin(dag_id=DAG_ID, run_id=RUN_ID, task_id="production"),
-        )
-    )
+    for each in (model(), record(), production_run()):
+        store.save(each)
     others = (
         replace(origin("fit_model"), run_id="another"),
         replace(origin("fit_model"), dag_id="another"),
         None,
     )
     for number, other in enumerate(others):
-        store.save(replace(model(), id=f"20261120T12300{number}.000000Z-0badcafe", origin=other))
+        store.save(model(id=f"20261120T12300{number}.000000Z-0badcafe", origin=other))
     return store
 
 
@@ -64,7 +49,7 @@ def test_only_what_the_run_made(store: ModelStore):
 
 
 def test_the_newest_comes_first(store: ModelStore):
-    store.save(replace(model(), id=LATER_ID, at="2026-11-20T12:29:30+00:00"))
+    store.save(model(id=LATER_ID, at="2026-11-20T12:29:30+00:00"))
     assert [each.id for each in stored_of(store, example_run()).models] == [LATER_ID, model().id]
 
 
@@ -77,22 +62,16 @@ def test_a_run_at_another_time_is_not_looked_through(store: ModelStore):
     assert stored_of(store, later).models == ()
 
 
-def test_a_store_that_cannot_be_read_is_nothing(tmp_path: Path):
-    root = tmp_path / "store"
-    root.write_text("a file where a folder should be")
-    assert stored_of(ModelStore(root), example_run()).models == ()
-
-
 def test_who_made_it():
     fit = row("ernest.fit_model", "FitModelOperator", 27, 29)
     assert made_by([model()], fit) == model()
     assert made_by([model()], replace(fit, task_id="other.fit_model")) is None
-    assert made_by([replace(model(), origin=None)], fit) is None
+    assert made_by([model(origin=None)], fit) is None
 
 
 def test_each_instance_of_a_mapped_task_made_its_own():
     fit = row("ernest.fit_model", "FitModelOperator", 27, 29, map_index=1)
-    first, second = (replace(model(), id=str(index), origin=origin("fit_model", index)) for index in (0, 1))
+    first, second = (model(id=str(index), origin=origin("fit_model", index)) for index in (0, 1))
     assert made_by([first, second], fit) == second
 
 
@@ -106,7 +85,7 @@ def test_the_records_of_an_older_run_are_found_among_many_newer_ones(store: Mode
         minutes = 60 + 20 * number
         moment = (NOON + timedelta(minutes=minutes)).isoformat()
         later = replace(origin("choose_config"), run_id=f"later {number}")
-        store.save(replace(record(), id=at(minutes), at=moment, origin=later))
+        store.save(record(id=at(minutes), at=moment, origin=later))
     stored = stored_of(store, example_run())
     assert [each.id for each in stored.decisions] == [record().id]
     assert [each.machines for each in stored.production_runs] == [8]
@@ -117,7 +96,7 @@ def test_the_run_is_looked_for_nearest_to_its_time(store: ModelStore):
         moment = (NOON + timedelta(minutes=42)).isoformat()
         other = replace(origin("fit_model"), run_id="the next one")
         name = f"{at(42)}-{number}"
-        store.save(replace(model(), id=name, at=moment, origin=other))
+        store.save(model(id=name, at=moment, origin=other))
     assert [each.id for each in stored_of(store, example_run()).models] == [MODEL_ID]
 
 
@@ -125,7 +104,7 @@ def test_the_run_is_looked_for_nearest_to_its_time(store: ModelStore):
 def test_a_document_that_cannot_be_read_hides_no_other(
     store: ModelStore, caplog: pytest.LogCaptureFixture, damage: str
 ):
-    path = store.save(replace(model(), id=LATER_ID, at="2026-11-20T12:29:30+00:00"))
+    path = store.save(model(id=LATER_ID, at="2026-11-20T12:29:30+00:00"))
     path.unlink()
     if damage == "damaged":
         path.write_text("{")
@@ -161,7 +140,7 @@ def test_a_run_that_was_cleared_begins_anew_and_keeps_what_it_made(store: ModelS
 
 def test_a_time_that_nobody_can_read_hides_nothing(tmp_path: Path):
     store = ModelStore(tmp_path)
-    store.save(replace(record(), at="yesterday, about noon"))
+    store.save(record(at="yesterday, about noon"))
     assert len(stored_of(store, example_run()).decisions) == 1
 
 

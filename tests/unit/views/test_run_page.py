@@ -1,4 +1,4 @@
-"""What the page of a DAG run tells, in good times and in bad."""
+"""What the page of a DAG run tells, in good times and in bad, and the tab of each of its task instances."""
 
 from dataclasses import replace
 from datetime import timedelta
@@ -6,229 +6,217 @@ from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import ProductionRun, TrainedMachine, TrainingCluster
+from airflow_provider_ernest.documents import Billing, TrainedMachine
 from airflow_provider_ernest.views.dag_run import RunRecord
-from airflow_provider_ernest.views.run import run_page
 from airflow_provider_ernest.views.run_documents import StoredOfRun
-from airflow_provider_ernest.web.answers import json_ready
-from tests.unit.views.run_examples import (
-    DAG_ID,
+from tests.examples import training_cluster
+from tests.unit.views.dag_runs import (
     JOB,
     MODEL_ID,
     NOON,
-    NOW,
-    RUN_ID,
+    PRICE,
     RUNS,
     TYPE,
+    branch_of,
     decision,
+    downstream,
     example_run,
+    group_of,
     model,
     never_run,
-    origin,
+    observation,
+    page_of,
+    production_run,
+    pushing,
     record,
     row,
+    rows,
+    steps_of,
+    task_of,
+    values,
 )
 
-NOTHING_STORED = StoredOfRun()
 MODEL = {"job": JOB, "instance_type": TYPE, "model_id": MODEL_ID}
 
 
-def page(run: RunRecord, stored: StoredOfRun = NOTHING_STORED) -> dict[str, Any]:
-    return json_ready(run_page(run, stored=stored, now=NOW))
+def kept(**fields: Any) -> StoredOfRun:
+    """A model and the decision by it."""
+    return StoredOfRun(models=lambda: (model(**fields),), decisions=lambda: (record(),))
 
 
-def group(run: RunRecord, stored: StoredOfRun = NOTHING_STORED) -> dict[str, Any]:
-    (only,) = page(run, stored)["groups"]
-    return only
-
-
-def branch(told: dict[str, Any]) -> dict[str, Any]:
-    (only,) = told["branches"]
-    return only
-
-
-def production_run(**changes: Any) -> ProductionRun:
-    recorded = ProductionRun(
-        id="20261120T124100.000000Z-0badcafe",
-        at="2026-11-20T12:41:00+00:00",
-        job=JOB,
-        instance_type=TYPE,
-        machines=8,
-        scale=1.0,
-        seconds=590.0,
-        predicted_seconds=649.0,
-        likely_seconds=(600.0, 700.0),
-        nearly_certain_seconds=(580.0, 720.0),
-        cost=0.3,
-        model_id=MODEL_ID,
-        origin=replace(origin("x"), task_id="production"),
-    )
-    return replace(recorded, **changes)
+def with_cluster(run: RunRecord | None = None, **changes: Any) -> RunRecord:
+    """The run with another handle of its cluster."""
+    known = run or example_run()
+    handle = known.values["ernest.create_cluster", -1, "return_value"]
+    return pushing(known, "create_cluster", {**handle, **changes})
 
 
 class TestARunThatWentWell:
-    def test_what_came_of_it(self):
-        told = group(example_run())
-        trained = branch(told)
-        assert trained["design"]["experiments"] == len(RUNS)
-        assert trained["cluster"]["machines"] == 4
-        assert trained["cluster"]["culled"] == 1
-        assert (trained["name"], trained["instance_type"]) == ("", TYPE)
-        assert trained["is_decided_by"] is True
-        assert [run["index"] for run in trained["observations"]] == [0, 1, 2, 3]
-        assert trained["model"] == {**MODEL, "median_error_percent": 3.0, "max_error_percent": 3.1}
-        assert told["decision"]["machines"] == 8
-        assert page(example_run())["hints"] == []
-
-    def test_the_steps_are_in_their_order(self):
-        kinds = [step["kind"] for step in group(example_run())["steps"]]
-        assert list(dict.fromkeys(kinds)) == [
-            "preflight",
-            "design",
-            "cluster",
-            "sample_run",
-            "fit",
-            "choose",
-            "production",
-            "terminate",
-        ]
-
-    def test_production_beside_its_prediction(self):
-        production = group(example_run())["production"]
-        assert production["task_id"] == "production"
-        assert production["seconds"] == 600.0
-        assert production["error_percent"] == pytest.approx(5.0)
-        assert production["held_likely"] is True
-        assert production["held_nearly_certain"] is True
-
-    def test_production_outside_of_what_was_nearly_certain(self):
-        slow = {"ended_at": NOON + timedelta(minutes=61)}
-        production = group(example_run(changed={"production": slow}))["production"]
-        assert production["error_percent"] == pytest.approx(-65.0)
-        assert production["held_nearly_certain"] is False
+    @pytest.mark.parametrize(("minutes", "error", "held"), [(10, 5.0, True), (30, -65.0, False)])
+    def test_production_beside_its_prediction(self, minutes: int, error: float, held: bool):
+        changed = {"production": {"ended_at": NOON + timedelta(minutes=31 + minutes)}}
+        production = group_of(example_run(changed=changed))["production"]
+        assert (production["task_id"], production["seconds"]) == ("production", 60.0 * minutes)
+        assert production["error_percent"] == pytest.approx(error)
+        assert (production["held_likely"], production["held_nearly_certain"]) == (held, held)
 
     def test_where_production_was_recorded_the_record_counts(self):
-        run = example_run()
-        pushed = {**run.values, ("production", -1, "production_run"): production_run().to_dict()}
+        pushed = pushing(example_run(), "production", production_run().to_dict(), key="production_run")
         # By its XCom, or where that is gone by the store.
-        of_xcom = group(replace(run, values=pushed))["production"]
-        production = group(run, StoredOfRun(production_runs=lambda: (production_run(),)))["production"]
-        assert of_xcom == production
-        assert (production["seconds"], production["cost"]) == (590.0, 0.3)
-        assert production["error_percent"] == pytest.approx(10.0)
-        assert production["held_likely"] is False
+        of_xcom = group_of(pushed)["production"]
+        stored = StoredOfRun(production_runs=lambda: (production_run(),))
+        assert of_xcom == group_of(example_run(), stored)["production"]
+        assert (of_xcom["seconds"], of_xcom["cost"]) == (590.0, 0.3)
+        assert of_xcom["error_percent"] == pytest.approx(10.0)
+        assert of_xcom["held_likely"] is False
 
     def test_the_address_of_the_run_bears_any_name(self):
         run = replace(example_run(), dag_id="a/b", run_id="r?&#")
-        assert page(run)["run_url"] == "dags/a%2Fb/runs/r%3F%26%23"
+        assert page_of(run)["run_url"] == "dags/a%2Fb/runs/r%3F%26%23"
 
 
 class TestARunThatWentWrong:
     def test_a_design_that_failed(self):
-        behind = (
-            "create_cluster",
-            "sample_run",
-            "fit_model",
-            "choose_config",
-            "production",
-            "terminate_cluster",
-        )
-        run = example_run(
-            changed={"design": {"state": "failed"}, **never_run(*behind)}, without=("design", *behind)
-        )
-        told = group(run)
-        assert branch(told)["design"] is branch(told)["model"] is told["decision"] is None
-        assert told["training"] == {
-            "seconds": None,
-            "cost": None,
-            "machines": None,
-            "share_of_production_percent": None,
-        }
-        assert told["production"]["state"] == "upstream_failed"
-        assert told["production"]["seconds"] is None
-
-    def test_a_training_that_failed_with_a_fallback(self):
-        fallback = decision(
-            predicted_seconds=None,
-            likely_seconds=None,
-            nearly_certain_seconds=None,
-            predicted_cost=None,
-            fallback_reason="There is no model.",
-        )
-        run = example_run(changed=never_run("fit_model"), without=("fit_model",))
-        run = replace(
-            run,
-            values={
-                **{key: value for key, value in run.values.items() if key[2] != "record"},
-                ("ernest.choose_config", -1, "return_value"): fallback.to_dict(),
-            },
-        )
-        told = group(run)
-        assert branch(told)["model"] is None
-        assert told["decision"]["fallback_reason"] == "There is no model."
-        assert told["decision"]["fallback"] == "stated"
-        assert told["production"]["error_percent"] is None
-        assert told["production"]["cost"] == pytest.approx(8 * 0.2 / 6)
+        behind = ("create_cluster", "sample_run", "fit_model", "choose_config", "production")
+        changed = {"design": {"state": "failed"}, **never_run(*behind, "terminate_cluster")}
+        told = group_of(example_run(changed=changed, without=("design", *behind)))
+        (branch,) = told["branches"]
+        assert branch["design"] is branch["model"] is told["decision"] is None
+        assert set(told["training"].values()) == {None}
+        assert (told["production"]["state"], told["production"]["seconds"]) == ("upstream_failed", None)
 
     def test_a_model_that_was_too_inaccurate_can_be_looked_at(self):
         run = example_run(
             changed={"fit_model": {"state": "failed"}, **never_run("choose_config", "production")},
             without=("choose_config",),
         )
-        left = {
-            key: value for key, value in run.values.items() if key != ("ernest.fit_model", -1, "return_value")
-        }
-        told = branch(group(replace(run, values=left)))
+        left = dict(run.values)
+        del left["ernest.fit_model", -1, "return_value"]
+        told = branch_of(replace(run, values=left))
         assert told["model"] == {**MODEL, "median_error_percent": None, "max_error_percent": None}
 
     def test_production_that_failed_says_nothing_of_its_prediction(self):
-        production = group(example_run(changed={"production": {"state": "failed"}}))["production"]
+        production = group_of(example_run(changed={"production": {"state": "failed"}}))["production"]
         assert production["seconds"] == 600.0
         assert production["error_percent"] is production["held_likely"] is None
 
     def test_a_run_without_our_tasks_says_what_to_do(self):
-        told = page(example_run(tasks=(row("hello", "BashOperator", 0, 1),)))
+        told = page_of(example_run(tasks=(row("hello", "BashOperator", 0, 1),)))
         assert told["groups"] == []
         assert "ErnestTaskGroup" in told["hints"][0]
 
     def test_a_run_without_production_says_what_to_do(self):
-        run = example_run()
-        run = replace(run, downstream={**run.downstream, "ernest.choose_config": frozenset()})
-        told = page(run)
+        told = page_of(example_run(downstream={**downstream(), "ernest.choose_config": frozenset()}))
         assert told["groups"][0]["production"] is None
         assert "directly behind it" in told["hints"][0]
+
+    @pytest.mark.parametrize("state", [None, "scheduled", "queued"])
+    def test_a_task_that_was_cleared_keeps_its_times_and_has_not_run(self, state: str | None):
+        changed = {"create_cluster": {"state": state}, "production": {"state": state}}
+        run = example_run(changed=changed)
+        for task in changed:
+            step = steps_of(run)[task]
+            assert step["started_at"] is step["seconds"] is step["cost"] is None
+        assert group_of(run)["training"]["seconds"] is None
 
 
 class TestResultsThatAreGone:
     def test_are_named(self):
-        told = page(example_run(values={}))
+        told = page_of(example_run(values={}))
         assert told["groups"][0]["decision"] is None
         (hint,) = told["hints"]
         for task in ("ernest.design", "ernest.sample_run", "ernest.fit_model", "ernest.choose_config"):
             assert hint.count(task) == 1
+        assert "cannot be read here" in steps_of(example_run(values={}))["fit_model"]["says"]
 
     def test_are_taken_from_the_store(self):
-        stored = StoredOfRun(models=lambda: (replace(model(), design=None),), decisions=lambda: (record(),))
-        told = group(example_run(values={}), stored)
-        assert branch(told)["model"]["model_id"] == MODEL_ID
+        told = group_of(example_run(values={}), kept())
+        (branch,) = told["branches"]
+        assert branch["model"]["model_id"] == MODEL_ID
+        assert len(branch["observations"]) == len(RUNS)
         assert told["decision"]["machines"] == 8
-        assert len(branch(told)["observations"]) == len(RUNS)
 
     def test_are_not_taken_from_an_attempt_before_the_last(self):
-        stored = StoredOfRun(models=lambda: (model(),), decisions=lambda: (record(),))
         again = example_run(values={}, changed={"fit_model": {"state": "running"}})
-        told = branch(group(again, stored))
-        assert told["model"]["median_error_percent"] is None
+        assert branch_of(again, kept())["model"]["median_error_percent"] is None
 
     def test_are_not_taken_from_another_group(self):
-        elsewhere = replace(model(), origin=replace(origin("x"), task_id="other.fit_model"))
-        told = group(example_run(values={}), StoredOfRun(models=lambda: (elsewhere,)))
-        assert branch(told)["model"] is None
+        elsewhere = model(origin=replace(model().origin, task_id="other.fit_model"))
+        stored = StoredOfRun(models=lambda: (elsewhere,))
+        assert branch_of(example_run(values={}), stored)["model"] is None
+
+    def test_a_stored_cluster_costs_what_its_handle_would_tell(self):
+        machines = [TrainedMachine(host=f"10.0.0.{number}", price_per_hour=0.2) for number in range(4)]
+        machines.append(TrainedMachine(host="10.0.0.5", culled_because="slow", price_per_hour=0.2))
+        machines.append(TrainedMachine(host="10.0.0.9", is_master=True, price_per_hour=0.2))
+        cluster = replace(training_cluster(price_per_hour=0.2), machines=tuple(machines))
+        stored = kept(cluster=cluster)
+        told = group_of(example_run(values={}), stored)
+        of_handle = group_of(example_run())["training"]
+        assert told["training"]["cost"] == pytest.approx(of_handle["cost"])
+        assert told["training"]["machines"] == of_handle["machines"] == 6
+        made = told["branches"][0]["cluster"]
+        assert (made["machines"], made["culled"]) == (4, 1)
+
+    def test_a_stored_master_has_its_own_price(self):
+        machines = (
+            TrainedMachine(host="a"),
+            TrainedMachine(host="b", is_master=True, price_per_hour=0.1),
+        )
+        cluster = replace(training_cluster(price_per_hour=0.2), machines=machines)
+        stored = kept(cluster=cluster)
+        assert group_of(example_run(values={}), stored)["training"]["cost"] == pytest.approx(0.3 / 2)
+
+    def test_a_stored_price_that_cannot_be_is_none(self):
+        stored = kept(cluster=training_cluster(price_per_hour=-0.2))
+        assert branch_of(example_run(values={}), stored)["cluster"]["price_per_hour"] is None
 
 
-def test_the_identity_of_the_run():
-    told = page(example_run())
-    assert (told["dag_id"], told["run_id"], told["state"]) == (DAG_ID, RUN_ID, "success")
+class TestResultsThatNobodyCanTrust:
+    @pytest.mark.parametrize(
+        "value",
+        [
+            {},
+            7,
+            [[[[]]]],
+            {"schema": 99},
+            {"index": 0, "machines": 10**400, "scale": 1, "seconds": 1},
+            {"index": 0, "machines": 1, "scale": float("nan"), "seconds": 1},
+            {"index": 0, "machines": -1, "scale": 1, "seconds": "<script>"},
+        ],
+    )
+    @pytest.mark.parametrize("task", ["design", "create_cluster", "sample_run", "fit_model", "choose_config"])
+    def test_are_left_out_and_named(self, task: str, value: Any):
+        run = example_run()
+        for key in ("design",) if task == "design" else ("return_value", "record", "stored_at"):
+            run = pushing(run, task, value, key=key, map_index=0 if task == "sample_run" else -1)
+        told = page_of(run)
+        assert any(f"ernest.{task} cannot be read" in hint for hint in told["hints"])
+        # What the others returned is there all the same.
+        assert len(told["groups"][0]["branches"][0]["observations"]) >= len(RUNS) - 1
+
+    def test_a_decision_of_absurd_numbers(self):
+        absurd = {**decision().to_dict(), "predicted_cost": -1.0, "price_per_hour": -5.0}
+        run = pushing(example_run(), "choose_config", absurd)
+        told = group_of(run)
+        assert told["decision"]["predicted_cost"] == -1.0
+        # The cluster's price counts.
+        assert told["production"]["cost"] == pytest.approx(8 * 0.2 / 6)
+        assert "cannot be told" in steps_of(run)["choose_config"]["says"]
+
+    def test_a_price_that_cannot_be(self):
+        run = with_cluster(machines=[{"price_per_hour": -3}])
+        assert branch_of(run)["cluster"] is None
+        assert "price_per_hour=-3" in page_of(run)["hints"][0]
+
+    def test_what_a_custom_backend_keeps_elsewhere(self):
+        told = page_of(pushing(example_run(), "fit_model", "s3://bucket/xcom/model.json"))
+        assert "[core] xcom_backend" in told["hints"][0]
+
+    @pytest.mark.parametrize("place", ["", "/", "a.json", "x//.json", 7, None, "../../etc/passwd"])
+    def test_a_place_of_a_model_that_is_none(self, place: Any):
+        run = example_run(without=("fit_model", "choose_config"))
+        assert branch_of(pushing(run, "fit_model", place, key="stored_at"))["model"] is None
 
 
 class TestAMappedProduction:
@@ -236,90 +224,298 @@ class TestAMappedProduction:
 
     @pytest.fixture
     def run(self) -> RunRecord:
-        run = example_run()
-        (production,) = (task for task in run.tasks if task.task_id == "production")
-        others = tuple(task for task in run.tasks if task is not production)
+        *others, production = example_run().tasks
         second = {"started_at": NOON + timedelta(minutes=50), "ended_at": NOON + timedelta(minutes=70)}
-        return replace(
-            run,
-            tasks=(*others, replace(production, map_index=0), replace(production, map_index=1, **second)),
-            values={
-                **run.values,
-                ("production", 0, "production_run"): production_run(machines=6).to_dict(),
-            },
-        )
+        tasks = (*others, replace(production, map_index=0), replace(production, map_index=1, **second))
+        told = production_run(machines=6).to_dict()
+        return pushing(example_run(tasks=tasks), "production", told, key="production_run", map_index=0)
 
     def test_each_instance_has_its_own_time_and_cost(self, run: RunRecord):
-        steps = [step for step in group(run)["steps"] if step["kind"] == "production"]
+        steps = [steps_of(run)["production", index] for index in (0, 1)]
         assert [step["says"][:14] for step in steps] == ["It took 9 min ", "It took 20 min"]
         assert [step["cost"] for step in steps] == [0.3, pytest.approx(8 * 0.2 / 3)]
+        assert group_of(run)["production"]["machines"] == 6, "the figure is of the first"
 
     def test_of_the_store_too(self, run: RunRecord):
-        kept = tuple(
-            production_run(seconds=seconds, origin=replace(origin("x", index), task_id="production"))
-            for index, seconds in ((1, 1200.0), (0, 660.0))
+        both = tuple(production_run(index, seconds=seconds) for index, seconds in ((1, 1200.0), (0, 660.0)))
+        told = steps_of(replace(run, values={}), StoredOfRun(production_runs=lambda: both))
+        assert [told["production", index]["says"][:14] for index in (0, 1)] == [
+            "It took 11 min",
+            "It took 20 min",
+        ]
+
+
+class TestSeveralGroups:
+    def test_each_has_its_own_steps_and_its_own_production(self):
+        names = (("small", "report"), ("large", "archive"))
+        run = example_run(
+            tasks=tuple(task for name, after in names for task in rows(name, after)),
+            values={key: value for name, _ in names for key, value in values(name).items()},
+            downstream={key: after for name, task in names for key, after in downstream(name, task).items()},
         )
-        told = group(replace(run, values={}), StoredOfRun(production_runs=lambda: kept))
-        steps = [step for step in told["steps"] if step["kind"] == "production"]
-        assert [step["says"][:14] for step in steps] == ["It took 11 min", "It took 20 min"]
+        told = {each["group_id"]: each for each in page_of(run)["groups"]}
+        productions = {name: each["production"]["task_id"] for name, each in told.items()}
+        assert productions == dict(names)
+        for name, each in told.items():
+            ours = [step["task_id"] for step in each["steps"] if step["kind"] != "production"]
+            assert all(task.startswith(f"{name}.") for task in ours)
 
-    def test_the_figure_is_of_the_first(self, run: RunRecord):
-        assert group(run)["production"]["machines"] == 6
+    def test_tasks_in_no_group_are_a_group(self):
+        told = group_of(example_run(tasks=rows(""), values=values(""), downstream=downstream("")))
+        assert (told["group_id"], told["decision"]["machines"]) == ("", 8)
 
 
-class TestAStoredCluster:
-    def test_costs_what_the_clusters_handle_tells(self):
-        of_handle = group(example_run())
-        machines = tuple(TrainedMachine(host=f"10.0.0.{number}", price_per_hour=0.2) for number in range(4))
-        culled = TrainedMachine(host="10.0.0.5", culled_because="slow", price_per_hour=0.2)
-        master = TrainedMachine(host="10.0.0.9", is_master=True, price_per_hour=0.2)
-        cluster = TrainingCluster(
-            kind="ec2",
-            name="ernest-nightly",
-            instance_type=TYPE,
-            cores_per_machine=4,
-            price_per_hour=0.2,
-            machines=(*machines, culled, master),
+class TestWhichTaskIsProduction:
+    @pytest.mark.parametrize(
+        ("behind", "far", "found"),
+        [
+            ([("submit", "KubernetesPodOperator")], [], "submit"),
+            ([("a_message", "EmailOperator"), ("submit", "ErnestSparkSubmitOperator")], [], "submit"),
+            ([], [("far_away", "SparkSubmitOperator")], None),
+        ],
+        ids=["any operator", "one that submits", "none further away"],
+    )
+    def test_directly_behind_the_decision(self, behind: list[Any], far: list[Any], found: str | None):
+        tasks = (*rows()[:-1], *(row(task, operator, 31, 41) for task, operator in behind + far))
+        after = {**downstream(), "ernest.choose_config": frozenset(task for task, _ in behind)}
+        production = group_of(example_run(tasks=tasks, downstream=after))["production"]
+        assert (production and production["task_id"]) == found
+
+    def test_one_behind_the_resize(self):
+        after = {
+            **downstream(),
+            "ernest.choose_config": frozenset({"ernest.resize_cluster"}),
+            "ernest.resize_cluster": frozenset({"production"}),
+        }
+        tasks = (*rows(), row("ernest.resize_cluster", "EC2ClusterOperator", 30, 31))
+        run = example_run(tasks=tasks, downstream=after)
+        assert group_of(run)["production"]["task_id"] == "production"
+        kinds = {task: steps_of(run)[task]["kind"] for task in ("resize_cluster", "create_cluster")}
+        assert kinds == {"resize_cluster": "resize", "create_cluster": "cluster"}
+
+    def test_by_its_operator_where_the_dag_is_gone(self):
+        assert group_of(example_run(downstream={}))["production"]["task_id"] == "production"
+
+
+class TestSteps:
+    def test_what_came_of_a_cluster_some_of_which_was_culled(self):
+        says = steps_of(example_run())["create_cluster"]["says"]
+        assert says == "4 machines of type m5.xlarge; 1 machine ended as too slow or too many."
+
+    @pytest.mark.parametrize(
+        ("state", "words"),
+        [
+            ("failed", "its log says why"),
+            ("upstream_failed", "a task before it failed"),
+            ("skipped", "skipped"),
+            ("running", "is running"),
+            ("up_for_retry", "will be tried again"),
+            (None, "has not begun"),
+            ("a state of the future", "has not begun"),
+        ],
+    )
+    def test_what_has_not_succeeded(self, state: str | None, words: str):
+        step = steps_of(example_run(changed={"fit_model": {"state": state}}))["fit_model"]
+        assert words in step["says"]
+        if state == "upstream_failed":
+            # Airflow gives times to what never ran.
+            assert step["started_at"] is step["ended_at"] is step["seconds"] is None
+
+    def test_how_often_it_was_tried_and_how_long_it_waited(self):
+        waited = replace(observation(0), waited_seconds=90.0).to_dict()
+        run = pushing(
+            example_run(changed={"sample_run": {"try_number": 3}}), "sample_run", waited, map_index=0
         )
-        kept = StoredOfRun(models=lambda: (replace(model(), cluster=cluster),), decisions=lambda: (record(),))
-        told = group(example_run(values={}), kept)
-        assert told["training"]["cost"] == pytest.approx(of_handle["training"]["cost"])
-        assert told["training"]["machines"] == of_handle["training"]["machines"] == 6
-        made = branch(told)["cluster"]
-        assert (made["machines"], made["culled"]) == (4, 1)
+        says = steps_of(run)["sample_run", 0]["says"]
+        assert "after 90 s of waiting for machines" in says
+        assert says.endswith("It took 3 attempts.")
 
-    def test_of_a_master_at_another_price(self):
-        cluster = TrainingCluster(
-            kind="ec2",
-            name="c",
-            instance_type=TYPE,
-            cores_per_machine=4,
-            price_per_hour=0.2,
-            machines=(
-                TrainedMachine(host="a"),
-                TrainedMachine(host="b", is_master=True, price_per_hour=0.1),
+    def test_a_cluster_of_somebody_else_is_not_ended(self):
+        assert "somebody else's" in steps_of(with_cluster(kind="existing"))["terminate_cluster"]["says"]
+
+    def test_a_name_that_airflow_shows_is_shown(self):
+        told = steps_of(example_run(changed={"choose_config": {"name": "ernest.choose_config"}}))
+        assert told["sample_run", 1]["name"] == "2 machines, 4.00 %"
+        # Without the group's id, which all of them bear.
+        assert told["choose_config"]["name"] == "choose_config"
+
+    def test_a_step_that_runs_takes_time_until_now(self):
+        run = example_run(changed={"terminate_cluster": {"state": "running", "ended_at": None}})
+        assert steps_of(run)["terminate_cluster"]["seconds"] == 90 * 60.0
+
+    def test_what_the_machines_of_a_step_cost(self):
+        told = steps_of(example_run())
+        # Six machines while the cluster formed; two machines for 38 s; eight for ten minutes.
+        assert told["create_cluster"]["cost"] == pytest.approx(6 * 0.2 / 12)
+        assert told["sample_run", 1]["cost"] == pytest.approx(2 * 0.2 * 38 / 3600)
+        assert told["production"]["cost"] == pytest.approx(8 * 0.2 / 6)
+        assert told["fit_model"]["cost"] is None
+
+    @pytest.mark.parametrize("of", ["Local", "Emr", "Existing"])
+    def test_a_clusters_operator_of_any_kind_is_a_cluster(self, of: str):
+        run = example_run(changed={"create_cluster": {"operator": f"{of}ClusterOperator"}})
+        assert steps_of(run)["create_cluster"]["kind"] == "cluster"
+
+    def test_a_task_of_another_provider_is_no_step(self):
+        assert "note" not in steps_of(example_run(tasks=(*rows(), row("ernest.note", "BashOperator", 0, 1))))
+
+    @pytest.mark.parametrize(
+        ("predicted", "sentence"),
+        [(900.0, "It took 9 min 50 s; 15 min were predicted."), (None, "It took 9 min 50 s.")],
+    )
+    def test_production_on_other_machines_is_held_to_its_own_prediction(
+        self, predicted: float | None, sentence: str
+    ):
+        recorded = production_run(machines=6, predicted_seconds=predicted).to_dict()
+        run = pushing(example_run(), "production", recorded, key="production_run")
+        assert steps_of(run)["production"]["says"] == sentence
+
+
+class TestTask:
+    def test_a_sample_run_that_failed_was_planned_all_the_same(self):
+        run = example_run(changed={"sample_run": {"state": "failed"}}, without=("sample_run",))
+        told = task_of(run, "ernest.sample_run", 1)
+        assert told["observation"] is None
+        assert told["experiment"]["machines"] == 2
+        assert "log says why" in told["says"]
+
+    def test_before_there_is_a_model(self):
+        later = ("fit_model", "choose_config")
+        run = example_run(changed={task: {"state": None} for task in later}, without=later)
+        told = task_of(run, "ernest.sample_run", 1)
+        assert told["model"] is None
+        assert "no model of this run yet" in told["hints"][-1]
+
+    def test_all_instances_of_a_mapped_task(self):
+        told = task_of(example_run(), "ernest.sample_run")
+        assert told["says"] == "It has 4 mapped instances."
+        assert told["hints"] == ["Open one of them."]
+
+    def test_production_says_where_its_log_is(self):
+        recorded = production_run(application_id="app-1", event_log="/logs/app-1")
+        stored = StoredOfRun(production_runs=lambda: (recorded,))
+        told = task_of(example_run(), "production", stored=stored)
+        assert "as application app-1 is /logs/app-1" in told["hints"][-1]
+
+    def test_a_task_that_is_not_ours(self):
+        told = task_of(example_run(tasks=(*rows(), row("hello", "BashOperator", 0, 1))), "hello")
+        assert told["kind"] is None
+        assert "none of Ernest's" in told["hints"][0]
+
+    @pytest.mark.parametrize(
+        ("task", "index"), [("nothing", -1), ("ernest.sample_run", 99), ("production", 3)]
+    )
+    def test_one_that_is_not_there(self, task: str, index: int):
+        assert task_of(example_run(), task, index) is None
+
+    @pytest.mark.parametrize("planned", [{}, "x", [1, 2, 3, 4], [None] * 4, [{"index": 10**400}] * 4])
+    def test_a_design_of_anything(self, planned: Any):
+        run = pushing(example_run(), "design", planned)
+        assert task_of(run, "ernest.sample_run", 1)["experiment"] is None
+
+
+MACHINE_MINUTE = PRICE / 60
+"""Dollars of the example's cluster."""
+ENDED = {"state": None, "started_at": None, "ended_at": None}
+FAILED = {"fit_model": {"state": "failed"}, **never_run("choose_config", "production")}
+UNTRAINED = ("fit_model", "choose_config")
+
+
+class TestCostOfTheTraining:
+    def test_all_machines_until_the_decision_and_culled_ones_until_the_cluster_was_ready(self):
+        found = group_of(example_run())["training"]
+        assert (found["seconds"], found["machines"]) == (30 * 60.0, 6)
+        # Four workers and the master for 30 minutes, the culled one for five.
+        assert found["cost"] == pytest.approx(MACHINE_MINUTE * (5 * 30 + 1 * 5))
+
+    @pytest.mark.parametrize(
+        ("prices", "master", "is_decided", "hourly"),
+        [
+            ((0.6, 0.2), {"price_per_hour": 0.2}, True, 1.0),
+            ((None, None), None, True, 2 * PRICE),
+            ((None, None), None, False, None),
+            ((0.2, None), None, False, None),
+            ((0,), None, True, 0),
+        ],
+        ids=["each its own price", "the decision's price", "no price", "one without", "free"],
+    )
+    def test_by_the_prices_of_the_machines(
+        self, prices: Any, master: Any, is_decided: bool, hourly: float | None
+    ):
+        run = example_run(without=() if is_decided else ("choose_config",))
+        machines = [{} if price is None else {"price_per_hour": price} for price in prices]
+        found = group_of(with_cluster(run, machines=machines, master=master, culled=[]))["training"]
+        assert found["cost"] == (None if hourly is None else pytest.approx(hourly / 2))
+        assert found["seconds"] == 30 * 60.0
+
+    @pytest.mark.parametrize(
+        ("changed", "without", "minutes"),
+        [
+            (
+                dict.fromkeys(("fit_model", "choose_config", "production", "terminate_cluster"), ENDED),
+                UNTRAINED,
+                120,
             ),
-        )
-        kept = StoredOfRun(models=lambda: (replace(model(), cluster=cluster),), decisions=lambda: (record(),))
-        assert group(example_run(values={}), kept)["training"]["cost"] == pytest.approx(0.3 / 2)
+            # Airflow notes a time for a decision that was never made: 12:20. The teardown ended at 12:32.
+            (FAILED, UNTRAINED, 32),
+            ({**FAILED, "terminate_cluster": {"state": "running", "ended_at": None}}, UNTRAINED, 120),
+            ({"terminate_cluster": {"ended_at": NOON + timedelta(hours=5)}}, (), 30),
+            ({"sample_run": {"try_number": 3}}, (), 30),
+        ],
+        ids=["still running", "without a decision", "still ending", "a late end", "tried again"],
+    )
+    def test_machines_are_paid_until_they_are_not_needed(self, changed: Any, without: Any, minutes: float):
+        found = group_of(example_run(changed=changed, without=without))["training"]
+        assert found["seconds"] == minutes * 60.0
+        assert found["cost"] == pytest.approx(MACHINE_MINUTE * (5 * minutes + 5))
 
-    def test_of_a_price_that_cannot_be(self):
-        cluster = TrainingCluster(
-            kind="ec2",
-            name="c",
-            instance_type=TYPE,
-            cores_per_machine=4,
-            price_per_hour=-0.2,
-            machines=(TrainedMachine(host="a"),),
-        )
-        kept = StoredOfRun(models=lambda: (replace(model(), cluster=cluster),))
-        assert branch(group(example_run(values={}), kept))["cluster"]["price_per_hour"] is None
+    def test_a_cluster_whose_start_failed_is_of_unknown_cost(self):
+        behind = ("sample_run", "fit_model", "choose_config")
+        changed = {"create_cluster": {"state": "failed"}, **never_run(*behind)}
+        found = group_of(example_run(changed=changed, without=("create_cluster", *behind)))["training"]
+        assert found["cost"] is found["machines"] is None
+        assert found["seconds"] is not None
 
 
-@pytest.mark.parametrize("state", [None, "scheduled", "queued"])
-def test_a_task_that_was_cleared_keeps_the_times_of_its_last_attempt_and_has_not_run(state: str | None):
-    told = group(example_run(changed={"create_cluster": {"state": state}, "production": {"state": state}}))
-    steps = {step["kind"]: step for step in told["steps"]}
-    for kind in ("cluster", "production"):
-        assert steps[kind]["started_at"] is steps[kind]["seconds"] is steps[kind]["cost"] is None
-    assert told["training"]["seconds"] is None
+class TestShareOfProduction:
+    """The training's dollars in percent of what one production run costs."""
+
+    @pytest.mark.parametrize(
+        ("of_the_decision", "production", "dollars"),
+        [
+            ({}, {}, 8 * 10 * MACHINE_MINUTE),
+            # A quarter of an hour is billed of its ten minutes and the two to boot, for a master, too.
+            (
+                {
+                    "billing": Billing(
+                        price_per_hour=PRICE,
+                        increment_seconds=900.0,
+                        boot_seconds=120.0,
+                        master_price_per_hour=0.3,
+                        training_dollars=7.0,
+                    )
+                },
+                {},
+                (8 * PRICE + 0.3) / 4,
+            ),
+            (
+                {"billing": Billing(price_per_hour=PRICE, increment_seconds=5e-324)},
+                {},
+                8 * 10 * MACHINE_MINUTE,
+            ),
+            ({}, {"state": "failed"}, 0.28),
+            ({}, {"state": "running", "ended_at": None}, 0.28),
+        ],
+        ids=["its cost", "all that is billed", "a bill beyond measure", "failed: predicted", "predicted"],
+    )
+    def test_is_of_what_production_cost_or_is_predicted_to(
+        self, of_the_decision: Any, production: Any, dollars: float
+    ):
+        run = example_run(changed={"production": production})
+        told = group_of(pushing(run, "choose_config", decision(**of_the_decision).to_dict()))["training"]
+        share = 100 * MACHINE_MINUTE * (5 * 30 + 5) / dollars
+        assert told["share_of_production_percent"] == pytest.approx(share)
+
+    def test_is_unknown_without_a_decision(self):
+        told = group_of(example_run(without=("choose_config",)))["training"]
+        assert told["share_of_production_percent"] is None

@@ -1,104 +1,151 @@
-"""What people read in logs: the figures of the documents, in lines that fit a screen."""
+"""What people read in logs, in lines that fit a screen, beyond what tests/golden/expected/program shows."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
-from airflow_provider_ernest.documents import Design, Experiment
+from airflow_provider_ernest.decision.choice import choose
+from airflow_provider_ernest.decision.goals import Goal
+from airflow_provider_ernest.decision.offers import Offer
+from airflow_provider_ernest.documents import Billing, Configuration, Decision, Model
 from airflow_provider_ernest.prediction.training import train
-from airflow_provider_ernest.views.tables import design_table, model_table
-from benchmarks.table1 import seconds_of
-from tests.examples import observe
+from airflow_provider_ernest.views.tables import decision_table, design_table, model_table
+from tests.examples import alternative, design, experiment, noisy_observations
 
 WIDTH = 110
-MACHINES, SCALE = [1, 2, 4, 8, 16, 1], [0.1, 0.1, 0.1, 0.1, 0.1, 0.02]
-OBSERVATIONS = observe(
-    machines=MACHINES, scale=SCALE, seconds=seconds_of("pca", machines=MACHINES, scale=SCALE)
-)
+EASY = Goal(deadline_seconds=1e6)
+ADDED_LATER = ("probability", "confidence", "billing", "cost_parts", "is_pareto", "composition")
+"""Fields of decisions that earlier ones lack."""
 
 
 @pytest.fixture(scope="module")
-def averaged():
-    return train(OBSERVATIONS, job="pca")
+def averaged() -> Model:
+    return train(noisy_observations(), job="pca")
 
 
-def test_a_design_says_what_it_is_good_for():
-    design = Design(
-        experiments=(Experiment(index=0, machines=4, scale=0.1, partitions=10),),
-        terms=("1",),
-        criterion="bayesian I",
-        efficiency=0.9,
-        cost=1.0,
-        budget=2.0,
-        cost_unit="dollars",
-        candidates=80,
-        weighting="relative",
+def offer(model: Model, machines: Any = range(1, 65, 9), **billing: Any) -> Offer:
+    return Offer(model=model, machines=machines, billing=Billing(price_per_hour=1.0, **billing))
+
+
+@pytest.fixture(scope="module")
+def decision(averaged: Model) -> Decision:
+    return choose(offer(averaged), goal=EASY)
+
+
+def line_of(lines: list[str], beginning: str) -> str:
+    (line,) = (line for line in lines if line.startswith(beginning))
+    return line
+
+
+def row_of(lines: list[str], machines: int) -> str:
+    return line_of(lines, f"{machines:8d}  ")
+
+
+class TestDesign:
+    @pytest.mark.parametrize(
+        ("costs", "shown"),
+        [
+            ((0.000731, 0.0123), ["0.00073", "0.01230"]),
+            ((0.15, 2.0), ["0.15", "2.00"]),
+            ((1.0, 24.25), ["1.0", "24.2"]),
+            ((0.0, 3.0), ["0.0", "3.0"]),
+        ],
     )
+    def test_a_cost_of_a_fraction_of_a_cent_is_told(self, costs: tuple[float, ...], shown: list[str]):
+        lines = design_table(design(*(experiment(cost=cost) for cost in costs)))
+        assert [line.split()[-1] for line in lines[3:]] == shown
+        assert "cost 0.0 of" not in lines[1]
 
-    assert design_table(design)[0].startswith(
-        "bayesian I-optimal design for errors relative to the run's time"
+
+class TestModel:
+    @pytest.mark.parametrize(("share", "shown"), [(0.0, False), (0.009, False), (0.4, True)])
+    def test_the_driver_is_mentioned_only_where_it_may_take_a_machine(
+        self, averaged: Model, share: float, shown: bool
+    ):
+        lines = model_table(replace(averaged, driver_share=share))
+        assert any("driver" in line for line in lines) == shown
+        assert any("driver's with a probability of 40%" in line for line in lines) == shown
+
+
+class TestDecision:
+    @pytest.mark.parametrize(
+        ("cost", "probability", "is_told"), [(0.99, 0.81, True), (0.99, 0.5, False), (1.5, 0.9, False)]
     )
-    assert "errors in seconds" in design_table(replace(design, weighting="absolute"))[0]
+    def test_it_says_why_a_cheaper_one_was_left(
+        self, decision: Decision, cost: float, probability: float, is_told: bool
+    ):
+        other = alternative(1, cost=cost, feasible=probability >= 0.8, probability=probability)
+        chosen = alternative(2, cost=1.0, probability=0.99)
+        config = Configuration(machines=2, instance_type=chosen.instance_type)
+        goal = "cheapest within 60 s"
+        lines = decision_table(replace(decision, config=config, goal=goal, alternatives=(other, chosen)))
+        reason = "dollars count per run that keeps to the goal"
+        assert any(line.startswith(reason) for line in lines) == is_told
 
-
-@pytest.mark.parametrize(
-    ("costs", "shown"),
-    [
-        ((0.000731, 0.0123), ["0.00073", "0.01230"]),
-        ((0.15, 2.0), ["0.15", "2.00"]),
-        ((1.0, 24.25), ["1.0", "24.2"]),
-        ((0.0, 3.0), ["0.0", "3.0"]),
-    ],
-)
-def test_a_cost_of_a_fraction_of_a_cent_is_told(costs, shown):
-    run = Experiment(index=0, machines=4, scale=0.1, partitions=10)
-    design = Design(
-        experiments=tuple(replace(run, cost=cost) for cost in costs),
-        terms=("1",),
-        criterion="A",
-        efficiency=0.9,
-        cost=sum(costs),
-        budget=2 * sum(costs),
-        cost_unit="dollars",
-        candidates=80,
+    @pytest.mark.parametrize(
+        ("probability", "shown"),
+        [(1.0, "100.0 %"), (0.99999, "> 99.9 %"), (0.5, "50.0 %"), (0.0001, "< 0.1 %"), (0.0, "0.0 %")],
     )
-    lines = design_table(design)
+    def test_what_is_not_certain_is_not_called_so(self, decision: Decision, probability: float, shown: str):
+        one = replace(decision.alternatives[0], probability=probability)
+        assert shown in row_of(decision_table(replace(decision, alternatives=(one,))), one.machines)
 
-    assert [line.split()[-1] for line in lines[3:]] == shown
-    assert "cost 0.0 of" not in lines[1]
+    def test_machines_that_cannot_hold_the_data_are_marked(self, decision: Decision):
+        short = replace(decision.alternatives[-1], memory_shortage="tasks spill to disk", feasible=False)
+        line = row_of(decision_table(replace(decision, alternatives=(short,))), short.machines)
+        assert "[tasks spill to disk]" in line
+        assert "misses the goal" in line, "for another reason than the probability"
+
+    @pytest.mark.parametrize("intervals", [(), ("likely_seconds", "nearly_certain_seconds")])
+    def test_one_that_was_stored_before_there_were_such_fields_is_still_shown(
+        self, decision: Decision, intervals: tuple[str, ...]
+    ):
+        later = {*ADDED_LATER, *intervals}
+        stored = {name: value for name, value in decision.to_dict().items() if name not in later}
+        stored["alternatives"] = [
+            {name: value for name, value in each.items() if name not in later}
+            for each in stored["alternatives"]
+        ]
+        lines = decision_table(Decision.from_dict(stored))
+        assert [line for line in lines if "<- chosen" in line]
+        assert any("unknown" in line for line in lines) == bool(intervals)
+        assert not any("probability" in line for line in lines[1:-1]), "but for those of goal and intervals"
+        figures = f"{decision.predicted_seconds:.1f} s for {decision.predicted_cost:.5f} $"
+        assert figures in line_of(lines, f"{decision.config.machines} machine")
+
+    def test_few_are_all_shown_and_one_machine_is_no_machines(self, averaged: Model):
+        lines = decision_table(choose(offer(averaged, range(1, 41)), goal=EASY))
+        assert [int(line.split()[0]) for line in lines[2:42]] == list(range(1, 41))
+        assert not any("not shown" in line for line in lines)
+        assert line_of(decision_table(choose(offer(averaged, [1]), goal=EASY)), "1 machine: ")
+
+    def test_of_very_many_those_that_matter_are_shown(self, averaged: Model):
+        decided = choose(offer(averaged, range(1, 1001)), goal=EASY)
+        chosen = decided.config.machines
+        lines = decision_table(decided)
+        shown = [int(line.split()[0]) for line in lines[2:] if line[:8].strip().isdigit()]
+        assert len(shown) <= 40
+        assert shown == sorted(shown)
+        fastest = min(decided.alternatives, key=lambda each: each.seconds).machines
+        cheapest = min(decided.alternatives, key=lambda each: each.cost).machines
+        assert {chosen, chosen + 1, chosen + 2, fastest, cheapest} <= set(shown)
+        assert f"({1000 - len(shown)} of 1000 alternatives are not shown here)" in lines
+
+    def test_a_fallback_has_no_prediction(self):
+        fallback = Decision(config=Configuration(machines=3), goal="cheapest within 5 s", price_per_hour=1.0)
+        assert decision_table(fallback)[-1] == "fallback: 3 machines, without a prediction"
 
 
-def test_averaging_tells_how_probable_each_term_is(averaged):
-    lines = model_table(averaged)
-
-    for term in averaged.terms:
-        (line,) = (line for line in lines if f" s x {term.name} " in line)
-        assert line.split()[0] == f"{term.probability:.1%}"
-        assert line.split()[1] == f"{term.coefficient:.4f}"
-        assert line.endswith(term.meaning)
-    assert f"scatter by {averaged.noise:.1%}" in "\n".join(lines)
-
-
-@pytest.mark.parametrize(("share", "shown"), [(0.0, False), (0.009, False), (0.4, True)])
-def test_the_driver_is_mentioned_only_where_it_may_take_a_machine(averaged, share, shown):
-    lines = model_table(replace(averaged, driver_share=share))
-
-    assert any("driver's with a probability of 40%" in line for line in lines) == shown
-    assert any("driver" in line for line in lines) == shown
-
-
-@pytest.mark.parametrize("method", ["relative", "classic"])
-def test_methods_of_given_terms_have_no_probabilities_to_show(method):
-    lines = model_table(train(OBSERVATIONS, job="pca", method=method))
-
-    assert lines[0] == f"{method} least squares:"
-    assert not any("probable" in line or "scatter" in line for line in lines)
-
-
-def test_lines_fit_a_screen(averaged):
-    extended = train(
-        OBSERVATIONS, job="pca", method="relative", terms=["1", "scale*log2(1e9*scale)/machines"]
-    )
-
-    for line in (*model_table(averaged), *model_table(extended)):
+def test_lines_fit_a_screen(averaged: Model, decision: Decision):
+    wide = "scale*log2(1e9*scale)/machines"
+    extended = train(noisy_observations(), job="pca", method="relative", terms=["1", wide])
+    other = offer(replace(averaged, instance_type="m5.24xlarge"), [4])
+    large = choose([offer(averaged, range(1, 500)), other], goal=EASY)
+    reason = "64 machines: at most 16 were observed; " * 4
+    reasoned = tuple(replace(each, extrapolates=reason) for each in decision.alternatives)
+    far = replace(decision, alternatives=reasoned)
+    models = (line for each in (averaged, extended) for line in model_table(each))
+    decisions = (line for each in (decision, large, far) for line in decision_table(each))
+    for line in (*models, *decisions):
         assert len(line) <= WIDTH

@@ -1,79 +1,13 @@
 """Who may see what."""
 
+from contextlib import nullcontext
+
 import pytest
-from airflow.api_fastapi.auth.managers.models.resource_details import DagAccessEntity
 from fastapi import HTTPException
 
-from airflow_provider_ernest.web.access import Access
-from tests.unit.web.pages_app import StubAuthManager, pages
-
-
-def no_teams(dag_ids: set[str]) -> dict[str | None, set[str]]:
-    return {None: dag_ids}
-
-
-def access(manager: StubAuthManager, teams=no_teams) -> Access:
-    return Access(object(), manager, teams)
-
-
-class TestReadable:
-    def test_only_the_dags_of_the_user(self):
-        may_read = access(StubAuthManager(dags={"mine"})).readable({"mine", "theirs"})
-        assert may_read("mine")
-        assert not may_read("theirs")
-
-    def test_what_no_dag_made_is_for_those_who_may_read_all(self):
-        assert access(StubAuthManager()).readable({None})(None)
-
-    def test_what_no_dag_made_is_not_for_those_who_may_read_some(self):
-        # Although auth managers answer yes where the question names no DAG.
-        assert not access(StubAuthManager(dags={"mine"})).readable({None, "mine"})(None)
-
-    def test_a_dag_that_comes_up_later_is_asked_about_then(self):
-        may_read = access(StubAuthManager(dags={"mine", "mine too"})).readable({"mine"})
-        assert may_read("mine too")
-        assert not may_read("theirs")
-        assert not may_read(None)
-        assert access(StubAuthManager()).readable(set())(None)
-
-    def test_a_dag_that_airflow_has_forgotten_is_asked_for_by_its_name(self):
-        may_read = access(StubAuthManager(dags={"deleted"})).readable({"deleted", "deleted too"})
-        assert may_read("deleted")
-        assert not may_read("deleted too")
-
-    def test_a_dag_of_another_team_is_not_readable(self):
-        def teams(dag_ids):
-            return {"blue": dag_ids & {"b"}, "red": dag_ids & {"r"}}
-
-        may_read = access(StubAuthManager(teams={"red"}), teams).readable({"b", "r"})
-        assert may_read("r")
-        assert not may_read("b")
-
-    def test_with_teams_a_dag_of_nobody_knows_whom_is_not_readable(self):
-        may_read = access(StubAuthManager(), lambda dag_ids: {}).readable({"deleted"})
-        assert not may_read("deleted")
-
-
-class TestRuns:
-    def test_of_a_readable_dag(self):
-        access(StubAuthManager(dags={"mine"})).require_run("mine")
-
-    @pytest.mark.parametrize(
-        "entity", [DagAccessEntity.RUN, DagAccessEntity.TASK_INSTANCE, DagAccessEntity.XCOM]
-    )
-    def test_each_part_of_a_run_must_be_readable(self, entity):
-        with pytest.raises(HTTPException, match=r"runs, task instances and XComs") as refused:
-            access(StubAuthManager(denied={entity.name})).require_run("mine")
-        assert refused.value.status_code == 403
-
-    def test_of_another_team(self):
-        with pytest.raises(HTTPException, match=r"may not read"):
-            access(StubAuthManager(), lambda dag_ids: {"blue": dag_ids}).require_run("b")
-
-    def test_with_teams_of_a_dag_of_nobody_knows_whom(self):
-        with pytest.raises(HTTPException, match=r"may not read"):
-            access(StubAuthManager(), lambda dag_ids: {}).require_run("deleted")
-
+from airflow_provider_ernest.web import access
+from airflow_provider_ernest.web.access import Access, by_team
+from tests.unit.web.pages_app import StubAuthManager, Teams, pages
 
 ROUTES = (
     "/",
@@ -98,27 +32,105 @@ ROUTES = (
 )
 
 
-@pytest.mark.parametrize("path", ROUTES)
-def test_nothing_is_public(path: str):
-    answer = pages(is_logged_in=False).get(path)
-    assert answer.status_code == 401
-    assert "Log in to Airflow" in answer.text
-
-
-@pytest.mark.parametrize("path", ROUTES)
-def test_nothing_is_for_users_who_may_not_see_plugins(path: str):
-    answer = pages(StubAuthManager(sees_pages=False)).get(path)
-    assert answer.status_code == 403
-    assert "Ask your Airflow administrator" in answer.text
+@pytest.mark.parametrize(
+    ("manager", "status", "words"),
+    [
+        (None, 401, "Log in to Airflow"),
+        (StubAuthManager(sees_pages=False), 403, "Ask your Airflow administrator"),
+    ],
+    ids=["not logged in", "may not see plugins"],
+)
+def test_nothing_is_public(manager: StubAuthManager | None, status: int, words: str):
+    client = pages(manager, is_logged_in=manager is not None)
+    answers = {path: client.get(path) for path in ROUTES}
+    assert {path for path, answer in answers.items() if answer.status_code != status} == set()
+    assert {path for path, answer in answers.items() if words not in answer.text} == set()
 
 
 def test_every_route_asks():
     """Also one that is added and forgotten in the list above."""
-    app = pages().app
     guards = [
         {dependency.call.__name__ for dependency in route.dependant.dependencies}
-        for route in app.routes
+        for route in pages().app.routes
         if hasattr(route, "dependant")
     ]
     assert guards
     assert all("requires_pages" in names for names in guards)
+
+
+def access_of(
+    *dags: str, teams: Teams = lambda dag_ids: {None: dag_ids}, of_teams: set[str] = frozenset()
+) -> Access:
+    """Of a user who may read these DAGs; all without any."""
+    return Access(object(), StubAuthManager(dags=set(dags) or None, teams=of_teams), teams)
+
+
+class TestReadable:
+    def test_only_the_dags_of_the_user(self):
+        # Whether Airflow still knows them or not: they are asked for by their names.
+        may_read = access_of("mine", "later").readable({"mine", "theirs"})
+        assert may_read("mine")
+        assert not may_read("theirs")
+        assert may_read("later"), "one that comes up later is asked about then"
+        assert not may_read("another")
+
+    def test_what_no_dag_made_is_for_those_who_may_read_all(self):
+        for known in ({None}, set()):
+            assert access_of().readable(known)(None)
+            # Although auth managers answer yes where the question names no DAG.
+            assert not access_of("mine").readable({*known, "mine"})(None)
+
+    def test_a_dag_of_another_team_is_not_readable(self):
+        def teams(dag_ids: set[str]) -> dict[str | None, set[str]]:
+            return {"blue": dag_ids & {"b"}, "red": dag_ids & {"r"}}
+
+        may_read = access_of(teams=teams, of_teams={"red"}).readable({"b", "r", "of nobody knows whom"})
+        assert may_read("r")
+        assert not may_read("b")
+        assert not may_read("of nobody knows whom")
+
+
+class TestRuns:
+    def test_of_a_readable_dag(self):
+        access_of("mine").require_run("mine")
+
+    @pytest.mark.parametrize("teams", [lambda dag_ids: {"blue": dag_ids}, lambda dag_ids: {}])
+    def test_of_another_team_or_nobody_knows_whom(self, teams: Teams):
+        with pytest.raises(HTTPException, match=r"may not read") as refused:
+            access_of(teams=teams).require_run("b")
+        assert refused.value.status_code == 403
+
+
+class TestTeams:
+    """Of which Airflow knows one DAG of a team and one of nobody's."""
+
+    @pytest.mark.parametrize(
+        ("are_there", "found"),
+        [
+            ("False", {"red": {"ours"}, None: {"anybodys", "deleted"}}),
+            ("True", {"red": {"ours"}, None: {"anybodys"}}),
+        ],
+        ids=["what Airflow has forgotten is asked for by its name", "with teams it is nobody's"],
+    )
+    def test_of_dags(
+        self, monkeypatch: pytest.MonkeyPatch, are_there: str, found: dict[str | None, set[str]]
+    ):
+        monkeypatch.setattr(access, "_known", lambda dag_ids: dag_ids & {"ours", "anybodys"})
+        monkeypatch.setattr(access, "_owners", lambda dag_ids: {"ours": "red"})
+        monkeypatch.setenv("AIRFLOW__CORE__MULTI_TEAM", are_there)
+        assert by_team({"ours", "anybodys", "deleted"}) == found
+        assert by_team(set()) == {}
+
+    def test_a_version_of_airflow_without_teams(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(access, "DagModel", object)
+        assert by_team({"a"}) == {None: {"a"}}
+
+    def test_a_version_of_airflow_that_tells_teams_one_by_one(self, monkeypatch: pytest.MonkeyPatch):
+        class Model:
+            @staticmethod
+            def get_team_name(dag_id, *, session):
+                return {"ours": "red"}.get(dag_id)
+
+        monkeypatch.setattr(access, "DagModel", Model)
+        monkeypatch.setattr(access, "create_session", lambda **_: nullcontext())
+        assert by_team({"ours", "anybodys"}) == {"red": {"ours"}, None: {"anybodys"}}

@@ -6,6 +6,7 @@ import sys
 import threading
 from importlib.metadata import entry_points
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -25,14 +26,19 @@ SERVED = """
 import sys
 from pathlib import Path
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.web.app import load_soon
 from tests.unit.web.pages_app import pages
-from tests.unit.views.run_examples import example_run, model
+from tests.unit.views.dag_runs import example_run, model
 store = ModelStore(Path(sys.argv[1]))
 store.save(model())
 client = pages(store=store, runs=lambda dag_id, run_id: example_run())
 for path in sys.argv[2:]:
     assert client.get(path).status_code == 200, path
 print(*sys.modules)
+thread = load_soon()
+assert load_soon() is thread
+thread.join()
+assert 'airflow_provider_ernest.views.prediction' in sys.modules
 """
 
 # The page of a model is the one that will ask for predictions: it has them loaded while it is on its way. The
@@ -54,7 +60,7 @@ def test_a_component_of_airflow_that_loads_the_plugin_loads_no_web_server_and_no
     assert not [name for name in loaded if not name.startswith("airflow_provider_ernest")]
 
 
-def test_the_pages_and_their_lists_are_served_without_mathematics(tmp_path: Path):
+def test_the_pages_and_their_lists_are_served_without_mathematics_until_it_is_called_for(tmp_path: Path):
     loaded = modules_of(SERVED, str(tmp_path), *PAGES)
     assert "airflow_provider_ernest.web.app" in loaded
     assert not [name for name in loaded if name.startswith(HEAVY)]
@@ -65,65 +71,56 @@ def test_airflow_finds_the_plugin():
     assert found.load() is ErnestPlugin
 
 
-def test_the_views_are_where_the_application_is_mounted():
+def test_the_views_are_where_the_application_is_mounted_with_routes_of_their_own():
     (mounted,) = ErnestPlugin.fastapi_apps
     places = [urlsplit(view["href"]) for view in ErnestPlugin.external_views]
     # Relative, or they would leave a path prefix that Airflow runs behind.
     assert all(not place.netloc and not place.path.startswith("/") for place in places)
     assert {f"/{place.path.split('/')[0]}" for place in places} == {mounted["url_prefix"]}
+    places = [view["destination"] for view in ErnestPlugin.external_views]
+    assert places == ["nav", "dag_run", "task_instance"]
+    assert len({view["url_route"] for view in ErnestPlugin.external_views}) == len(places)
 
 
-def test_the_views_have_routes_of_their_own():
-    routes = [view["url_route"] for view in ErnestPlugin.external_views]
-    assert len(set(routes)) == len(routes)
-    assert [view["destination"] for view in ErnestPlugin.external_views] == [
-        "nav",
-        "dag_run",
-        "task_instance",
-    ]
+class TestLazyApp:
+    @pytest.fixture
+    def built(self, monkeypatch: pytest.MonkeyPatch) -> list[str | None]:
+        """The paths that the application answered, behind None for each time that it was built."""
+        told: list[str | None] = []
 
+        async def application(scope: Any, receive: Any, send: Any) -> None:
+            told.append(scope["path"])
 
-def test_the_application_is_built_once_however_many_ask_at_the_same_time(monkeypatch: pytest.MonkeyPatch):
-    built, answered = [], []
+        def create_app() -> Any:
+            told.append(None)
+            return application
 
-    async def application(scope, receive, send):
-        answered.append(scope["path"])
+        monkeypatch.setattr("airflow_provider_ernest.web.app.create_app", create_app)
+        return told
 
-    def create_app():
-        built.append(threading.get_ident())
-        return application
+    def test_it_is_built_once_however_many_ask_at_the_same_time(self, built: list[str | None]):
+        lazy = LazyApp()
 
-    monkeypatch.setattr("airflow_provider_ernest.web.app.create_app", create_app)
-    lazy = LazyApp()
+        async def ask() -> None:
+            await asyncio.gather(*(lazy({"path": f"/{number}"}, None, None) for number in range(20)))
 
-    async def ask() -> None:
-        await asyncio.gather(*(lazy({"path": f"/{number}"}, None, None) for number in range(20)))
+        threads = [threading.Thread(target=asyncio.run, args=(ask(),)) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert (built.count(None), len(built)) == (1, 1 + 60)
 
-    threads = [threading.Thread(target=asyncio.run, args=(ask(),)) for _ in range(3)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(built) == 1
-    assert len(answered) == 60
+    def test_one_that_could_not_be_built_is_tried_again(
+        self, built: list[str | None], monkeypatch: pytest.MonkeyPatch
+    ):
+        def failing() -> None:
+            raise RuntimeError("the disk is full")
 
-
-def test_an_application_that_could_not_be_built_is_tried_again(monkeypatch: pytest.MonkeyPatch):
-    attempts = iter([RuntimeError("the disk is full"), None])
-    answered = []
-
-    async def application(scope, receive, send):
-        answered.append(scope["path"])
-
-    def create_app():
-        failure = next(attempts)
-        if failure:
-            raise failure
-        return application
-
-    monkeypatch.setattr("airflow_provider_ernest.web.app.create_app", create_app)
-    lazy = LazyApp()
-    with pytest.raises(RuntimeError, match="disk is full"):
-        asyncio.run(lazy({"path": "/a"}, None, None))
-    asyncio.run(lazy({"path": "/b"}, None, None))
-    assert answered == ["/b"]
+        lazy = LazyApp()
+        with monkeypatch.context() as broken:
+            broken.setattr("airflow_provider_ernest.web.app.create_app", failing)
+            with pytest.raises(RuntimeError, match="disk is full"):
+                asyncio.run(lazy({"path": "/a"}, None, None))
+        asyncio.run(lazy({"path": "/b"}, None, None))
+        assert built == [None, "/b"]

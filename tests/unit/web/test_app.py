@@ -1,135 +1,178 @@
-"""The application as a whole: its description, and what it says when things go wrong."""
+"""The application as a whole: its pages, what they load, and what it says when things go wrong."""
 
 import logging
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
 from airflow_provider_ernest.store.store import ModelStore
+from airflow_provider_ernest.views.scripts import STATIC
 from airflow_provider_ernest.web.answers import JsonAnswer, error_answer
 from tests.unit.web.pages_app import StubAuthManager, pages
 
+SHELLS = ("/models", "/model", "/run", "/task")
+A_RUN = "/api/run?dag_id=a&run_id=b"
 
-def failing(error: Exception):
-    def read(dag_id: str, run_id: str):
+
+class TestPages:
+    @pytest.mark.parametrize("path", SHELLS)
+    def test_one_loads_only_what_is_shipped(self, path: str):
+        client = pages()
+        page = client.get(path)
+        assert page.headers["Content-Type"] == "text/html; charset=utf-8"
+        loaded = re.findall(r'(?:src|href)="(static/[^"]+)"', page.text)
+        assert loaded
+        # Relative, since nobody knows the prefix that Airflow runs under.
+        assert not re.search(r'(?:src|href)="(?:/|(?!data:)[a-z]+:)', page.text)
+        for file in loaded:
+            assert client.get(f"/{file}").status_code == 200, file
+
+    def test_the_start_leads_on_relatively(self):
+        answer = pages().get("/")
+        assert answer.is_redirect
+        assert answer.headers["Location"] == "models"
+
+    def test_only_reading_is_possible(self):
+        client = pages()
+        assert {client.post(path).status_code for path in ("/api/models", "/models", "/nothing")} == {405}
+
+    @pytest.mark.parametrize("is_logged_in", [True, False])
+    @pytest.mark.parametrize(
+        "path", ["/models", "/static/js/dom.js", "/static/no.js", A_RUN, "/openapi.json", "/no", "/"]
+    )
+    def test_every_answer_bears_the_headers(self, path: str, is_logged_in: bool):
+        headers = pages(is_logged_in=is_logged_in).get(path).headers
+        policy = headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self';" in policy
+        assert "frame-ancestors 'self'" in policy
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "same-origin"
+        assert headers["Cache-Control"] in ("no-cache", "no-store")
+
+
+class TestFiles:
+    @pytest.mark.parametrize("name", ["js/dom.js", "vendor/echarts.min.js"])
+    def test_one_is_what_it_is_and_is_not_sent_again(self, name: str):
+        client = pages()
+        first = client.get(f"/static/{name}")
+        assert first.headers["Content-Type"].startswith("text/javascript")
+        assert first.content == (STATIC / name).read_bytes()
+        assert first.headers["Cache-Control"] == "no-cache"
+        etag = first.headers["ETag"]
+        again = client.get(f"/static/{name}", headers={"If-None-Match": f'"other", W/{etag}'})
+        assert (again.status_code, again.content, again.headers["ETag"]) == (304, b"", etag)
+
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "../app.py",
+            "%2e%2e/app.py",
+            "..%2fapp.py",
+            "js/..%2f..%2fapp.py",
+            "%2fetc%2fpasswd",
+            "%2f..%2f..%2fetc%2fpasswd",
+            "models.html",
+            "vendor/echarts.LICENSE",
+            "js",
+            "",
+            "js/dom.js%00.png",
+            "nothing.js",
+        ],
+    )
+    def test_nothing_else_is_served(self, path: str):
+        answer = pages().get(f"/static/{path}")
+        assert answer.status_code == 404
+        assert "root:" not in answer.text
+
+    def test_a_link_out_of_the_folder_is_not_followed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        (tmp_path / "secret.js").write_text("secret")
+        folder = tmp_path / "static"
+        folder.mkdir()
+        (folder / "link.js").symlink_to(tmp_path / "secret.js")
+        monkeypatch.setattr("airflow_provider_ernest.web.app.STATIC", folder)
+        assert pages().get("/static/link.js").status_code == 404
+
+
+def failing(error: Exception) -> Any:
+    def read(dag_id: str, run_id: str) -> None:
         raise error
 
     return read
 
 
-def test_what_is_unforeseen_is_told_plainly_and_logged(caplog: pytest.LogCaptureFixture):
-    client = pages(runs=failing(RuntimeError("secret of the code")))
-    with caplog.at_level(logging.ERROR):
-        answer = client.get("/api/run?dag_id=a&run_id=b")
-    assert answer.status_code == 500
-    assert "log of Airflow's API server" in answer.json()["detail"]
-    assert "secret" not in answer.text
-    assert answer.headers["X-Content-Type-Options"] == "nosniff"
-    assert "secret of the code" in caplog.text
+class TestErrors:
+    def test_what_is_unforeseen_is_told_plainly_and_logged(self, caplog: pytest.LogCaptureFixture):
+        client = pages(runs=failing(RuntimeError("secret of the code")))
+        with caplog.at_level(logging.ERROR):
+            answer = client.get(A_RUN)
+        assert answer.status_code == 500
+        assert "log of Airflow's API server" in answer.json()["detail"]
+        assert "secret" not in answer.text
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert "secret of the code" in caplog.text
+
+    @pytest.mark.parametrize(
+        ("error", "status"),
+        [
+            (InvalidParameterError("scale", -1, "is negative", remedy="Raise it."), 422),
+            (MissingResourceError("There is no such thing.", remedy="Look elsewhere."), 404),
+        ],
+    )
+    def test_our_own_say_what_to_do(self, error: Exception, status: int):
+        answer = pages(runs=failing(error)).get(A_RUN)
+        assert (answer.status_code, answer.json()) == (status, {"detail": str(error)})
+
+    def test_a_store_that_cannot_be_read_says_what_to_check_and_no_path(self, tmp_path: Path):
+        root = tmp_path / "store"
+        root.write_text("a file where a folder should be")
+        answer = pages(store=ModelStore(root)).get("/api/models")
+        assert answer.status_code == 503
+        assert "[ernest] store" in answer.json()["detail"]
+        assert str(tmp_path) not in answer.text
+
+    @pytest.mark.parametrize(
+        ("query", "words"),
+        [
+            ("limit=1000", r"limit='1000': .*200"),
+            ("sort=colour", r"sort='colour' .*job"),
+            ("state=rotten", r"state='rotten' .*stale"),
+            (f"limit={'9' * 5000}", "limit='9"),
+        ],
+    )
+    def test_a_wrong_parameter_is_named_and_not_sent_back_whole(self, query: str, words: str, tmp_path: Path):
+        answer = pages(store=ModelStore(tmp_path)).get(f"/api/models?{query}")
+        assert answer.status_code == 422
+        assert re.search(words, answer.json()["detail"])
+        assert len(answer.text) < 500
+
+    def test_people_are_told_by_a_page_and_scripts_in_json(self):
+        client = pages(is_logged_in=False)
+        for path in SHELLS:
+            answer = client.get(path)
+            assert answer.headers["Content-Type"].startswith("text/html")
+            assert "<h1>Unauthorized</h1>" in answer.text
+        client = pages(StubAuthManager(sees_pages=False))
+        answer = client.get("/api/models", headers={"Accept": "text/html"})
+        assert answer.json()["detail"].startswith("You may not see these pages.")
+
+    def test_markup_in_a_page_of_an_error_is_text(self):
+        scope = {"path": "/prefix/ernest/model", "root_path": "/prefix/ernest", "headers": []}
+        answer = error_answer(scope, 404, "<script>alert(1)</script>")
+        assert b"<script" not in answer.body
+        assert b"&lt;script&gt;" in answer.body
 
 
 @pytest.mark.parametrize(
-    ("error", "status"),
+    ("answer", "written"),
     [
-        (InvalidParameterError("scale", -1, "is negative", remedy="Raise it."), 422),
-        (MissingResourceError("There is no such thing.", remedy="Look elsewhere."), 404),
+        ({"a": [float("nan"), 1.5], "b": float("inf")}, b'{"a":[null,1.5],"b":null}'),
+        ({"\ud800": 10**30}, b'{"\\ud800":1000000000000000000000000000000}'),
     ],
+    ids=["numbers that JSON does not know", "halves of characters and huge numbers"],
 )
-def test_our_own_errors_say_what_to_do(error: Exception, status: int):
-    answer = pages(runs=failing(error)).get("/api/run?dag_id=a&run_id=b")
-    assert answer.status_code == status
-    assert answer.json() == {"detail": str(error)}
-
-
-def test_a_store_that_cannot_be_read_says_what_to_check_and_no_path(tmp_path: Path):
-    root = tmp_path / "store"
-    root.write_text("a file where a folder should be")
-    answer = pages(store=ModelStore(root)).get("/api/models")
-    assert answer.status_code == 503
-    assert "[ernest] store" in answer.json()["detail"]
-    assert str(tmp_path) not in answer.text
-
-
-@pytest.mark.parametrize(
-    ("query", "words"),
-    [
-        ("limit=1000", r"limit='1000': .*200"),
-        ("sort=colour", r"sort='colour' .*job"),
-        ("offset=-1", r"offset='-1'"),
-        ("state=rotten", r"state='rotten' .*stale"),
-    ],
-)
-def test_a_wrong_parameter_is_named(query: str, words: str, tmp_path: Path):
-    answer = pages(store=ModelStore(tmp_path)).get(f"/api/models?{query}")
-    assert answer.status_code == 422
-    assert re.search(words, answer.json()["detail"])
-
-
-def test_a_long_wrong_parameter_is_not_sent_back_whole(tmp_path: Path):
-    answer = pages(store=ModelStore(tmp_path)).get("/api/models", params={"limit": "9" * 5000})
-    assert answer.status_code == 422
-    assert len(answer.text) < 500
-
-
-def test_markup_in_an_error_page_is_text():
-    scope = {"path": "/prefix/ernest/model", "root_path": "/prefix/ernest", "headers": []}
-    answer = error_answer(scope, 404, "<script>alert(1)</script>")
-    assert b"<script" not in answer.body
-    assert b"&lt;script&gt;" in answer.body
-
-
-@pytest.fixture(scope="module")
-def description() -> dict:
-    return pages().get("/openapi.json").json()
-
-
-class TestDescription:
-    def test_it_has_all_of_the_api(self, description):
-        assert set(description["paths"]) == {
-            "/openapi.json",
-            "/api/models",
-            "/api/model",
-            "/api/prediction",
-            "/api/same_cost",
-            "/api/production",
-            "/api/clarity",
-            "/api/untrained_runs",
-            "/api/run",
-            "/api/task",
-        }
-
-    def test_each_route_says_what_it_is_and_what_may_come(self, description):
-        for path, methods in description["paths"].items():
-            assert set(methods) == {"get"}
-            route = methods["get"]
-            assert route["summary"]
-            assert route["tags"]
-            expected = {"200", "401", "403"} | ({"404", "422"} if path.startswith("/api/") else set())
-            assert expected <= set(route["responses"]), path
-
-    def test_each_answer_has_a_form(self, description):
-        for path in ("models", "model", "prediction", "run", "task"):
-            answer = description["paths"][f"/api/{path}"]["get"]["responses"]["200"]
-            form = answer["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
-            assert description["components"]["schemas"][form]["properties"]
-
-    def test_its_paths_begin_where_it_lies(self, description):
-        assert description["servers"] == [{"url": "."}]
-
-    def test_it_is_not_public(self):
-        assert pages(is_logged_in=False).get("/openapi.json").status_code == 401
-
-
-class TestJson:
-    def test_numbers_that_json_does_not_know_become_null(self):
-        assert JsonAnswer({"a": [float("nan"), 1.5], "b": float("inf")}).body == b'{"a":[null,1.5],"b":null}'
-
-    def test_halves_of_characters_and_huge_numbers_pass(self):
-        assert JsonAnswer({"\ud800": 10**30}).body == b'{"\\ud800":1000000000000000000000000000000}'
-
-
-def test_only_reading_is_possible():
-    client = pages(StubAuthManager())
-    assert {client.post(path).status_code for path in ("/api/models", "/models", "/nothing")} == {405}
+def test_whatever_is_answered_is_json(answer: Any, written: bytes):
+    assert JsonAnswer(answer).body == written

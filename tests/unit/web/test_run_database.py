@@ -29,7 +29,7 @@ from airflow_provider_ernest.operators.choose_config import ChooseConfigOperator
 from airflow_provider_ernest.settings import SizingGoal
 from airflow_provider_ernest.web import runs
 from airflow_provider_ernest.web.runs import read_run, run_reader
-from tests.unit.views.run_examples import DAG_ID, NOON, RUN_ID, example_run
+from tests.unit.views.dag_runs import DAG_ID, NOON, RUN_ID, example_run
 
 LATER = NOON + timedelta(minutes=3)
 
@@ -52,58 +52,26 @@ def session(engine: Engine) -> Iterator[Session]:
         session.rollback()
 
 
+OF_THE_RUN = {"dag_id": DAG_ID, "run_id": RUN_ID}
+SUCCEEDED = {"state": "success", "start_date": NOON, "end_date": LATER}
+
+
+def add(session: Session, form: Any, **fields: Any) -> None:
+    session.execute(form.__table__.insert().values(**{**OF_THE_RUN, **fields}))
+
+
 def add_run(session: Session, **facts: Any) -> None:
-    session.execute(
-        DagRun.__table__.insert().values(
-            **{
-                "id": 1,
-                "dag_id": DAG_ID,
-                "run_id": RUN_ID,
-                "run_type": "manual",
-                "run_after": NOON,
-                "state": "success",
-                "start_date": NOON,
-                "end_date": LATER,
-                **facts,
-            }
-        )
-    )
+    add(session, DagRun, **{"id": 1, "run_type": "manual", "run_after": NOON, **SUCCEEDED, **facts})
 
 
 def add_task(session: Session, task_id: str, operator: str, **facts: Any) -> None:
-    session.execute(
-        TaskInstance.__table__.insert().values(
-            **{
-                "id": uuid.uuid4(),
-                "dag_id": DAG_ID,
-                "run_id": RUN_ID,
-                "task_id": task_id,
-                "operator": operator,
-                "pool": "default_pool",
-                "pool_slots": 1,
-                "state": "success",
-                "start_date": NOON,
-                "end_date": LATER,
-                **facts,
-            }
-        )
-    )
+    known = {"id": uuid.uuid4(), "pool": "default_pool", "pool_slots": 1, **SUCCEEDED}
+    add(session, TaskInstance, **{**known, "task_id": task_id, "operator": operator, **facts})
 
 
 def add_value(session: Session, task_id: str, value: Any, **facts: Any) -> None:
-    session.execute(
-        XComModel.__table__.insert().values(
-            **{
-                "dag_run_id": 1,
-                "dag_id": DAG_ID,
-                "run_id": RUN_ID,
-                "task_id": task_id,
-                "key": "return_value",
-                "value": value,
-                **facts,
-            }
-        )
-    )
+    known = {"dag_run_id": 1, "task_id": task_id, "key": "return_value", "value": value}
+    add(session, XComModel, **{**known, **facts})
 
 
 def test_a_run_that_is_not_there(session: Session):
@@ -137,21 +105,20 @@ def test_what_tasks_returned_in_either_form_that_airflow_keeps(session: Session,
     assert run.value(run.tasks[0], "design") == value
 
 
-def test_what_a_custom_backend_keeps_elsewhere_is_not_fetched(session: Session):
+@pytest.mark.parametrize(
+    "kept",
+    [
+        "file:///etc/passwd",
+        {"__classname__": "subprocess.Popen", "__version__": 1, "__data__": ["/bin/true"]},
+    ],
+    ids=["what a custom backend keeps elsewhere", "a serialised object"],
+)
+def test_what_is_neither_fetched_nor_made(session: Session, kept: Any):
     add_run(session)
     add_task(session, "ernest.fit_model", "FitModelOperator")
-    add_value(session, "ernest.fit_model", "file:///etc/passwd")
+    add_value(session, "ernest.fit_model", kept)
     run = read_run(session, DAG_ID, RUN_ID)
-    assert run.value(run.tasks[0]) == "file:///etc/passwd"
-
-
-def test_a_serialised_object_is_not_made(session: Session):
-    add_run(session)
-    add_task(session, "ernest.fit_model", "FitModelOperator")
-    hostile = {"__classname__": "subprocess.Popen", "__version__": 1, "__data__": ["/bin/true"]}
-    add_value(session, "ernest.fit_model", hostile)
-    run = read_run(session, DAG_ID, RUN_ID)
-    assert run.value(run.tasks[0]) == hostile
+    assert run.value(run.tasks[0]) == kept
 
 
 def test_values_of_other_tasks_runs_and_dags_are_not_read(session: Session):
@@ -191,23 +158,19 @@ def test_what_follows_on_what_in_the_version_that_ran(session: Session):
     assert run.downstream["choose"] == {"production", "tell"}
 
 
-def test_a_dag_that_is_gone(session: Session):
-    add_run(session)
-    add_task(session, "choose", "ChooseConfigOperator")
-    assert read_run(session, DAG_ID, RUN_ID).downstream == {}
-
-
+@pytest.mark.parametrize("is_broken", [True, False], ids=["of another version of Airflow", "gone"])
 def test_a_dag_that_cannot_be_read_any_more_does_not_hide_the_run(
-    session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    session: Session, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, is_broken: bool
 ):
     def broken(*_: Any, **__: Any) -> None:
         raise KeyError("a field of another version of Airflow")
 
-    monkeypatch.setattr(DBDagBag, "get_dag_for_run", broken)
+    if is_broken:
+        monkeypatch.setattr(DBDagBag, "get_dag_for_run", broken)
     add_run(session)
     add_task(session, "choose", "ChooseConfigOperator")
     assert read_run(session, DAG_ID, RUN_ID).downstream == {}
-    assert DAG_ID in caplog.text
+    assert (DAG_ID in caplog.text) == is_broken
 
 
 def test_the_session_is_closed_before_the_run_is_handed_over(

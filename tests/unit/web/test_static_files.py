@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from airflow_provider_ernest.views.scripts import STATIC, bundled, modules_of
 from airflow_provider_ernest.web.app import STYLES, page_html
 
-JS = STATIC / "js"
+JS, VENDOR = STATIC / "js", STATIC / "vendor"
 SCRIPTS = {
     path.relative_to(JS).as_posix(): path.read_text(encoding="utf-8") for path in sorted(JS.rglob("*.js"))
 }
@@ -19,6 +20,11 @@ MARKUP = re.compile(
     r"\b(?:innerHTML|outerHTML|insertAdjacentHTML|document\.write|eval\(|new Function|srcdoc|DOMParser)"
 )
 ELSEWHERE = re.compile(r"""(?:src|href)\s*=\s*["'](?:https?:)?//|url\(\s*["']?(?:https?:)?//|@import""")
+VENDORED = re.findall(
+    r"^\| (\S+\.\w+) \| \[.*?\]\(.*?\) \| (\S+) \| .* \| ([0-9a-f]{64}) \|$",
+    (VENDOR / "README.md").read_text(encoding="utf-8"),
+    re.MULTILINE,
+)
 
 
 def test_scripts_make_text_of_data_never_markup():
@@ -44,6 +50,14 @@ def test_a_page_names_its_scripts_and_holds_none_of_its_own(name: str):
 def test_what_is_imported_is_there_and_nothing_lies_about():
     used = {module for entry in ENTRIES for module in modules_of(entry)}
     assert used == set(SCRIPTS)
+    words = {name: set(re.findall(r"\w+", text)) for name, text in SCRIPTS.items()}
+    unused = [
+        f"{name}: {exported}"
+        for name, text in SCRIPTS.items()
+        for exported in EXPORT.findall(text)
+        if not any(exported in known for other, known in words.items() if other != name)
+    ]
+    assert not unused
 
 
 @pytest.mark.parametrize("entry", ENTRIES)
@@ -54,17 +68,17 @@ def test_scripts_are_written_as_the_bundle_needs_them(entry: str):
     assert "<!--" not in bundled(entry)
 
 
-def test_what_a_script_exports_is_used_by_another():
-    words = {name: set(re.findall(r"\w+", text)) for name, text in SCRIPTS.items()}
-    unused = [
-        f"{name}: {exported}"
-        for name, text in SCRIPTS.items()
-        for exported in EXPORT.findall(text)
-        if not any(exported in used for other, used in words.items() if other != name)
-    ]
-    assert not unused
-
-
 def test_a_bundle_leaves_no_name_of_a_module_to_another():
     # Each is a function of its own: what two of them call alike must not collide.
     assert bundled("pages/report.js").count("const COLUMNS = [") > 1
+
+
+def test_what_others_wrote_is_shipped_as_they_published_it_with_its_licence():
+    shipped = {each.name for each in VENDOR.iterdir() if each.name.endswith((".js", ".css"))}
+    assert {name for name, _version, _digest in VENDORED} == shipped
+    for name, version, digest in VENDORED:
+        content = (VENDOR / name).read_bytes()
+        assert hashlib.sha256(content).hexdigest() == digest
+        assert f'"{version}"'.encode() in content, "the file tells its version"
+    assert "Apache License" in (VENDOR / "echarts.LICENSE").read_text(encoding="utf-8")
+    assert "Apache Software Foundation" in (VENDOR / "echarts.NOTICE").read_text(encoding="utf-8")
