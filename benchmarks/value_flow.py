@@ -311,6 +311,8 @@ class _Steps:
             target = callee.node if isinstance(callee.node, nodes.TypeInfo) else _function(callee.node)
         if target is None or not target.fullname.startswith(f"{self.package}."):
             return None
+        if isinstance(target, nodes.TypeInfo) and target.typeddict_type:
+            return None  # a dictionary: it passes on what it is given
         # What a protocol or an abstract method makes of its arguments is told by others.
         is_open = isinstance(target, nodes.FuncDef) and (target.is_trivial_body or target.abstract_status)
         return None if is_open else target
@@ -327,14 +329,21 @@ class _Steps:
     def _unpacked(
         self, target: nodes.FuncDef | nodes.TypeInfo, node: nodes.CallExpr
     ) -> Iterator[tuple[Place, set[Place]]]:
-        """What `**asdict(settings)` fills: the parameters with the names of its fields."""
+        """What `**asdict(settings)` or `**columns` fills: the parameters with the names of its fields."""
         for argument, kind in zip(node.args, node.arg_kinds, strict=True):
-            if kind == nodes.ARG_STAR2 and isinstance(argument, nodes.CallExpr) and argument.args:
+            if kind != nodes.ARG_STAR2:
+                continue
+            places: dict[str, set[Place]] = {}
+            if isinstance(argument, nodes.CallExpr) and argument.args:
                 for info in self._classes(argument.args[0]):
-                    places = {place.name: place for name in info.names if (place := _place_of(info, name))}
-                    for name, parameter in _parameters(target).items():
-                        if name in places:
-                            yield parameter, {places[name]}
+                    fields = {name: _place_of(info, name) for name in info.names}
+                    places |= {name: {place} for name, place in fields.items() if place}
+            known = types.get_proper_type(self.known.get(argument))
+            if isinstance(known, types.TypedDictType):
+                places |= dict.fromkeys([*known.items, _rest_of(target)], self.sources(argument))
+            for name, parameter in _parameters(target).items():
+                if name in places:
+                    yield parameter, places[name]
 
     # Where they go.
 
@@ -562,6 +571,12 @@ def _module_of(function: nodes.FuncDef) -> str:
     if function.info:
         return function.info.module_name
     return function.fullname.rpartition(".")[0]
+
+
+def _rest_of(target: nodes.FuncDef | nodes.TypeInfo) -> str:
+    """The name of the parameter that takes all other keywords; empty where there is none."""
+    arguments = target.arguments if isinstance(target, nodes.FuncDef) else []
+    return next((each.variable.name for each in arguments if each.kind == nodes.ARG_STAR2), "")
 
 
 def _parameters(target: nodes.FuncDef | nodes.TypeInfo) -> dict[str, Place]:

@@ -19,6 +19,26 @@ class SizingGoal:
 @dataclass(frozen=True)
 class Limits:
     max_machines: int
+
+@dataclass(frozen=True)
+class Prediction:
+    seconds: float
+""",
+    "predict.py": """
+from typing import TypedDict, Unpack
+from shop.settings import Limits, Prediction
+
+class Columns(TypedDict):
+    machines: int
+
+def columns_of(limits: Limits) -> Columns:
+    return Columns(machines=limits.max_machines)
+
+def seconds_of(**columns: Unpack[Columns]) -> float:
+    return 1 / columns["machines"]
+
+def predict(limits: Limits) -> Prediction:
+    return Prediction(seconds=seconds_of(**columns_of(limits)))
 """,
     "checks.py": """
 def checked(value: int) -> int:
@@ -86,6 +106,10 @@ def test_a_value_is_followed_from_field_to_field(flow: Flow) -> None:
 
 def test_settings_that_are_unpacked_are_followed_by_name(flow: Flow) -> None:
     assert flow.way("Limits", "max_machines")
+
+
+def test_columns_that_are_unpacked_are_followed(flow: Flow) -> None:
+    assert flow.way("Limits", "max_machines", to=("Prediction", "seconds"))
 
 
 def test_a_value_leaves_a_function_to_the_call_by_which_it_came(flow: Flow) -> None:
