@@ -58,6 +58,7 @@ from airflow_provider_ernest.run_profile import (
     StragglerCause,
     WhatIf,
 )
+from airflow_provider_ernest.store.catalogue import MODEL, CatalogueEntry
 
 JOB = "pca"
 INSTANCE_TYPE = "m5.large"
@@ -303,6 +304,11 @@ def mark(number: int = 0, *, days: float | None = None, **fields: Any) -> ModelM
             **fields,
         }
     )
+
+
+def catalogue_entry(name: str, **fields: Any) -> CatalogueEntry:
+    """What the catalogue says of a model of that id."""
+    return CatalogueEntry(**{**OF_THE_JOB, "kind": MODEL, "id": str(name), "at": WHEN, **fields})
 
 
 # What a run's event log tells.

@@ -14,10 +14,19 @@ from airflow.configuration import expand_env_var
 from airflow_provider_ernest.documents import InputFingerprint, RunConditions
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
+from tests.examples import (
+    ago,
+    bottleneck_report,
+    decision_record,
+    mark,
+    model,
+    observation_record,
+    production_run,
+    profile_record,
+    run_profile,
+)
 from tests.unit.cli.test_airflow_commands import airflow_parser
-from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile
-from tests.unit.model.sample_records import a_decision, a_model, a_production_run
-from tests.unit.model.stored_examples import ago, mark, observation, profile, report, save_all
+from tests.unit.model.store_samples import save_all
 
 TODAY = datetime.now(UTC)
 
@@ -33,19 +42,26 @@ def days_ago(days):
 @pytest.fixture
 def root(tmp_path: Path) -> Path:
     """A job with two models, one of them learned, and what came of it; one of a mark; one without a model."""
-    learned = a_model(1, base_model_id=a_model(0).id, learned_from=("run-1",))
+    learned = model(1, base_model_id=model(0).id, learned_from=("run-1",))
     save_all(
         ModelStore(tmp_path / "store"),
-        a_model(0, at=days_ago(30)),
+        model(0, at=days_ago(30)),
         replace(learned, at=days_ago(10), observations=2 * learned.observations, conditions=CONDITIONS),
-        a_decision(0, at=days_ago(20)),
-        a_decision(1, at=days_ago(5)),
-        a_production_run(0, at=days_ago(19)),
-        a_production_run(3, at=days_ago(2), decision_id="gone", seconds=51.0),
-        observation("sample-1", 30),
-        a_model(2, job="sums", at=days_ago(40)),
-        mark("k", 1, job="sums", model_id=a_model(2).id, reason="The input has grown. Train again."),
-        observation("sample-2", 30, job="new"),
+        decision_record(0, at=days_ago(20)),
+        decision_record(1, at=days_ago(5)),
+        production_run(0, at=days_ago(19)),
+        production_run(3, at=days_ago(2), decision_id="gone", seconds=51.0),
+        observation_record(id="sample-1", days=30),
+        model(2, job="sums", at=days_ago(40)),
+        mark(
+            id="k",
+            days=1,
+            cause="data",
+            job="sums",
+            model_id=model(2).id,
+            reason="The input has grown. Train again.",
+        ),
+        observation_record(id="sample-2", days=30, job="new"),
     )
     return tmp_path / "store"
 
@@ -71,11 +87,11 @@ def test_a_line_for_each_job_and_type(root, run, rows):
     assert heading.split("  ")[0] == "job"
     new, pca, sums = ([cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines)
     assert new[:3] == ["new", "m5.large", "-"]
-    assert pca[2:] == ["fresh", a_model(1).id, "10 d", "3.0 %", "2", "2", "2", "1"]
+    assert pca[2:] == ["fresh", model(1).id, "10 d", "3.0 %", "2", "2", "2", "1"]
     assert sums[2] == "stale (data)"
 
     new, pca, sums = rows("--store", root)
-    assert (new["id"], new["observations"], pca["id"]) == (None, 1, a_model(1).id)
+    assert (new["id"], new["observations"], pca["id"]) == (None, 1, model(1).id)
     assert [pca[name] for name in ("models", "decisions", "productions", "observations")] == [2, 2, 2, 1]
     assert (sums["state"], sums["cause"], sums["marks"]) == ("stale", "data", 1)
     assert sums["reason"] == "The input has grown. Train again."
@@ -98,9 +114,9 @@ def test_the_list_can_be_narrowed(root, options, jobs, rows):
 @pytest.mark.parametrize(
     ("kind", "ids"),
     [
-        ("model", [a_model(0).id, a_model(1).id]),
-        ("decision", [a_decision(0).id, a_decision(1).id]),
-        ("production", [a_production_run(0).id, a_production_run(3).id]),
+        ("model", [model(0).id, model(1).id]),
+        ("decision", [decision_record(0).id, decision_record(1).id]),
+        ("production", [production_run(0).id, production_run(3).id]),
         ("observation", ["sample-1"]),
         ("mark", []),
         ("profile", []),
@@ -127,7 +143,7 @@ def test_an_empty_store_and_one_where_nothing_matches(tmp_path, root, run):
 
 
 def test_torn_files_that_were_set_aside_are_named(root, run):
-    (torn,) = (path for path in (root / "pca").rglob("*.json") if path.stem == a_model(0).id)
+    (torn,) = (path for path in (root / "pca").rglob("*.json") if path.stem == model(0).id)
     torn.write_text('{"schema": 1, "model_id"')
     os.utime(torn, (1, 1))
     ModelStore(root).history("pca", "m5.large")
@@ -140,7 +156,7 @@ def test_torn_files_that_were_set_aside_are_named(root, run):
 
 
 def test_a_hostile_name_commands_no_terminal(tmp_path, run):
-    save_all(ModelStore(tmp_path), a_model(0, job="a\x1b[2J\nb"))
+    save_all(ModelStore(tmp_path), model(0, job="a\x1b[2J\nb"))
     for argv in (["list"], ["list", "--kind", "model"], ["show", "a\x1b[2J\nb"]):
         told = run(*argv, "--store", tmp_path)
         assert "\x1b" not in told
@@ -152,12 +168,12 @@ def test_a_jobs_life(root, run):
     assert told.startswith("pca on m5.large: fresh\n")
     assert "Spark: 4.2.0" in told
     assert "settings (digests only): spark.sql.shuffle.partitions" in told
-    (learned,) = (line for line in told.splitlines() if line.strip().startswith(a_model(1).id))
-    assert learned.split()[3:] == ["relative", "1", "3.0", "%", a_model(0).id, "1", "run", "no"]
-    (decided,) = (line for line in told.splitlines() if line.strip().startswith(a_decision(0).id))
-    outcome = ["8", "50.0", "s", "55.0", "s", "-9.1", "%", a_production_run(0).id]
-    assert decided.split()[1:] == [a_model(0).id, *outcome]
-    (other,) = (line for line in told.splitlines() if line.strip().startswith(a_production_run(3).id))
+    (learned,) = (line for line in told.splitlines() if line.strip().startswith(model(1).id))
+    assert learned.split()[3:] == ["relative", "1", "3.0", "%", model(0).id, "1", "run", "no"]
+    (decided,) = (line for line in told.splitlines() if line.strip().startswith(decision_record(0).id))
+    outcome = ["8", "50.0", "s", "55.0", "s", "-9.1", "%", production_run(0).id]
+    assert decided.split()[1:] == [model(0).id, *outcome]
+    (other,) = (line for line in told.splitlines() if line.strip().startswith(production_run(3).id))
     assert other.split()[1] == "gone"
     assert "Of 2 production runs" in told
 
@@ -176,9 +192,9 @@ def test_why_a_job_is_stale(root, run):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        (a_model(1).id, f"goes on from model: {a_model(0).id}"),
-        (a_decision(0).id, f"by model: {a_model(0).id}"),
-        (a_production_run(0).id, "likely (80 %): 47.0 to 53.0 s"),
+        (model(1).id, f"goes on from model: {model(0).id}"),
+        (decision_record(0).id, f"by model: {model(0).id}"),
+        (production_run(0).id, "likely (80 %): 47.0 to 53.0 s"),
         ("sample-1", "sample run sample-1 of pca on m5.large"),
         ("k", "cause: data"),
     ],
@@ -282,9 +298,9 @@ def test_storage_that_nobody_knows_is_named_and_no_folder_is_made(tmp_path, monk
 def test_object_storage_works_without_airflow(rows):
     from upath import UPath
 
-    save_all(ModelStore(UPath("memory://h6/store")), a_model(0), observation("o", 1))
+    save_all(ModelStore(UPath("memory://h6/store")), model(0), observation_record(id="o", days=1))
     (row,) = rows("--store", "memory://h6/store")
-    assert (row["id"], row["observations"]) == (a_model(0).id, 1)
+    assert (row["id"], row["observations"]) == (model(0).id, 1)
     assert rows("--store", "memory://aws_default@h6/store") == [row]
 
 
@@ -311,53 +327,53 @@ def test_under_airflow_it_is_the_same(root, run, capsys):
 @pytest.fixture
 def profiled(root) -> Path:
     """The same, and why the job takes as long as it does; one job of which there is nothing else."""
-    slow = a_run_profile(stage_count=30, stages_left_out=4)
+    slow = run_profile(stage_count=30, stages_left_out=4)
     save_all(
         ModelStore(root),
-        profile(0, 30),
-        profile(1, 10, purpose="production", profile=slow),
-        report(0, 30, headline="Once it was bound by its disks."),
-        report(1, 10, model_id=a_model(1).id),
-        profile(2, 10, job="logs"),
+        profile_record(0, days=30),
+        profile_record(1, days=10, purpose="production", profile=slow),
+        bottleneck_report(0, days=30, headline="Once it was bound by its disks."),
+        bottleneck_report(1, days=10, model_id=model(1).id),
+        profile_record(2, days=10, job="logs"),
     )
     return root
 
 
 def test_profiles_and_reports_in_a_line_each(profiled, run, rows):
     profiles = rows("--store", profiled, "--kind", "profile", "--job", "pca")
-    assert [row["id"] for row in profiles] == [a_profile(0).id, a_profile(1).id]
+    assert [row["id"] for row in profiles] == [profile_record(0).id, profile_record(1).id]
     assert profiles[1]["says"].startswith("production run, 2 machines, scale 0.1, took 40.0 s: CPU-bound")
     told = run("list", "--store", profiled, "--kind", "bottlenecks", "--limit", "1")
-    assert a_model(1).id in told
+    assert model(1).id in told
     assert "at most 2 % from a faster network" in told
 
 
 def test_a_job_of_which_only_a_profile_is_kept_is_listed(profiled, run, rows):
     assert [row["job"] for row in rows("--store", profiled)] == ["logs", "new", "pca", "sums"]
     assert run("show", "logs", "--store", profiled).endswith(
-        f"run profiles: 1, the newest {a_profile(2).id}\n"
+        f"run profiles: 1, the newest {profile_record(2).id}\n"
     )
 
 
 def test_a_jobs_life_tells_what_binds_it_by_the_newest_report(profiled, run):
     told = run("show", "pca", "--store", profiled)
-    assert "what binds it:\n  by report " + a_bottleneck_report(1).id in told
+    assert "what binds it:\n  by report " + bottleneck_report(1).id in told
     assert "without waiting for network: 39.2 s, 2 % less at most" in told
     assert "disks" not in told
     (of_type,) = json.loads(run("show", "pca", "--store", profiled, "--json"))["types"]
-    assert of_type["profiles"] == [a_profile(0).id, a_profile(1).id]
-    assert of_type["bottlenecks"]["id"] == a_bottleneck_report(1).id
+    assert of_type["profiles"] == [profile_record(0).id, profile_record(1).id]
+    assert of_type["bottlenecks"]["id"] == bottleneck_report(1).id
 
 
 def test_one_profile_shows_its_longest_stages_and_one_report_both_opinions(profiled, run):
-    told = run("show", a_profile(1).id, "--store", profiled)
+    told = run("show", profile_record(1).id, "--store", profiled)
     assert "of a run for: production" in told
     assert "CPU-bound: at most 2 % from a faster network." in told.splitlines()
     assert "the 20 longest of 34 stages" in told
     assert "reduceByKey at job.py:19" in told
     assert "warning: 2 tasks told no metrics." in told
-    told = run("show", a_bottleneck_report(1).id, "--store", profiled)
-    assert f"by run profiles: {a_profile(0).id}" in told
+    told = run("show", bottleneck_report(1).id, "--store", profiled)
+    assert f"by run profiles: {profile_record(0).id}" in told
     assert "180.0 .. 230.0" in told
-    shown = run("show", a_profile(0).id, "--store", profiled, "--json")
+    shown = run("show", profile_record(0).id, "--store", profiled, "--json")
     assert json.loads(shown)["profile"]["stages"][1]["name"] == "reduceByKey at job.py:1"

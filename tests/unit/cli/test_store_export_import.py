@@ -8,14 +8,14 @@ import pytest
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_decision, a_model
-from tests.unit.model.stored_examples import save_all
+from tests.examples import decision_record, model
+from tests.unit.model.store_samples import save_all
 
 
 @pytest.fixture
 def root(tmp_path):
-    models = [a_model(0), a_model(1, job="sums", input_path="/planted/x")]
-    save_all(ModelStore(tmp_path / "store"), *models, a_decision(0))
+    models = [model(0), model(1, job="sums", input_path="/planted/x")]
+    save_all(ModelStore(tmp_path / "store"), *models, decision_record(0))
     return tmp_path / "store"
 
 
@@ -77,11 +77,11 @@ def test_a_model_that_fit_has_written(model_json, tmp_path, take):
 
 def test_a_conflict_is_named_and_the_exit_code_says_so(root, tmp_path, export, take):
     other = tmp_path / "other"
-    save_all(ModelStore(other), replace(a_model(0), noise=0.5), a_model(5))
+    save_all(ModelStore(other), replace(model(0), noise=0.5), model(5))
     export(tmp_path / "x", other)
     said = take(tmp_path / "x", root, code=1)
     assert "Imported 1 model" in said.out
-    assert f"model {a_model(0).id}: The store has another one of that id" in said.err
+    assert f"model {model(0).id}: The store has another one of that id" in said.err
     assert "1 would have replaced other documents" in said.err
 
 

@@ -9,8 +9,8 @@ import pytest
 from airflow_provider_ernest.documents import Observation
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
-from tests.unit.model.stored_examples import ago, observation, save_all
+from tests.examples import ago, model, observation_record
+from tests.unit.model.store_samples import save_all
 
 TODAY = datetime.now(UTC)
 
@@ -24,8 +24,8 @@ def store(tmp_path) -> ModelStore:
     run = Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=str(log))
     return save_all(
         ModelStore(tmp_path / "store"),
-        *(a_model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation("o", 0, observation=run, at=ago(200, since=TODAY)),
+        *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
+        observation_record(id="o", days=0, observation=run, at=ago(200, since=TODAY)),
     )
 
 
@@ -41,7 +41,7 @@ def count(store) -> int:
 def test_a_dry_run_says_what_would_go_and_removes_nothing(store, prune):
     told = prune("--older-than", "90d", "--dry-run").out
     assert told.startswith("Would remove 2 models, 1 sample run older than 90 days")
-    assert f"model {a_model(0).id} of 'pca' on m5.large" in told
+    assert f"model {model(0).id} of 'pca' on m5.large" in told
     assert "5 as old stay: it is one of the 5 newest of its job and type of machine" in told
     assert count(store) == 8
 
@@ -73,7 +73,7 @@ def test_event_logs_go_with_what_names_them(store, tmp_path, prune):
 def test_as_json(store, prune):
     told = json.loads(prune("--older-than", "90d", "--yes", "--json").out)
     assert (told["is_done"], told["removed"]) == (True, {"model": 2, "observation": 1})
-    assert [each["id"] for each in told["documents"]] == [a_model(0).id, a_model(1).id, "o"]
+    assert [each["id"] for each in told["documents"]] == [model(0).id, model(1).id, "o"]
     assert told["kept"] == {"model": 5}
     assert json.loads(prune("--older-than", "90d", "--yes", "--json").out)["removed"] == {}
 
@@ -127,7 +127,7 @@ def test_options_that_cannot_be_understood(misunderstood, options):
 
 
 def test_torn_files_go_by_age_and_only_when_asked(store, prune):
-    (torn,) = store.root.rglob(f"{a_model(6).id}.json")
+    (torn,) = store.root.rglob(f"{model(6).id}.json")
     torn.write_text('{"schema"')
     os.utime(torn, (1, 1))
     store.history("pca", "m5.large")
@@ -141,7 +141,7 @@ def test_torn_files_go_by_age_and_only_when_asked(store, prune):
 
 
 def test_what_killed_writers_left_goes_too(store, prune):
-    left = store.root / "pca" / "m5.large" / "models" / f".{a_model(0).id}.json.0123abcd"
+    left = store.root / "pca" / "m5.large" / "models" / f".{model(0).id}.json.0123abcd"
     left.write_text("{")
     os.utime(left, (1, 1))
     told = prune("--older-than", "9000d", "--yes").out

@@ -3,61 +3,19 @@
 import os
 import time
 
-from airflow_provider_ernest.documents import (
-    CODE,
-    BottleneckReport,
-    ModelMark,
-    Observation,
-    ObservationRecord,
-    ProfileRecord,
-    RunConditions,
-)
+from airflow_provider_ernest.documents import BottleneckReport, ObservationRecord, ProfileRecord
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, MODEL, PRODUCTION_RUN
 from airflow_provider_ernest.store.records import FORMS
-
-from .profile_samples import a_bottleneck_report, a_profile
-from .sample_records import WHEN, a_decision, a_model, a_production_run
-
-
-def an_observation(number=0, **fields):
-    """A sample run of 5 s."""
-    return ObservationRecord(
-        **{
-            "id": f"20251231T{number:06d}.000000Z-0b",
-            "at": WHEN,
-            "job": "pca",
-            "instance_type": "m5.large",
-            "observation": Observation(index=number, machines=2, scale=0.1, seconds=5.0),
-            "conditions": RunConditions(spark="4.0.1"),
-            **fields,
-        }
-    )
-
-
-def a_mark(number=0, **fields):
-    """A mark beside the model of number 0."""
-    return ModelMark(
-        **{
-            "id": f"20260104T{number:06d}.000000Z-12",
-            "at": WHEN,
-            "job": "pca",
-            "instance_type": "m5.large",
-            "model_id": a_model().id,
-            "cause": CODE,
-            "reason": "The application changed. Train again.",
-            **fields,
-        }
-    )
-
+from tests import examples
 
 MADE = {
-    MODEL: a_model,
-    DECISION: a_decision,
-    PRODUCTION_RUN: a_production_run,
-    MARK: a_mark,
-    ObservationRecord.kind: an_observation,
-    ProfileRecord.kind: a_profile,
-    BottleneckReport.kind: a_bottleneck_report,
+    MODEL: examples.model,
+    DECISION: examples.decision_record,
+    PRODUCTION_RUN: examples.production_run,
+    MARK: examples.mark,
+    ObservationRecord.kind: examples.observation_record,
+    ProfileRecord.kind: examples.profile_record,
+    BottleneckReport.kind: examples.bottleneck_report,
 }
 """How a document of each kind is made, by a number that names it."""
 
@@ -65,8 +23,10 @@ LISTED = [MODEL, DECISION, PRODUCTION_RUN, MARK]
 KINDS = [*LISTED, ObservationRecord.kind, ProfileRecord.kind, BottleneckReport.kind]
 
 
-def id_of(kind, document):
-    return document.id
+def save_all(store, *documents):
+    for document in documents:
+        store.save(document)
+    return store
 
 
 def all_of(store, kind, job="pca", instance_type="m5.large"):
@@ -75,9 +35,7 @@ def all_of(store, kind, job="pca", instance_type="m5.large"):
 
 
 def remove(store, kind, document):
-    return store.remove(
-        kind, job=document.job, instance_type=document.instance_type, document_id=id_of(kind, document)
-    )
+    return store.remove(kind, job=document.job, instance_type=document.instance_type, document_id=document.id)
 
 
 def age(path, seconds=3600.0):

@@ -1,9 +1,10 @@
-"""Documents survive the way through XCom and the store, and refuse what does not fit."""
+"""Documents survive the way through XCom and the store, refuse what does not fit, and tell what follows."""
 
 import json
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 
@@ -15,99 +16,54 @@ from airflow_provider_ernest.documents import (
     CandidateRange,
     Configuration,
     Decision,
-    Design,
     Experiment,
     FittedTerm,
     Fold,
     Model,
-    Observation,
     Origin,
-    RunMetrics,
     TermBelief,
     TrainedMachine,
-    TrainingCluster,
-    Validation,
 )
 from airflow_provider_ernest.exceptions import ErnestError, InvalidDocumentError
 from airflow_provider_ernest.json_document import SCHEMA
+from tests import examples
 
-from .sample_records import a_decision, a_production_run, an_entry
-
-EXPERIMENT = Experiment(index=0, machines=4, scale=0.05, partitions=5, weight=0.7, cost=1.25, iterations=2)
-METRICS = RunMetrics(
-    tasks=10,
-    slots=4,
-    executor_run_seconds=12.5,
-    garbage_collection_seconds=0.5,
-    input_bytes=1 << 40,
-    shuffle_read_bytes=7,
-    spilled_bytes=0,
-)
-ORIGIN = Origin(dag_id="weird dag / größe", run_id="r", task_id="group.task", map_index=3, try_number=2)
-CLUSTER = TrainingCluster(
-    kind="ec2",
-    name="sampling",
-    instance_type="m5.large",
-    cores_per_machine=2,
-    price_per_hour=0.096,
-    machines=(
-        TrainedMachine(host="10.0.0.1", instance_id="i-1", memory_gigabytes_per_second=9.5, score=0.1 + 0.2),
-        TrainedMachine(host="10.0.0.3", network_gigabytes_per_second=0.5, culled_because="slow network"),
-    ),
-)
-OBSERVATION = Observation(
-    index=3,
-    machines=4,
-    scale=0.05,
-    seconds=12.5,
-    startup_seconds=3.0,
-    waited_seconds=1.0,
-    instance_type="m5.large",
-    application_id="app-1",
-    hosts=("10.0.0.1", "10.0.0.2"),
-    metrics=METRICS,
-    origin=ORIGIN,
-)
-DESIGN = Design(
-    experiments=(EXPERIMENT,),
-    terms=("1", "scale/machines"),
-    criterion="A",
-    efficiency=0.9,
-    cost=1.25,
-    budget=2.0,
-    cost_unit="cheapest runs",
-    candidates=320,
+UNEVEN = 0.1 + 0.2
+EXPERIMENT = examples.experiment(weight=0.7, cost=1.25, iterations=2)
+DESIGN = examples.design(
+    EXPERIMENT,
     candidate_ranges=(CandidateRange(machines=1, lowest_scale=0.01, highest_scale=0.1, candidates=320),),
 )
+OBSERVATION = examples.observation(
+    startup_seconds=3.0,
+    application_id="app-1",
+    hosts=("10.0.0.1", "10.0.0.2"),
+    metrics=examples.metrics(input_bytes=1 << 40),
+    origin=Origin(dag_id="weird dag / größe", run_id="r", task_id="group.task"),
+)
 FOLD = Fold(index=3, machines=4, scale=0.05, seconds=10.0, predicted_seconds=12.0)
-VALIDATION = Validation(
-    folds=(FOLD,), residual_sum_of_squares=4.0, median_error_percent=20.0, max_error_percent=20.0
-)
-MODEL = Model(
-    id="20260101T000000.000000Z-ab",
+MODEL = examples.model(
     job='weird "job" / größe',
-    instance_type="m5.large",
-    at="2026-01-01T00:00:00+00:00",
-    terms=(FittedTerm(name="1", meaning="fixed work", coefficient=0.1 + 0.2),),
+    terms=(FittedTerm(name="1", meaning="fixed work", coefficient=UNEVEN),),
     method="averaging",
-    prior=AveragingPrior(driver_share=0.25, beliefs=(TermBelief(name="1", probability=0.7),)),
+    prior=AveragingPrior(
+        driver_share=0.25, beliefs=(TermBelief(name="1", probability=UNEVEN, largest_seconds=7.5),)
+    ),
     driver_share=0.25,
-    noise=0.1 + 0.2,
-    validation=VALIDATION,
+    noise=UNEVEN,
     observations=(OBSERVATION,),
-    warnings=("look out",),
-    origin=ORIGIN,
     design=DESIGN,
-    cluster=CLUSTER,
+    cluster=replace(
+        examples.training_cluster(),
+        machines=(
+            TrainedMachine(host="10.0.0.1", memory_gigabytes_per_second=9.5, score=UNEVEN),
+            TrainedMachine(host="10.0.0.3", network_gigabytes_per_second=0.5, culled_because="slow network"),
+        ),
+    ),
 )
-ALTERNATIVE = Alternative(
-    machines=16,
-    instance_type="4 m5.large + 12 c5.large",
-    seconds=1.0,
-    cost=2.0,
-    feasible=True,
+ALTERNATIVE = examples.alternative(
     likely_seconds=(0.5, 1.5),
-    probability=0.1 + 0.2,
+    probability=UNEVEN,
     is_pareto=True,
     memory_shortage="tasks spill to disk",
     composition=(
@@ -115,11 +71,8 @@ ALTERNATIVE = Alternative(
         Configuration(machines=12, instance_type="c5.large"),
     ),
 )
-DECISION = Decision(
-    config=Configuration(machines=16),
-    goal="cheapest within 3,600 s",
+DECISION = examples.decision(
     price_per_hour=0.35,
-    predicted_seconds=3500.0,
     likely_seconds=(3000.0, 4000.0 / 3),
     nearly_certain_seconds=(2500.0, 4500.0),
     alternatives=(ALTERNATIVE,),
@@ -130,22 +83,17 @@ DECISION = Decision(
     composition=ALTERNATIVE.composition,
 )
 DOCUMENTS = [
-    Configuration(machines=16, instance_type="r3.xlarge"),
     EXPERIMENT,
     DESIGN,
-    ORIGIN,
-    CLUSTER,
-    METRICS,
     OBSERVATION,
-    TermBelief(name="machines", probability=0.5, largest_seconds=0.1),
-    AveragingPrior(),
-    FOLD,
-    VALIDATION,
     MODEL,
     DECISION,
-    a_decision(),
-    a_production_run(),
-    an_entry("1", terms=("1", "machines"), median_error_percent=0.1 + 0.2),
+    examples.decision_record(),
+    examples.production_run(),
+    examples.mark(),
+    examples.profile_record(),
+    examples.bottleneck_report(),
+    examples.catalogue_entry("1", terms=("1", "machines"), median_error_percent=UNEVEN),
 ]
 
 
@@ -155,6 +103,8 @@ def test_a_document_survives_json(document):
 
     assert through_json["schema"] == SCHEMA
     assert type(document).from_dict(through_json) == document
+    # Airflow wraps tuples in objects of its own, which its REST API then shows.
+    assert through_json == document.to_dict()
 
 
 def test_numbers_may_come_as_strings_as_jinja_makes_them():
@@ -169,19 +119,22 @@ def test_another_schema_is_refused_with_the_remedy(schema):
         Experiment.from_dict({**EXPERIMENT.to_dict(), "schema": schema})
 
 
-@pytest.mark.parametrize("seconds", [math.nan, "nan", math.inf, "inf", 0, -1.0])
-def test_no_measurement_that_a_model_could_be_poisoned_with(seconds):
-    with pytest.raises(InvalidDocumentError, match="seconds="):
-        Observation.from_dict({**OBSERVATION.to_dict(), "seconds": seconds})
-
-
+@pytest.mark.parametrize("document", [OBSERVATION, examples.production_run()], ids=["sample", "production"])
 @pytest.mark.parametrize(
     ("field", "value"),
-    [("machines", 0), ("machines", -2), ("scale", 0.0), ("scale", math.nan), ("startup_seconds", -0.1)],
+    [
+        *(("seconds", value) for value in (math.nan, "nan", math.inf, "inf", 0, -1.0)),
+        ("machines", 0),
+        ("machines", -2),
+        ("machines", "many"),
+        ("scale", 0.0),
+        ("scale", math.nan),
+        ("startup_seconds", -0.1),
+    ],
 )
-def test_impossible_observations_are_refused_by_name(field, value):
-    with pytest.raises(InvalidDocumentError, match=f"{field}="):
-        Observation.from_dict({**OBSERVATION.to_dict(), field: value})
+def test_no_measurement_that_a_model_could_be_poisoned_with(document, field, value):
+    with pytest.raises(InvalidDocumentError, match=field):
+        type(document).from_dict({**document.to_dict(), field: value})
 
 
 @pytest.mark.parametrize("data", [None, "text", 3, [EXPERIMENT.to_dict()]])
@@ -198,33 +151,10 @@ def test_a_missing_field_is_named():
         Experiment.from_dict(data)
 
 
-def test_text_that_is_no_number_is_refused():
-    with pytest.raises(InvalidDocumentError, match="machines"):
-        Experiment.from_dict({**EXPERIMENT.to_dict(), "machines": "many"})
-
-
 def test_bad_documents_are_errors_of_this_package_and_value_errors():
-    with pytest.raises(ErnestError):
-        Configuration(machines=0)
-    with pytest.raises(ValueError, match="machines=0"):
-        Configuration(machines=0)
-
-
-def test_pairs_cannot_be_passed_by_position():
-    with pytest.raises(TypeError):
-        Experiment(0, 0.05, 4, 5)
-
-
-def test_a_fold_tells_whether_the_prediction_was_too_high():
-    assert FOLD.error_percent == pytest.approx(20.0)
-
-
-def test_documents_hold_only_what_json_and_xcom_hold_unchanged():
-    """Airflow wraps tuples in objects of its own, which its REST API then shows."""
-    document = Observation(index=0, machines=1, scale=0.1, seconds=2.0, hosts=("a", "b")).to_dict()
-
-    assert document["hosts"] == ["a", "b"]
-    assert json.loads(json.dumps(document)) == document
+    for kind in (ErnestError, ValueError):
+        with pytest.raises(kind, match="machines=0"):
+            Configuration(machines=0)
 
 
 @pytest.mark.parametrize(
@@ -232,7 +162,13 @@ def test_documents_hold_only_what_json_and_xcom_hold_unchanged():
     [
         (OBSERVATION, {"origin": None}),
         (DESIGN, {"candidate_ranges": ()}),
-        (MODEL, {"origin": None, "design": None, "cluster": None}),
+        (
+            MODEL,
+            {
+                **{"origin": None, "design": None, "cluster": None},
+                **{"method": "relative", "prior": None, "driver_share": 0.0, "noise": 0.0},
+            },
+        ),
         (
             ALTERNATIVE,
             {"probability": None, "is_pareto": False, "memory_shortage": "", "composition": ()},
@@ -241,7 +177,10 @@ def test_documents_hold_only_what_json_and_xcom_hold_unchanged():
             DECISION,
             {"probability": None, "confidence": None, "billing": None, "cost_parts": None, "composition": ()},
         ),
-        (a_decision(), {"confidence": None, "objective": None, "allowed_machines": (), "model_ids": ()}),
+        (
+            examples.decision_record(),
+            {"confidence": None, "objective": None, "allowed_machines": (), "model_ids": ()},
+        ),
     ],
     ids=lambda value: type(value).__name__,
 )
@@ -251,6 +190,43 @@ def test_documents_of_an_earlier_version_lack_what_was_not_recorded(document, ad
     read = type(document).from_dict(stored)
 
     assert {name: getattr(read, name) for name in added} == added
+
+
+def test_a_model_with_a_prior_that_cannot_be_is_refused():
+    stored = {**MODEL.to_dict(), "prior": {**AveragingPrior().to_dict(), "driver_share": 2.0}}
+
+    with pytest.raises(InvalidDocumentError, match="driver_share"):
+        Model.from_dict(stored)
+
+
+def test_a_fallback_has_neither_a_prediction_nor_an_interval():
+    stored = {"config": {"machines": 4}, "goal": "cheapest", "price_per_hour": 0.1, "fallback_reason": "none"}
+
+    decision = Decision.from_dict(stored)
+
+    assert decision.predicted_seconds is decision.likely_seconds is decision.nearly_certain_seconds is None
+
+
+@pytest.mark.parametrize("interval", [[1.0], [1.0, 2.0, 3.0], ["a", "b"], 5.0])
+def test_an_interval_has_two_ends(interval):
+    with pytest.raises(InvalidDocumentError, match="likely_seconds"):
+        Alternative.from_dict({**ALTERNATIVE.to_dict(), "likely_seconds": interval})
+
+
+@pytest.mark.parametrize(("predicted", "error"), [(66.0, 20.0), (55.0, 0.0), (44.0, -20.0), (None, None)])
+def test_an_error_is_positive_where_the_prediction_was_too_high(predicted, error):
+    run = examples.production_run(predicted_seconds=predicted, likely_seconds=None)
+
+    assert run.error_percent == pytest.approx(error)
+    assert FOLD.error_percent == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_unusual"), [(43.9, True), (44.0, False), (55.0, False), (56.0, False), (56.1, True)]
+)
+def test_a_run_is_unusual_outside_what_was_nearly_certain(seconds, is_unusual):
+    assert examples.production_run(seconds=seconds).is_unusual is is_unusual
+    assert not examples.production_run(seconds=seconds, nearly_certain_seconds=None).is_unusual
 
 
 FIRST_READ_IN_THREADS = """

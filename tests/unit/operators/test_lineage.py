@@ -14,7 +14,7 @@ from airflow.providers.common.compat.openlineage.utils import spark
 from airflow.sdk import BaseOperator
 
 from airflow_provider_ernest.lineage import TellsLineage, with_lineage
-from tests.unit.model.sample_records import a_decision, a_model
+from tests.examples import decision_record, model
 from tests.unit.operators.submissions import events, handle, production
 
 LOG = logging.getLogger("task")
@@ -26,8 +26,8 @@ class Told(TellsLineage, BaseOperator):
     """Tells in two steps, as some operators do."""
 
     def execute(self, context: Any) -> None:
-        self.tells_lineage(a_model(), inputs=["s3://lake/data", None])
-        self.tells_lineage(a_decision(), found=[a_model(1)])
+        self.tells_lineage(model(), inputs=["s3://lake/data", None])
+        self.tells_lineage(decision_record(), found=[model(1)])
 
 
 def test_what_is_told_in_several_steps_comes_together():
@@ -62,7 +62,7 @@ def test_what_the_stock_operator_tells_is_kept():
         pass
 
     operator = Both(task_id="both")
-    operator.tells_lineage(a_model())
+    operator.tells_lineage(model())
     told = operator.get_openlineage_facets_on_complete("table")
 
     assert "ernest_model" in told.run_facets

@@ -13,8 +13,7 @@ from airflow_provider_ernest.documents import (
     Observation,
 )
 from airflow_provider_ernest.lineage_events import MOST_OBSERVATIONS, input_dataset, lineage_of
-from tests import examples
-from tests.unit.model.sample_records import a_decision, a_model
+from tests.examples import decision_record, mark, model, production_run
 
 
 def facet(document, name):
@@ -42,7 +41,7 @@ def test_inputs_are_named_as_spark_names_them(path, namespace, name):
 
 def test_a_model_tells_what_it_was_learned_from():
     sent = facet(
-        a_model(base_model_id="base", learned_from=("run-1", "run-2"), input_path="/data"), "ernest_model"
+        model(base_model_id="base", learned_from=("run-1", "run-2"), input_path="/data"), "ernest_model"
     )
 
     assert sent["baseModelId"] == "base"
@@ -55,7 +54,7 @@ def test_a_model_tells_what_it_was_learned_from():
 
 def test_events_stay_small_whatever_a_model_has_seen():
     runs = tuple(Observation(index=n, machines=1 + n % 9, scale=0.1, seconds=5.0) for n in range(1_000))
-    sent = facet(a_model(observations=runs), "ernest_model")
+    sent = facet(model(observations=runs), "ernest_model")
 
     assert sent["observationCount"] == 1_000
     assert len(sent["observations"]) == MOST_OBSERVATIONS
@@ -73,7 +72,7 @@ def test_a_decision_for_a_mix_tells_its_parts_and_a_fallback_why():
         likely_seconds=(1.0, 2.0),
         fallback_reason="jdbc:x://db?password=1234 failed",
     )
-    sent = facet(a_decision(decision=mixed, reuse="The same code and data."), "ernest_decision")
+    sent = facet(decision_record(decision=mixed, reuse="The same code and data."), "ernest_decision")
 
     assert sent["composition"] == [
         {"machines": 2, "instanceType": "m5.large"},
@@ -85,7 +84,7 @@ def test_a_decision_for_a_mix_tells_its_parts_and_a_fallback_why():
 
 
 def test_a_production_run_tells_how_wrong_its_prediction_was():
-    run = examples.production_run(seconds=100.0, predicted_seconds=110.0, model_id="model-1")
+    run = production_run(seconds=100.0, predicted_seconds=110.0, model_id="model-1")
     told = lineage_of([run])
 
     assert facet(run, "ernest_productionRun")["errorPercent"] == pytest.approx(10.0)
@@ -94,7 +93,7 @@ def test_a_production_run_tells_how_wrong_its_prediction_was():
 
 def test_all_stale_models_are_told_in_one_facet_without_credentials():
     marks = [
-        examples.mark(model_id=f"model-{number}", reason="It is of https://anna:1234@host/data.")
+        mark(model_id=f"model-{number}", reason="It is of https://anna:1234@host/data.")
         for number in range(2)
     ]
     sent = json.loads(Serde.to_json(lineage_of(marks).run_facets["ernest_staleModels"]))

@@ -13,8 +13,8 @@ from airflow_provider_ernest.operators.locations import folder, staging
 from airflow_provider_ernest.operators.prune_store import PruneStoreOperator
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.store_location import store_root
-from tests.unit.model.sample_records import a_model
-from tests.unit.model.stored_examples import ago, observation, save_all
+from tests.examples import ago, model, observation_record
+from tests.unit.model.store_samples import save_all
 
 TODAY = datetime.now(UTC)
 
@@ -28,8 +28,8 @@ def store(context) -> ModelStore:
     run = Observation(index=0, machines=1, scale=0.1, seconds=1.0, event_log=str(log))
     return save_all(
         ModelStore(store_root()),
-        *(a_model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
-        observation("o", 0, observation=run, at=ago(200, since=TODAY)),
+        *(model(number, at=ago(300 - 30 * number, since=TODAY)) for number in range(7)),
+        observation_record(id="o", days=0, observation=run, at=ago(200, since=TODAY)),
     )
 
 
@@ -65,7 +65,7 @@ def test_the_configured_retention(store, context, monkeypatch, capsys):
     assert summary["removed"] == {"model": 1, "observation": 1}
     assert summary["kept"] == {"model": 6}
     told = capsys.readouterr().out
-    assert f"model {a_model(0).id} of 'pca'" in told
+    assert f"model {model(0).id} of 'pca'" in told
     assert "as old stay: it is one of the 6 newest" in told
     assert prune(context)["removed"] == {}, "a second time nothing is left to do"
 
@@ -86,7 +86,7 @@ def test_event_logs_where_that_is_asked_for(store, context):
 
 
 def test_a_store_of_its_own(store, context, tmp_path):
-    other = save_all(ModelStore(tmp_path / "other"), observation("o", 500))
+    other = save_all(ModelStore(tmp_path / "other"), observation_record(id="o", days=500))
     assert prune(context, older_than_days=1, store=str(tmp_path / "other"), event_logs=True)["removed"]
     assert (count(other), count(store)) == (0, 8)
 

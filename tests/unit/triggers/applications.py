@@ -8,7 +8,7 @@ from pathlib import Path
 
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
+from tests import examples
 
 JOB = "nightly"
 
@@ -29,7 +29,7 @@ def trained(
 ) -> Model:
     """Put a model into the store that was trained with that content of the application."""
     model = replace(
-        a_model(number, job=JOB),
+        examples.model(number, job=JOB),
         instance_type=instance_type,
         artifact_sha256=sha256(content) if content is not None else None,
     )

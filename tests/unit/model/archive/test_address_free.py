@@ -13,9 +13,7 @@ from airflow_provider_ernest.documents import (
 )
 from airflow_provider_ernest.run_profile import Advice, Straggler
 from airflow_provider_ernest.store.archive import address_free
-from tests.unit.model.profile_samples import a_bottleneck_report, a_profile, a_run_profile, a_stage
-from tests.unit.model.sample_records import a_decision, a_model, a_production_run
-from tests.unit.model.stored_examples import mark, observation
+from tests import examples
 
 HOST, BUCKET, FOLDER = "10.3.2.1", "s3://planted-bucket/x", "/planted/folder/x"
 TOLD = f"{BUCKET} on {HOST} was {FOLDER}."
@@ -51,18 +49,18 @@ def straggler(host):
     )
 
 
-PROFILE = a_run_profile(
+PROFILE = examples.run_profile(
     event_log=BUCKET,
     headline=TOLD,
-    stages=(a_stage(name=f"count at {FOLDER}:12"),),
+    stages=(examples.stage_profile(name=f"count at {FOLDER}:12"),),
     stragglers=(straggler("planted"), straggler("planted-2"), straggler("planted")),
     advice=(ADVICE,),
     warnings=(f"planted-2 was lost. {TOLD}",),
 )
-REPORT = a_bottleneck_report()
+REPORT = examples.bottleneck_report()
 
 DOCUMENTS = [
-    a_model(
+    examples.model(
         artifact=BUCKET,
         input_path=FOLDER,
         observations=(RUN,),
@@ -70,10 +68,10 @@ DOCUMENTS = [
         cluster=CLUSTER,
         conditions=CONDITIONS,
     ),
-    a_decision(
+    examples.decision_record(
         reuse=TOLD,
         decision=replace(
-            a_decision().decision,
+            examples.decision_record().decision,
             warnings=(TOLD,),
             fallback_reason=TOLD,
             alternatives=(
@@ -82,10 +80,10 @@ DOCUMENTS = [
             ),
         ),
     ),
-    a_production_run(event_log=BUCKET, conditions=CONDITIONS),
-    observation("o", 1, observation=RUN, conditions=CONDITIONS),
-    mark("k", 1, model_id="m", reason=TOLD),
-    a_profile(profile=PROFILE),
+    examples.production_run(event_log=BUCKET, conditions=CONDITIONS),
+    examples.observation_record(id="o", days=1, observation=RUN, conditions=CONDITIONS),
+    examples.mark(id="k", days=1, cause="data", model_id="m", reason=TOLD),
+    examples.profile_record(profile=PROFILE),
     replace(
         REPORT,
         headline=TOLD,
@@ -117,7 +115,7 @@ def test_what_a_model_predicts_with_is_left():
 
 
 def test_which_stragglers_shared_a_host_can_still_be_seen():
-    told = address_free(a_profile(profile=PROFILE)).profile
+    told = address_free(examples.profile_record(profile=PROFILE)).profile
     assert [each.host for each in told.stragglers] == ["machine-1", "machine-2", "machine-1"]
     assert told.stragglers[1].evidence == "machine-2 took 2.9 times as long as the others"
     assert told.warnings[0].startswith("machine-2 was lost.")
@@ -126,7 +124,9 @@ def test_which_stragglers_shared_a_host_can_still_be_seen():
 
 def test_hosts_that_are_named_as_numbered_ones_are_not_taken_for_one_another():
     hosts = ("machine-2", "machine-1", "machine-12")
-    told = address_free(a_profile(profile=a_run_profile(stragglers=tuple(map(straggler, hosts))))).profile
+    told = address_free(
+        examples.profile_record(profile=examples.run_profile(stragglers=tuple(map(straggler, hosts))))
+    ).profile
     for number, each in enumerate(told.stragglers, start=1):
         assert (each.host, each.evidence.partition(" ")[0]) == (f"machine-{number}", f"machine-{number}")
 

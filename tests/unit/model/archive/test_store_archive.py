@@ -13,26 +13,25 @@ from airflow_provider_ernest.store import archive as store_archive
 from airflow_provider_ernest.store.archive import export_documents, import_archive
 from airflow_provider_ernest.store.records import FORMS, sealed
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
-from tests.unit.model.stored_examples import (
-    decision,
+from tests.examples import (
+    bottleneck_report,
+    decision_record,
     mark,
     model,
-    observation,
-    production,
-    profile,
-    report,
-    save_all,
+    observation_record,
+    production_run,
+    profile_record,
 )
+from tests.unit.model.store_samples import save_all
 
 DOCUMENTS = [
-    model(0, 3),
-    decision(0, 2),
-    production(0, 1),
-    mark("k", 1, model_id="m"),
-    observation("o", 1),
-    profile(0, 1),
-    report(0, 1),
+    model(0, days=3),
+    decision_record(0, days=2),
+    production_run(0, days=1),
+    mark(id="k", days=1, cause="data", model_id="m"),
+    observation_record(id="o", days=1),
+    profile_record(0, days=1),
+    bottleneck_report(0, days=1),
 ]
 
 
@@ -90,17 +89,17 @@ def test_importing_again_changes_nothing(store):
 
 def test_another_document_of_the_same_id_is_left_out_and_named_and_the_rest_goes_on(store):
     unlike = replace(DOCUMENTS[0], noise=0.5)
-    result = imported(store, exported([unlike, model(7, 1)]))
+    result = imported(store, exported([unlike, model(7, days=1)]))
     (conflict,) = result.conflicts
-    assert (conflict.line, conflict.name) == (2, f"model {a_model().id}")
+    assert (conflict.line, conflict.name) == (2, f"model {model().id}")
     assert "another one of that id for 'pca' on m5.large" in conflict.problem
-    assert store.load(Model, "pca", "m5.large", a_model().id) == DOCUMENTS[0]
-    assert store.load(Model, "pca", "m5.large", a_model(7).id)
+    assert store.load(Model, "pca", "m5.large", model().id) == DOCUMENTS[0]
+    assert store.load(Model, "pca", "m5.large", model(7).id)
     assert not result.is_complete
 
 
 def test_names_lead_nowhere_else(tmp_path, other):
-    hostile = replace(a_model(), job="../../x", instance_type="..", id="../../../etc/passwd")
+    hostile = replace(model(), job="../../x", instance_type="..", id="../../../etc/passwd")
     before = set(tmp_path.rglob("*"))
     assert imported(other, exported([hostile])).is_complete
     assert other.load(Model, "../../x", "..", "../../../etc/passwd") == hostile
@@ -118,9 +117,9 @@ def line_of(data):
         (b'{"kind":"model","schema":1}', "no digest"),
         (line_of({"schema": 1}), "no Model document"),
         (line_of({"schema": 99}), "schema 99"),
-        (line_of({**a_model().to_dict(), "driver_shore": 0.5}), "'driver_shore' is unknown"),
+        (line_of({**model().to_dict(), "driver_shore": 0.5}), "'driver_shore' is unknown"),
         (
-            line_of(a_model().to_dict()).replace(b"fixed work", b"fixed worm"),
+            line_of(model().to_dict()).replace(b"fixed work", b"fixed worm"),
             "does not agree with its digest",
         ),
         (b'{"kind":["model"]}', "no kind"),
@@ -140,7 +139,7 @@ def test_a_line_that_is_no_document_is_named_and_the_rest_goes_on(other, line, p
 
 
 def test_a_document_without_a_name_is_refused(other):
-    result = imported(other, exported([replace(a_model(), job="")]))
+    result = imported(other, exported([replace(model(), job="")]))
     assert "job='' is empty" in result.refused[0].problem
 
 
@@ -208,7 +207,11 @@ def test_memory_does_not_grow_with_the_documents(tmp_path):
         path = tmp_path / f"{count}.jsonl.gz"
         tracemalloc.start()
         with path.open("wb") as target:
-            export_documents((observation(str(n), 1) for n in range(count)), target, is_compressed=True)
+            export_documents(
+                (observation_record(id=str(n), days=1) for n in range(count)),
+                target,
+                is_compressed=True,
+            )
         with path.open("rb") as source:
             assert sum(line.record is not None for line in archive_lines.ArchiveReader(source)) == count
         used = tracemalloc.get_traced_memory()[1]
@@ -225,12 +228,12 @@ def test_memory_does_not_grow_with_the_documents(tmp_path):
     ids=["no number", "infinite", "huge"],
 )
 def test_numbers_that_cannot_be_stop_nothing(other, field, value):
-    data = model(1, 3).to_dict()
+    data = model(1, days=3).to_dict()
     data["observations"][0][field] = value
-    header, _, *lines = exported([model(0, 3), model(2, 3)]).splitlines()
+    header, _, *lines = exported([model(0, days=3), model(2, days=3)]).splitlines()
     result = imported(other, b"\n".join([header, json.dumps(data).encode(), *lines]) + b"\n")
     assert [each.line for each in result.refused] == [2]
-    assert [each.id for each in other.all_documents()] == [model(2, 3).id]
+    assert [each.id for each in other.all_documents()] == [model(2, days=3).id]
 
 
 def test_a_file_of_nothing_but_rubbish_fills_neither_the_memory_nor_the_terminal(other, monkeypatch):

@@ -59,13 +59,6 @@ def test_what_differs_is_named_with_both_values(now, cause, words):
     assert words in found.reason
 
 
-def test_many_changed_settings_are_counted():
-    now = replace(THEN, settings={f"argument {index}": "x" for index in range(9)})
-    (found,) = differences(THEN, now)
-
-    assert found.reason == "argument 0, argument 1, argument 2 and 7 more have changed"
-
-
 def test_tolerance_and_growth_are_the_users():
     larger = with_input(total_bytes=120_000_000_000)
 
@@ -87,9 +80,3 @@ def test_what_is_not_known_cannot_differ_and_is_named():
             "the size of the input",
             "the columns of the input",
         ]
-
-
-def test_growth_is_by_partitions_where_bytes_are_not_known():
-    before = RunConditions(input=InputFingerprint(partitions=10))
-
-    assert growth(before, RunConditions(input=InputFingerprint(partitions=25))) == 2.5

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pytest
 
-from airflow_provider_ernest.learning import drift
 from airflow_provider_ernest.learning.drift import (
     ALTERNATIVES,
     OUTCOMES,
@@ -17,7 +16,7 @@ from airflow_provider_ernest.learning.drift import (
     evidence_of,
     trusted,
 )
-from tests.unit.model.sample_records import a_production_run
+from tests.examples import production_run
 
 
 @dataclass(frozen=True)
@@ -92,21 +91,14 @@ def test_runs_without_a_prediction_do_not_count():
 
 
 def test_it_takes_the_documents_of_runs():
-    runs = [a_production_run(number, seconds=90.0) for number in range(3)]
+    runs = [production_run(number, seconds=90.0) for number in range(3)]
 
     assert evidence_of(runs).is_drift
-    assert evidence_of([a_production_run(1, predicted_seconds=None, nearly_certain_seconds=None)]).runs == 1
-    assert evidence_of([a_production_run(1, **dict.fromkeys(NOTHING_PREDICTED))]).runs == 0
+    assert evidence_of([production_run(1, predicted_seconds=None, nearly_certain_seconds=None)]).runs == 1
+    assert evidence_of([production_run(1, **dict.fromkeys(NOTHING_PREDICTED))]).runs == 0
 
 
 NOTHING_PREDICTED = ("predicted_seconds", "likely_seconds", "nearly_certain_seconds")
-
-
-def test_what_it_keeps_does_not_grow():
-    test = DriftTest()
-    for _ in range(1000):
-        test.add(INSIDE)
-    assert len(test._statistics) == len(ALTERNATIVES)
 
 
 def test_what_may_be_the_beginning_of_a_drift_is_not_learned_from_until_it_is_none():
@@ -115,25 +107,6 @@ def test_what_may_be_the_beginning_of_a_drift_is_not_learned_from_until_it_is_no
     assert trusted([INSIDE, UNUSUAL, INSIDE]) == 3
     assert trusted([INSIDE, UNUSUAL, UNUSUAL, UNLIKELY]) == 1
     assert trusted([]) == 0
-
-
-@pytest.mark.parametrize(
-    ("runs", "said"),
-    [
-        ([], "No production run that it predicted is known."),
-        ([INSIDE], "Of 1 production run, 0 took a time outside what was likely (80 %)"),
-        ([INSIDE] * 20 + [UNLIKELY], "that is no drift"),
-        ([INSIDE] * 17 + [UNUSUAL] * 3, "3 outside what was nearly certain (95 %), where 4 and 1 are to be"),
-        ([UNUSUAL] * 3, "once in 1000 runs"),
-    ],
-)
-def test_it_says_what_was_seen(runs, said):
-    assert said in evidence_of(runs).sentence
-
-
-def test_the_threshold_is_that_of_the_evidence():
-    assert Evidence(value=drift.THRESHOLD).is_drift
-    assert not Evidence(value=drift.THRESHOLD - 1e-6).is_drift
 
 
 def test_pages_load_no_mathematics_with_it():

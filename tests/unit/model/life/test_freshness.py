@@ -12,14 +12,14 @@ from airflow_provider_ernest.learning.freshness import (
     state_of,
 )
 from airflow_provider_ernest.store.catalogue import DECISION, MARK, PRODUCTION_RUN
-from tests.unit.model.sample_records import an_entry
+from tests.examples import catalogue_entry
 
 OLD, NEW = "aa" * 32, "bb" * 32
-MODEL_ENTRY = an_entry("m1", model_id="m1", at="2026-01-05T12:00:00+00:00", artifact_sha256=OLD)
+MODEL_ENTRY = catalogue_entry("m1", model_id="m1", at="2026-01-05T12:00:00+00:00", artifact_sha256=OLD)
 
 
 def run(day, *, name=None, artifact_sha256=OLD, model_id="m1", is_unusual=False, **fields):
-    return an_entry(
+    return catalogue_entry(
         name or f"p{day}",
         kind=PRODUCTION_RUN,
         at=f"2026-01-{day:02d}T12:00:00+00:00",
@@ -32,11 +32,7 @@ def run(day, *, name=None, artifact_sha256=OLD, model_id="m1", is_unusual=False,
 
 
 def newer_model(day, **fields):
-    return an_entry(f"m{day}", at=f"2026-01-{day:02d}T12:00:00+00:00", **fields)
-
-
-def test_a_model_alone_is_fresh():
-    assert state_of(MODEL_ENTRY, others=[MODEL_ENTRY]) == State(FRESH, "")
+    return catalogue_entry(f"m{day}", at=f"2026-01-{day:02d}T12:00:00+00:00", **fields)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +63,7 @@ def test_a_model_of_an_application_that_was_since_changed_is_stale(newer):
         run(6, artifact_sha256=None),
         newer_model(6),
         run(6, artifact_sha256=NEW, job="sort"),
-        an_entry("d", kind=DECISION, at="2026-01-06T12:00:00+00:00", artifact_sha256=NEW),
+        catalogue_entry("d", kind=DECISION, at="2026-01-06T12:00:00+00:00", artifact_sha256=NEW),
     ],
     ids=["older run", "older model", "same", "unknown", "unknown model", "another job", "a decision"],
 )
@@ -76,7 +72,7 @@ def test_what_is_older_unknown_or_of_another_job_makes_nothing_stale(other):
 
 
 def test_a_model_of_an_unknown_application_is_never_stale():
-    model = an_entry("m1", at="2026-01-05T12:00:00+00:00")
+    model = catalogue_entry("m1", at="2026-01-05T12:00:00+00:00")
 
     assert state_of(model, others=[run(6, artifact_sha256=NEW)]).name == FRESH
 
@@ -88,18 +84,11 @@ def test_an_application_that_was_changed_back_is_the_models_again():
 
 def test_times_are_compared_as_times():
     """Six in the evening in Tokyo is before noon in London."""
-    earlier = an_entry("x", at="2026-01-05T18:00:00+09:00", artifact_sha256=NEW)
-    later = an_entry("x", at="2026-01-05T11:00:00-05:00", artifact_sha256=NEW)
+    earlier = catalogue_entry("x", at="2026-01-05T18:00:00+09:00", artifact_sha256=NEW)
+    later = catalogue_entry("x", at="2026-01-05T11:00:00-05:00", artifact_sha256=NEW)
 
     assert state_of(MODEL_ENTRY, others=[earlier]).name == FRESH
     assert state_of(MODEL_ENTRY, others=[later]).name == STALE
-
-
-@pytest.mark.parametrize(("at", "name"), [("2026-01-06T12:00:00", STALE), ("yesterday", FRESH), ("", FRESH)])
-def test_a_time_that_says_too_little_stops_nothing(at, name):
-    other = an_entry("x", at=at, artifact_sha256=NEW)
-
-    assert state_of(MODEL_ENTRY, others=[other, MODEL_ENTRY]).name == name
 
 
 @pytest.mark.parametrize(
@@ -121,13 +110,6 @@ def test_a_model_drifts_where_its_runs_say_so_however_old_it_is(unusual, name):
     assert state.name == name
     assert ("sample runs again" in state.reason) == (name == DRIFTING)
     assert state.cause == (UNEXPLAINED if name == DRIFTING else "")
-
-
-def test_runs_outside_what_is_likely_count_too_if_they_are_many():
-    runs = [run(6, name=f"p{index:03d}", is_unlikely=True) for index in range(60)]
-
-    assert state_of(MODEL_ENTRY, others=runs[:5]).name == FRESH
-    assert state_of(MODEL_ENTRY, others=runs).name == DRIFTING
 
 
 @pytest.mark.parametrize(
@@ -156,7 +138,7 @@ def test_runs_of_all_models_of_a_lineage_count_together():
 
 def mark(name, *, model_id="m1", day=6, **fields):
     when = f"2026-01-{day:02d}T12:00:00+00:00"
-    return an_entry(name, **{"kind": MARK, "model_id": model_id, "at": when, "cause": AGE, **fields})
+    return catalogue_entry(name, **{"kind": MARK, "model_id": model_id, "at": when, "cause": AGE, **fields})
 
 
 def test_a_mark_makes_the_whole_lineage_stale_for_its_reason():
@@ -171,12 +153,6 @@ def test_a_mark_makes_the_whole_lineage_stale_for_its_reason():
 @pytest.mark.parametrize("fields", [{"model_id": "m2"}, {"job": "sort"}, {"instance_type": "m5.xlarge"}])
 def test_marks_of_others_do_not_count(fields):
     assert state_of(MODEL_ENTRY, others=[mark("k1", **fields)]) == State(FRESH)
-
-
-def test_the_newest_mark_tells_the_reason():
-    marks = [mark("k2", day=8, reason="late"), mark("k1", day=7, reason="early")]
-
-    assert state_of(MODEL_ENTRY, others=marks).reason == "late"
 
 
 def test_a_mark_of_drift_tells_its_cause():
@@ -209,7 +185,7 @@ def test_a_mark_of_changed_code_is_lifted_by_a_run_of_the_models_own():
 def test_a_mark_of_what_was_changed_back_is_lifted_by_a_decision(day, model_id, cause, name):
     """Who decides by a marked model has found that it is as it was."""
     learned = newer_model(7, base_model_id="m1")
-    decision = an_entry(
+    decision = catalogue_entry(
         "d", kind=DECISION, model_id=model_id, at=f"2026-01-{day:02d}T12:00:00+00:00", artifact_sha256=OLD
     )
     others = [learned, mark("k1", day=7, cause=cause, reason="It changed."), decision]
@@ -242,9 +218,3 @@ def test_runs_of_other_code_say_nothing_of_the_model():
     runs = [run(6 + day, is_unusual=True, artifact_sha256=NEW) for day in range(5)]
 
     assert state_of(MODEL_ENTRY, others=[*runs, run(12)]).name == FRESH
-
-
-def test_stale_is_the_reason_where_it_drifts_too():
-    runs = [run(6 + day, is_unusual=True, artifact_sha256=NEW) for day in range(5)]
-
-    assert state_of(MODEL_ENTRY, others=runs).name == STALE

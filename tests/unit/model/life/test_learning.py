@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents import InputFingerprint, Observation, RunConditions
-from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn, with_runs
-from airflow_provider_ernest.prediction.amdahl import ExtendedAmdahl
+from airflow_provider_ernest.learning.update import MOST_REPEATED, MOST_RUNS, learn
 from airflow_provider_ernest.prediction.predict import predict_interval, predict_seconds
 from airflow_provider_ernest.prediction.training import train
-from tests.unit.model.sample_records import a_production_run
+from tests.examples import production_run
 
 CODE = "ab" * 32
 TRAINED_ON = [(1, 0.05), (1, 0.1), (2, 0.05), (2, 0.1), (4, 0.05), (4, 0.1), (3, 0.08)]
 CONDITIONS = RunConditions(
     spark="4.2.0", input=InputFingerprint(partitions=10, total_bytes=10**9, columns=4, format="csv")
 )
-MORE = replace(CONDITIONS.input, partitions=90, total_bytes=9 * 10**9)
 
 
 def samples(*, iterations=None, startup=12.0):
@@ -43,7 +41,7 @@ def production(number, *, machines=8, seconds=100.0, outside=False, **fields):
     """A run that took so long after a start-up of 15 s, as it was predicted or not."""
     whole = seconds + 15.0
     interval = (0.5 * whole, 0.6 * whole) if outside else (0.9 * whole, 1.1 * whole)
-    return a_production_run(
+    return production_run(
         number,
         **{
             "machines": machines,
@@ -216,13 +214,6 @@ def test_the_start_up_becomes_productions_own(model):
     assert learn(model, [production(number) for number in range(3)]).startup_seconds == 15.0
 
 
-def test_a_run_whose_start_up_is_not_known_counts_less_the_usual_one(model):
-    learned = learn(model, [production(0, seconds=100.0, run_seconds=None, startup_seconds=None)])
-
-    assert learned.observations[-1].seconds == pytest.approx(103.0), "115 s less 12 s"
-    assert learned.observations[-1].startup_seconds == 12.0
-
-
 def test_of_an_iterative_job_runs_count_by_the_iterations_trained_with():
     model = train(samples(iterations=5), job="pca", instance_type="m5.large", artifact_sha256=CODE)
     predicted = float(predict_seconds(model, machines=8, iterations=50)[0])
@@ -234,32 +225,3 @@ def test_of_an_iterative_job_runs_count_by_the_iterations_trained_with():
     assert learned.observations[-1].iterations == 5
     trained = float(predict_seconds(model, machines=8)[0])
     assert learned.observations[-1].seconds == pytest.approx(1.2 * trained)
-
-
-def test_warnings_of_others_are_kept_and_those_about_the_runs_are_made_anew(model):
-    warned = replace(model, warnings=("Mind the gap.", *model.warnings))
-    learned = learn(warned, [production(0)])
-
-    assert learned.warnings[0] == "Mind the gap."
-    assert not [
-        warning
-        for warning in learned.warnings[1:]
-        if warning in model.warnings and "configurations" in warning
-    ]
-
-
-def test_the_sums_are_those_of_all_runs(model):
-    learned = learn(model, [production(0), production(1, machines=16, seconds=70.0)])
-    online = ExtendedAmdahl(degree=1)
-    for run in learned.observations:
-        online.update(run)
-
-    assert learned.amdahl == online.state
-    assert with_runs(learned.amdahl, []) == learned.amdahl
-
-
-def test_it_learns_from_whatever_goes_into_a_store(model):
-    """A model that has learned is read back as it was written."""
-    learned = learn(model, [production(0)])
-
-    assert type(learned).from_dict(learned.to_dict()) == learned

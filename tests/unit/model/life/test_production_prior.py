@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from airflow_provider_ernest.documents import AveragingPrior, Observation
-from airflow_provider_ernest.learning.update import FURTHER_LEVELS, with_production, without_production
+from airflow_provider_ernest.learning.update import with_production, without_production
 from airflow_provider_ernest.prediction.averaging import TermAveraging
 
 
@@ -30,23 +30,6 @@ def test_what_scatter_did_to_a_prior_can_be_taken_back(scatter):
     assert back.noise_weights == pytest.approx(prior.noise_weights)
     most = max(zip(changed.noise_weights, changed.noise, strict=True))[1]
     assert most == min(changed.noise, key=lambda level: abs(math.log(level / scatter)))
-
-
-def test_configurations_that_ran_once_say_nothing_of_the_noise():
-    prior = AveragingPrior()
-    once = [*runs_of([60.0]), *runs_of([90.0], machines=4)]
-
-    changed = with_production(prior, once)
-    assert (changed.noise, changed.noise_weights) == (prior.noise, prior.noise_weights)
-    assert without_production(changed, once).noise_weights == prior.noise_weights
-    assert not set(FURTHER_LEVELS) & set(prior.noise)
-
-
-def test_no_runs_change_nothing():
-    prior = AveragingPrior()
-
-    assert with_production(prior, []) is prior
-    assert without_production(prior, []) is prior
 
 
 @pytest.mark.parametrize("factor", [0.7, 1.5, 3.0])

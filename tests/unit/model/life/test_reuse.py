@@ -70,17 +70,6 @@ def test_a_model_with_a_term_that_nobody_knows_is_not_reused(model):
     assert "'machmnes'" in found.reason
 
 
-def test_more_data_is_told_with_the_reason(model):
-    grown = replace(
-        CONDITIONS, input=InputFingerprint(partitions=13, total_bytes=13 * 10**8, columns=3, format="csv")
-    )
-    found = verdict(model, conditions=grown)
-
-    assert found.is_reused
-    assert found.growth == pytest.approx(1.3)
-    assert "The input is 1.3 times as large as then." in found.reason
-
-
 def test_another_application_is_another_job(model):
     found = verdict(model, sha=OTHER_HASH)
 
@@ -103,13 +92,6 @@ def test_changed_conditions_are_the_cause(model):
     found = verdict(model, conditions=replace(CONDITIONS, input=other))
     assert (found.is_reused, found.cause) == (False, DATA)
     assert "A record of the input has 4 columns and had 3." in found.reason
-
-
-def test_what_could_not_be_compared_is_said(model):
-    found = verdict(model, conditions=RunConditions(spark="4.2.0", settings={"argument 0": "aa"}))
-
-    assert found.is_reused
-    assert "not compared: the size of the input, the columns of the input." in found.reason
 
 
 @pytest.mark.parametrize(
@@ -147,10 +129,6 @@ def test_what_a_model_has_learned_does_not_make_it_younger(model):
     assert (found.is_reused, found.cause) == (False, AGE)
     assert verdict(learned, max_age_days=32).is_reused
     assert verdict(replace(model, base_model_id="imported"), max_age_days=30).is_reused
-
-
-def test_an_age_that_is_allowed_now_does_not_count(model):
-    assert verdict(model, state=State(STALE, "It was too old.", cause=AGE)).is_reused
 
 
 def test_an_inadequate_model_is_not_reused(model):

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from airflow_provider_ernest.learning.conditions import changed_settings, settings_digests
+from airflow_provider_ernest.learning.conditions import settings_digests
 from airflow_provider_ernest.spark.sizing import bounded_allocation_conf, event_log_conf, sizing_conf
 
 
@@ -29,10 +29,6 @@ def test_settings_are_named_and_only_their_digests_are_kept():
     assert all(re.fullmatch(r"[0-9a-f]{16}", digest) for digest in found.values())
 
 
-def test_nothing_given_is_nothing_found():
-    assert digests() == digests(conf={}, arguments=(), options={"java_class": None, "packages": ""}) == {}
-
-
 def test_a_number_is_the_same_as_its_text():
     assert digests(conf={"spark.sql.shuffle.partitions": 200, "spark.speculation": True}) == digests(
         conf={"spark.sql.shuffle.partitions": "200", "spark.speculation": "true"}
@@ -53,17 +49,6 @@ def test_the_order_of_a_set_is_nothing():
         options={"packages": {"e:f:3", "c:d:2", "a:b:1"}}
     )
     assert digests(options={"packages": {"a:b:1"}}) != digests(options={"packages": {"a:b:2"}})
-
-
-def test_code_that_properties_name_counts():
-    assert list(digests(conf={"spark.submit.pyFiles": "/opt/a.zip"})) == ["conf spark.submit.pyFiles"]
-
-
-def test_what_else_the_runs_depend_on_has_names_of_its_own():
-    found = settings_digests(
-        conf=None, arguments=None, options=None, further={"sampling": "files", "the model's terms": None}
-    )
-    assert list(found) == ["sampling"]
 
 
 def test_equal_values_of_different_settings_are_not_seen_to_be_equal():
@@ -96,12 +81,6 @@ def test_what_changes_how_long_a_run_takes_is_kept():
         "spark.jars.packages": "io.delta:delta-spark_2.13:4.0.0",
     }
     assert sorted(digests(conf=conf)) == sorted(f"conf {name}" for name in conf)
-
-
-def test_files_whose_content_is_hashed_are_not_told_by_their_names():
-    assert (
-        digests(options={"jars": "/builds/7/a.jar", "py_files": "/builds/7/b.zip", "num_executors": 3}) == {}
-    )
 
 
 @pytest.mark.parametrize(
@@ -153,11 +132,3 @@ def test_long_arguments_take_no_time():
         "argument 1",
         "argument 2",
     ]
-
-
-def test_changes_are_told_by_name():
-    then = digests(conf={"spark.a": "1", "spark.b": "1"}, arguments=["full"])
-    now = digests(conf={"spark.b": "2", "spark.c": "1"}, arguments=["full"])
-
-    assert changed_settings(then, now) == ["conf spark.a", "conf spark.b", "conf spark.c"]
-    assert changed_settings(then, then) == []

@@ -9,36 +9,34 @@ from airflow_provider_ernest.documents import Model, ProfileRecord
 from airflow_provider_ernest.exceptions import MissingResourceError, StoreError
 from airflow_provider_ernest.store.pruning import EventLogs, Removed, carry_out, items_of, plan_retention
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.profile_samples import a_profile
-from tests.unit.model.sample_records import a_model
-from tests.unit.model.stored_examples import (
+from tests.examples import (
     NOW,
-    decision,
+    bottleneck_report,
+    decision_record,
     mark,
     model,
-    observation,
-    production,
-    profile,
-    report,
-    save_all,
+    observation_record,
+    production_run,
+    profile_record,
 )
+from tests.unit.model.store_samples import save_all
 
 OLD = [
-    model(0, 300),
-    model(1, 250, base_model_id=a_model(0).id),
-    decision(0, 200),
-    production(0, 200),
-    mark("k", 200, model_id=a_model(1).id),
-    observation("o", 200),
-    profile(0, 200),
-    profile(1, 200),
-    report(0, 200, profile_ids=(a_profile(0).id, a_profile(1).id)),
+    model(0, days=300),
+    model(1, days=250, base_model_id=model(0).id),
+    decision_record(0, days=200),
+    production_run(0, days=200),
+    mark(id="k", days=200, cause="data", model_id=model(1).id),
+    observation_record(id="o", days=200),
+    profile_record(0, days=200),
+    profile_record(1, days=200),
+    bottleneck_report(0, days=200, profile_ids=(profile_record(0).id, profile_record(1).id)),
 ]
-NEWEST = model(9, 100)
+NEWEST = model(9, days=100)
 KEPT = [
     NEWEST,
-    report(9, 100, profile_ids=(a_profile(7).id,)),
-    *(profile(number, 100) for number in (7, 8, 9)),
+    bottleneck_report(9, days=100, profile_ids=(profile_record(7).id,)),
+    *(profile_record(number, days=100) for number in (7, 8, 9)),
 ]
 
 
@@ -94,10 +92,10 @@ def test_interrupted_at_any_moment_the_store_is_consistent_and_the_rest_goes_nex
 
 def test_what_a_task_decided_by_meanwhile_stays(store):
     plan = plan_of(store)
-    ModelStore(store.root).save(decision(5, 0, model_id=a_model(1).id))
+    ModelStore(store.root).save(decision_record(5, days=0, model_id=model(1).id))
     done = carry_out(store, plan)
     assert needs_met(store)
-    assert {item.id for item in done.spared} == {a_model(1).id, a_model(0).id, "k"}
+    assert {item.id for item in done.spared} == {model(1).id, model(0).id, "k"}
 
 
 def test_another_process_may_prune_at_the_same_time(store):
@@ -127,7 +125,7 @@ def test_what_cannot_be_removed_stays_with_all_that_it_needs(store, monkeypatch)
         "profile",
         "bottlenecks",
     }
-    assert store.load(Model, "pca", "m5.large", a_model(0).id)
+    assert store.load(Model, "pca", "m5.large", model(0).id)
 
 
 @pytest.fixture
@@ -196,16 +194,16 @@ def test_a_folder_that_is_none_is_named(tmp_path):
 
 def test_tasks_may_write_meanwhile(store):
     """Eight writers record decisions and runs while the store is pruned, again and again."""
-    base = [model(20 + number, 200) for number in range(8)]
+    base = [model(20 + number, days=200) for number in range(8)]
     save_all(store, *base)
 
     def write(number: int) -> None:
         own, by = ModelStore(store.root), NEWEST.id
         for turn in range(5):
             name = 1_000 + 10 * number + turn
-            chosen = decision(name, 0, model_id=by)
+            chosen = decision_record(name, days=0, model_id=by)
             own.save(chosen)
-            own.save(production(name, 0, model_id=by, decision_id=chosen.id))
+            own.save(production_run(name, days=0, model_id=by, decision_id=chosen.id))
 
     with ThreadPoolExecutor(9) as pool:
         writers = [pool.submit(write, number) for number in range(8)]
@@ -223,8 +221,8 @@ def test_tasks_may_write_meanwhile(store):
 
 def test_profiles_that_a_task_has_just_reported_on_stay(store):
     planned = plan_of(store)
-    store.save(report(20, 0, profile_ids=(a_profile(0).id,)))
+    store.save(bottleneck_report(20, days=0, profile_ids=(profile_record(0).id,)))
     done = carry_out(store, planned)
-    assert [item.id for item in done.spared] == [a_profile(0).id]
+    assert [item.id for item in done.spared] == [profile_record(0).id]
     assert needs_met(store)
-    assert store.load(ProfileRecord, "pca", "m5.large", a_profile(0).id)
+    assert store.load(ProfileRecord, "pca", "m5.large", profile_record(0).id)

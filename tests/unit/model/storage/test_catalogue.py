@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,11 +9,10 @@ from fsspec.implementations.memory import MemoryFileSystem
 from upath import UPath
 
 from airflow_provider_ernest.documents import DecisionRecord, ProductionRun
-from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of
 from airflow_provider_ernest.store.records import place_of
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_decision, a_model, a_production_run
+from tests import examples
 
 
 def listed(root):
@@ -29,7 +27,12 @@ def test_an_empty_store_lists_nothing(root):
 
 def test_what_is_saved_is_listed_oldest_first(root):
     store = ModelStore(root)
-    documents = [a_model(), a_model(1, job="sort"), a_decision(), a_production_run()]
+    documents = [
+        examples.model(),
+        examples.model(1, job="sort"),
+        examples.decision_record(),
+        examples.production_run(),
+    ]
     for document in reversed(documents[:2]):
         store.save(document)
     store.save(documents[2])
@@ -43,31 +46,13 @@ def test_what_is_saved_is_listed_oldest_first(root):
 def test_a_reader_sees_what_others_add_later(root):
     reader = Catalogue(root)
     for number in range(4):
-        ModelStore(root).save(a_model(number))
+        ModelStore(root).save(examples.model(number))
         assert len(reader.entries()) == number + 1
 
 
-def test_saving_again_lists_once(root):
-    for _ in range(3):
-        ModelStore(root).save(a_model())
-
-    assert listed(root) == [entry_of(a_model())]
-
-
-def test_ids_need_only_be_unique_among_their_kind_and_job(root):
-    store = ModelStore(root)
-    store.save(a_model(id="same"))
-    store.save(a_model(id="same", job="sort"))
-    store.save(a_model(id="same", instance_type="m5.xlarge"))
-    store.save(a_decision(id="same"))
-    store.save(a_production_run(id="same"))
-
-    assert len(listed(root)) == 5
-
-
 def test_a_document_that_cannot_be_read_now_hides_no_other_and_is_listed_later(tmp_path, monkeypatch, caplog):
-    path = ModelStore(tmp_path).save(a_model())
-    ModelStore(tmp_path).save(a_model(1))
+    path = ModelStore(tmp_path).save(examples.model())
+    ModelStore(tmp_path).save(examples.model(1))
     reader = Catalogue(tmp_path)
     real = Path.read_text
 
@@ -78,15 +63,15 @@ def test_a_document_that_cannot_be_read_now_hides_no_other_and_is_listed_later(t
 
     with monkeypatch.context() as patched:
         patched.setattr(Path, "read_text", refuse)
-        assert reader.entries() == [entry_of(a_model(1))]
+        assert reader.entries() == [entry_of(examples.model(1))]
         assert str(path) in caplog.text
 
-    assert reader.entries() == listed(tmp_path) == [entry_of(a_model()), entry_of(a_model(1))]
+    assert reader.entries() == listed(tmp_path) == [entry_of(examples.model()), entry_of(examples.model(1))]
 
 
 def test_a_folder_that_cannot_be_listed_now_hides_no_other_and_is_listed_later(tmp_path, monkeypatch, caplog):
-    ModelStore(tmp_path).save(a_model())
-    ModelStore(tmp_path).save(a_model(1, job="sort"))
+    ModelStore(tmp_path).save(examples.model())
+    ModelStore(tmp_path).save(examples.model(1, job="sort"))
     real = os.scandir
 
     def refuse(path):
@@ -96,7 +81,7 @@ def test_a_folder_that_cannot_be_listed_now_hides_no_other_and_is_listed_later(t
 
     with monkeypatch.context() as patched:
         patched.setattr(os, "scandir", refuse)
-        assert listed(tmp_path) == [entry_of(a_model(1, job="sort"))]
+        assert listed(tmp_path) == [entry_of(examples.model(1, job="sort"))]
         assert "pca" in caplog.text
 
     assert len(listed(tmp_path)) == 2
@@ -104,8 +89,8 @@ def test_a_folder_that_cannot_be_listed_now_hides_no_other_and_is_listed_later(t
 
 def test_damaged_and_misplaced_documents_of_an_old_store_are_named(root, caplog):
     store = ModelStore(root)
-    path = store.save(a_model())
-    other = store.save(a_model(1, job="sort"))
+    path = store.save(examples.model())
+    other = store.save(examples.model(1, job="sort"))
     (path.parent / "misplaced.json").write_text(other.read_text())
     (path.parent / "torn.json").write_text('{"schema": 1')
     (root / "notes.txt").write_text("not a job")
@@ -122,9 +107,9 @@ def test_damaged_and_misplaced_documents_of_an_old_store_are_named(root, caplog)
 @pytest.mark.parametrize("name", [".catalogue", "decisions", "production", "segment-1.jsonl", "..", "a/b"])
 def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
     store = ModelStore(root)
-    model = a_model(job=name, instance_type=name, id=name)
-    decision = a_decision(job=name, instance_type=name, id=name)
-    run = a_production_run(job=name, instance_type=name, id=name)
+    model = examples.model(job=name, instance_type=name, id=name)
+    decision = examples.decision_record(job=name, instance_type=name, id=name)
+    run = examples.production_run(job=name, instance_type=name, id=name)
 
     store.save(model)
     store.save(decision)
@@ -134,12 +119,6 @@ def test_no_job_lies_where_the_catalogue_or_the_records_lie(root, name):
     assert store.newest(DecisionRecord, name, name) == [decision]
     assert store.newest(ProductionRun, name, name) == [run]
     assert len(listed(root)) == 3
-
-
-def test_an_entry_without_an_id_is_refused(tmp_path):
-    with pytest.raises(InvalidParameterError, match="id="):
-        ModelStore(tmp_path).save(a_model(id=""))
-    assert listed(tmp_path) == []
 
 
 @pytest.mark.parametrize("paths", ["of fsspec", "of Airflow"])
@@ -161,7 +140,7 @@ def test_a_file_system_that_remembers_listings_shows_what_others_write(tmp_path,
 
     for number in range(3):
         before = dict(remembered)
-        ModelStore(root).save(a_model(number))
+        ModelStore(root).save(examples.model(number))
         # Another process wrote that: this one still remembers what it saw before.
         remembered.clear()
         remembered.update(before)
@@ -171,7 +150,7 @@ def test_a_file_system_that_remembers_listings_shows_what_others_write(tmp_path,
 
 def test_a_folder_that_another_process_makes_at_that_moment_is_listed(tmp_path, monkeypatch):
     """Paths of URLs look whether it is a folder, and say later that it is none."""
-    ModelStore(tmp_path).save(a_model())
+    ModelStore(tmp_path).save(examples.model())
     real, asked = Path.iterdir, []
 
     def not_yet(self):
@@ -185,27 +164,13 @@ def test_a_folder_that_another_process_makes_at_that_moment_is_listed(tmp_path, 
     assert len(listed(tmp_path)) == 1
 
 
-def test_threads_may_share_a_catalogue(tmp_path):
-    # Not on fsspec's file system in memory: it shows files that are still being written, as no store does.
-    catalogue = Catalogue(tmp_path)
-
-    def add_and_look(number):
-        model = a_model(number)
-        ModelStore(tmp_path).save(model)
-        return entry_of(model) in catalogue.entries()
-
-    with ThreadPoolExecutor(max_workers=6) as pool:
-        assert all(pool.map(add_and_look, range(30)))
-    assert len(catalogue.entries()) == 30
-
-
 def save(root, writer, count):
     for number in range(count):
-        ModelStore(Path(root)).save(a_model(id=f"{writer}-{number:03d}", job=f"job {number % 5}"))
+        ModelStore(Path(root)).save(examples.model(id=f"{writer}-{number:03d}", job=f"job {number % 5}"))
 
 
 def test_processes_that_save_at_once_into_an_old_store_list_everything_once(tmp_path):
-    ModelStore(tmp_path).save(a_model(id="old"))
+    ModelStore(tmp_path).save(examples.model(id="old"))
     context = multiprocessing.get_context("spawn")
     processes = [context.Process(target=save, args=(str(tmp_path), writer, 30)) for writer in range(4)]
     for process in processes:
@@ -226,29 +191,29 @@ MANY = MOST_UNWRITTEN + 1
 
 def many(root, store=None):
     for number in range(MANY):
-        (store or ModelStore(root)).save(a_model(number))
-    return [entry_of(a_model(number)) for number in range(MANY)]
+        (store or ModelStore(root)).save(examples.model(number))
+    return [entry_of(examples.model(number)) for number in range(MANY)]
 
 
 def test_what_was_removed_since_leaves_the_summary_too(root):
     entries = many(root)
     assert listed(root) == entries
     (summary,) = (root / FOLDER).iterdir()
-    assert a_model(3).id in summary.read_text()
+    assert examples.model(3).id in summary.read_text()
 
-    place_of(a_model(3)).path(root).unlink()
+    place_of(examples.model(3)).path(root).unlink()
 
-    assert listed(root) == [entry for entry in entries if entry.id != a_model(3).id]
-    assert a_model(3).id not in summary.read_text()
+    assert listed(root) == [entry for entry in entries if entry.id != examples.model(3).id]
+    assert examples.model(3).id not in summary.read_text()
 
 
 def test_a_document_that_was_edited_by_hand_and_imported_is_listed_as_it_is_now(root):
     many(root)
     listed(root)
-    path = place_of(a_model(3)).path(root)
+    path = place_of(examples.model(3)).path(root)
     path.unlink()
 
-    edited = a_model(3, warnings=("one", "two", "three"))
+    edited = examples.model(3, warnings=("one", "two", "three"))
     ModelStore(root).save(edited)
     Catalogue(root).forget(edited)
 
@@ -283,22 +248,13 @@ def test_a_store_that_may_only_be_read_is_listed_and_says_once_that_it_is_slow(t
     assert ["Read-only file system" in record.getMessage() for record in caplog.records] == [True]
 
 
-def test_a_file_that_is_still_being_copied_is_listed_once_it_is_whole(tmp_path):
-    path = ModelStore(tmp_path).save(a_model())
-    whole, reader = path.read_bytes(), Catalogue(tmp_path)
-    path.write_bytes(whole[:50])
-    assert reader.entries() == []
-    path.write_bytes(whole)
-    assert reader.entries() == [entry_of(a_model())]
-
-
 def test_a_document_is_saved_and_listed_where_the_catalogue_cannot_be_written(tmp_path):
     (tmp_path / FOLDER).write_text("in the way")
     store = ModelStore(tmp_path)
 
-    store.save(a_model())
-    store.save(a_decision())
+    store.save(examples.model())
+    store.save(examples.decision_record())
 
-    assert listed(tmp_path) == [entry_of(a_model()), entry_of(a_decision())]
-    assert store.remove("model", job="pca", instance_type="m5.large", document_id=a_model().id)
-    assert listed(tmp_path) == [entry_of(a_decision())]
+    assert listed(tmp_path) == [entry_of(examples.model()), entry_of(examples.decision_record())]
+    assert store.remove("model", job="pca", instance_type="m5.large", document_id=examples.model().id)
+    assert listed(tmp_path) == [entry_of(examples.decision_record())]

@@ -1,18 +1,18 @@
 """What is said of each thing in the store."""
 
 from airflow_provider_ernest.store.catalogue import CatalogueEntry, entry_of
-from tests.unit.model.sample_records import WHEN, a_decision, a_model, a_production_run
+from tests import examples
 
 
 def test_a_model_in_a_few_words():
-    model = a_model()
+    model = examples.model()
 
     assert entry_of(model) == CatalogueEntry(
         kind="model",
         id=model.id,
         job="pca",
         instance_type="m5.large",
-        at=WHEN,
+        at=examples.WHEN,
         dag_id="nightly",
         model_id=model.id,
         method="relative",
@@ -26,33 +26,15 @@ def test_a_model_in_a_few_words():
     )
 
 
-def test_a_decision_in_a_few_words():
-    record = a_decision()
-
-    assert entry_of(record) == CatalogueEntry(
-        kind="decision",
-        id=record.id,
-        job="pca",
-        instance_type="m5.large",
-        at=WHEN,
-        dag_id="nightly",
-        model_id=record.model_id,
-        warnings=1,
-        artifact_sha256="ab" * 32,
-        machines=8,
-        predicted_seconds=50.0,
-    )
-
-
 def test_a_production_run_in_a_few_words():
-    run = a_production_run(seconds=60.0)
+    run = examples.production_run(seconds=60.0)
 
     assert entry_of(run) == CatalogueEntry(
         kind="production",
         id=run.id,
         job="pca",
         instance_type="m5.large",
-        at=WHEN,
+        at=examples.WHEN,
         dag_id="nightly",
         model_id=run.model_id,
         artifact_sha256="ab" * 32,
@@ -62,9 +44,3 @@ def test_a_production_run_in_a_few_words():
         is_unusual=True,
         is_unlikely=True,
     )
-
-
-def test_what_no_dag_made_has_none():
-    documents = [a_model(origin=None), a_decision(origin=None), a_production_run(origin=None)]
-
-    assert [entry_of(document).dag_id for document in documents] == [None, None, None]

@@ -4,17 +4,17 @@ from datetime import UTC, datetime, timedelta
 
 from airflow_provider_ernest.documents import moment_of, new_id
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
+from tests import examples
 
 
 def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root):
     store = ModelStore(root)
     now = datetime(2026, 1, 1, 12, tzinfo=UTC)
-    store.save(a_model(id=new_id(now)))
-    store.save(a_model(job="sort", id=new_id(now + timedelta(days=1))))
+    store.save(examples.model(id=new_id(now)))
+    store.save(examples.model(job="sort", id=new_id(now + timedelta(days=1))))
 
     for minutes in (60, 59):
-        model = store.newest_of_its_job(a_model(id=new_id(now - timedelta(minutes=minutes))))
+        model = store.newest_of_its_job(examples.model(id=new_id(now - timedelta(minutes=minutes))))
         store.save(model)
         assert store.latest("pca", "m5.large") == model
         assert moment_of(model.id) - now < timedelta(seconds=1)
@@ -23,13 +23,7 @@ def test_a_model_made_by_a_clock_that_is_behind_is_the_newest_all_the_same(root)
 
 def test_a_model_made_in_time_keeps_its_name(root):
     store = ModelStore(root)
-    model = a_model(1)
+    model = examples.model(1)
     assert store.newest_of_its_job(model) == model
-    store.save(a_model(0))
+    store.save(examples.model(0))
     assert store.newest_of_its_job(model) == model
-
-
-def test_at_the_end_of_all_times_a_name_stays(root):
-    store = ModelStore(root)
-    store.save(a_model(id=new_id(datetime.max.replace(tzinfo=UTC))))
-    assert store.newest_of_its_job(a_model()) == a_model()

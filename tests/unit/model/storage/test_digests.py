@@ -7,10 +7,10 @@ import pytest
 from airflow_provider_ernest.cli.main import main
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import StoreError
-from airflow_provider_ernest.store.records import DIGEST, damage_in, list_set_aside, read_or_skip
+from airflow_provider_ernest.store.records import DIGEST, list_set_aside, read_or_skip
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
-from tests.unit.model.store_samples import KINDS, MADE, age, all_of, id_of
+from tests.examples import model
+from tests.unit.model.store_samples import KINDS, MADE, age
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -29,7 +29,7 @@ def test_no_flipped_bit_makes_another_document(tmp_path, kind):
 
 def test_a_document_that_was_changed_is_set_aside_and_can_be_stored_anew(tmp_path, caplog):
     store = ModelStore(tmp_path)
-    old, new = a_model(), a_model(1)
+    old, new = model(), model(1)
     store.save(old)
     path = store.save(new)
     path.write_text(path.read_text().replace('"machines": 2', '"machines": 3'))
@@ -46,21 +46,21 @@ def test_a_document_that_was_changed_is_set_aside_and_can_be_stored_anew(tmp_pat
 
 def test_a_file_without_a_digest_is_named_and_left_to_its_owner(tmp_path, caplog):
     store = ModelStore(tmp_path)
-    path = store.save(a_model())
-    path.write_text(json.dumps(a_model().to_dict()))
+    path = store.save(model())
+    path.write_text(json.dumps(model().to_dict()))
     age(path)
 
     assert store.latest("pca", "m5.large") is None
     with pytest.raises(StoreError, match="ernest store import"):
-        store.load(Model, "pca", "m5.large", a_model().id)
+        store.load(Model, "pca", "m5.large", model().id)
     assert path.exists()
     assert "bears no digest" in caplog.text
 
 
 def test_an_edited_document_comes_into_the_store_by_import(tmp_path, capsys):
     store, file = ModelStore(tmp_path / "store"), tmp_path / "edited.json"
-    store.save(a_model())
-    assert main(["store", "show", a_model().id, "--store", str(store.root), "--json"]) == 0
+    store.save(model())
+    assert main(["store", "show", model().id, "--store", str(store.root), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
     assert DIGEST not in shown
     file.write_text(json.dumps({**shown, "id": "20270101T000000.000000Z-ab", "startup_seconds": 9.0}))
@@ -82,19 +82,9 @@ def test_an_edited_document_comes_into_the_store_by_import(tmp_path, capsys):
 )
 def test_an_edited_document_with_a_mistake_is_refused_by_name(tmp_path, change, problem, capsys):
     file = tmp_path / "edited.json"
-    file.write_text(json.dumps({**a_model().to_dict(), **change}))
+    file.write_text(json.dumps({**model().to_dict(), **change}))
 
     assert main(["store", "import", str(file), "--store", str(tmp_path / "store")]) == 1
 
     assert problem in capsys.readouterr().err
     assert ModelStore(tmp_path / "store").latest("pca", "m5.large") is None
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_whole_is_not_damaged(tmp_path, kind):
-    store, document = ModelStore(tmp_path), MADE[kind]()
-    content = store.save(document).read_bytes()
-
-    assert damage_in(content) == ""
-    assert len(content) - len(json.dumps(document.to_dict(), indent=2)) < 100, "a digest is small"
-    assert [id_of(kind, each) for each in all_of(store, kind)] == [id_of(kind, document)]

@@ -15,13 +15,12 @@ from airflow_provider_ernest.store.records import (
     list_set_aside,
     place_of,
     sealed,
-    set_aside,
     set_aside_if_damaged,
     with_digest,
 )
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
-from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of, id_of
+from tests import examples
+from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of
 
 TORN = {
     "empty": b"",
@@ -46,7 +45,7 @@ def tear(path, content=b'{"schema"'):
 @pytest.mark.parametrize("content", TORN.values(), ids=TORN)
 def test_a_torn_file_is_moved_with_its_folders_and_named_with_the_remedy(root, content, caplog):
     store = ModelStore(root)
-    old, new = a_model(), a_model(1)
+    old, new = examples.model(), examples.model(1)
     store.save(old)
     path = store.save(new)
     tear(path, content)
@@ -81,25 +80,14 @@ def test_what_was_set_aside_is_listed_with_problem_and_time(root, kind):
     assert timedelta(seconds=-5) < since < timedelta(minutes=5)
 
 
-def test_nothing_was_set_aside_in_a_store_that_is_well(root):
-    assert list_set_aside(root) == []
-    store = ModelStore(root)
-    for kind in KINDS:
-        store.save(MADE[kind]())
-
-    for kind in KINDS:
-        assert all_of(store, kind) == [MADE[kind]()]
-    assert list_set_aside(root) == []
-
-
 @pytest.mark.usefixtures("_at_once")
 def test_newer_foreign_and_misplaced_files_stay_where_they_are(root, caplog):
-    store, model = ModelStore(root), a_model()
+    store, model = ModelStore(root), examples.model()
     folder = store.save(model).parent
     contents = {
         "99991231T000000.000000Z-newer.json": json.dumps(sealed({**model.to_dict(), "schema": 999})),
         "99991231T000001.000000Z-foreign.json": "[]",
-        "99991231T000002.000000Z-other.json": json.dumps(with_digest(a_model(job="sort"))),
+        "99991231T000002.000000Z-other.json": json.dumps(with_digest(examples.model(job="sort"))),
         "99991231T000003.000000Z-deep.json": "[" * 100_000 + "]" * 100_000,
         "notes.txt": "not JSON",
     }
@@ -117,8 +105,8 @@ def test_newer_foreign_and_misplaced_files_stay_where_they_are(root, caplog):
 def test_a_file_that_may_still_be_growing_is_left_to_its_writer(tmp_path, caplog):
     """A program that copies a store writes under the final names, and not whole."""
     source, target = ModelStore(tmp_path / "one"), ModelStore(tmp_path / "two")
-    content = source.save(a_model()).read_bytes()
-    path = place_of(a_model()).path(tmp_path / "two")
+    content = source.save(examples.model()).read_bytes()
+    path = place_of(examples.model()).path(tmp_path / "two")
     path.parent.mkdir(parents=True)
     with path.open("wb") as file:
         file.write(content[:100])
@@ -129,12 +117,12 @@ def test_a_file_that_may_still_be_growing_is_left_to_its_writer(tmp_path, caplog
         assert str(path) in caplog.text
         file.write(content[100:])
 
-    assert target.latest("pca", "m5.large") == a_model()
+    assert target.latest("pca", "m5.large") == examples.model()
 
 
 def test_a_file_from_the_future_is_left_alone(tmp_path):
     """The clock of whoever writes it may be ahead."""
-    path = ModelStore(tmp_path).save(a_model())
+    path = ModelStore(tmp_path).save(examples.model())
     tear(path)
     age(path, seconds=-7200.0)
 
@@ -144,14 +132,14 @@ def test_a_file_from_the_future_is_left_alone(tmp_path):
 
 def test_a_torn_file_is_no_obstacle_to_saving_the_document(tmp_path):
     store = ModelStore(tmp_path)
-    path = store.save(a_model())
+    path = store.save(examples.model())
     tear(path)
     age(path)
 
-    store.save(a_model())
+    store.save(examples.model())
 
-    assert store.latest("pca", "m5.large") == a_model()
-    assert [entry.id for entry in store.catalogue.entries()] == [a_model().id]
+    assert store.latest("pca", "m5.large") == examples.model()
+    assert [entry.id for entry in store.catalogue.entries()] == [examples.model().id]
     assert len(list_set_aside(tmp_path)) == 1
 
 
@@ -175,51 +163,29 @@ def test_what_was_set_aside_is_listed_no_more(root, kind, found_by):
         assert list(store.all_documents()) == [whole]
 
     for catalogue in (store.catalogue, reader.catalogue, ModelStore(root).catalogue):
-        assert [entry.id for entry in catalogue.entries()] == [id_of(kind, whole)]
+        assert [entry.id for entry in catalogue.entries()] == [whole.id]
     # Put right again, as an import does.
     ModelStore(root).save(torn)
     assert len(reader.catalogue.entries()) == 2
     assert all_of(store, kind) == [whole, torn]
 
 
-def test_a_long_name_is_listed_no_more_either(tmp_path):
-    """Its folder's name does not tell the job's."""
-    model = a_model(job="x" * 5000)
-    path = ModelStore(tmp_path).save(model)
-    tear(path)
-    age(path)
-
-    assert ModelStore(tmp_path).latest(model.job, "m5.large") is None
-    assert ModelStore(tmp_path).catalogue.entries() == []
-
-
-@pytest.mark.usefixtures("_at_once")
-def test_a_first_listing_sets_aside_what_is_torn(root):
-    store = ModelStore(root)
-    store.save(a_model())
-    torn = store.save(a_model(1))
-    tear(torn)
-
-    assert len(ModelStore(root).catalogue.entries()) == 1
-    assert len(list_set_aside(root)) == 1
-
-
 @pytest.mark.usefixtures("_at_once")
 def test_nothing_that_was_set_aside_is_overwritten(root):
     store = ModelStore(root)
     for number in range(3):
-        tear(store.save(a_model()), f'{{"torn": {number}'.encode())
+        tear(store.save(examples.model()), f'{{"torn": {number}'.encode())
         assert store.latest("pca", "m5.large") is None
 
     found = list_set_aside(root)
     assert sorted(each.path.read_bytes()[-1:] for each in found) == [b"0", b"1", b"2"]
-    assert {str(each.original) for each in found} == {str(place_of(a_model()).path(root))}
+    assert {str(each.original) for each in found} == {str(place_of(examples.model()).path(root))}
 
 
 @pytest.mark.usefixtures("_at_once")
 def test_two_readers_at_once_set_it_aside_once(root, monkeypatch):
     store = ModelStore(root)
-    path = store.save(a_model())
+    path = store.save(examples.model())
     tear(path)
     real = records.move_whole
 
@@ -235,7 +201,7 @@ def test_two_readers_at_once_set_it_aside_once(root, monkeypatch):
 
 
 def test_a_mover_that_is_killed_between_both_names_leaves_it_to_the_next(tmp_path):
-    path = ModelStore(tmp_path).save(a_model())
+    path = ModelStore(tmp_path).save(examples.model())
     tear(path)
     age(path)
     target = tmp_path / SET_ASIDE / "pca" / "m5.large" / "models" / path.name
@@ -248,7 +214,7 @@ def test_a_mover_that_is_killed_between_both_names_leaves_it_to_the_next(tmp_pat
 
 
 def test_a_whole_file_that_somebody_puts_there_meanwhile_stays(tmp_path, monkeypatch):
-    path = ModelStore(tmp_path).save(a_model())
+    path = ModelStore(tmp_path).save(examples.model())
     whole = path.read_bytes()
     tear(path)
     age(path)
@@ -262,14 +228,14 @@ def test_a_whole_file_that_somebody_puts_there_meanwhile_stays(tmp_path, monkeyp
     monkeypatch.setattr(records, "move_whole", repaired)
 
     assert not set_aside_if_damaged(tmp_path, path)
-    assert ModelStore(tmp_path).latest("pca", "m5.large") == a_model()
+    assert ModelStore(tmp_path).latest("pca", "m5.large") == examples.model()
 
 
 def test_where_nothing_may_be_moved_it_is_named_only(tmp_path, monkeypatch, caplog):
     """As for a process that may only read."""
     store = ModelStore(tmp_path)
-    store.save(a_model())
-    path = store.save(a_model(1))
+    store.save(examples.model())
+    path = store.save(examples.model(1))
     tear(path)
     age(path)
 
@@ -279,13 +245,13 @@ def test_where_nothing_may_be_moved_it_is_named_only(tmp_path, monkeypatch, capl
     for method in ("mkdir", "unlink", "hardlink_to"):
         monkeypatch.setattr(Path, method, refuse)
 
-    assert store.latest("pca", "m5.large") == a_model()
+    assert store.latest("pca", "m5.large") == examples.model()
     assert str(path) in caplog.text
     assert path.exists()
 
 
 def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
-    path = ModelStore(tmp_path).save(a_model())
+    path = ModelStore(tmp_path).save(examples.model())
     tear(path)
     age(path)
 
@@ -298,32 +264,9 @@ def test_a_file_system_without_hard_links_will_do(tmp_path, monkeypatch):
     assert len(list_set_aside(tmp_path)) == 1
 
 
-def test_what_a_slow_copier_made_whole_after_all_is_told(tmp_path):
-    path = ModelStore(tmp_path).save(a_model())
-    whole = path.read_bytes()
-    tear(path)
-    moved = set_aside(tmp_path, path, "It is torn.")
-    moved.write_bytes(whole)
-
-    (found,) = list_set_aside(tmp_path)
-    assert "whole now" in found.problem
-
-
-def test_a_file_that_cannot_be_read_is_told_from_a_torn_one(tmp_path):
-    path = ModelStore(tmp_path).save(a_model())
-    tear(path)
-    moved = set_aside(tmp_path, path, "It is torn.")
-    moved.unlink()
-    moved.symlink_to(tmp_path / "nowhere")
-
-    (found,) = list_set_aside(tmp_path)
-    assert "cannot be read" in found.problem
-    assert found.at == ""
-
-
 def test_no_job_lies_where_torn_files_lie(tmp_path):
     store = ModelStore(tmp_path)
-    model = a_model(job=SET_ASIDE)
+    model = examples.model(job=SET_ASIDE)
     store.save(model)
 
     assert list_set_aside(tmp_path) == []

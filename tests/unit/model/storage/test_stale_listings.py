@@ -9,7 +9,7 @@ from upath import UPath
 from airflow_provider_ernest.documents import Model
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
+from tests.examples import model
 
 
 @pytest.fixture
@@ -35,13 +35,13 @@ def remembered(monkeypatch) -> dict:
 
 def test_what_another_process_wrote_since_the_listing_is_not_overwritten(tmp_path, remembered):
     store = ModelStore(UPath(f"memory://bucket-{tmp_path.name}/models"))
-    store.save(a_model(0))
+    store.save(model(0))
     assert len(store.history("pca", "m5.large")) == 1
     before = dict(remembered)
-    ModelStore(store.root).save(a_model(1))
+    ModelStore(store.root).save(model(1))
     # Another process wrote that: this one remembers what it listed before.
     remembered.clear()
     remembered.update(before)
     with pytest.raises(StoreError, match="exists"):
-        store.save(replace(a_model(1), artifact="another.jar"))
-    assert store.load(Model, "pca", "m5.large", a_model(1).id) == a_model(1)
+        store.save(replace(model(1), artifact="another.jar"))
+    assert store.load(Model, "pca", "m5.large", model(1).id) == model(1)

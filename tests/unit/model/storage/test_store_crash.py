@@ -7,7 +7,7 @@ import pytest
 from airflow_provider_ernest.store.catalogue import FOLDER, MOST_UNWRITTEN, Catalogue, entry_of
 from airflow_provider_ernest.store.records import list_set_aside
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
+from tests.examples import model
 from tests.unit.model.store_samples import KINDS, LISTED, MADE, age, all_of
 
 
@@ -74,9 +74,9 @@ def test_after_a_crash_at_any_byte_of_any_file_reading_and_writing_go_on(tmp_pat
 
 
 def test_a_summary_that_ends_at_any_byte_hides_nothing(tmp_path):
-    expected = [entry_of(a_model(number)) for number in range(MOST_UNWRITTEN + 1)]
+    expected = [entry_of(model(number)) for number in range(MOST_UNWRITTEN + 1)]
     for number in range(MOST_UNWRITTEN + 1):
-        ModelStore(tmp_path).save(a_model(number))
+        ModelStore(tmp_path).save(model(number))
     assert Catalogue(tmp_path).entries() == expected
     (summary,) = (tmp_path / FOLDER).iterdir()
     content = summary.read_bytes()

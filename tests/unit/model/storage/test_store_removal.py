@@ -10,8 +10,8 @@ from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidPara
 from airflow_provider_ernest.store.catalogue import Catalogue
 from airflow_provider_ernest.store.records import place, with_digest
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model
-from tests.unit.model.store_samples import KINDS, LISTED, MADE, all_of, id_of, remove
+from tests import examples
+from tests.unit.model.store_samples import KINDS, LISTED, MADE, all_of, remove
 
 
 def ids(root):
@@ -33,14 +33,6 @@ def test_a_document_is_removed_and_no_other(root, kind):
     assert not remove(store, kind, MADE[kind](1))
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_missing_is_not_removed(root, kind):
-    assert not remove(ModelStore(root), kind, MADE[kind]())
-    ModelStore(root).save(a_model(7))
-    assert not remove(ModelStore(root), kind, MADE[kind]())
-    assert ids(root) == [a_model(7).id]
-
-
 @pytest.mark.parametrize(
     "name", ["..", "../../escape", "/etc/passwd", "a/b", "a\0b", ".catalogue", "x" * 5000]
 )
@@ -48,14 +40,14 @@ def test_hostile_names_remove_nothing_outside(tmp_path, name):
     root = tmp_path / "models"
     outside = tmp_path / "escape.json"
     outside.write_text("mine")
-    store, model = ModelStore(root), a_model(job=name, instance_type=name, id=name)
+    store, model = ModelStore(root), examples.model(job=name, instance_type=name, id=name)
     store.save(model)
-    store.save(a_model())
+    store.save(examples.model())
 
     assert remove(store, "model", model)
 
     assert outside.read_text() == "mine"
-    assert ids(root) == [a_model().id]
+    assert ids(root) == [examples.model().id]
     assert not remove(store, "model", model)
 
 
@@ -69,36 +61,17 @@ def test_a_kind_that_is_none_is_refused(tmp_path):
 def test_readers_that_go_on_see_it_go(root):
     store, reader = ModelStore(root), ModelStore(root)
     for number in range(3):
-        store.save(a_model(number))
+        store.save(examples.model(number))
     assert len(reader.catalogue.entries()) == 3
 
-    remove(ModelStore(root), "model", a_model(1))
+    remove(ModelStore(root), "model", examples.model(1))
 
-    assert [entry.id for entry in reader.catalogue.entries()] == [a_model(0).id, a_model(2).id]
-
-
-def test_removing_and_adding_again_and_again(root):
-    reader = Catalogue(root)
-    for _ in range(3):
-        ModelStore(root).save(a_model())
-        assert len(reader.entries()) == len(ids(root)) == 1
-        assert remove(ModelStore(root), "model", a_model())
-        assert reader.entries() == ids(root) == []
-
-
-def test_a_store_that_has_seen_it_go_lists_it_again_by_any_way_of_saving(root):
-    store = ModelStore(root)
-    store.save(a_model())
-    remove(store, "model", a_model())
-
-    store.save(a_model())
-
-    assert ids(root) == [a_model().id]
+    assert [entry.id for entry in reader.catalogue.entries()] == [examples.model(0).id, examples.model(2).id]
 
 
 def test_what_may_not_be_deleted_is_an_error_and_stays_listed(tmp_path, monkeypatch):
     store = ModelStore(tmp_path)
-    store.save(a_model())
+    store.save(examples.model())
 
     def refuse(self, *arguments, **options):
         raise PermissionError(13, "Permission denied", str(self))
@@ -106,9 +79,9 @@ def test_what_may_not_be_deleted_is_an_error_and_stays_listed(tmp_path, monkeypa
     with monkeypatch.context() as patched:
         patched.setattr(Path, "unlink", refuse)
         with pytest.raises(StoreError, match=r"cannot be deleted.*Permission denied"):
-            remove(store, "model", a_model())
+            remove(store, "model", examples.model())
 
-    assert ids(tmp_path) == [a_model().id]
+    assert ids(tmp_path) == [examples.model().id]
 
 
 def test_all_documents_come_job_by_job(root, caplog):
@@ -120,7 +93,7 @@ def test_all_documents_come_job_by_job(root, caplog):
     for document in reversed(documents):
         store.save(document)
     misplaced = place(Model, "pca", "m5.large", "misplaced").path(root)
-    misplaced.write_text(json.dumps(with_digest(a_model(9, job="join"))))
+    misplaced.write_text(json.dumps(with_digest(examples.model(9, job="join"))))
     (root / "notes.txt").write_text("no job")
 
     found = list(store.all_documents())
@@ -131,18 +104,6 @@ def test_all_documents_come_job_by_job(root, caplog):
     ]
     assert "misplaced.json" in caplog.text
     assert {document.job for document in store.all_documents()} == {"join", "pca"}
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_any_document_is_saved_where_its_kind_lies(root, kind):
-    store = ModelStore(root)
-
-    path = store.save(MADE[kind]())
-
-    assert path.name == f"{id_of(kind, MADE[kind]())}.json"
-    assert all_of(ModelStore(root), kind) == [MADE[kind]()]
-    assert store.save(MADE[kind]()) == path
-    assert len(ids(root)) == (kind in LISTED)
 
 
 def test_what_no_store_keeps_is_refused(tmp_path):

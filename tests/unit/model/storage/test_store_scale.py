@@ -5,7 +5,7 @@ import pytest
 from airflow_provider_ernest.documents import Model, ProductionRun
 from airflow_provider_ernest.store import records
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.sample_records import a_model, a_production_run
+from tests.examples import model, production_run
 
 MANY = 20
 
@@ -22,12 +22,12 @@ def read(monkeypatch):
 def full(root):
     """A store with many models of one job."""
     for number in range(MANY):
-        ModelStore(root).save(a_model(number))
+        ModelStore(root).save(model(number))
     return ModelStore(root)
 
 
 def test_the_newest_of_many_models_is_one_file(full, read):
-    assert full.latest("pca", "m5.large") == a_model(MANY - 1)
+    assert full.latest("pca", "m5.large") == model(MANY - 1)
     assert len(read) == 1
 
     assert len(list(full.newest_first(Model, "pca", "m5.large", limit=5))) == 5
@@ -37,7 +37,7 @@ def test_the_newest_of_many_models_is_one_file(full, read):
 def test_the_newest_decisions_of_many_are_read_alone(root, read):
     store = ModelStore(root)
     for number in range(MANY):
-        store.save(a_production_run(number))
+        store.save(production_run(number))
     read.clear()
 
     assert len(store.newest(ProductionRun, "pca", "m5.large", limit=3)) == 3
@@ -45,7 +45,7 @@ def test_the_newest_decisions_of_many_are_read_alone(root, read):
 
 
 def test_saving_reads_back_what_it_writes_and_nothing_else(full, read):
-    full.save(a_model(MANY))
+    full.save(model(MANY))
 
     assert len(read) == 1
 
@@ -60,14 +60,14 @@ def test_listing_reads_no_document_twice_in_an_object_nor_in_another_process(ful
     assert len(ModelStore(full.root).catalogue.entries()) == MANY, "a new process"
     assert read == []
 
-    ModelStore(full.root).save(a_model(MANY))
+    ModelStore(full.root).save(model(MANY))
     read.clear()
     assert len(full.catalogue.entries()) == MANY + 1
     assert len(read) == 1
 
 
 def test_what_is_asked_of_one_job_reads_nothing_of_the_others(full, read):
-    ModelStore(full.root).save(a_model(job="sort"))
+    ModelStore(full.root).save(model(job="sort"))
     read.clear()
     assert [entry.job for entry in full.catalogue.entries("sort")] == ["sort"]
     assert len(read) == 1

@@ -8,8 +8,7 @@ from airflow_provider_ernest.documents import ProfileRecord
 from airflow_provider_ernest.run_profile import BLOCKING
 from airflow_provider_ernest.store.records import sealed
 from airflow_provider_ernest.store.store import ModelStore
-from tests.unit.model.profile_samples import a_profile, a_run_profile, a_stage
-from tests.unit.model.sample_records import a_model
+from tests.examples import profile_record, run_profile, stage_profile
 
 UNEVEN = 1234.5678
 
@@ -17,7 +16,7 @@ UNEVEN = 1234.5678
 def a_large_profile():
     """As large as they come: all numbers have the digits that a profile tells, and none is 0."""
     stages = tuple(
-        a_stage(
+        stage_profile(
             number,
             began_seconds=round(UNEVEN + number, 4),
             ended_seconds=round(UNEVEN * 2 + number, 4),
@@ -27,7 +26,7 @@ def a_large_profile():
         )
         for number in range(100)
     )
-    return a_profile(profile=a_run_profile(stages=stages, scale=1 / 3))
+    return profile_record(profile=run_profile(stages=stages, scale=1 / 3))
 
 
 @pytest.fixture
@@ -45,24 +44,9 @@ def test_a_profile_comes_back_as_it_was(store):
     assert store.newest(ProfileRecord, "pca", "m5.large") == [a_large_profile()]
 
 
-def test_a_profile_may_be_saved_again(store):
-    path = store.save(a_large_profile())
-    assert store.save(a_large_profile()) == path
-    (kept,) = store.newest(ProfileRecord, "pca", "m5.large")
-    assert store.save(kept) == path
-
-
-def test_beside_profiles_and_reports_a_job_has_still_its_models_only(store):
-    store.save(a_profile())
-    assert store.latest("pca", "m5.large") is None
-    assert store.latest_of_jobs("m5.large", limit=5) == []
-    store.save(a_model())
-    assert store.history("pca", "m5.large") == [a_model()]
-
-
 def test_a_profile_of_a_later_version_is_left_where_it_is(store, caplog):
-    path = store.save(a_profile())
-    path.write_text(json.dumps(sealed({**a_profile().to_dict(), "schema": 99})))
+    path = store.save(profile_record())
+    path.write_text(json.dumps(sealed({**profile_record().to_dict(), "schema": 99})))
     assert store.newest(ProfileRecord, "pca", "m5.large") == []
     assert path.exists()
     assert "schema 99" in caplog.text
@@ -70,7 +54,7 @@ def test_a_profile_of_a_later_version_is_left_where_it_is(store, caplog):
 
 def test_only_the_newest_are_read_where_no_more_are_asked_for(store):
     for number in range(4):
-        store.save(a_profile(number))
+        store.save(profile_record(number))
     newest = store.newest(ProfileRecord, "pca", "m5.large", limit=2)
     assert store.ids(ProfileRecord, "pca", "m5.large", limit=2) == [each.id for each in reversed(newest)]
-    assert [record.id for record in newest] == [a_profile(2).id, a_profile(3).id]
+    assert [record.id for record in newest] == [profile_record(2).id, profile_record(3).id]

@@ -9,7 +9,8 @@ from airflow_provider_ernest.store.archive import export_documents
 from airflow_provider_ernest.store.pruning import Prune
 from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.triggers.jar_hash import FOLDER
-from tests.unit.model.stored_examples import NOW, decision, model, save_all
+from tests.examples import NOW, decision_record, model
+from tests.unit.model.store_samples import save_all
 
 
 def contents(folder):
@@ -18,7 +19,7 @@ def contents(folder):
 
 @pytest.fixture
 def store(tmp_path) -> ModelStore:
-    store = save_all(ModelStore(tmp_path / "store"), model(0, 300), decision(0, 300))
+    store = save_all(ModelStore(tmp_path / "store"), model(0, days=300), decision_record(0, days=300))
     for name in (
         "looks/ab.json",
         "looks/torn.json",
