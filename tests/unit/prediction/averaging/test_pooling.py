@@ -11,7 +11,7 @@ from airflow_provider_ernest.prediction.pooling import pooled_prior
 from airflow_provider_ernest.prediction.terms import DICTIONARY
 from tests.examples import observe
 
-from .jobs import PLAIN, runs_of, seconds_of
+from .jobs import MACHINES, PLAIN, runs_of, seconds_of
 
 
 def deployment(job, *, count=8, noise=0.03, **fields):
@@ -111,3 +111,19 @@ def test_what_is_not_asked_stays_as_it_was():
     assert pooled.belief_in("machines").largest_seconds == before.belief_in("machines").largest_seconds
     unchanged = {"noise", "noise_weights", "memory_cut", "disturbed_run", "discrepancy", "largest_share"}
     assert all(getattr(pooled, name) == getattr(before, name) for name in unchanged)
+
+
+def test_terms_that_the_jobs_could_only_have_with_a_negative_coefficient_are_believed_less():
+    """The larger their scale, the faster they are than fixed and spreading work: no term says so."""
+    jobs = [
+        [replace(run, seconds=run.seconds * (1.0 - 3.0 * run.scale)) for run in runs]
+        for runs in deployment(PLAIN, noise=0.01)
+    ]
+
+    assert believed(pooled_prior(jobs))["scale"] < 0.1 < believed(AveragingPrior())["scale"]
+
+
+def test_jobs_with_a_run_on_a_single_machine_say_nothing_of_the_driver():
+    machines = np.where(MACHINES == 2, 1, MACHINES)
+
+    assert pooled_prior(deployment(PLAIN, machines=machines)).driver_share == pytest.approx(0.5)
