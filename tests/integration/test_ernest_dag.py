@@ -157,7 +157,7 @@ def test_the_next_run_reuses_its_model(
     assert states["enrich_all_flights"] == "success"
     before = Decision.from_dict(api.xcom(dag_id, first, "ernest.choose_config"))
     decision = Decision.from_dict(api.xcom(dag_id, run_id, "ernest.choose_config"))
-    assert decision.model_id == before.id
+    assert decision.model_id == before.model_id
     record = ModelStore(server.home / "ernest" / "store").newest(DecisionRecord, "enrich_flights", "local")[
         -1
     ]
