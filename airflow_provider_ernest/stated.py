@@ -500,19 +500,6 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def spec_of(kind: type[Spec], values: Mapping[str, Any]) -> Spec:
-    """A specification of the template fields of an operator; see `settings_of`.
-
-    Args:
-        kind: dataclass of the specification.
-        values: by the names of its fields; more are ignored.
-
-    Raises:
-        InvalidParameterError: a value that is none of its field's type, or that the specification refuses.
-    """
-    return settings_of(kind, {one.name: values[one.name] for one in fields(kind)}, kind.__name__)
-
-
 def text_by_name(parameter: str, value: Any) -> dict[str, str]:
     """A mapping of texts, given as one or as JSON.
 

@@ -15,7 +15,7 @@ from airflow_provider_ernest.stated import (
     optional_number,
     optional_text,
     optional_whole_number,
-    spec_of,
+    settings_of,
     text_by_name,
     texts,
     truth,
@@ -95,8 +95,9 @@ def test_a_specification_rendered_to_text_is_the_same_specification():
     plain = {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
     as_text = {name: value if isinstance(value, dict) else str(value) for name, value in plain.items()}
 
-    assert spec_of(EC2ClusterSpec, as_text) == spec_of(EC2ClusterSpec, values) == spec
-    assert spec_of(LocalClusterSpec, {**vars(LocalClusterSpec(machines=3)), "machines": "3"}).machines == 3
+    assert settings_of(EC2ClusterSpec, as_text, "spec") == settings_of(EC2ClusterSpec, values, "spec") == spec
+    local = {**vars(LocalClusterSpec(machines=3)), "machines": "3"}
+    assert settings_of(LocalClusterSpec, local, "spec").machines == 3
 
 
 @pytest.mark.parametrize(
