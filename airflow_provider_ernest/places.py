@@ -1,7 +1,7 @@
 """A file or a folder somewhere: local, on S3, by HTTP, or wherever fsspec can read.
 
-`place_of` gives what a user names as a place to read from, with a path's methods; `file_at` one file that may
-be watched, by what its storage tells of it without reading it (`probe`). boto3 reads S3 where s3fs is not
+`place_of` gives what a user names as a place to read from, with a path's methods; a file there may be
+watched, by what its storage tells of it without reading it (`probe`). boto3 reads S3 where s3fs is not
 installed, which cannot be beside the newest amazon provider.
 """
 
@@ -10,11 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from stat import S_ISREG
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest.exceptions import MissingResourceError
 
 S3_SCHEMES = ("s3://", "s3a://")
 _HTTP_SCHEMES = ("http://", "https://")
@@ -24,6 +25,9 @@ _ADDRESS = re.compile(r"[A-Za-z][\w+.-]*:/")
 
 _AZURE_SCHEMES = ("abfs", "abfss", "wasb", "wasbs")
 """Hadoop writes the container where Airflow has the connection: abfss://container@account.dfs.core..."""
+
+_SCHEMES_WITH_USERS = ("http", "https", "ftp", "hdfs", "webhdfs")
+"""What stands before the host there is a user, and elsewhere an Airflow connection."""
 
 _VERSION_KEYS = {
     "etag",
@@ -55,8 +59,7 @@ def filesystem_of(path: str) -> tuple[Any, str]:
     """
     import fsspec
 
-    # Hadoop calls "s3a" what everybody else calls "s3".
-    address = f"s3://{path[6:]}" if path.startswith("s3a://") else path
+    address = _as_s3(path)
     try:
         filesystem, root = fsspec.url_to_fs(address)
     except ImportError as error:
@@ -65,6 +68,11 @@ def filesystem_of(path: str) -> tuple[Any, str]:
             f"The library that reads {path!r} cannot be imported: {problem}.", remedy=_remedy(address)
         ) from error
     return filesystem, root
+
+
+def _as_s3(address: str) -> str:
+    """Hadoop calls "s3a" what everybody else calls "s3"."""
+    return f"s3://{address[6:]}" if address.startswith("s3a://") else address
 
 
 def _remedy(address: str) -> str:
@@ -110,15 +118,28 @@ class WatchedFile(Protocol):
         """
 
 
-OpenS3 = Callable[[str], WatchedFile | None]
-"""The file at an s3 address by other means than s3fs, None where there are none."""
+S3Clients = Callable[[str], Any]
+"""boto3's client of S3 by the Airflow connection, empty for none that is named; None leaves it to fsspec."""
 
 
-class LocalFile:
-    """A file that this process's machine sees."""
+class LocalPlace:
+    """A path that this process's machine sees."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str | Path) -> None:
         self._path = Path(path).expanduser()
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self._path.name
+
+    def is_dir(self) -> bool:
+        """Whether it is a folder."""
+        return self._path.is_dir()
+
+    def iterdir(self) -> Iterator[LocalPlace]:
+        """What a folder holds."""
+        return map(LocalPlace, self._path.iterdir())
 
     def probe(self) -> str:
         """Size, times and inode: of the file that a link leads to."""
@@ -128,9 +149,12 @@ class LocalFile:
         # The time of the last change of the inode: copies can be given the time of the original.
         return f"{status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
 
-    def open(self) -> AbstractContextManager[Any]:
-        """The file, unbuffered: it is read in large pieces."""
-        return self._path.open("rb", buffering=0)
+    def open(self, mode: str = "rb") -> AbstractContextManager[Any]:
+        """The content of a file."""
+        return self._path.open(mode)
+
+    def __str__(self) -> str:
+        return str(self._path)
 
 
 class FileSystemPlace:
@@ -187,85 +211,93 @@ class FileSystemPlace:
         return self._address
 
 
-def place_of(source: Any) -> Any:
+def place_of(source: Any, *, s3_clients: S3Clients | None = None) -> Any:
     """The place that a user means.
 
     Args:
         source: a path, an address, or anything with a path's methods, which is returned as it is. An address
-            may name an Airflow connection (s3://connection@bucket/key). Without s3fs S3 is read by boto3.
+            may name an Airflow connection (s3://connection@bucket/key).
+        s3_clients: what reads S3; None for s3fs, and for boto3 where that is not installed.
 
     Raises:
         MissingResourceError: nothing installed reads such an address.
     """
     if not isinstance(source, str):
         return source
-    local = source.removeprefix("file://").removeprefix("file:")
-    if "://" not in local:
-        return Path(local).expanduser()
-    scheme, _, rest = local.partition("://")
-    user, has_user, host = rest.partition("/")[0].rpartition("@")
-    if f"{scheme}://" in S3_SCHEMES and ":" in user:
-        raise MissingResourceError(
-            f"Nothing takes the credentials in the address {local!r}.",
-            remedy="Name an Airflow connection that has them: s3://connection@bucket/key.",
-        )
-    if local.startswith(S3_SCHEMES) and not _has_s3fs():
-        return s3_place(local)
-    if has_user and ":" not in user and not (scheme in _AZURE_SCHEMES and "." in host):
-        from airflow.sdk import ObjectStoragePath
-
-        # Hadoop calls "s3a" what everybody else calls "s3".
-        return ObjectStoragePath(f"s3://{local[6:]}" if local.startswith("s3a://") else local)
+    local = local_path(source)
+    if local is not None:
+        return LocalPlace(local)
+    if source.startswith(S3_SCHEMES):
+        by_boto3 = _s3_place(source, s3_clients)
+        if by_boto3:
+            return by_boto3
     try:
-        filesystem, path = filesystem_of(local)
+        filesystem, path = _connected(source) or filesystem_of(source)
     except ValueError as error:
         raise MissingResourceError(
-            f"Nothing reads the address {local!r}: {error}.", remedy="Give another address of the event log."
+            f"Nothing reads the address {source!r}: {error}.", remedy="Give another address."
         ) from error
     filesystem.invalidate_cache()
-    return FileSystemPlace(filesystem, path, local)
+    return FileSystemPlace(filesystem, path, source)
 
 
-def _has_s3fs() -> bool:
-    from importlib.util import find_spec
+def local_path(path: str) -> str | None:
+    """The path on this machine; None of an address, which Hadoop writes with one slash, too (hdfs:/lib)."""
+    if path.startswith("file:"):
+        return path.removeprefix("file://").removeprefix("file:")
+    return None if _ADDRESS.match(path) else path
 
-    return find_spec("s3fs") is not None
+
+def _connected(address: str) -> tuple[Any, str] | None:
+    """The file system of the Airflow connection that an address names, with the path on it."""
+    scheme, _, rest = address.partition("://")
+    connection, _, host = rest.partition("/")[0].rpartition("@")
+    # With a colon it is a name and a password, which fsspec takes.
+    is_user = ":" in connection or scheme in _SCHEMES_WITH_USERS
+    if not connection or is_user or (scheme in _AZURE_SCHEMES and "." in host):
+        return None
+    from airflow.sdk import ObjectStoragePath
+
+    path = ObjectStoragePath(_as_s3(address))
+    return path.fs, path.path
 
 
-class S3Address(NamedTuple):
-    """Where a file lies on S3.
+def _s3_place(address: str, clients: S3Clients | None) -> S3Place | None:
+    """The place at s3://[connection@]bucket/key by boto3; None where s3fs reads it.
 
-    Attributes:
-        connection: the Airflow connection before the bucket, as in `ObjectStoragePath`; None for none.
-        bucket: the bucket.
-        key: the file in it.
+    Raises:
+        MissingResourceError: it has no bucket or holds credentials, or neither library is installed.
     """
+    where, _, key = address.partition("://")[2].partition("/")
+    connection, _, bucket = where.rpartition("@")
+    if ":" in connection:
+        raise MissingResourceError(
+            f"The address {f's3://...@{bucket}/{key}'!r} holds credentials, which nothing takes.",
+            remedy="Name an Airflow connection that has them: s3://connection@bucket/key.",
+        )
+    if not bucket:
+        raise MissingResourceError(
+            f"The address {address!r} names no bucket.", remedy="Write s3://bucket/key."
+        )
+    client = clients(connection) if clients else None
+    if client is None and find_spec("s3fs") is None:
+        client = _client(connection, address)
+    return None if client is None else S3Place(client, bucket, key, connection=connection)
 
-    connection: str | None
-    bucket: str
-    key: str
 
-    @classmethod
-    def of(cls, path: str) -> S3Address:
-        """The parts of ``s3://[connection@]bucket/key``; s3a, Hadoop's word for it, will do as well.
+def _client(connection: str, address: str) -> Any:
+    try:
+        if connection:
+            from airflow.providers.amazon.aws.hooks.s3 import S3Hook
 
-        Raises:
-            InvalidParameterError: it names no bucket or no file.
-        """
-        place, _, key = path.partition("://")[2].partition("/")
-        connection, _, bucket = place.rpartition("@")
-        if ":" in connection:
-            raise InvalidParameterError(
-                "application",
-                f"s3://...@{bucket}/{key}",
-                "holds credentials",
-                remedy="Name an Airflow connection in their place: s3://connection@bucket/key.",
-            )
-        if not bucket or not key:
-            raise InvalidParameterError(
-                "application", path, "names no file on S3", remedy="Write s3://bucket/key."
-            )
-        return cls(connection or None, bucket, key)
+            return S3Hook(aws_conn_id=connection).get_conn()
+        import boto3
+    except ImportError as error:
+        raise MissingResourceError(
+            f"The library that reads {address!r} cannot be imported: {error}.",
+            remedy='Install it: pip install "airflow-provider-ernest[s3]", or [ec2] for boto3.',
+        ) from error
+    return boto3.client("s3")
 
 
 class S3Place:
@@ -308,6 +340,8 @@ class S3Place:
 
     def probe(self) -> str:
         """ETag, time, version and size, by a HEAD request."""
+        if not self._key:
+            raise MissingResourceError(f"{self} names no file on S3.", remedy="Write s3://bucket/key.")
         with self._absence_told():
             told = self._client.head_object(Bucket=self._bucket, Key=self._key)
         return probe_of({**told, "size": told["ContentLength"]})
@@ -339,70 +373,6 @@ class S3Place:
     @property
     def _prefix(self) -> str:
         return f"{self._key}/" if self._key else ""
-
-
-def s3_place(address: str) -> S3Place:
-    """The place at s3://[connection@]bucket/key; s3a, Hadoop's word for it, will do as well.
-
-    Raises:
-        MissingResourceError: neither s3fs nor what it takes instead is installed, or no bucket is named.
-    """
-    where, _, key = address.partition("://")[2].partition("/")
-    connection, _, bucket = where.rpartition("@")
-    if not bucket:
-        raise MissingResourceError(
-            f"The address {address!r} names no bucket.", remedy="Write s3://bucket/key."
-        )
-    try:
-        client = _client(connection)
-    except ImportError as error:
-        raise MissingResourceError(
-            f"The library that reads {address!r} cannot be imported: {error}.",
-            remedy='Install it: pip install "airflow-provider-ernest[s3]", or [ec2] for boto3.',
-        ) from error
-    return S3Place(client, bucket, key, connection=connection)
-
-
-def _client(connection: str) -> Any:
-    if connection:
-        from airflow.providers.amazon.aws.hooks.s3 import S3Hook
-
-        return S3Hook(aws_conn_id=connection).get_conn()
-    import boto3
-
-    return boto3.client("s3")
-
-
-def file_at(path: str, *, open_s3: OpenS3 | None = None) -> WatchedFile:
-    """The file at a path or address.
-
-    Args:
-        path: local, or of any scheme that fsspec knows.
-        open_s3: what reads from S3; None for fsspec.
-
-    Raises:
-        MissingResourceError: nothing installed reads this scheme.
-    """
-    local = local_path(path)
-    if local is not None:
-        return LocalFile(local)
-    by_other_means = open_s3(path) if open_s3 is not None and path.startswith(S3_SCHEMES) else None
-    if by_other_means:
-        return by_other_means
-    try:
-        filesystem, place = filesystem_of(path)
-    except ValueError as error:
-        raise MissingResourceError(
-            f"Nothing reads the application {path!r}: {error}.", remedy="Give another address of it."
-        ) from error
-    return FileSystemPlace(filesystem, place, path)
-
-
-def local_path(path: str) -> str | None:
-    """The path on this machine; None of an address, which Hadoop writes with one slash, too (hdfs:/lib)."""
-    if path.startswith("file:/"):
-        return path.removeprefix("file://").removeprefix("file:")
-    return None if _ADDRESS.match(path) else path
 
 
 def probe_of(told: Mapping[str, Any]) -> str:

@@ -9,7 +9,7 @@ from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import OpenS3, S3Address, S3Place, WatchedFile
+from airflow_provider_ernest.places import S3Clients
 
 if TYPE_CHECKING:
     from airflow.providers.amazon.aws.hooks.base_aws import AwsBaseHook
@@ -110,23 +110,21 @@ def _keep_requests_out_of_logs() -> None:
 # Applications on S3, read with Airflow's connections.
 
 
-def s3_opener() -> OpenS3:
-    """What opens files on S3 by boto3, with the connection that the address names or ``aws_default``.
+def s3_clients() -> S3Clients:
+    """What makes boto3's clients of S3, with the connection that an address names or ``aws_default``.
 
-    Without Airflow's amazon provider it opens none, and they are left to s3fs. Clients are made when they
-    are first needed, once for each connection.
+    Without Airflow's amazon provider it makes none, and S3 is left to s3fs. Clients are made when they are
+    first needed, once for each connection.
     """
-    clients: dict[str, Callable[[str], Any]] = {}
+    made: dict[str, Callable[[str], Any]] = {}
 
-    def opened(path: str) -> WatchedFile | None:
+    def client(connection: str) -> Any:
         if not _has_amazon_provider():
             return None
-        address = S3Address.of(path)
-        connection = address.connection or DEFAULT_CONNECTION
-        client = clients.setdefault(connection, aws_clients(connection, None))
-        return S3Place(client("s3"), address.bucket, address.key)
+        connection = connection or DEFAULT_CONNECTION
+        return made.setdefault(connection, aws_clients(connection, None))("s3")
 
-    return opened
+    return client
 
 
 def _has_amazon_provider() -> bool:

@@ -318,11 +318,11 @@ def artifact_hash(application: str, submit_options: Mapping[str, Any], *, log: A
     Raises:
         MissingResourceError: the application's path is local, and cannot be read.
     """
-    from airflow_provider_ernest.hooks.aws import s3_opener
+    from airflow_provider_ernest.hooks.aws import s3_clients
     from airflow_provider_ernest.spark.artifact import artifact_paths, hash_where_readable
 
     own, *dependencies = artifact_paths(application, submit_options)
-    return hash_where_readable(own, dependencies=dependencies, log=log, open_s3=s3_opener())
+    return hash_where_readable(own, dependencies=dependencies, log=log, s3_clients=s3_clients())
 
 
 def hash_of_training(

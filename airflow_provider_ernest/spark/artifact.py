@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from airflow_provider_ernest.exceptions import ErnestError, InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import OpenS3, WatchedFile, file_at, local_path
+from airflow_provider_ernest.places import S3Clients, WatchedFile, local_path, place_of
 from airflow_provider_ernest.privacy import without_credentials
 
 _DEPENDENCY_OPTIONS = ("py_files", "jars")
@@ -96,14 +96,14 @@ def require_dependencies(submit_options: Mapping[str, Any]) -> None:
             )
 
 
-def sha256_of(path: str, *, open_s3: OpenS3 | None = None) -> str:
-    """SHA-256 of a file's content, read in pieces; local or of any fsspec scheme, or from S3 by `open_s3`.
+def sha256_of(path: str, *, s3_clients: S3Clients | None = None) -> str:
+    """SHA-256 of a file's content, read in pieces; see `place_of`.
 
     Raises:
         MissingResourceError: it cannot be read.
     """
     try:
-        return _sha256(file_at(path, open_s3=open_s3))
+        return _sha256(place_of(path, s3_clients=s3_clients))
     except OSError as error:
         raise MissingResourceError(
             f"Cannot read the application {path!r}: {error}.",
@@ -131,7 +131,7 @@ def combined_sha256(hashes: Sequence[str]) -> str:
 
 
 def hash_where_readable(
-    application: str, *, log: Any, dependencies: Sequence[str] = (), open_s3: OpenS3 | None = None
+    application: str, *, log: Any, dependencies: Sequence[str] = (), s3_clients: S3Clients | None = None
 ) -> str | None:
     """The hash of an application where this process can read all of it; otherwise None, and a warning.
 
@@ -140,7 +140,7 @@ def hash_where_readable(
         log: the logger that the warning goes to.
         dependencies: further files of it; see `artifact_paths`. Of one that the cluster's machines have
             themselves (``local:/``) the address counts, for lack of the content.
-        open_s3: what reads from S3; None for fsspec.
+        s3_clients: see `place_of`.
 
     Returns:
         SHA-256 of the application's file, or of all together; see `combined_sha256`.
@@ -152,7 +152,7 @@ def hash_where_readable(
     others = [path for path in dict.fromkeys(dependencies) if path != application]
     hashes: list[str] = []
     for path in (application, *others):
-        content, problem = _sha256_or_problem(path, is_dependency=bool(hashes), open_s3=open_s3)
+        content, problem = _sha256_or_problem(path, is_dependency=bool(hashes), s3_clients=s3_clients)
         if problem:
             log.warning(
                 "A change of %r will not be noticed, for its hash cannot be taken: %s",
@@ -165,7 +165,9 @@ def hash_where_readable(
     return combined_sha256(hashes)
 
 
-def _sha256_or_problem(path: str, *, is_dependency: bool, open_s3: OpenS3 | None) -> tuple[str | None, str]:
+def _sha256_or_problem(
+    path: str, *, is_dependency: bool, s3_clients: S3Clients | None
+) -> tuple[str | None, str]:
     """The hash of a file, None where it has none; and what is the problem with it, if any."""
     if local_path(path) is not None and not is_dependency:
         return sha256_of(path), ""
@@ -173,7 +175,7 @@ def _sha256_or_problem(path: str, *, is_dependency: bool, open_s3: OpenS3 | None
         # This process may have a file of the same name; it need not be the one that ran.
         return _hash_of_address(path) if is_dependency else None, "only the cluster's machines can read it"
     try:
-        return sha256_of(path, open_s3=open_s3), ""
+        return sha256_of(path, s3_clients=s3_clients), ""
     # The libraries behind fsspec raise errors of their own. None is worth the runs that are paid for.
     except Exception as error:
         return None, str(error).partition("\n")[0] or type(error).__name__
@@ -227,7 +229,7 @@ class ArtifactWatch:
     Args:
         paths: the application, and then its dependencies; see `artifact_paths`.
         settle_seconds: for how long files must stay as they are before they are read.
-        open_s3: see `file_at`.
+        s3_clients: see `place_of`.
         clock: gives seconds that only grow.
     """
 
@@ -236,12 +238,12 @@ class ArtifactWatch:
         paths: Sequence[str],
         *,
         settle_seconds: float = DEFAULT_SETTLE_SECONDS,
-        open_s3: OpenS3 | None = None,
+        s3_clients: S3Clients | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.paths = tuple(paths)
         self.settle_seconds = settle_seconds
-        self._open_s3 = open_s3
+        self._s3_clients = s3_clients
         self._clock = clock
         self._files: dict[str, WatchedFile] = {}
         self._hashes: dict[str, str] = {}
@@ -325,7 +327,7 @@ class ArtifactWatch:
 
     def _file(self, path: str) -> WatchedFile:
         if path not in self._files:
-            self._files[path] = file_at(path, open_s3=self._open_s3)
+            self._files[path] = place_of(path, s3_clients=self._s3_clients)
         return self._files[path]
 
 

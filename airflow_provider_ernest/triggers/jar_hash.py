@@ -255,7 +255,7 @@ class HashComparison:
         settle_seconds: float,
         log: Any,
     ) -> None:
-        from airflow_provider_ernest.hooks.aws import s3_opener
+        from airflow_provider_ernest.hooks.aws import s3_clients
         from airflow_provider_ernest.spark.artifact import ArtifactWatch
         from airflow_provider_ernest.store.store import ModelStore
         from airflow_provider_ernest.store_location import store_root
@@ -265,7 +265,7 @@ class HashComparison:
         self._store = ModelStore(store_root(store))
         self._log = log
         paths = watched_paths(application, dependencies)
-        self._watch = ArtifactWatch(paths, settle_seconds=settle_seconds, open_s3=s3_opener())
+        self._watch = ArtifactWatch(paths, settle_seconds=settle_seconds, s3_clients=s3_clients())
         self._known = KnownHashes(self._store.root, paths)
         self._is_first = True
         self._has_warned = False

@@ -201,7 +201,7 @@ def s3(monkeypatch: pytest.MonkeyPatch, rolled: Path) -> Iterator[Any]:
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         monkeypatch.setenv(name, "testing")
     monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
-    monkeypatch.setattr(places, "_has_s3fs", lambda: False)
+    monkeypatch.setattr(places, "find_spec", lambda _: None)
     with mock_aws():
         client = boto3.client("s3")
         client.create_bucket(Bucket="acme-bucket")
@@ -244,7 +244,7 @@ def test_s3_is_read_by_the_connection_that_is_named(s3: Any, monkeypatch: pytest
 
 @pytest.mark.parametrize("is_installed", [True, False])
 def test_credentials_in_an_address_on_s3_are_no_connection(monkeypatch: pytest.MonkeyPatch, is_installed):
-    monkeypatch.setattr(places, "_has_s3fs", lambda: is_installed)
+    monkeypatch.setattr(places, "find_spec", lambda _: is_installed or None)
 
     with pytest.raises(MissingResourceError, match=r"s3://connection@bucket/key") as refused:
         read_event_log("s3a://AKIA:hunter2@acme-bucket/spark/app-2.lz4")
@@ -253,7 +253,11 @@ def test_credentials_in_an_address_on_s3_are_no_connection(monkeypatch: pytest.M
 
 @pytest.mark.parametrize(
     "address",
-    ["abfss://logs@account.dfs.core.windows.net/spark/app-1", "ftp://me:hunter2@host/spark/app-1"],
+    [
+        "abfss://logs@account.dfs.core.windows.net/spark/app-1",
+        "ftp://me:hunter2@host/spark/app-1",
+        "hdfs://me@host/spark/app-1",
+    ],
 )
 def test_the_container_and_the_user_of_other_addresses_are_no_connection(
     monkeypatch: pytest.MonkeyPatch, address: str

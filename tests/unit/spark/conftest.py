@@ -88,8 +88,9 @@ def spark_submit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SparkSubmit
 
 @pytest.fixture
 def without_s3fs(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An installation without the extra that brings s3fs."""
+    """An installation without the extra that brings s3fs, and without boto3."""
     monkeypatch.setitem(sys.modules, "s3fs", None)
+    monkeypatch.setitem(sys.modules, "boto3", None)
     # What fsspec has imported it keeps here; its attribute of this name is not the module.
     registered = sys.modules["fsspec.registry"]._registry
     for scheme in ("s3", "s3a"):

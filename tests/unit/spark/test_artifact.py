@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -286,14 +285,14 @@ def test_a_large_file_is_read_in_pieces(clock):
         def close(self) -> None:
             pass
 
-    class File:
-        def probe(self) -> str:
-            return "as ever"
+    class Client:
+        def head_object(self, **_: str) -> dict[str, Any]:
+            return {"ContentLength": 5_000_000, "ETag": "as ever"}
 
-        def open(self) -> Any:
-            return closing(Unreadable())
+        def get_object(self, **_: str) -> dict[str, Any]:
+            return {"Body": Unreadable()}
 
-    watch = ArtifactWatch(["s3://code/job.jar"], settle_seconds=5, open_s3=lambda _: File(), clock=clock)
+    watch = ArtifactWatch(["s3://code/job.jar"], settle_seconds=5, s3_clients=lambda _: Client(), clock=clock)
     assert settle(watch, clock).sha256 == sha256(b"x" * 5_000_000)
 
 

@@ -5,24 +5,27 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import boto3
+import fsspec
 import pytest
 from moto import mock_aws
 
-from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
+from airflow_provider_ernest import places
+from airflow_provider_ernest.exceptions import MissingResourceError
 from airflow_provider_ernest.hooks import aws
-from airflow_provider_ernest.hooks.aws import s3_opener
-from airflow_provider_ernest.places import FileSystemPlace, S3Address, S3Place, file_at, probe_of
+from airflow_provider_ernest.hooks.aws import s3_clients
+from airflow_provider_ernest.places import FileSystemPlace, S3Place, place_of, probe_of
 from airflow_provider_ernest.spark.artifact import SETTLED, ArtifactWatch
 from tests.unit.spark.artifact_server import served_file
 
 
 def content_of(path: str) -> bytes:
-    with file_at(path).open() as file:
+    with place_of(path).open() as file:
         return b"".join(iter(lambda: file.read(3), b""))
 
 
@@ -30,7 +33,7 @@ def content_of(path: str) -> bytes:
 def test_a_local_file_is_told_from_another_of_the_same_size_and_time(scheme, tmp_path: Path):
     path = tmp_path / "job.jar"
     path.write_bytes(b"first")
-    file = file_at(f"{scheme}{path}")
+    file = place_of(f"{scheme}{path}")
     before = file.probe()
     assert before == file.probe()
     assert content_of(f"{scheme}{path}") == b"first"
@@ -52,11 +55,11 @@ def test_a_link_is_the_file_that_it_leads_to(tmp_path: Path):
         (tmp_path / name).write_text(name)
     link = tmp_path / "current.jar"
     link.symlink_to("v1.jar")
-    before = file_at(str(link)).probe()
+    before = place_of(str(link)).probe()
 
     (tmp_path / "next").symlink_to("v2.jar")
     (tmp_path / "next").replace(link)
-    assert file_at(str(link)).probe() != before
+    assert place_of(str(link)).probe() != before
     assert content_of(str(link)) == b"v2.jar"
 
 
@@ -71,7 +74,7 @@ def test_a_link_is_the_file_that_it_leads_to(tmp_path: Path):
 )
 def test_what_is_no_file_is_said_to_be_none(path, error, tmp_path):
     with pytest.raises(error):
-        file_at(path.format(tmp=tmp_path)).probe()
+        place_of(path.format(tmp=tmp_path)).probe()
 
 
 def test_only_what_changes_with_the_content_is_believed():
@@ -87,7 +90,7 @@ def test_only_what_changes_with_the_content_is_believed():
 
 def test_by_http_the_headers_are_asked_for_and_the_content_comes_in_one_answer():
     with served_file(b"x" * 6_000_000) as served:
-        file = file_at(served.url)
+        file = place_of(served.url)
         before = file.probe()
         assert served.requests == ["HEAD"]
         served.content = b"y" * 6_000_000
@@ -98,19 +101,6 @@ def test_by_http_the_headers_are_asked_for_and_the_content_comes_in_one_answer()
         assert sum(sizes) == 6_000_000
         assert max(sizes) <= 1 << 16
         assert served.requests.count("GET") == 1
-
-
-@pytest.mark.usefixtures("without_s3fs")
-def test_s3_is_left_to_fsspec_where_nothing_else_reads_it():
-    with pytest.raises(MissingResourceError, match=r"airflow-provider-ernest\[s3\]"):
-        file_at("s3://bucket/job.jar", open_s3=lambda _: None)
-
-    class Other:
-        pass
-
-    other: Any = Other()
-    assert file_at("s3a://bucket/job.jar", open_s3=lambda _: other) is other
-    assert isinstance(file_at("memory://job.jar", open_s3=lambda _: other), FileSystemPlace)
 
 
 @pytest.fixture
@@ -127,7 +117,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 @pytest.mark.parametrize("path", ["s3://code/job.jar", "s3a://code/job.jar", "s3://other_aws@code/job.jar"])
 def test_a_change_on_s3_is_found(client, path):
     client.put_object(Bucket="code", Key="job.jar", Body=b"first")
-    watch = ArtifactWatch([path], settle_seconds=0, open_s3=s3_opener())
+    watch = ArtifactWatch([path], settle_seconds=0, s3_clients=s3_clients())
     watch.look()
     assert watch.look().sha256 == hashlib.sha256(b"first").hexdigest()
     client.put_object(Bucket="code", Key="job.jar", Body=b"other")
@@ -138,42 +128,40 @@ def test_a_change_on_s3_is_found(client, path):
 
 def test_a_connection_that_there_is_not_is_named(client):
     with pytest.raises(MissingResourceError, match=r"no_such_connection"):
-        s3_opener()("s3://no_such_connection@code/job.jar")
+        place_of("s3://no_such_connection@code/job.jar", s3_clients=s3_clients())
 
 
-def test_without_the_amazon_provider_it_is_left_to_s3fs(monkeypatch):
+def test_without_the_amazon_provider_it_is_left_to_s3fs_and_without_that_to_boto3(client, monkeypatch):
     monkeypatch.setattr(aws, "find_spec", lambda _: None)
-    assert s3_opener()("s3://code/job.jar") is None
+    memory = fsspec.filesystem("memory")
+    monkeypatch.setattr(places, "filesystem_of", lambda path: (memory, path))
+    for library, kind in (("s3fs", FileSystemPlace), (None, S3Place)):
+        monkeypatch.setattr(places, "find_spec", lambda _, library=library: library)
+        assert isinstance(place_of("s3a://code/job.jar", s3_clients=s3_clients()), kind)
+    monkeypatch.setitem(sys.modules, "boto3", None)
+    with pytest.raises(MissingResourceError, match=r"airflow-provider-ernest\[s3\]"):
+        place_of("s3://code/job.jar", s3_clients=s3_clients())
 
 
 def test_what_is_not_there_is_absent(client):
-    with pytest.raises(FileNotFoundError, match=r"s3://code/absent\.jar"):
-        S3Place(client, "code", "absent.jar").probe()
-    with pytest.raises(FileNotFoundError):
-        S3Place(client, "code", "absent.jar").open()
-    with pytest.raises(FileNotFoundError):
-        S3Place(client, "no-such-bucket", "absent.jar").probe()
+    for bucket in ("code", "no-such-bucket"):
+        absent = place_of(f"s3://{bucket}/absent.jar", s3_clients=s3_clients())
+        with pytest.raises(FileNotFoundError, match=rf"s3://{bucket}/absent\.jar"):
+            absent.probe()
+        with pytest.raises(FileNotFoundError):
+            absent.open()
 
 
 @pytest.mark.parametrize(
-    ("path", "parts"),
+    ("path", "problem"),
     [
-        ("s3://code/jobs/job.jar", (None, "code", "jobs/job.jar")),
-        ("s3a://code/job.jar", (None, "code", "job.jar")),
-        ("s3://my_aws@code/job.jar", ("my_aws", "code", "job.jar")),
+        ("s3://code", "names no file"),
+        ("s3://code/", "names no file"),
+        ("s3:///job.jar", "names no bucket"),
+        ("s3://AKIA:hush@code/job.jar", "holds credentials"),
     ],
 )
-def test_the_parts_of_an_address(path, parts):
-    assert S3Address.of(path) == parts
-
-
-@pytest.mark.parametrize("path", ["s3://code", "s3://code/", "s3:///job.jar"])
-def test_an_address_of_no_file_is_refused(path):
-    with pytest.raises(InvalidParameterError, match=r"names no file"):
-        S3Address.of(path)
-
-
-def test_credentials_in_an_address_are_refused_and_not_shown():
-    with pytest.raises(InvalidParameterError, match=r"holds credentials") as refusal:
-        S3Address.of("s3://AKIA:hush@code/job.jar")
+def test_an_address_of_no_file_is_refused_and_credentials_are_not_shown(client, path, problem):
+    with pytest.raises(MissingResourceError, match=problem) as refusal:
+        place_of(path, s3_clients=s3_clients()).probe()
     assert "hush" not in str(refusal.value)

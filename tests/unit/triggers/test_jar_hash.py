@@ -384,7 +384,7 @@ def test_addresses_are_shown_without_credentials(comparing, caplog, monkeypatch)
     def fail(*_: object, **__: object) -> None:
         raise ConnectionError(f"no answer from {ADDRESS}")
 
-    monkeypatch.setattr(artifact, "file_at", fail)
+    monkeypatch.setattr(artifact, "place_of", fail)
     comparing(application=ADDRESS).compare()
     assert "no answer from" in caplog.text
     assert "hush" not in caplog.text
