@@ -11,7 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from airflow_provider_ernest.clusters.emr.spec import is_remote, require_s3_folder, require_step_options
+from airflow_provider_ernest.clusters.emr.spec import (
+    APPLICATION_REMEDY,
+    require_remote,
+    require_s3_folder,
+    require_step_options,
+)
 from airflow_provider_ernest.exceptions import InvalidParameterError
 from airflow_provider_ernest.settings import (
     ARGUMENT,
@@ -151,14 +156,8 @@ class Settings:
         application, staging = self.job.application, self.staging_uri
         if staging is not None and not is_template(staging):
             require_s3_folder("staging_uri", staging)
-        if staging is None and not is_template(application) and not is_remote(application):
-            raise InvalidParameterError(
-                "application",
-                application,
-                "is a local path, which the machines of EMR cannot read",
-                remedy="Upload it and write s3://..., or set staging_uri to a folder on S3 to have it "
-                "uploaded, or write local:///PATH for a file on the machines.",
-            )
+        if staging is None:
+            require_remote("application", application, remedy=APPLICATION_REMEDY)
 
 
 def require_sample_named(arguments: Sequence[Any], sampling: str, *, reads_all: bool) -> None:
@@ -196,18 +195,11 @@ def require_emr_input(sampled: SampledInput) -> None:
     Raises:
         InvalidParameterError: a local input, or a way of sampling that writes beside the task.
     """
-    path, sampling = sampled.path, sampled.sampling
-    if not is_template(path) and ("://" not in path or path.startswith("file://")):
-        raise InvalidParameterError(
-            "path",
-            path,
-            "is a local path, which the machines of EMR cannot read",
-            remedy="Put the input on S3.",
-        )
-    if sampling == FIRST_ROWS:
+    require_remote("path", sampled.path, remedy="Put the input on S3.")
+    if sampled.sampling == FIRST_ROWS:
         raise InvalidParameterError(
             "sampling",
-            sampling,
+            sampled.sampling,
             "copies rows to a folder of the Airflow worker, which the machines of EMR cannot read",
             remedy='Use "files" or "argument".',
         )

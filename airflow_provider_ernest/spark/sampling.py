@@ -16,12 +16,13 @@ The scale of a sample is measured in bytes of what was really chosen, not taken 
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.exceptions import InvalidParameterError, MissingResourceError
-from airflow_provider_ernest.places import filesystem_of
+from airflow_provider_ernest.places import filesystem_of, local_path
 from airflow_provider_ernest.settings import FILES, FIRST_ROWS, SAMPLINGS
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from airflow_provider_ernest.documents import Experiment
 
 _COLUMNAR = (".parquet", ".orc", ".avro")
+_ONE_SLASH = re.compile(r"^([A-Za-z][\w+.-]*:)/(?!/)")
 _COMPRESSED = (".gz", ".bz2", ".zst", ".snappy", ".lz4", ".zip", ".xz")
 
 
@@ -106,10 +108,10 @@ def _of_files(
             remedy="Split the input into more files, or sample by first_rows.",
         )
     chosen = _choose(listing, scale=sample.scale, minimum_files=minimum_files, seed=seed)
-    is_local = "://" not in listing.folder or listing.folder.startswith("file://")
+    local = local_path(listing.folder)
     return replace(
         sample,
-        input=_link(listing.folder, chosen, staging) if is_local else _pattern(listing.folder, chosen),
+        input=_pattern(listing.folder, chosen) if local is None else _link(Path(local), chosen, staging),
         scale=sum(file.size_bytes for file in chosen) / listing.total_bytes,
         partitions=len(chosen),
     )
@@ -130,8 +132,8 @@ def _choose(listing: InputListing, *, scale: float, minimum_files: int, seed: st
     return chosen
 
 
-def _link(folder: str, files: list[InputFile], staging: Path) -> str:
-    source = Path(folder.removeprefix("file://")).resolve()
+def _link(folder: Path, files: list[InputFile], staging: Path) -> str:
+    source = folder.resolve()
     for file in files:
         link = staging / file.path
         link.parent.mkdir(parents=True, exist_ok=True)
@@ -268,10 +270,8 @@ def opened_input(input_path: str) -> tuple[Any, PurePosixPath]:
 
 
 def _as_address(input_path: str) -> str:
-    """The path as fsspec takes it; Hadoop writes one slash after the scheme of a local file."""
-    if input_path.startswith("file:/") and not input_path.startswith("file://"):
-        return f"file://{input_path.removeprefix('file:')}"
-    return input_path
+    """The path as fsspec takes it; Hadoop takes one slash after a scheme for three, as in hdfs:/data."""
+    return _ONE_SLASH.sub(r"\1///", input_path)
 
 
 def _folder_of(filesystem: Any, root: str) -> PurePosixPath:

@@ -202,6 +202,17 @@ def test_what_does_not_fit_together_is_refused_with_the_dag_file(changes: dict[s
         group(**changes)
 
 
+def test_addresses_with_one_slash_as_hadoop_takes_them_are_not_local():
+    on_hdfs = {
+        "job": SparkJob(
+            **{**JOB, "application": "hdfs:/jobs/job.py"}, submit_options={"jars": "hdfs:/lib/a.jar"}
+        ),
+        "input": SampledInput(path="hdfs:/data", partitions=9),
+        "staging_uri": None,
+    }
+    assert group(**{**ON_S3, **on_hdfs})
+
+
 @pytest.mark.parametrize(
     ("arguments", "sampling", "reads_all"),
     [

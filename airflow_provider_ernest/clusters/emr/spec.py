@@ -256,7 +256,11 @@ _SWITCHES = {
     "yarn_queue": "--queue",
 }
 """The arguments of SparkSubmitHook that a step knows too, as spark-submit calls them."""
-_REMOTE = ("s3://", "s3a://", "hdfs://", "https://", "local:/")
+
+APPLICATION_REMEDY = (
+    "Upload it and write s3://..., or set staging_uri to a folder on S3 to have it uploaded, "
+    "or write local:///PATH for a file on the machines."
+)
 
 # The step may have waited for others: how much time it has left is known only when it begins. All that
 # differs from step to step comes as arguments, which the shell does not read as its own language.
@@ -313,9 +317,18 @@ def require_step_options(options: Mapping[str, Any]) -> None:
             _switch(option, value)
 
 
-def is_remote(path: str) -> bool:
-    """Whether EMR's machines can read a path: on S3, HDFS or the web, or local: for a file of their own."""
-    return path.startswith(_REMOTE)
+def require_remote(parameter: str, path: str, *, remedy: str) -> None:
+    """Refuse a path on the Airflow worker; local: is one on EMR's machines.
+
+    Raises:
+        InvalidParameterError: it is one.
+    """
+    from airflow_provider_ernest.places import local_path
+
+    if not is_template(path) and local_path(path) is not None:
+        raise InvalidParameterError(
+            parameter, path, "is a local path, which the machines of EMR cannot read", remedy=remedy
+        )
 
 
 def _switch(option: str, value: Any) -> list[str]:
@@ -326,13 +339,10 @@ def _switch(option: str, value: Any) -> list[str]:
             "is not known to a step of EMR",
             remedy=f"Known are: {', '.join(sorted(_SWITCHES))}; Spark properties belong in conf.",
         )
-    paths = str(value).split(",") if option in _PATH_SWITCHES else []
-    for path in paths:
-        if not is_remote(path.strip()):
-            raise InvalidParameterError(
-                f"submit_options[{option!r}]",
-                path.strip(),
-                "is a local path, which the machines of EMR cannot read",
-                remedy="Upload it and write s3://..., or local:///PATH for a file on the machines.",
-            )
+    for path in str(value).split(",") if option in _PATH_SWITCHES else ():
+        require_remote(
+            f"submit_options[{option!r}]",
+            path.strip(),
+            remedy="Upload it and write s3://..., or local:///PATH for a file on the machines.",
+        )
     return [_SWITCHES[option], str(value)]

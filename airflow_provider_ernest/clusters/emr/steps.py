@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.ec2.aws_errors import explained
 from airflow_provider_ernest.clusters.emr import cluster
-from airflow_provider_ernest.clusters.emr.spec import is_remote, submit_arguments
+from airflow_provider_ernest.clusters.emr.spec import APPLICATION_REMEDY, require_remote, submit_arguments
 from airflow_provider_ernest.eventlog.files import IN_PROGRESS_SUFFIX
-from airflow_provider_ernest.exceptions import ClusterLostError, InvalidParameterError, SampleRunError
+from airflow_provider_ernest.exceptions import ClusterLostError, SampleRunError
+from airflow_provider_ernest.places import local_path
 from airflow_provider_ernest.spark.artifact import sha256_of
 from airflow_provider_ernest.spark.sizing import event_log_conf
 
@@ -176,17 +177,11 @@ class StepRun:
         return time.time() + left
 
     def _place(self, application: str) -> str:
-        if is_remote(application):
-            return application
-        if self._step.staging_uri is None:
-            raise InvalidParameterError(
-                "application",
-                application,
-                "is a local path, which the machines of EMR cannot read",
-                remedy="Upload it and write s3://..., or set staging_uri to a folder on S3 to have it "
-                "uploaded, or write local:///PATH for a file on the machines.",
-            )
-        return upload_application(self._clients("s3"), application, self._step.staging_uri)
+        path, staging = local_path(application), self._step.staging_uri
+        if path is not None and staging is not None:
+            return upload_application(self._clients("s3"), path, staging)
+        require_remote("application", application, remedy=APPLICATION_REMEDY)
+        return application
 
     def _submit(self, arguments: list[str]) -> str:
         if self._ending.is_set():
@@ -346,7 +341,7 @@ def make_folder(s3: Any, uri: str) -> None:
 
 def upload_application(s3: Any, path: str, staging_uri: str) -> str:
     """Put an application's file on S3, under its hash: equal files are uploaded once. Returns its address."""
-    file = Path(path.removeprefix("file://"))
+    file = Path(path)
     address = f"{staging_uri.rstrip('/')}/{sha256_of(str(file))}/{file.name}"
     bucket, key = _split(address)
     if not any(one["Key"] == key for one in _objects(s3, bucket, key)):
