@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict
 
 from airflow_provider_ernest.billing import HOUR_SECONDS, BilledCost, Billing
 from airflow_provider_ernest.exceptions import InvalidDocumentError, InvalidParameterError
@@ -1092,6 +1092,19 @@ def new_id(now: datetime) -> str:
         now: with its time zone; the name is in UTC.
     """
     return f"{now.astimezone(UTC):{_TIME}}-{secrets.token_hex(4)}"
+
+
+class Stamp(TypedDict):
+    """What tells a record from all others of its kind."""
+
+    id: str
+    at: str
+
+
+def new_stamp(moment: datetime | None = None) -> Stamp:
+    """The `id` and the `at` of a record that was made at a moment with its time zone; None for now."""
+    moment = moment or datetime.now(UTC)
+    return {"id": new_id(moment), "at": moment.isoformat()}
 
 
 def new_id_after(moment: datetime) -> str | None:

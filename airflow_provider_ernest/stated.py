@@ -500,12 +500,7 @@ def _plain(value: Any) -> Any:
     return value
 
 
-def text_by_name(parameter: str, value: Any) -> dict[str, str]:
-    """A mapping of texts, given as one or as JSON.
-
-    Raises:
-        InvalidParameterError: the value is neither.
-    """
+def _text_by_name(parameter: str, value: Any) -> dict[str, str]:
     given = optional_document(parameter, value)
     return {str(name): str(text) for name, text in (given or {}).items()}
 
@@ -529,6 +524,6 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "str": _text,
     "str | None": _optional_text,
     "tuple[str, ...]": texts,
-    "Mapping[str, str]": text_by_name,
+    "Mapping[str, str]": _text_by_name,
 }
 """By a field's annotation."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from airflow_provider_ernest.billing import Billing
@@ -18,7 +17,7 @@ from airflow_provider_ernest.documents import (
     ProfileRecord,
     ReplayOpinion,
     TwoOpinions,
-    new_id,
+    new_stamp,
 )
 from airflow_provider_ernest.exceptions import ErnestError
 from airflow_provider_ernest.run_profile import RunProfile
@@ -101,10 +100,8 @@ def report_of(
         [record.profile for record in records], model, machines=machines, scale=scale, iterations=iterations
     )
     apart = disagreement(opinion)
-    now = datetime.now(UTC)
     return BottleneckReport(
-        id=new_id(now),
-        at=now.isoformat(),
+        **new_stamp(),
         job=first.job,
         instance_type=first.instance_type,
         profile_ids=tuple(record.id for record in records),

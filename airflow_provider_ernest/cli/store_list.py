@@ -99,11 +99,11 @@ def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str |
     """
     of_job: dict[str, list[CatalogueEntry]] = defaultdict(list)
     of_group: dict[tuple[str, str], list[CatalogueEntry]] = defaultdict(list)
-    for entry in store.catalogue.entries():
+    for entry in store.catalogue.entries(job):
         of_job[entry.job].append(entry)
         of_group[entry.job, entry.instance_type].append(entry)
     with store_errors(f"The store in {store.root} cannot be read"):
-        for name in _unlisted(store, of_group):
+        for name in _unlisted(store, of_group, job=job):
             of_group[name] = []
     return [
         Group(
@@ -118,11 +118,14 @@ def groups_of(store: ModelStore, *, job: str | None = None, instance_type: str |
     ]
 
 
-def _unlisted(store: ModelStore, known: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+def _unlisted(
+    store: ModelStore, known: Iterable[tuple[str, str]], *, job: str | None
+) -> Iterator[tuple[str, str]]:
     """Jobs of which there is nothing yet that the catalogue lists. Their names are in the records only."""
-    listed = {(safe_name("job", job), safe_name("instance_type", name)) for job, name in known}
+    listed = {(safe_name("job", name), safe_name("instance_type", kind)) for name, kind in known}
+    wanted = None if job is None else safe_name("job", job)
     for job_folder in files(store.root):
-        if not job_folder.is_dir():
+        if wanted not in (None, str(job_folder.name)) or not job_folder.is_dir():
             continue
         for folder in files(job_folder):
             if (str(job_folder.name), str(folder.name)) in listed:

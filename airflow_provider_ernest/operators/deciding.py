@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from airflow_provider_ernest.clusters.base import EC2, EMR, EXISTING, LOCAL, ClusterHandle
 from airflow_provider_ernest.decision.deciding import TrainedType
 from airflow_provider_ernest.decision.forms.all_forms import UNAVAILABLE, outputs
 from airflow_provider_ernest.decision.forms.machines import HEAP, MachineShape, groups_of, layout_on
-from airflow_provider_ernest.documents import Decision, DecisionRecord, Model, new_id
+from airflow_provider_ernest.documents import Decision, DecisionRecord, Model, new_stamp
 from airflow_provider_ernest.exceptions import (
     ErnestError,
     InvalidDocumentError,
@@ -424,14 +423,12 @@ def record_of(
         job: the job's name; None for the models'. Empty in the record where neither tells.
         origin: the task instance that decided.
     """
-    now = datetime.now(UTC)
     models = {each.model.id: each for each in types if each.model}
     of_model = models.get(decision.model_id or "") or next(iter(models.values()), None)
     model = of_model.model if of_model else None
     has_limits = goal.deadline_seconds is not None or goal.budget_dollars is not None
     return DecisionRecord(
-        id=new_id(now),
-        at=now.isoformat(),
+        **new_stamp(),
         job=job or (model.job if model else ""),
         instance_type=decision.config.instance_type,
         decision=decision,

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import copy
 import inspect
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
 
 from airflow.sdk import BaseNotifier
@@ -38,17 +37,15 @@ def new_mark(
         artifact_sha256: of the application that was seen; it counts where that is the cause.
         origin: the task instance that noticed.
     """
-    from airflow_provider_ernest.documents import CODE, ModelMark, new_id
+    from airflow_provider_ernest.documents import CODE, ModelMark, new_stamp
     from airflow_provider_ernest.learning.freshness import marks_of
 
     seen = artifact_sha256 if cause == CODE else None
     known = {(mark.cause, mark.artifact_sha256) for mark in marks_of(model, of_job)}
     if not cause or (cause, seen) in known:
         return None
-    now = datetime.now(UTC)
     return ModelMark(
-        id=new_id(now),
-        at=now.isoformat(),
+        **new_stamp(),
         job=model.job,
         instance_type=model.instance_type,
         model_id=model.id,

@@ -8,7 +8,6 @@ run's profile. The event log is read once, for all of it.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from airflow_provider_ernest.documents import (
@@ -18,7 +17,7 @@ from airflow_provider_ernest.documents import (
     ModelMark,
     ProductionRun,
     RunConditions,
-    new_id,
+    new_stamp,
 )
 from airflow_provider_ernest.eventlog.files import ROLLED_PREFIX, is_rolled
 from airflow_provider_ernest.eventlog.run_facts import read_run
@@ -146,10 +145,8 @@ class Recording:
     def _production(self, run: TimedRun, record: DecisionRecord) -> ProductionRun:
         decision = record.decision
         prediction = prediction_for(run.machines, decision)
-        now = datetime.now(UTC)
         return ProductionRun(
-            id=new_id(now),
-            at=now.isoformat(),
+            **new_stamp(),
             job=record.job,
             instance_type=record.instance_type,
             machines=run.machines,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +12,7 @@ from airflow_provider_ernest.documents import (
     Observation,
     ProductionRun,
     ProfileRecord,
-    new_id,
+    new_stamp,
 )
 from airflow_provider_ernest.operators.task_context import in_time
 from airflow_provider_ernest.privacy import without_credentials
@@ -114,10 +113,8 @@ def keep_profile(
         made = profile_run(
             event_log, scale=run.scale, iterations=iterations, capacity=capacity, event_log=run.event_log
         )
-        now = datetime.now(UTC)
         record = ProfileRecord(
-            id=new_id(now),
-            at=now.isoformat(),
+            **new_stamp(),
             profile=made,
             job=job,
             instance_type=run.instance_type,

@@ -6,7 +6,6 @@ import shutil
 import time
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from airflow.sdk import BaseOperator
@@ -243,7 +242,7 @@ class SampleRunOperator(OfJobAndInput, TellsLineage, BaseOperator):
         self, observation: Observation, event_log: EventLog, job: SparkJob, handle: ClusterHandle | None
     ) -> None:
         """Keep what was observed; what hinders it is a warning, for the run is paid for."""
-        from airflow_provider_ernest.documents import ObservationRecord, new_id
+        from airflow_provider_ernest.documents import ObservationRecord, new_stamp
         from airflow_provider_ernest.operators.find_model import pushed_conditions
         from airflow_provider_ernest.operators.recording import (
             capacity_of,
@@ -256,10 +255,8 @@ class SampleRunOperator(OfJobAndInput, TellsLineage, BaseOperator):
         store, artifact_sha256 = optional_text(self.store), optional_text(self.artifact_sha256)
 
         def save() -> None:
-            now = datetime.now(UTC)
             record = ObservationRecord(
-                id=new_id(now),
-                at=now.isoformat(),
+                **new_stamp(),
                 job=job.name,
                 instance_type=observation.instance_type,
                 origin=observation.origin,

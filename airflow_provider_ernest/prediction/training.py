@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from datetime import UTC, datetime
 from statistics import median
 from typing import Required, TypedDict, Unpack
 
@@ -21,7 +20,7 @@ from airflow_provider_ernest.documents import (
     RunConditions,
     TrainingCluster,
     Validation,
-    new_id,
+    new_stamp,
     prior_for,
 )
 from airflow_provider_ernest.exceptions import (
@@ -95,12 +94,10 @@ def train(
     if method != AVERAGING:
         _check_agreement(observations, names)
     apart = _apart(predictor, observations)
-    now = datetime.now(UTC)
     details: Kept = {"instance_type": "local", **kept}
     return Model(
         **details,
-        id=new_id(now),
-        at=now.isoformat(),
+        **new_stamp(),
         method=method,
         terms=_fitted_terms(predictor, names),
         prior=prior,

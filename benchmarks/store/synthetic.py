@@ -20,6 +20,7 @@ from airflow_provider_ernest.documents import (
     Record,
     Validation,
     new_id,
+    new_stamp,
 )
 from airflow_provider_ernest.store.files import in_threads
 from airflow_provider_ernest.store.records import place_of, with_digest
@@ -78,8 +79,7 @@ def a_model(job: str, when: datetime) -> Model:
 def a_production_run(job: str, when: datetime) -> ProductionRun:
     """A run of 55 s of 50 predicted."""
     return ProductionRun(
-        id=new_id(when),
-        at=when.isoformat(),
+        **new_stamp(when),
         job=job,
         instance_type=INSTANCE_TYPE,
         machines=8,
@@ -97,8 +97,7 @@ def a_production_run(job: str, when: datetime) -> ProductionRun:
 
 def _a_decision(job: str, when: datetime) -> DecisionRecord:
     return DecisionRecord(
-        id=new_id(when),
-        at=when.isoformat(),
+        **new_stamp(when),
         job=job,
         instance_type=INSTANCE_TYPE,
         decision=Decision(

@@ -8,7 +8,7 @@ from random import Random
 
 import msgspec
 
-from airflow_provider_ernest.documents import Model, Origin, new_id
+from airflow_provider_ernest.documents import Model, Origin, new_stamp
 from airflow_provider_ernest.store.records import place_of, with_digest
 from airflow_provider_ernest.store.store import ModelStore
 
@@ -38,8 +38,7 @@ def _copies(like: Model, number: int, now: datetime, versions: int) -> list[Mode
         models.append(
             replace(
                 like,
-                id=new_id(when),
-                at=when.isoformat(),
+                **new_stamp(when),
                 job=f"job_{job:05d}",
                 validation=validation,
                 artifact=f"s3a://jars/job_{job:05d}.jar",

@@ -21,6 +21,7 @@ from airflow_provider_ernest.documents import (
     ReplayOpinion,
     TwoOpinions,
     new_id,
+    new_stamp,
 )
 from airflow_provider_ernest.run_profile import RunProfile
 from airflow_provider_ernest.store.store import ModelStore
@@ -44,8 +45,7 @@ def profiled(
 ) -> ProfileRecord:
     """The profile of a run of the model's job."""
     return ProfileRecord(
-        id=new_id(when),
-        at=when.isoformat(),
+        **new_stamp(when),
         job=model.job,
         instance_type=model.instance_type,
         purpose=purpose,
@@ -70,8 +70,7 @@ def of_production(profile: RunProfile) -> RunProfile:
 def reported(record: ProfileRecord, model: Model, *, when: datetime) -> BottleneckReport:
     """A report that goes by a profile, without a replay."""
     return BottleneckReport(
-        id=new_id(when),
-        at=when.isoformat(),
+        **new_stamp(when),
         job=model.job,
         instance_type=model.instance_type,
         profile_ids=(record.id, new_id(when - timedelta(minutes=9))),

@@ -13,6 +13,7 @@ from airflow_provider_ernest.documents import (
     Origin,
     ProductionRun,
     new_id,
+    new_stamp,
 )
 from airflow_provider_ernest.store.store import ModelStore
 from tests.browser.explained_jobs import of_production, profiled, reported
@@ -32,7 +33,7 @@ def add_hidden_documents(store: ModelStore, seeded: SeededModels) -> None:
     """
     origin = Origin(dag_id=SECRET_DAG_ID, run_id="scheduled__1", task_id="sizing.fit_model")
     when = datetime.now(UTC) - timedelta(days=45)
-    named = {"id": new_id(when), "at": when.isoformat(), "origin": origin}
+    named = {**new_stamp(when), "origin": origin}
     newest = seeded.nightly_join
     store.save(replace(newest, **named))
     store.save(replace(seeded.third_type, instance_type=HIDDEN_TYPE, **named))

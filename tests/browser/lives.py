@@ -13,6 +13,7 @@ from airflow_provider_ernest.documents import (
     Origin,
     RunConditions,
     new_id,
+    new_stamp,
 )
 from tests.browser.synthetic_jobs import PARTITIONS
 
@@ -34,8 +35,7 @@ def marked(
 ) -> ModelMark:
     """A mark of a model; by the task that fitted it where no other is named."""
     return ModelMark(
-        id=new_id(when),
-        at=when.isoformat(),
+        **new_stamp(when),
         job=model.job,
         instance_type=model.instance_type,
         model_id=model.id,

@@ -26,7 +26,7 @@ from airflow_provider_ernest.documents import (
     Model,
     Origin,
     ProductionRun,
-    new_id,
+    new_stamp,
 )
 from airflow_provider_ernest.learning.update import learn
 from airflow_provider_ernest.prediction.training import train
@@ -270,8 +270,7 @@ class _Seeding:
         self, model: Model, decision: Decision, when: datetime, *, goal: Goal, scale: float
     ) -> DecisionRecord:
         return DecisionRecord(
-            id=new_id(when),
-            at=when.isoformat(),
+            **new_stamp(when),
             job=model.job,
             instance_type=model.instance_type,
             decision=decision,
@@ -302,7 +301,7 @@ def _offer(model: Model, machine_type: MachineType) -> Offer:
 
 
 def _dated(model: Model, when: datetime) -> Model:
-    return replace(model, id=new_id(when), at=when.isoformat())
+    return replace(model, **new_stamp(when))
 
 
 if __name__ == "__main__":

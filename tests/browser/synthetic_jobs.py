@@ -17,7 +17,7 @@ from airflow_provider_ernest.documents import (
     RunMetrics,
     TrainedMachine,
     TrainingCluster,
-    new_id,
+    new_stamp,
 )
 
 PARTITIONS = 640
@@ -121,8 +121,7 @@ def production_run(record: DecisionRecord, run_seconds: float, when: datetime) -
     seconds = run_seconds + STARTUP_SECONDS
     machines = decision.config.machines
     return ProductionRun(
-        id=new_id(when),
-        at=when.isoformat(),
+        **new_stamp(when),
         job=record.job,
         instance_type=record.instance_type,
         machines=machines,

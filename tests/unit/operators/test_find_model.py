@@ -11,7 +11,7 @@ from airflow.providers.common.compat.sdk import AirflowFailException, Downstream
 from airflow.sdk import DAG
 
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.documents import CODE, DATA, ModelMark, RunConditions, new_id
+from airflow_provider_ernest.documents import CODE, DATA, ModelMark, RunConditions, new_stamp
 from airflow_provider_ernest.exceptions import StoreError
 from airflow_provider_ernest.operators import stored_models
 from airflow_provider_ernest.prediction.training import train
@@ -160,7 +160,7 @@ def test_a_model_is_found_again_behind_however_much_another_has_learned(
     base = site.train(ti, observations)
     for number in range(25):
         later = datetime.now(UTC) + timedelta(seconds=number)
-        learned = replace(base, id=new_id(later), at=later.isoformat(), base_model_id=base.id)
+        learned = replace(base, **new_stamp(later), base_model_id=base.id)
         site.store.save(learned)
 
     site.application.write_text(first)
@@ -175,7 +175,7 @@ def test_what_changes_again_is_marked_again(site, trained, context):
     site.write_input(files=4)
     assert site.find(context) != set()
     now = datetime.now(UTC)
-    between = {"id": new_id(now), "at": now.isoformat(), "model_id": trained.id}
+    between = {**new_stamp(now), "model_id": trained.id}
     site.store.save(examples.decision_record(job="enrich", instance_type="local", **between))
     site.write_input(files=4, columns=5)
     site.find(context)
