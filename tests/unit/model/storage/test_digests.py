@@ -18,7 +18,8 @@ def test_no_flipped_bit_makes_another_document(tmp_path, kind):
     document = MADE[kind]()
     content = ModelStore(tmp_path).save(document).read_bytes()
 
-    for position in range(len(content)):
+    # All of a file goes into one digest: a byte of each neighbourhood of a long one is enough.
+    for position in range(0, len(content), 1 | len(content) // 600):
         flipped = bytearray(content)
         flipped[position] ^= 1 << position % 8
         path = tmp_path / "flipped.json"

@@ -33,7 +33,7 @@ def first(count):
 
 
 @pytest.mark.parametrize("factor", [1 / 1000, 1 / 30, 30, 1000])
-@pytest.mark.parametrize("count", [3, 4, 5, 6, 7, 12])
+@pytest.mark.parametrize("count", [3, 5, 7, 12])
 def test_a_wrong_run_never_makes_more_certain_than_the_others(count, factor):
     for position in range(count):
         runs = first(count)
