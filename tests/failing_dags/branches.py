@@ -18,15 +18,18 @@ from airflow.sdk import DAG, BaseOperator
 
 from airflow_provider_ernest.clusters.base import ClusterHandle, Machine
 from airflow_provider_ernest.clusters.local_spec import LocalClusterSpec
-from airflow_provider_ernest.documents import Experiment, Observation
+from airflow_provider_ernest.documents import DecisionRecord, Experiment, Observation
 from airflow_provider_ernest.operators.bottleneck_report import BottleneckReportOperator
 from airflow_provider_ernest.operators.local_cluster import LocalClusterOperator
 from airflow_provider_ernest.operators.sample_run import SampleRunOperator
 from airflow_provider_ernest.operators.terminate_cluster import TerminateClusterOperator
 from airflow_provider_ernest.settings import DesignBounds, SampledInput, SizingGoal, SparkJob
+from airflow_provider_ernest.store.store import ModelStore
 from airflow_provider_ernest.task_group import ErnestTaskGroup
 
-DONE = Path(os.environ["AIRFLOW_HOME"]) / "done"
+HOME = Path(os.environ["AIRFLOW_HOME"])
+STORE = HOME / "ernest" / "store"
+DONE = HOME / "done"
 """A file of what was done. Airflow reads this module anew for each task: it remembers nothing."""
 
 
@@ -147,6 +150,15 @@ fallen_back = sized("fallen_back", "unavailable", fallback_machines=2)
 unprepared = sized("unprepared", "good", prepare="failed", fallback_machines=2)
 not_wanted = sized("not_wanted", "good", "better", prepare="skipped", fallback_machines=2)
 unreported = sized("unreported", "good")
+# No model of runs that are not all alike is as exact as that.
+inadequate = sized(
+    "inadequate",
+    "unavailable",
+    "good",
+    max_error_percent=1e-9,
+    fallback_machines=1,
+    fallback_instance_type="good",
+)
 # Those of one job share its models, and are run in this order.
 trained = sized("trained", "good", job="reused")
 reused = sized("reused", "good", job="reused")
@@ -164,6 +176,7 @@ RUNS = (
     unprepared,
     not_wanted,
     unreported,
+    inadequate,
     trained,
     reused,
     reused_on_its_cluster,
@@ -173,6 +186,15 @@ RUNS = (
     replaced,
 )
 
+
+def decisions(dag_id: str) -> list[DecisionRecord]:
+    """Of a DAG, in favour of machines of the type "good"."""
+    kept = [
+        each for job in (dag_id, "reused") for each in ModelStore(STORE).newest(DecisionRecord, job, "good")
+    ]
+    return [each for each in kept if each.origin and each.origin.dag_id == dag_id]
+
+
 if __name__ == "__main__":
     ran: dict[str, Any] = {}
     for dag in RUNS:
@@ -180,5 +202,10 @@ if __name__ == "__main__":
         states = {task.task_id: str(task.state) for task in run.get_task_instances()}
         lines = [line.partition(": ") for line in DONE.read_text().splitlines()]
         was_done = [what for dag_id, _, what in lines if dag_id == dag.dag_id]
-        ran[dag.dag_id] = {"state": str(run.state), "tasks": states, "done": was_done}
+        ran[dag.dag_id] = {
+            "state": str(run.state),
+            "tasks": states,
+            "done": was_done,
+            "decided": [each.to_dict() for each in decisions(dag.dag_id)],
+        }
     Path(sys.argv[1]).write_text(json.dumps(ran))

@@ -66,6 +66,19 @@ def test_a_fallback_is_taken_even_where_no_cluster_came_up(runs):
     assert run["state"] == "success"
 
 
+def test_a_type_that_never_starts_and_a_model_too_bad_lead_to_the_stated_fallback(runs):
+    run = runs["inadequate"]
+
+    assert run["done"] == ["create unavailable", "create good", "end good", "production on 1"]
+    assert run["tasks"]["ernest.unavailable.create_cluster"] == "failed"
+    assert run["tasks"]["ernest.good.fit_model"] == "failed"
+    assert run["state"] == "success"
+    (decided,) = run["decided"]
+    assert decided["decision"]["config"]["machines"] == 1
+    for named in ("good", "leave-one-out", "unavailable"):
+        assert named in decided["decision"]["fallback_reason"]
+
+
 def test_no_fallback_is_taken_where_what_comes_before_has_failed(runs):
     """Production would run without the input that was to be prepared."""
     run = runs["unprepared"]
@@ -120,6 +133,9 @@ def test_production_on_the_trainings_cluster_has_it_without_a_training_too(runs)
     assert run["done"] == ["create good", "production on 3", "end good"]
     assert states(run, "design", "sample_run", "fit_model", "bottleneck_report") == {"skipped"}
     assert states(run, "create_cluster", "choose_config", "terminate_cluster") == {"success"}
+    (first,), (decided,) = runs["trained"]["decided"], run["decided"]
+    assert decided["model_id"] == first["model_id"]
+    assert "is reused: nothing that it depends on has changed" in decided["reuse"]
 
 
 def test_only_the_types_without_a_model_are_trained(runs):

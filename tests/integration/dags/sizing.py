@@ -20,18 +20,17 @@ CONF = {
 }
 
 
-def production(ernest: ErnestTaskGroup) -> SparkSubmitOperator:
-    return SparkSubmitOperator(
-        task_id="production",
-        conn_id="ernest_test",
-        application=APPLICATION,
-        application_args=[INPUT],
-        conf=ernest.job_conf(),
-        properties_file=ernest.cluster["properties_file"],
-    )
+def sizing(dag_id: str, *arguments: str, goal: SizingGoal, spark_conn_id: str, **changes):
+    def production(ernest: ErnestTaskGroup) -> SparkSubmitOperator:
+        return SparkSubmitOperator(
+            task_id="production",
+            conn_id=spark_conn_id,
+            application=APPLICATION,
+            application_args=[INPUT],
+            conf=ernest.job_conf(),
+            properties_file=ernest.cluster["properties_file"],
+        )
 
-
-def sizing(dag_id: str, *arguments: str, goal: SizingGoal, **changes):
     return ernest_dag(
         dag_id,
         schedule=None,
@@ -45,31 +44,33 @@ def sizing(dag_id: str, *arguments: str, goal: SizingGoal, **changes):
                 conf=CONF,
             ),
             "input": SampledInput(path=INPUT, partitions=24),
-            "bounds": DesignBounds(max_machines=4, min_scale=0.2, max_scale=0.6, max_runs=7, criterion="A"),
-            "cluster": LocalClusterSpec(machines=4, memory_megabytes_per_machine=512),
+            "bounds": DesignBounds(max_machines=3, min_scale=0.2, max_scale=0.6, max_runs=5, criterion="A"),
+            "cluster": LocalClusterSpec(machines=3, memory_megabytes_per_machine=512),
             "goal": goal,
-            "spark_conn_id": "ernest_test",
+            "spark_conn_id": spark_conn_id,
             **changes,
         },
     )
 
 
-# Five partitions on four machines always fail, on one machine at the first try; the deadline is too short.
+# 13 partitions on three machines always fail, 5 on one machine at the first try; the deadline is too short.
 some_fail = sizing(
     "some_runs_fail",
-    "--fail-if={{ sample.machines }}/{{ sample.partitions }}/{{ ti.try_number }}:4/5/1,4/5/2,1/5/1",
+    "--fail-if={{ sample.machines }}/{{ sample.partitions }}/{{ ti.try_number }}:3/13/1,3/13/2,1/5/1",
     goal=SizingGoal(
         deadline_seconds=0.5,
         price_per_hour=1.0,
-        max_machines=4,
+        max_machines=3,
         fallback_machines=2,
         on_inadequate="warn",
     ),
+    spark_conn_id="ernest_fails",
 )
 
 hangs = sizing(
     "runs_hang",
     "--hold-task-seconds=600",
-    goal=SizingGoal(deadline_seconds=60, price_per_hour=1.0, max_machines=4),
+    goal=SizingGoal(deadline_seconds=60, price_per_hour=1.0, max_machines=3),
+    spark_conn_id="ernest_hangs",
     run_retries=0,
 )
